@@ -1,0 +1,1 @@
+export type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";

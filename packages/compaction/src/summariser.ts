@@ -1,0 +1,37 @@
+import type { Message, Usage } from "@bonsai-agent/messages";
+
+/** What a summary is of: the history before the cut, the early part of a split turn, or a branch that was left. */
+export type SummaryKind = "history" | "turnPrefix" | "branch";
+
+export interface SummaryRequest {
+  kind: SummaryKind;
+  /** What to summarise, oldest first, as stored: masked tool results come with their full content. */
+  messages: readonly Message[];
+  /** The prose of the summary that this one updates, without its carry-over. */
+  previousSummary?: string;
+  /** What the user asked the summary to dwell on. */
+  focus?: string;
+  /** The whole request as text, for a summariser that is a model. */
+  prompt: { system: string; user: string };
+  /** The largest answer that will be taken, in tokens. */
+  maxSummaryTokens: number;
+  signal: AbortSignal;
+}
+
+export interface SummaryAnswer {
+  text: string;
+  /** Anything but "stop" is a failure, not a summary. */
+  stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
+  errorMessage?: string;
+  usage?: Usage;
+}
+
+/** Whoever turns messages into a summary: a model, an extension, or the digest. */
+export interface Summariser {
+  readonly name: string;
+  /** Tokens that one request and its answer can hold; absent: no limit. */
+  readonly contextWindow?: number;
+  /** Tokens of the longest answer; absent: no limit. */
+  readonly maxOutputTokens?: number;
+  summarise(request: SummaryRequest): Promise<SummaryAnswer>;
+}

@@ -1,0 +1,32 @@
+import { z } from "zod";
+
+/** US dollars per million tokens. */
+export interface ModelPrices {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+/** A model, as far as sizes and prices go. */
+export interface Model {
+  provider: string;
+  id: string;
+  name?: string;
+  /** Tokens; absent or 0 where unknown. */
+  contextWindow?: number;
+  /** Tokens; absent where unknown. */
+  maxOutputTokens?: number;
+  usdPerMillionTokens?: ModelPrices;
+}
+
+export const modelSchema = z.looseObject({
+  provider: z.string(),
+  id: z.string(),
+  name: z.string().optional(),
+  contextWindow: z.number().optional(),
+  maxOutputTokens: z.number().optional(),
+  usdPerMillionTokens: z
+    .looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
+    .optional(),
+});

@@ -1,0 +1,140 @@
+import type { AssistantContent, Message, Usage, UserContent } from "@bonsai-agent/messages";
+
+/** The first line of a session file. */
+export interface SessionHeader {
+  type: "session";
+  /** 3 today; absent means 1. */
+  version?: number;
+  id: string;
+  /** ISO 8601. */
+  timestamp: string;
+  cwd: string;
+  /** Absolute path of the file that this session was forked from. */
+  parentSession?: string;
+}
+
+/** Session format version that this package writes. */
+export const SESSION_VERSION = 3;
+
+/** A message as an entry stores it; the two summary views are never stored as messages. */
+export type StoredMessage = Exclude<Message, { role: "branchSummary" | "compactionSummary" }>;
+
+export interface MessageFields {
+  type: "message";
+  message: StoredMessage;
+}
+
+export interface CompactionFields {
+  type: "compaction";
+  summary: string;
+  /** The first entry of the kept part; the compaction's own id when nothing before it is kept. */
+  firstKeptEntryId: string;
+  tokensBefore: number;
+  usage?: Usage;
+  details?: unknown;
+  /** True when an extension gave the summary. */
+  fromHook?: boolean;
+}
+
+export interface BranchSummaryFields {
+  type: "branch_summary";
+  summary: string;
+  /** The leaf that was left. */
+  fromId: string;
+  usage?: Usage;
+  details?: unknown;
+  fromHook?: boolean;
+}
+
+export interface ContextEditFields {
+  type: "context_edit";
+  targetId: string;
+  /** `null` omits the target from the context; else only its content is replaced. */
+  replacement: null | { content: string | UserContent[] | AssistantContent[] };
+}
+
+export interface CustomMessageFields {
+  type: "custom_message";
+  customType: string;
+  content: string | UserContent[];
+  display: boolean;
+  details?: unknown;
+}
+
+export interface CustomFields {
+  type: "custom";
+  customType: string;
+  data?: unknown;
+}
+
+export interface LabelFields {
+  type: "label";
+  targetId: string;
+  /** Absent clears the label. */
+  label?: string;
+}
+
+export interface ModelChangeFields {
+  type: "model_change";
+  provider: string;
+  modelId: string;
+}
+
+export interface ThinkingLevelChangeFields {
+  type: "thinking_level_change";
+  thinkingLevel: string;
+}
+
+export interface SessionInfoFields {
+  type: "session_info";
+  name?: string;
+}
+
+export interface UsageFields {
+  type: "usage";
+  kind: string;
+  provider: string;
+  model: string;
+  usage: Usage;
+}
+
+/** What distinguishes an entry, without its place in the tree. */
+export type EntryDraft =
+  | MessageFields
+  | CompactionFields
+  | BranchSummaryFields
+  | ContextEditFields
+  | CustomMessageFields
+  | CustomFields
+  | LabelFields
+  | ModelChangeFields
+  | ThinkingLevelChangeFields
+  | SessionInfoFields
+  | UsageFields;
+
+/** An entry's place in the tree. */
+export interface EntryBase {
+  id: string;
+  /** `null` for a root. */
+  parentId: string | null;
+  /** ISO 8601. */
+  timestamp: string;
+}
+
+export type EntryOf<Type extends EntryDraft["type"]> = Extract<EntryDraft, { type: Type }> & EntryBase;
+export type MessageEntry = EntryOf<"message">;
+export type CompactionEntry = EntryOf<"compaction">;
+export type BranchSummaryEntry = EntryOf<"branch_summary">;
+export type ContextEditEntry = EntryOf<"context_edit">;
+export type CustomMessageEntry = EntryOf<"custom_message">;
+export type CustomEntry = EntryOf<"custom">;
+export type LabelEntry = EntryOf<"label">;
+
+/** An entry of a known type. Entries of unknown types pass through with their fields untouched. */
+export type Entry = EntryDraft & EntryBase;
+export type EntryType = Entry["type"];
+
+/** `customType` of the entry that records a moved leaf; its parent is the new position. */
+export const LEAF_CUSTOM_TYPE = "bonsai.leaf";
+/** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
+export const UNDO_CUSTOM_TYPE = "bonsai.undo";

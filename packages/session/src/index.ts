@@ -1,0 +1,20 @@
+export {
+  type BranchSummaryEntry,
+  type CompactionEntry,
+  type ContextEditEntry,
+  type CustomEntry,
+  type CustomMessageEntry,
+  type Entry,
+  type EntryDraft,
+  type EntryOf,
+  type EntryType,
+  type LabelEntry,
+  LEAF_CUSTOM_TYPE,
+  type MessageEntry,
+  SESSION_VERSION,
+  type SessionHeader,
+  type StoredMessage,
+  UNDO_CUSTOM_TYPE,
+} from "./entry.ts";
+export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
+export { type CreateSessionOptions, createSession, openSession, Session } from "./session.ts";
