@@ -1,1 +1,2 @@
-export {};
+export type { BenchTable } from "./bench-table.ts";
+export { recordedSession } from "./recorded-session.ts";
