@@ -1,0 +1,38 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Findings, filesBelow, type Package, readPackages } from "./workspace.ts";
+
+/** Every published package whose source changed since its last release is named by a changeset. */
+export function checkChangesets(root: string): Findings {
+  if (git(root, ["rev-parse", "--verify", "HEAD"]) === undefined) {
+    return { errors: [], warnings: ["changesets were not checked: no git history here"] };
+  }
+  const texts = filesBelow(join(root, ".changeset"), [".md"]).map((file) => readFileSync(file, "utf8"));
+  const named = new Set(texts.flatMap(packagesNamed));
+  const errors = readPackages(root)
+    .filter((pkg) => !pkg.private && changedSinceRelease(root, pkg) && !named.has(pkg.name))
+    .map((pkg) => `${pkg.name} changed since its last release, and no changeset names it`);
+  return { errors, warnings: [] };
+}
+
+function packagesNamed(changeset: string): string[] {
+  const frontMatter = /^---\n([\s\S]*?)\n---/.exec(changeset)?.[1] ?? "";
+  return [...frontMatter.matchAll(/^["']?([^"':\n]+)["']?:\s*(?:major|minor|patch)\s*$/gm)].map(
+    (match) => match[1]!,
+  );
+}
+
+/** A release is the commit that last wrote the package's CHANGELOG.md; before the first, everything is a change. */
+function changedSinceRelease(root: string, pkg: Package): boolean {
+  const changelog = join(pkg.folder, "CHANGELOG.md");
+  if (!existsSync(changelog)) return true;
+  const release = git(root, ["log", "-1", "--format=%H", "--", changelog]);
+  if (!release) return true;
+  return Boolean(git(root, ["diff", "--name-only", release, "--", join(pkg.folder, "src")]));
+}
+
+function git(root: string, args: string[]): string | undefined {
+  const run = spawnSync("git", args, { cwd: root, encoding: "utf8" });
+  return run.status === 0 ? run.stdout.trim() : undefined;
+}

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+
+/** What one check found. Errors fail the run; warnings are a list to look at. */
+export interface Findings {
+  errors: string[];
+  warnings: string[];
+}
+
+export interface Package {
+  /** Folder name under packages/. */
+  room: string;
+  name: string;
+  private: boolean;
+  folder: string;
+  manifest: Manifest;
+}
+
+export interface Manifest {
+  name: string;
+  private?: boolean;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+
+export function readPackages(root: string): Package[] {
+  return readdirSync(join(root, "packages"))
+    .filter((room) => existsSync(join(root, "packages", room, "package.json")))
+    .map((room) => {
+      const folder = join(root, "packages", room);
+      const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+      return { room, name: manifest.name, private: manifest.private === true, folder, manifest };
+    });
+}
+
+/** Files below a folder whose name ends in one of the endings, as sorted absolute paths. */
+export function filesBelow(folder: string, endings: readonly string[]): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((file) => file.isFile() && endings.some((ending) => file.name.endsWith(ending)))
+    .map((file) => join(file.parentPath, file.name))
+    .filter((path) => !path.includes("node_modules"))
+    .sort();
+}
+
+/** The module names that a source text imports or re-exports from. */
+export function importsOf(source: string): string[] {
+  const pattern = /(?:^|[\s;}])(?:from|import)\s*\(?\s*["']([^"']+)["']/g;
+  return [...source.matchAll(pattern)].map((match) => match[1]!);
+}
+
+export function shown(root: string, path: string): string {
+  return relative(root, path);
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkChangesets } from "../house/changesets.ts";
+import { checkErrorTable, errorTable } from "../house/error-table.ts";
+import { checkLayers } from "../house/layers.ts";
+import { checkPublicTypes } from "../house/public-types.ts";
+import { checkSizes } from "../house/sizes.ts";
+
+let root: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "bonsai-house-"));
+  room("messages", {});
+  room("session", { "@bonsai-agent/messages": "workspace:*" });
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+function write(path: string, text: string): void {
+  const file = join(root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+function room(name: string, dependencies: Record<string, string>): void {
+  write(`packages/${name}/package.json`, JSON.stringify({ name: `@bonsai-agent/${name}`, dependencies }));
+  write(`packages/${name}/src/index.ts`, "export {};\n");
+  write(`packages/${name}/dist/index.d.ts`, "export {};\n");
+}
+
+test("a house in order has no findings about layers and types", () => {
+  write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
+  expect(checkLayers(root).errors).toEqual([]);
+  expect(checkPublicTypes(root).errors).toEqual([]);
+});
+
+test.each([
+  ["upwards", "messages", 'import { project } from "@bonsai-agent/session";', "messages may not"],
+  [
+    "past the exports",
+    "session",
+    'export { x } from "@bonsai-agent/messages/src/x.ts";',
+    "past its public exports",
+  ],
+  ["out of the package", "session", 'import "../../messages/src/index.ts";', "out of its package"],
+  ["dynamically upwards", "messages", 'await import("@bonsai-agent/session");', "messages may not"],
+])("an import %s is an error", (_, name, source, error) => {
+  write(`packages/${name}/src/a.ts`, `${source}\n`);
+  expect(checkLayers(root).errors.join()).toContain(error);
+});
+
+test("an import of an undeclared package is an error", () => {
+  room("session", {});
+  write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
+  expect(checkLayers(root).errors.join()).toContain("does not declare @bonsai-agent/messages");
+});
+
+test("a package without a row in the table of layers is an error", () => {
+  room("attic", {});
+  expect(checkLayers(root).errors).toEqual(["packages/attic has no row in the table of layers"]);
+});
+
+test("any in a declaration is an error, in a comment or a string it is not", () => {
+  write("packages/session/dist/a.d.ts", '/** any */\nexport type A = "any"; // any\n');
+  expect(checkPublicTypes(root).errors).toEqual([]);
+  write("packages/session/dist/a.d.ts", "export declare function a(x: any): void;\n");
+  expect(checkPublicTypes(root).errors.join()).toContain("dist/a.d.ts:1 says any");
+});
+
+test("export * in an index is an error", () => {
+  write("packages/session/src/index.ts", 'export * from "./a.ts";\n');
+  expect(checkPublicTypes(root).errors.join()).toContain("exports *");
+});
+
+test("a file over 300 lines and a long function are warnings", () => {
+  const biome = fileURLToPath(new URL("../../node_modules", import.meta.url));
+  symlinkSync(biome, join(root, "node_modules"));
+  write("packages/session/src/long.ts", `export function long() {\n${"  void 0;\n".repeat(400)}}\n`);
+  const { errors, warnings } = checkSizes(root);
+  expect(errors).toEqual([]);
+  expect(warnings[0]).toBe("packages/session/src/long.ts has 402 lines");
+  expect(warnings[1]).toContain("packages/session/src/long.ts:1: This function has too many lines (400)");
+});
+
+test("a changed package without a changeset is an error, with one it is not", () => {
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: root });
+  git("init", "-q");
+  git("add", ".");
+  git("commit", "-qm", "start");
+  expect(checkChangesets(root).errors).toHaveLength(2);
+  write(".changeset/one.md", '---\n"@bonsai-agent/messages": minor\n---\n\nWords.\n');
+  expect(checkChangesets(root).errors.join()).toContain("@bonsai-agent/session changed");
+  write("packages/session/CHANGELOG.md", "# 0.1.0\n");
+  git("add", ".");
+  git("commit", "-qm", "release");
+  expect(checkChangesets(root).errors).toEqual([]);
+  write("packages/session/src/index.ts", "export const changed = 1;\n");
+  expect(checkChangesets(root).errors.join()).toContain("@bonsai-agent/session changed");
+});
+
+test("a code without a row, a row without a code and a stale table are errors", () => {
+  write("packages/session/src/a.ts", 'throw new BonsaiError({ code: "no_such_thing" });\n');
+  expect(checkErrorTable(root).errors.join()).toContain("uses no_such_thing, which has no row");
+  write(
+    "packages/session/README.md",
+    "## Errors\n\n| `no_such_thing` | when | mend |\n| `gone` | when | mend |\n",
+  );
+  expect(checkErrorTable(root).errors[0]).toContain("documents gone, which nothing throws");
+  write("packages/session/README.md", "## Errors\n\n| `no_such_thing` | when | mend |\n\n## More\n");
+  expect(checkErrorTable(root).errors.join()).toContain("out of date");
+  write("docs/errors.md", errorTable(root));
+  expect(checkErrorTable(root).errors).toEqual([]);
+});

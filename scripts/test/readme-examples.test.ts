@@ -1,0 +1,30 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { readPackages } from "../house/workspace.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+const libraries = readPackages(root).filter((pkg) => !pkg.private && pkg.room !== "cli");
+
+test.each(libraries.map((pkg) => [pkg.room, pkg] as const))("the README example of %s runs", (_, pkg) => {
+  const file = join(pkg.folder, "README.md");
+  const readme = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const example = /^```ts\n(\/\/ example[\s\S]*?)^```$/m.exec(readme)?.[1];
+  expect(example, `${pkg.room}/README.md has a ts block that begins with "// example"`).toBeDefined();
+  // Inside the package, so that it resolves its imports as a user's file beside it would.
+  const script = join(pkg.folder, `.readme-example-${process.pid}.ts`);
+  writeFileSync(script, example!);
+  try {
+    const run = spawnSync(process.execPath, ["--conditions=@bonsai-agent/source", script], {
+      cwd: pkg.folder,
+      encoding: "utf8",
+    });
+    expect(run.stderr).toBe("");
+    expect(run.status).toBe(0);
+    expect(run.stdout.trim()).not.toBe("");
+  } finally {
+    rmSync(script);
+  }
+});
