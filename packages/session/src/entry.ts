@@ -112,6 +112,9 @@ export type EntryDraft =
   | SessionInfoFields
   | UsageFields;
 
+/** A draft that may name itself: an id that `Session.newId` gave; without one, the session picks it. */
+export type EntryDraftWithId = EntryDraft & { id?: string };
+
 /** An entry's place in the tree. */
 export interface EntryBase {
   id: string;

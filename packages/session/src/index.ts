@@ -6,6 +6,7 @@ export {
   type CustomMessageEntry,
   type Entry,
   type EntryDraft,
+  type EntryDraftWithId,
   type EntryOf,
   type EntryType,
   type LabelEntry,

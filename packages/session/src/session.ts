@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type Entry,
-  type EntryDraft,
+  type EntryDraftWithId,
   LEAF_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
@@ -48,14 +48,14 @@ export class Session {
   }
 
   /** Appends entries as one chain below the leaf, in one write; the last becomes the leaf. */
-  append(drafts: readonly EntryDraft[]): Entry[];
+  append(drafts: readonly EntryDraftWithId[]): Entry[];
   /** Appends one entry below the leaf and makes it the leaf. */
-  append(draft: EntryDraft): Entry;
-  append(draft: EntryDraft | readonly EntryDraft[]): Entry | Entry[] {
-    const drafts = Array.isArray(draft) ? (draft as readonly EntryDraft[]) : [draft as EntryDraft];
+  append(draft: EntryDraftWithId): Entry;
+  append(draft: EntryDraftWithId | readonly EntryDraftWithId[]): Entry | Entry[] {
+    const drafts = Array.isArray(draft) ? (draft as readonly EntryDraftWithId[]) : [draft as EntryDraftWithId];
     let parentId = this.#leafId;
     const entries = drafts.map((fields) => {
-      const entry = { ...fields, id: this.newId(), parentId, timestamp: new Date().toISOString() } as Entry;
+      const entry = { ...fields, id: fields.id ?? this.newId(), parentId, timestamp: new Date().toISOString() } as Entry;
       parentId = entry.id;
       return entry;
     });
