@@ -1,5 +1,6 @@
 export type { BenchTable } from "./bench-table.ts";
 export { type DamageName, damagedSessions } from "./damaged-sessions.ts";
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
+export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { recordedSession } from "./recorded-session.ts";
