@@ -23,28 +23,8 @@ export type DecideNames<Events> = {
 export type PayloadOf<Event> = Event extends { payload: infer Payload } ? Payload : never;
 export type ResultOf<Event> = Event extends { result: infer Result } ? Result : never;
 
-/** How the results of one decide event combine. */
-export interface DecideRule<Result extends object> {
-  readonly kind: "decide";
-  /** What a throw means, unless the handler was registered with another policy. */
-  readonly onError: ErrorPolicy;
-  /** Fields that only one handler can own: a second one that sets it wins, and a conflict notice names both. */
-  readonly exclusive: readonly (keyof Result)[];
-  /** True when this result ends the chain: later handlers are not called. */
-  final(result: Result): boolean;
-  /** The result that stands for a throw under the policy "cancel". */
-  refusal(error: unknown): Result;
-}
-export interface NotifyRule {
-  readonly kind: "notify";
-}
-
-/** "report": a notice, and the chain goes on. "cancel": the throw counts as the event's refusal. */
+/**
+ * What a throw means. "report": a notice, and the event goes on as if the handler had abstained.
+ * "cancel": a notice, and the throw counts as the event's refusal (`{cancel: true}`, `{block: true}`, …).
+ */
 export type ErrorPolicy = "report" | "cancel";
-
-/** One rule for each event: no event can be missing. */
-export type EventRules<Events> = {
-  readonly [Name in keyof Events]: Events[Name] extends { kind: "decide" }
-    ? DecideRule<ResultOf<Events[Name]> & object>
-    : NotifyRule;
-};

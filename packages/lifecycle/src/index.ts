@@ -1,21 +1,16 @@
+export type { SetTimer } from "./call-handler.ts";
+export type { Decision } from "./decision.ts";
 export type {
   DecideEvent,
   DecideNames,
-  DecideRule,
   ErrorPolicy,
   EventKind,
-  EventRules,
   NotifyEvent,
   NotifyNames,
-  NotifyRule,
   PayloadOf,
   ResultOf,
 } from "./event.ts";
-export {
-  type Decision,
-  type HandlerContext,
-  type HandlerOptions,
-  Lifecycle,
-  type LifecycleNotice,
-  type LifecycleOptions,
-} from "./lifecycle.ts";
+export type { Handler, HandlerContext, HandlerOptions, HandlerPayload } from "./handler.ts";
+export { type CallOptions, Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
+export { describeNotice, type LifecycleNotice } from "./notice.ts";
+export type { DecideRule, EventRules, NotifyRule, PayloadRule } from "./rule.ts";

@@ -1,128 +1,117 @@
-import { EventEmitter } from "eventemitter3";
-import type {
-  DecideNames,
-  DecideRule,
-  ErrorPolicy,
-  EventRules,
-  NotifyNames,
-  PayloadOf,
-  ResultOf,
-} from "./event.ts";
-
-/** Something that went wrong in a handler without stopping the event. */
-export type LifecycleNotice =
-  | { type: "handler_error"; event: string; source: string; error: unknown }
-  | { type: "slow_handler"; event: string; source: string; elapsedMs: number }
-  | { type: "conflict"; event: string; field: string; sources: [earlier: string, later: string] };
+import { type SetTimer, unrefTimer } from "./call-handler.ts";
+import { type Decision, DecisionRun } from "./decision.ts";
+import type { DecideNames, NotifyNames, PayloadOf, ResultOf } from "./event.ts";
+import type { Handler, HandlerOptions, HandlerOptionsOf, RegisteredHandler } from "./handler.ts";
+import { HandlerRegistry } from "./handler-registry.ts";
+import { HandlerRunner } from "./handler-runner.ts";
+import { describeNotice, type LifecycleNotice } from "./notice.ts";
+import { freezeFields, frozenCopy } from "./payload.ts";
+import type { ErasedDecideRule, EventRules } from "./rule.ts";
 
 export interface LifecycleOptions<Events> {
   rules: EventRules<Events>;
+  /** Must not throw. Default: a process warning for each, so that no failure is silent. */
   onNotice?: (notice: LifecycleNotice) => void;
-  /** A handler that takes longer is named in a notice. Default 30,000. */
+  /** A handler that takes longer is named in a notice, once; it goes on running. Default 30,000. */
   slowHandlerMs?: number;
+  /** Default: a timer that does not keep the process alive. */
+  setTimer?: SetTimer;
 }
 
-export interface HandlerOptions {
-  /** Who registered the handler, for notices. Default "host". */
-  source?: string;
-  /** Default: the event's own policy. */
-  onError?: ErrorPolicy;
+export interface CallOptions {
+  /** Reaches the handlers; after its abort no handler is called or waited for. Default: never aborts. */
+  signal?: AbortSignal;
 }
 
-/** What handlers get beside the payload. */
-export interface HandlerContext<Result> {
-  /** What earlier handlers proposed, merged. */
-  readonly current: Result | undefined;
-  readonly signal: AbortSignal;
-}
-
-/** The combined outcome of a decide event. */
-export interface Decision<Result> {
-  readonly result: Result | undefined;
-  /** Who last set each field of the result. */
-  readonly sources: Readonly<Partial<Record<keyof Result, string>>>;
-}
-
-interface Registered {
-  handler: (payload: never, context: HandlerContext<unknown>) => unknown;
-  source: string;
-  onError: ErrorPolicy | undefined;
-}
-
-/** Typed lifecycle events; handlers run in registration order, each awaited. */
+/**
+ * Typed lifecycle events. Handlers run one after the other, each awaited: by the order in which their
+ * sources came, then by registration.
+ */
 export class Lifecycle<Events> {
-  readonly #emitter = new EventEmitter();
+  readonly #registry = new HandlerRegistry();
   readonly #rules: EventRules<Events>;
-  readonly #onNotice: (notice: LifecycleNotice) => void;
+  readonly #runner: HandlerRunner;
 
   constructor(options: LifecycleOptions<Events>) {
     this.#rules = options.rules;
-    this.#onNotice = options.onNotice ?? (() => {});
+    this.#runner = new HandlerRunner({
+      onNotice: options.onNotice ?? warn,
+      slowHandlerMs: options.slowHandlerMs ?? 30_000,
+      setTimer: options.setTimer ?? unrefTimer,
+    });
   }
 
-  /** Registers a handler; the function returned takes it out again. */
+  /**
+   * Registers a handler; the function returned takes out this one registration, once.
+   * A name that no rule knows is registered all the same and named in a notice.
+   */
   on<Name extends keyof Events & string>(
     name: Name,
-    handler: (
-      payload: PayloadOf<Events[Name]>,
-      context: HandlerContext<ResultOf<Events[Name]>>,
-    ) => ResultOf<Events[Name]> | undefined | void | Promise<ResultOf<Events[Name]> | undefined | void>,
-    options: HandlerOptions = {},
+    handler: Handler<Events[Name]>,
+    options?: HandlerOptionsOf<Events[Name]>,
   ): () => void {
-    const registered: Registered = {
-      handler: handler as never,
-      source: options.source ?? "host",
-      onError: options.onError,
-    };
-    const listener = () => registered;
-    this.#emitter.on(name, listener);
-    return () => this.#emitter.off(name, listener);
+    const { source = "host", onError } = (options ?? {}) as HandlerOptions;
+    if (!Object.hasOwn(this.#rules, name))
+      this.#runner.notice({ type: "unknown_event", event: name, source });
+    return this.#registry.add(name, { call: handler as RegisteredHandler["call"], source, onError });
   }
 
+  /** Gives an extension its place in the order before it registers anything. */
+  addSource(source: string): void {
+    this.#registry.addSource(source);
+  }
+
+  /** Takes out everything that one source registered, and its place. A call under way is not disturbed. */
+  removeSource(source: string): void {
+    this.#registry.removeSource(source);
+  }
+
+  /** False when firing the event would reach nobody. */
+  hasHandlers(name: keyof Events & string): boolean {
+    return this.#registry.has(name);
+  }
+
+  /** Tells every handler; resolves when the last has ended, or at the abort. No handler makes it reject. */
   async notify<Name extends NotifyNames<Events> & string>(
     name: Name,
     payload: PayloadOf<Events[Name]>,
+    options: CallOptions = {},
   ): Promise<void> {
-    for (const { handler, source } of this.#registered(name)) {
-      try {
-        await handler(payload as never, { current: undefined, signal: new AbortController().signal });
-      } catch (error) {
-        this.#onNotice({ type: "handler_error", event: name, source, error });
-      }
+    const signal = options.signal ?? new AbortController().signal;
+    const frozen = frozenCopy(this.#prepared(name, payload));
+    for (const handler of this.#registry.handlersOf(name)) {
+      const outcome = await this.#runner.run({ event: name, handler, payload: frozen, signal });
+      if (outcome.status === "aborted") return;
     }
   }
 
+  /**
+   * Asks every handler, until a proposal is final. No handler makes it reject, and none outlives the
+   * signal: after an abort the decision is `aborted` and holds the event's refusal, so that a caller that
+   * looks at the result alone does not go on by mistake.
+   */
   async decide<Name extends DecideNames<Events> & string>(
     name: Name,
     payload: PayloadOf<Events[Name]>,
-    options: { signal?: AbortSignal } = {},
-  ): Promise<Decision<ResultOf<Events[Name]>>> {
-    const rule = this.#rules[name] as unknown as DecideRule<Record<string, unknown>>;
-    const signal = options.signal ?? new AbortController().signal;
-    let result: Record<string, unknown> | undefined;
-    const sources: Record<string, string> = {};
-    for (const { handler, source, onError } of this.#registered(name)) {
-      let proposed: unknown;
-      try {
-        proposed = await handler(payload as never, { current: result, signal });
-      } catch (error) {
-        this.#onNotice({ type: "handler_error", event: name, source, error });
-        if ((onError ?? rule.onError) === "cancel") proposed = rule.refusal(error);
-      }
-      for (const [field, value] of Object.entries((proposed as object | undefined) ?? {})) {
-        if (value === undefined) continue;
-        if (rule.exclusive.includes(field) && sources[field] !== undefined) {
-          this.#onNotice({ type: "conflict", event: name, field, sources: [sources[field], source] });
-        }
-        result = { ...result, [field]: value };
-        sources[field] = source;
-      }
-      if (result !== undefined && rule.final(result)) break;
-    }
-    return { result: result as ResultOf<Events[Name]> | undefined, sources: sources as never };
+    options: CallOptions = {},
+  ): Promise<Decision<ResultOf<Events[Name]>, PayloadOf<Events[Name]>>> {
+    const run = new DecisionRun({
+      event: name,
+      rule: this.#rules[name] as unknown as ErasedDecideRule,
+      payload: this.#prepared(name, payload),
+      signal: options.signal ?? new AbortController().signal,
+      runner: this.#runner,
+    });
+    return (await run.ask(this.#registry.handlersOf(name))) as never;
   }
 
-  #registered(name: string): Registered[] {
-    return this.#emitter.listeners(name).map((listener) => (listener as () => Registered)());
+  #prepared(name: keyof Events, payload: unknown): object {
+    const { readOnly = [] } = this.#rules[name] as { readOnly?: readonly PropertyKey[] };
+    freezeFields(payload as object, readOnly);
+    return payload as object;
   }
+}
+
+function warn(notice: LifecycleNotice): void {
+  process.emitWarning(describeNotice(notice), { type: "BonsaiLifecycle", code: notice.type });
 }
