@@ -2,5 +2,7 @@ export type { BenchTable } from "./bench-table.ts";
 export { type DamageName, damagedSessions } from "./damaged-sessions.ts";
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
+export { type History, history } from "./history-notation.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { recordedSession } from "./recorded-session.ts";
+export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";

@@ -1,0 +1,89 @@
+import {
+  emptyUsage,
+  type Message,
+  type StopReason,
+  type ToolCall,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import type { StoredMessage } from "@bonsai-agent/session";
+import type { HistoryToken } from "./history-token.ts";
+
+const CHARS_PER_TOKEN = 4;
+
+/** Text of an exact length that begins with a name, so that it can be found again. */
+export function filler(name: string, chars: number): string {
+  const unit = `${name} goes on. `;
+  return unit.repeat(Math.ceil(chars / unit.length)).slice(0, chars);
+}
+
+/** The text of a word: what was quoted, or filler of the wanted size less what else the message holds. */
+export function textOf(token: HistoryToken, name: string, otherChars = 0): string {
+  if (token.text !== undefined) return token.text;
+  if (token.tokens === undefined) return `${name} text`;
+  return filler(name, Math.max(0, token.tokens * CHARS_PER_TOKEN - otherChars));
+}
+
+/** The text and the images of a word, as message content. */
+export function contentOf(token: HistoryToken, name: string): UserContent[] {
+  const images = Array.from({ length: token.images }, () => ({
+    type: "image" as const,
+    data: "iVBORw0KGgo=",
+    mimeType: "image/png",
+  }));
+  return [{ type: "text", text: textOf(token, name) }, ...images];
+}
+
+/** The answer that a word like `A(t1=read:a.ts t2)` stands for. */
+export function assistantMessage(token: HistoryToken, name: string, timestamp: number): StoredMessage {
+  const calls = (token.args ?? []).map(toolCall);
+  const callChars = calls.reduce(
+    (sum, call) => sum + call.name.length + JSON.stringify(call.arguments).length,
+    0,
+  );
+  const text = textOf(token, name, callChars);
+  const usage = { ...emptyUsage(), input: token.usageTokens ?? 0, totalTokens: token.usageTokens ?? 0 };
+  const fallback: StopReason = calls.length > 0 ? "toolUse" : "stop";
+  const stopReason = (token.stopReason as StopReason | undefined) ?? fallback;
+  return {
+    role: "assistant",
+    content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...calls],
+    api: "scripted",
+    provider: "scripted",
+    model: "scripted",
+    usage,
+    stopReason,
+    ...(stopReason === "error" ? { errorMessage: "scripted failure" } : {}),
+    timestamp,
+  };
+}
+
+/** `t1=edit:a.ts`: id, tool, path (or command for bash); the tool is `read` and the path `<id>.ts` by default. */
+function toolCall(spec: string): ToolCall {
+  const [, id = spec, name = "read", target = `${id}.ts`] =
+    /^([^=]+)(?:=([^:]+))?(?::(.*))?$/.exec(spec) ?? [];
+  return { type: "toolCall", id, name, arguments: callArguments(name, target) };
+}
+
+function callArguments(name: string, target: string): Record<string, unknown> {
+  if (name === "bash") return { command: target };
+  if (name === "edit") return { path: target, oldText: "old", newText: "new" };
+  if (name === "write") return { path: target, content: "content" };
+  return { path: target };
+}
+
+/** The result that a word like `T1` or `T(t1)` stands for. */
+export function toolResultMessage(
+  token: HistoryToken,
+  call: { id: string; name: string },
+  name: string,
+  timestamp: number,
+): Message & StoredMessage {
+  return {
+    role: "toolResult",
+    toolCallId: call.id,
+    toolName: call.name,
+    content: contentOf(token, name),
+    isError: token.flagged,
+    timestamp,
+  };
+}

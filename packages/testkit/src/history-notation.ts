@@ -1,0 +1,220 @@
+import { toolCalls } from "@bonsai-agent/messages";
+import {
+  createSession,
+  type EntryDraftWithId,
+  type ProjectionItem,
+  type Session,
+  UNDO_CUSTOM_TYPE,
+} from "@bonsai-agent/session";
+import { assistantMessage, contentOf, textOf, toolResultMessage } from "./history-message.ts";
+import { type HistoryToken, parseHistory } from "./history-token.ts";
+
+/** A session written as text, and the names of its entries. */
+export interface History {
+  session: Session;
+  /** The entry id of a name such as `u1`, `a2`, `t1` (results), `c1`; throws on an unknown name. */
+  id: (name: string) => string;
+  /** The name of an entry id; the id itself where it has none. */
+  name: (id: string) => string;
+}
+
+/** What every mask puts in the place of a tool result. */
+const MASK_TEXT = "[Old tool result content cleared]";
+
+/**
+ * Builds a session from a text such as `U:100 A(t1 t2) T1 T2 A | U A`. `|` only separates. Entries get
+ * the names u1, u2, …, a1, …; a tool result has its call's id in lower case (`t1`).
+ *
+ * - `U` user, `A` answer, `A(t1 t2=edit:a.ts)` with calls, `T1` result, `T1!` failed result
+ * - `B` user's command, `B!` one kept out of the context, `X` extension message, `S` branch summary
+ * - `C(u2)` compaction that keeps from u2, `C()` one that keeps nothing
+ * - `E(u1)` omits, `E(u1)"text"` replaces, `M(t1)` masks, `Z(c1)` undoes a compaction
+ * - `m k l i p` metadata: model, thinking level, label, name, extension state
+ * - `^u1` moves the leaf to u1, `^0` before every entry
+ * - after a word: `"text"`, `:100` tokens (four characters each), `@9000` usage, `~aborted` stop reason, `*2` images
+ * - `%7` in the place of a name picks by number among what fits there (nothing, where nothing fits)
+ */
+export function history(notation: string, session: Session = createSession({ cwd: "/project" })): History {
+  const builder = new HistoryBuilder(session);
+  for (const token of parseHistory(notation)) builder.add(token);
+  return builder;
+}
+
+class HistoryBuilder implements History {
+  readonly session: Session;
+  readonly #ids = new Map<string, string>();
+  readonly #names = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  #clockMs = 1_700_000_000_000;
+
+  constructor(session: Session) {
+    this.session = session;
+  }
+
+  readonly id = (name: string): string => {
+    const id = this.#ids.get(name);
+    if (id === undefined) throw new Error(`No entry is called ${name}.`);
+    return id;
+  };
+
+  readonly name = (id: string): string => this.#names.get(id) ?? id;
+
+  add(token: HistoryToken): void {
+    if (token.kind === "^") this.#move(token.suffix);
+    else this.#append(token);
+  }
+
+  #append(token: HistoryToken): void {
+    const name = this.#nameFor(token);
+    const draft = this.#draft(token, name);
+    if (draft === undefined) return;
+    const entry = this.session.append(draft);
+    this.#ids.set(name, entry.id);
+    this.#names.set(entry.id, name);
+  }
+
+  #nameFor(token: HistoryToken): string {
+    if (token.kind === "T") return (token.args?.[0] ?? `t${token.suffix}`).toLowerCase();
+    const letter = token.kind.toLowerCase();
+    const count = (this.#counts.get(letter) ?? 0) + 1;
+    this.#counts.set(letter, count);
+    return `${letter}${count}`;
+  }
+
+  #draft(token: HistoryToken, name: string): EntryDraftWithId | undefined {
+    this.#clockMs += 1000;
+    return (
+      this.#messageDraft(token, name, this.#clockMs) ?? this.#changeDraft(token) ?? metadataDraft(token, this)
+    );
+  }
+
+  #messageDraft(token: HistoryToken, name: string, timestamp: number): EntryDraftWithId | undefined {
+    switch (token.kind) {
+      case "U":
+        return { type: "message", message: { role: "user", content: contentOf(token, name), timestamp } };
+      case "A":
+        return { type: "message", message: assistantMessage(token, name, timestamp) };
+      case "T":
+        return { type: "message", message: toolResultMessage(token, this.#call(name), name, timestamp) };
+      case "B":
+        return { type: "message", message: commandMessage(token, name, timestamp) };
+      case "X":
+        return { type: "custom_message", customType: "note", content: textOf(token, name), display: true };
+      case "S":
+        return { type: "branch_summary", summary: textOf(token, name), fromId: "root" };
+      default:
+        return undefined;
+    }
+  }
+
+  #changeDraft(token: HistoryToken): EntryDraftWithId | undefined {
+    const target = token.args?.[0];
+    switch (token.kind) {
+      case "C":
+        return this.#compactionDraft(token, target);
+      case "E":
+      case "M":
+        return this.#editDraft(token, target);
+      case "Z": {
+        const compactionId = this.#pick(target, () => this.#compactionIds());
+        if (compactionId === undefined) return undefined;
+        return { type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId } };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #compactionDraft(token: HistoryToken, target: string | undefined): EntryDraftWithId | undefined {
+    const id = this.session.newId();
+    const firstKeptEntryId = target === undefined ? id : this.#pick(target, () => turnStarts(this.#items()));
+    if (firstKeptEntryId === undefined) return undefined;
+    const summary = token.text ?? "A summary of what came before.";
+    return { type: "compaction", id, summary, firstKeptEntryId, tokensBefore: token.usageTokens ?? 1000 };
+  }
+
+  #editDraft(token: HistoryToken, target: string | undefined): EntryDraftWithId | undefined {
+    const targetId = this.#pick(target, () => editable(this.#items(), token.kind === "M"));
+    if (targetId === undefined) return undefined;
+    const content = token.kind === "M" ? MASK_TEXT : token.text;
+    return { type: "context_edit", targetId, replacement: content === undefined ? null : { content } };
+  }
+
+  #move(target: string): void {
+    const anywhere = () => this.session.entries().map((entry) => entry.id);
+    const id = target === "0" ? null : this.#pick(target, anywhere);
+    if (id !== undefined) this.session.moveTo(id);
+  }
+
+  #pick(target: string | undefined, candidates: () => string[]): string | undefined {
+    if (target === undefined) throw new Error("A word of the history needs a target in parentheses.");
+    if (!target.startsWith("%")) return this.id(target);
+    const ids = candidates();
+    return ids[Number(target.slice(1)) % Math.max(1, ids.length)];
+  }
+
+  #call(id: string): { id: string; name: string } {
+    const calls = this.session
+      .path()
+      .flatMap((entry) => (entry.type === "message" ? toolCalls(entry.message) : []));
+    return calls.findLast((call) => call.id.toLowerCase() === id) ?? { id, name: "read" };
+  }
+
+  #items(): readonly ProjectionItem[] {
+    return this.session.projection().items.filter((item) => item.entry.type !== "compaction");
+  }
+
+  #compactionIds(): string[] {
+    return this.session.path().flatMap((entry) => (entry.type === "compaction" ? [entry.id] : []));
+  }
+}
+
+function turnStarts(items: readonly ProjectionItem[]): string[] {
+  return items.filter((item) => item.message.role === "user").map((item) => item.entryId);
+}
+
+/** What an edit may name: tool results for a mask; else what no tool call hangs on. */
+function editable(items: readonly ProjectionItem[], forMask: boolean): string[] {
+  const fits = (item: ProjectionItem) =>
+    forMask
+      ? item.message.role === "toolResult"
+      : item.message.role === "user" || item.message.role === "custom";
+  return items.filter(fits).map((item) => item.entryId);
+}
+
+function commandMessage(token: HistoryToken, name: string, timestamp: number) {
+  return {
+    role: "bashExecution" as const,
+    command: `run ${name}`,
+    output: textOf(token, name, `$ run ${name}\n`.length),
+    exitCode: 0,
+    cancelled: false,
+    truncated: false,
+    ...(token.flagged ? { excludeFromContext: true } : {}),
+    timestamp,
+  };
+}
+
+function metadataDraft(token: HistoryToken, names: History): EntryDraftWithId | undefined {
+  switch (token.kind) {
+    case "m":
+      return { type: "model_change", provider: "scripted", modelId: token.suffix || "scripted" };
+    case "k":
+      return { type: "thinking_level_change", thinkingLevel: "high" };
+    case "i":
+      return { type: "session_info", name: token.text ?? "A session" };
+    case "p":
+      return { type: "custom", customType: "extension-state", data: { step: 1 } };
+    case "l":
+      return labelDraft(token, names);
+    default:
+      if (!"CEMZ".includes(token.kind)) throw new Error(`A history has no word ${token.kind}.`);
+      return undefined;
+  }
+}
+
+function labelDraft(token: HistoryToken, names: History): EntryDraftWithId {
+  const target = token.args?.[0];
+  const targetId = target === undefined ? (names as HistoryBuilder).session.leafId : names.id(target);
+  return { type: "label", targetId: targetId ?? "root", label: token.text ?? "here" };
+}
