@@ -17,5 +17,20 @@ export {
   type StoredMessage,
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
+export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
 export { type CreateSessionOptions, createSession, openSession, Session } from "./session.ts";
+export {
+  bonsaiHome,
+  newSessionFile,
+  type SessionFileOptions,
+  type SessionFolderOptions,
+  sessionFolder,
+} from "./session-home.ts";
+export {
+  type ListSessionsOptions,
+  listSessions,
+  type SessionList,
+  type SkippedFile,
+} from "./session-list.ts";
+export type { SessionSummary } from "./session-summary.ts";

@@ -1,0 +1,46 @@
+import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** The folder of everything that Bonsai keeps: `BONSAI_HOME`, or `~/.bonsai`. */
+export function bonsaiHome(env: NodeJS.ProcessEnv = process.env): string {
+  return resolve(env.BONSAI_HOME || join(homedir(), ".bonsai"));
+}
+
+/** The folder of all sessions, one folder per working directory in it. */
+export function sessionsFolder(home: string = bonsaiHome()): string {
+  return join(home, "sessions");
+}
+
+export interface SessionFolderOptions {
+  /** The working directory of the sessions. */
+  cwd: string;
+  /** Default: `bonsaiHome()`. */
+  home?: string;
+}
+
+/**
+ * The folder for the sessions of one working directory. Two directories can share one (`/a/b-c` and
+ * `/a-b/c`); a session's header says which it belongs to.
+ */
+export function sessionFolder({ cwd, home }: SessionFolderOptions): string {
+  return join(sessionsFolder(home), resolve(cwd).replaceAll(/[/\\:]/g, "-"));
+}
+
+export interface SessionFileOptions extends SessionFolderOptions {
+  id: string;
+  /** When the session began. */
+  now: Date;
+}
+
+/** The path for a new session's file; its folder is made, private to the user. */
+export function newSessionFile({ id, now, ...place }: SessionFileOptions): string {
+  const folder = sessionFolder(place);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return join(folder, sessionFileName({ id, now }));
+}
+
+/** `<timestamp>_<id>.jsonl`, the timestamp without the characters that a file name may not have. */
+export function sessionFileName({ id, now }: { id: string; now: Date }): string {
+  return `${now.toISOString().replaceAll(/[:.]/g, "-")}_${id}.jsonl`;
+}

@@ -1,0 +1,151 @@
+import { contentText } from "@bonsai-agent/messages";
+import type { FileLines } from "./file-lines.ts";
+
+/** What a list of sessions shows of one, without its history having been parsed. */
+export interface SessionSummary {
+  /** Absolute path. */
+  file: string;
+  id: string;
+  cwd: string;
+  /** Format version of the file: 1, 2 or 3; a higher one opens read-only. */
+  version: number;
+  /** The latest name that was given; undefined when there is none, or it was cleared. */
+  name?: string;
+  /** How the first user message begins, on one line; undefined before there is one. */
+  firstWords?: string;
+  /** Milliseconds since the epoch, as `lastActivityMs`. */
+  createdMs: number;
+  /** The time of the last line; of the file, where that line is damaged. */
+  lastActivityMs: number;
+  bytes: number;
+  /** Lines after the header, damaged ones counted in. */
+  lines: number;
+  /** Absolute path of the origin of a fork. */
+  parentSession?: string;
+}
+
+/** Why a file of a session folder is not in the list. */
+export type SkipReason = "empty" | "not a session" | "unreadable";
+
+const FIRST_WORDS_CHARACTERS = 120;
+const TYPE_PREFIX = '{"type":"';
+const INFO_PREFIX = Buffer.from(`${TYPE_PREFIX}session_info"`);
+const ANY_INFO = Buffer.from('"session_info"');
+/** A timestamp stands before the message, so a line's head shows it. */
+const LINE_HEAD_BYTES = 512;
+const CARRIAGE_RETURN = 13;
+const [LETTER_T, LETTER_S, COLON] = [0x74, 0x73, 0x3a];
+
+/** Reads what a list shows of one file. @throws what the file system throws. */
+export function summarizeSession(file: string, lines: FileLines): SessionSummary | SkipReason {
+  const glance = new Glance();
+  const { bytes, modifiedMs } = lines.visit(file, (buffer, start, end) => glance.see(buffer, start, end));
+  const { header } = glance;
+  if (header === undefined) return glance.lines === 0 ? "empty" : "not a session";
+  const createdMs = timeMs(header.timestamp) ?? modifiedMs;
+  return {
+    file,
+    id: header.id,
+    cwd: typeof header.cwd === "string" ? header.cwd : "",
+    version: typeof header.version === "number" ? header.version : 1,
+    ...(glance.name === undefined ? {} : { name: glance.name }),
+    ...(glance.firstWords === undefined ? {} : { firstWords: glance.firstWords }),
+    createdMs,
+    lastActivityMs: glance.lastTimeMs() ?? modifiedMs,
+    bytes,
+    lines: glance.lines - 1,
+    ...(typeof header.parentSession === "string" ? { parentSession: header.parentSession } : {}),
+  };
+}
+
+interface SeenHeader {
+  id: string;
+  timestamp?: unknown;
+  cwd?: unknown;
+  version?: unknown;
+  parentSession?: unknown;
+}
+
+/**
+ * One pass over a file's lines. Writers put `type` first, so a look at a line's first bytes tells what it is;
+ * only a line with another order of keys is searched as a whole, and only the few that matter are parsed.
+ */
+class Glance {
+  header: SeenHeader | undefined;
+  name: string | undefined;
+  firstWords: string | undefined;
+  lines = 0;
+  #last: Buffer | undefined;
+  #lastStart = 0;
+  #lastEnd = 0;
+
+  see(buffer: Buffer, start: number, end: number): void {
+    if (end - start === 1 && buffer[start] === CARRIAGE_RETURN) return;
+    this.lines++;
+    if (this.lines === 1) this.header = asHeader(parsed(buffer, start, end));
+    if (this.header === undefined) return;
+    if (this.firstWords === undefined) this.firstWords = userWords(parsed(buffer, start, end));
+    if (isSessionInfo(buffer, start, end)) this.#seeName(parsed(buffer, start, end));
+    this.#last = buffer;
+    this.#lastStart = start;
+    this.#lastEnd = end;
+  }
+
+  lastTimeMs(): number | undefined {
+    if (this.#last === undefined) return undefined;
+    const head = this.#last.toString(
+      "latin1",
+      this.#lastStart,
+      Math.min(this.#lastEnd, this.#lastStart + LINE_HEAD_BYTES),
+    );
+    return timeMs(/"timestamp":"([^"]+)"/.exec(head)?.[1]);
+  }
+
+  #seeName(line: unknown): void {
+    if (!isRecord(line) || line.type !== "session_info") return;
+    this.name = (typeof line.name === "string" && line.name.trim()) || undefined;
+  }
+}
+
+function isSessionInfo(buffer: Buffer, start: number, end: number): boolean {
+  // An object starts with `{"type":"`: the tenth byte tells most lines apart, an `s` is looked at closer.
+  if (buffer[start + 2] === LETTER_T && buffer[start + 7] === COLON) {
+    if (buffer[start + TYPE_PREFIX.length] !== LETTER_S) return false;
+    return buffer.compare(INFO_PREFIX, 0, INFO_PREFIX.length, start, start + INFO_PREFIX.length) === 0;
+  }
+  return buffer.subarray(start, end).includes(ANY_INFO);
+}
+
+function parsed(buffer: Buffer, start: number, end: number): unknown {
+  const text = buffer.toString("utf8", start, end).replace(/^\uFEFF/, "");
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // A damaged line says nothing to a list; `bonsai doctor` names it.
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function asHeader(line: unknown): SeenHeader | undefined {
+  return isRecord(line) && line.type === "session" && typeof line.id === "string"
+    ? (line as unknown as SeenHeader)
+    : undefined;
+}
+
+function userWords(line: unknown): string | undefined {
+  if (!isRecord(line) || !isRecord(line.message) || line.message.role !== "user") return undefined;
+  const words = contentText(line.message.content).replaceAll(/\s+/g, " ").trim();
+  return words === ""
+    ? undefined
+    : [...words.slice(0, 2 * FIRST_WORDS_CHARACTERS)].slice(0, FIRST_WORDS_CHARACTERS).join("");
+}
+
+function timeMs(timestamp: unknown): number | undefined {
+  const ms = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

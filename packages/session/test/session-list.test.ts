@@ -1,0 +1,229 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bonsaiHome, findSession, listSessions, newSessionFile, sessionFolder } from "@bonsai-agent/session";
+import { damagedSessions, generateSession } from "@bonsai-agent/testkit";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = mkdtempSync(join(tmpdir(), "bonsai-list-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let folders = 0;
+function newFolder(): string {
+  const folder = join(root, `${folders++}`);
+  mkdirSync(folder);
+  return folder;
+}
+
+const header = { type: "session", version: 3, id: "s1", timestamp: "2026-01-05T09:00:00.000Z", cwd: "/p" };
+const said = (text: unknown, timestamp = "2026-01-05T09:01:00.000Z") => ({
+  type: "message",
+  id: "e",
+  parentId: null,
+  timestamp,
+  message: { role: "user", content: text },
+});
+const named = (name?: string) => ({
+  type: "session_info",
+  id: "n",
+  parentId: null,
+  timestamp: header.timestamp,
+  name,
+});
+
+/** Lists one file of these lines: objects as JSON, strings as they are. */
+function listed(lines: ReadonlyArray<object | string>, join_ = "\n") {
+  const folder = newFolder();
+  const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join(join_);
+  writeFileSync(join(folder, "s.jsonl"), text + join_);
+  return listSessions({ folder }).sessions[0];
+}
+
+describe("home", () => {
+  test("BONSAI_HOME moves it, an empty value does not", () => {
+    expect(bonsaiHome({ BONSAI_HOME: "/elsewhere" })).toBe("/elsewhere");
+    expect(bonsaiHome({ BONSAI_HOME: "" })).toMatch(/\.bonsai$/);
+  });
+
+  test("a working directory becomes one folder name", () => {
+    expect(sessionFolder({ cwd: "/home/dev/my shop", home: "/h" })).toBe("/h/sessions/-home-dev-my shop");
+  });
+
+  test("a new session's file is named by time and id, in a private folder", () => {
+    const home = newFolder();
+    const file = newSessionFile({ cwd: "/p", home, id: "abc", now: new Date("2026-01-05T09:00:00.123Z") });
+    expect(file).toBe(join(home, "sessions", "-p", "2026-01-05T09-00-00-123Z_abc.jsonl"));
+    const mode = execFileSync("stat", ["-c", "%a", join(home, "sessions", "-p")], { encoding: "utf8" });
+    expect(mode.trim()).toBe("700");
+  });
+});
+
+describe("what is listed of a session", () => {
+  test.each<[string, Array<object | string>, object]>([
+    ["first words on one line", [header, said(" Fix\n the  bug ")], { firstWords: "Fix the bug" }],
+    ["text blocks", [header, said([{ type: "text", text: "Hello" }])], { firstWords: "Hello" }],
+    ["the first user message with text", [header, said(null), said("then")], { firstWords: "then" }],
+    [
+      "long texts cut on whole characters",
+      [header, said("😀".repeat(300))],
+      { firstWords: "😀".repeat(120) },
+    ],
+    ["the latest of several names", [header, named("a"), said("x"), named("b"), said("y")], { name: "b" }],
+    [
+      "a name with type not first",
+      [header, { id: "n", parentId: null, name: "late", type: "session_info" }],
+      { name: "late" },
+    ],
+    [
+      "a name with spaces in its JSON",
+      [header, '{ "type" : "session_info", "name": "spaced" }'],
+      { name: "spaced" },
+    ],
+    ["a name after a blank line", [header, "", named("b")], { name: "b", lines: 1 }],
+    ["a version 1 file", [{ ...header, version: undefined }, said("x")], { version: 1 }],
+    ["a future version", [{ ...header, version: 9 }, said("x")], { version: 9 }],
+    [
+      "the last line's time",
+      [header, said("x", "2026-02-01T00:00:00.000Z")],
+      { lastActivityMs: Date.UTC(2026, 1, 1) },
+    ],
+    ["a damaged line among others", [header, said("x"), "#garbage#", named("b")], { name: "b", lines: 3 }],
+  ])("%s", (_, lines, expected) => {
+    expect(listed(lines)).toMatchObject(expected);
+    expect(listed(lines, "\r\n")).toMatchObject(expected);
+  });
+
+  test("a cleared name is no name, and a text that speaks of session_info is none either", () => {
+    expect(listed([header, named("a"), named()])).not.toHaveProperty("name");
+    expect(listed([header, said('{"type":"session_info","name":"trap"}')])).not.toHaveProperty("name");
+  });
+
+  test("a torn last line leaves the file's own time", () => {
+    const folder = newFolder();
+    const file = join(folder, "s.jsonl");
+    writeFileSync(file, `${JSON.stringify(header)}\n{"type":"mess`);
+    utimesSync(file, 1_767_700_000, 1_767_700_000);
+    expect(listSessions({ folder }).sessions[0]?.lastActivityMs).toBe(1_767_700_000_000);
+  });
+
+  test("a name deep inside a file of many buffers, beside a line larger than the buffer", () => {
+    expect(
+      listed([
+        header,
+        said("first"),
+        said("x".repeat(3_000_000)),
+        named("deep"),
+        ...Array(40).fill(said("y".repeat(99_999))),
+      ]),
+    ).toMatchObject({ name: "deep", firstWords: "first", lines: 43 });
+  });
+});
+
+describe("listing a folder", () => {
+  test("every damaged file is listed or skipped with a reason, and none stops the list", () => {
+    const folder = newFolder();
+    for (const [name, bytes] of Object.entries(damagedSessions()))
+      writeFileSync(join(folder, `${name}.jsonl`), bytes);
+    const { sessions, skipped } = listSessions({ folder });
+    expect(
+      Object.fromEntries(skipped.map(({ file, reason }) => [file.slice(folder.length + 1, -6), reason])),
+    ).toEqual({
+      empty: "empty",
+      "no session at all": "not a session",
+      "binary file": "not a session",
+      "entries without header": "not a session",
+    });
+    expect(sessions.length + skipped.length).toBe(Object.keys(damagedSessions()).length);
+  });
+
+  test("the latest activity comes first; other files, folders, pipes and dead links are no sessions", () => {
+    const folder = newFolder();
+    for (const [name, entries] of [
+      ["old", 20],
+      ["new", 60],
+      ["mid", 40],
+    ] as const) {
+      generateSession({ file: join(folder, `${name}.jsonl`), entries, id: name });
+    }
+    writeFileSync(join(folder, "notes.txt"), "");
+    mkdirSync(join(folder, "folder.jsonl"));
+    execFileSync("mkfifo", [join(folder, "pipe.jsonl")]);
+    symlinkSync("/nowhere", join(folder, "dead.jsonl"));
+    const { sessions, skipped } = listSessions({ folder });
+    expect(sessions.map(({ id }) => id)).toEqual(["new", "mid", "old"]);
+    expect(skipped).toMatchObject([{ file: join(folder, "dead.jsonl"), reason: "unreadable" }]);
+  });
+
+  test("a missing folder is an empty list", () => {
+    expect(listSessions({ home: join(root, "nowhere") })).toEqual({ sessions: [], skipped: [] });
+  });
+
+  test("all working directories, or one, even where two share a folder", () => {
+    const home = newFolder();
+    for (const [id, cwd] of [
+      ["1", "/a/b-c"],
+      ["2", "/a-b/c"],
+      ["3", "/other"],
+    ] as const) {
+      generateSession({ file: newSessionFile({ home, id, cwd, now: new Date(0) }), entries: 5, id, cwd });
+    }
+    const ids = (cwd?: string) =>
+      listSessions({ home, ...(cwd === undefined ? {} : { cwd }) }).sessions.map(({ id }) => id);
+    expect(ids().sort()).toEqual(["1", "2", "3"]);
+    expect(ids("/a/b-c")).toEqual(["1"]);
+    expect(ids("/a-b/c")).toEqual(["2"]);
+  });
+});
+
+describe("finding a session", () => {
+  const home = newFolder();
+  const made = new Map<string, string>();
+  for (const [id, cwd] of [
+    ["abc-1", "/p"],
+    ["abc-2", "/p"],
+    ["abd", "/q"],
+    ["ab", "/q"],
+    ["xx-1", "/p"],
+    ["xx-2", "/q"],
+  ] as const) {
+    const file = newSessionFile({ home, id, cwd, now: new Date(0) });
+    made.set(id, file);
+    generateSession({ file, entries: 3, id, cwd });
+  }
+  const renamed = join(sessionFolder({ home, cwd: "/q" }), "my-favourite.jsonl");
+  generateSession({ file: renamed, entries: 3, id: "zzz" });
+
+  test("by id, by a unique beginning, by path, by the id of a renamed file", () => {
+    expect(findSession({ home, session: "abc-1" })).toBe(made.get("abc-1"));
+    expect(findSession({ home, session: "abd" })).toBe(made.get("abd"));
+    expect(findSession({ home, session: "ab" })).toBe(made.get("ab"));
+    expect(findSession({ home, session: made.get("abd")! })).toBe(made.get("abd"));
+    expect(findSession({ home, session: "zz" })).toBe(renamed);
+  });
+
+  test("the own working directory goes first", () => {
+    expect(findSession({ home, session: "abd", cwd: "/p" })).toBe(made.get("abd"));
+    expect(findSession({ home, session: "xx", cwd: "/q" })).toBe(made.get("xx-2"));
+  });
+
+  test.each([
+    ["abc", "session_ambiguous", /abc-1.*abc-2/],
+    ["nope", "session_not_found", /"nope"/],
+    ["", "session_not_found", /""/],
+    ["/nowhere/x.jsonl", "session_not_found", /nowhere/],
+  ])("%j is refused: %s", (session, code, message) => {
+    expect(() => findSession({ home, session })).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+
+  test("an unreadable file has no id, and is no obstacle", () => {
+    chmodSync(renamed, 0o000);
+    try {
+      expect(findSession({ home, session: "abd" })).toBe(made.get("abd"));
+    } finally {
+      chmodSync(renamed, 0o600);
+    }
+  });
+});
