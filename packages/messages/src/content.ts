@@ -4,6 +4,8 @@ import { z } from "zod";
 export interface TextContent {
   type: "text";
   text: string;
+  /** Opaque: given back to the provider as it came, here and in the other signatures. */
+  textSignature?: string | undefined;
 }
 
 /** An image, base64-encoded. */
@@ -18,7 +20,9 @@ export interface ImageContent {
 export interface ThinkingContent {
   type: "thinking";
   thinking: string;
-  thinkingSignature?: string;
+  thinkingSignature?: string | undefined;
+  /** True when the provider withheld the text: all there is stands, encrypted, in the signature. */
+  redacted?: boolean | undefined;
 }
 
 /** A call of a tool by the model. */
@@ -27,12 +31,19 @@ export interface ToolCall {
   id: string;
   name: string;
   arguments: Record<string, unknown>;
+  thoughtSignature?: string | undefined;
+  /** Where the provider keeps tools apart that were loaded later. */
+  namespace?: string | undefined;
 }
 
 export type UserContent = TextContent | ImageContent;
 export type AssistantContent = TextContent | ThinkingContent | ToolCall;
 
-export const textContentSchema = z.looseObject({ type: z.literal("text"), text: z.string() });
+export const textContentSchema = z.looseObject({
+  type: z.literal("text"),
+  text: z.string(),
+  textSignature: z.string().optional(),
+});
 export const imageContentSchema = z.looseObject({
   type: z.literal("image"),
   data: z.string(),
@@ -42,12 +53,15 @@ export const thinkingContentSchema = z.looseObject({
   type: z.literal("thinking"),
   thinking: z.string(),
   thinkingSignature: z.string().optional(),
+  redacted: z.boolean().optional(),
 });
 export const toolCallSchema = z.looseObject({
   type: z.literal("toolCall"),
   id: z.string(),
   name: z.string(),
   arguments: z.record(z.string(), z.unknown()),
+  thoughtSignature: z.string().optional(),
+  namespace: z.string().optional(),
 });
 export const userContentSchema = z.discriminatedUnion("type", [textContentSchema, imageContentSchema]);
 export const assistantContentSchema = z.discriminatedUnion("type", [

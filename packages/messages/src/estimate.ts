@@ -11,27 +11,21 @@ export interface TokenEstimator {
   message(message: Message): number;
 }
 
-/** ceil(UTF-16 code units / 4): the field's plain estimate. Too low on code, far too low on CJK text. */
-export function chars4(text: string): number {
-  return Math.ceil(text.length / 4);
-}
-
-/** An estimator of messages made from an estimator of texts. */
+/** An estimator of messages made from an estimator of texts. Total: a damaged message has no tokens. */
 export function estimatorOf(name: string, text: (text: string) => number): TokenEstimator {
   return { name, text, message: (message) => messageTokens(message, text) };
 }
 
-export const chars4Estimator: TokenEstimator = estimatorOf("chars4", chars4);
-
 function messageTokens(message: Message, count: (text: string) => number): number {
-  switch (message.role) {
+  switch (message?.role) {
+    case undefined:
     case "system":
       return 0;
     case "bashExecution":
       return message.excludeFromContext ? 0 : count(bashExecutionText(message));
     case "branchSummary":
     case "compactionSummary":
-      return count(message.summary);
+      return typeof message.summary === "string" ? count(message.summary) : 0;
     default:
       return contentTokens(message.content, count);
   }
@@ -42,9 +36,30 @@ function contentTokens(content: unknown, count: (text: string) => number): numbe
   let text = "";
   for (const block of contentBlocks(content)) {
     if (block.type === "image") images += IMAGE_TOKENS;
-    else if (block.type === "text") text += block.text ?? "";
-    else if (block.type === "thinking") text += block.thinking ?? "";
-    else if (block.type === "toolCall") text += `${block.name}${JSON.stringify(block.arguments ?? {})}`;
+    else text += blockText(block);
   }
   return images + count(text);
+}
+
+function blockText(block: Record<string, unknown>): string {
+  switch (block.type) {
+    case "text":
+      return typeof block.text === "string" ? block.text : "";
+    case "thinking":
+      return typeof block.thinking === "string" ? block.thinking : "";
+    case "toolCall":
+      return `${typeof block.name === "string" ? block.name : ""}${jsonText(block.arguments ?? {})}`;
+    default:
+      return "";
+  }
+}
+
+/** What JSON cannot hold (a cycle, a BigInt) cannot reach a model either: it counts as nothing. */
+function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "";
+  } catch (error) {
+    if (error instanceof TypeError) return "";
+    throw error;
+  }
 }

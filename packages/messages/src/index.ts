@@ -1,3 +1,4 @@
+export { chars4, chars4Estimator, chars4FloorEstimator } from "./chars4.ts";
 export {
   type AssistantContent,
   assistantContentSchema,
@@ -12,8 +13,14 @@ export {
   type UserContent,
   userContentSchema,
 } from "./content.ts";
+export {
+  type ContextTokens,
+  type ContextTokensOptions,
+  estimateContextTokens,
+  isGoodAnswer,
+} from "./context-tokens.ts";
 export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
-export { chars4, chars4Estimator, estimatorOf, IMAGE_TOKENS, type TokenEstimator } from "./estimate.ts";
+export { estimatorOf, IMAGE_TOKENS, type TokenEstimator } from "./estimate.ts";
 export type {
   AssistantMessage,
   BashExecutionMessage,
@@ -30,4 +37,12 @@ export type {
 export { messageSchema } from "./message-schema.ts";
 export { type Model, type ModelPrices, modelSchema } from "./model.ts";
 export { bashExecutionText, contentBlocks, contentText, messageText, toolCalls } from "./text.ts";
-export { addUsage, contextTokens, emptyUsage, type Usage, type UsageCost, usageSchema } from "./usage.ts";
+export {
+  addUsage,
+  contextTokens,
+  emptyUsage,
+  promptTokens,
+  type Usage,
+  type UsageCost,
+  usageSchema,
+} from "./usage.ts";

@@ -16,8 +16,11 @@ export const assistantMessageSchema = z.looseObject({
   provider: z.string(),
   model: z.string(),
   usage: usageSchema,
-  stopReason: z.enum(["stop", "length", "toolUse", "error", "aborted"]),
+  stopReason: z.string(),
+  rawStopReason: z.string().optional(),
   errorMessage: z.string().optional(),
+  responseModel: z.string().optional(),
+  responseId: z.string().optional(),
   timestamp: z.number(),
 });
 export const toolResultMessageSchema = z.looseObject({
@@ -25,6 +28,8 @@ export const toolResultMessageSchema = z.looseObject({
   toolCallId: z.string(),
   toolName: z.string(),
   content: z.array(userContentSchema),
+  details: z.unknown().optional(),
+  usage: usageSchema.optional(),
   isError: z.boolean(),
   timestamp: z.number(),
 });
@@ -35,6 +40,7 @@ export const bashExecutionMessageSchema = z.looseObject({
   exitCode: z.number().optional(),
   cancelled: z.boolean(),
   truncated: z.boolean(),
+  fullOutputPath: z.string().optional(),
   excludeFromContext: z.boolean().optional(),
   timestamp: z.number(),
 });
@@ -43,11 +49,19 @@ export const customMessageSchema = z.looseObject({
   customType: z.string(),
   content: userContents,
   display: z.boolean(),
+  details: z.unknown().optional(),
   timestamp: z.number(),
 });
-export const systemMessageSchema = z.looseObject({ role: z.literal("system") });
+export const systemMessageSchema = z.looseObject({
+  role: z.literal("system"),
+  content: z.unknown().optional(),
+  timestamp: z.number().optional(),
+});
 
-/** A message as a session file stores it (the two summary views are never stored as messages). */
+/**
+ * A message as a session file stores it (the two summary views are never stored as messages).
+ * Unknown fields stay. Strict on the rest: to read what may be damaged, use the readers of `text.ts`.
+ */
 export const messageSchema = z.discriminatedUnion("role", [
   userMessageSchema,
   assistantMessageSchema,

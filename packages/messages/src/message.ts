@@ -8,7 +8,8 @@ export interface UserMessage {
   timestamp: number;
 }
 
-export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted";
+/** The kinds that mean something here; a file may hold others ("pending", "deferred", a later program's). */
+export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted" | (string & {});
 
 export interface AssistantMessage {
   role: "assistant";
@@ -18,7 +19,12 @@ export interface AssistantMessage {
   model: string;
   usage: Usage;
   stopReason: StopReason;
-  errorMessage?: string;
+  /** The stop reason in the provider's own words. */
+  rawStopReason?: string | undefined;
+  errorMessage?: string | undefined;
+  /** The model that answered, where it is not the one that was asked. */
+  responseModel?: string | undefined;
+  responseId?: string | undefined;
   timestamp: number;
 }
 
@@ -28,6 +34,8 @@ export interface ToolResultMessage {
   toolName: string;
   content: UserContent[];
   details?: unknown;
+  /** What the tool's own model requests used: cost, never part of the context. */
+  usage?: Usage | undefined;
   isError: boolean;
   timestamp: number;
 }
@@ -40,9 +48,9 @@ export interface BashExecutionMessage {
   exitCode?: number | undefined;
   cancelled: boolean;
   truncated: boolean;
-  fullOutputPath?: string;
+  fullOutputPath?: string | undefined;
   /** True for `!!` commands: never shown to the model. */
-  excludeFromContext?: boolean;
+  excludeFromContext?: boolean | undefined;
   timestamp: number;
 }
 
@@ -60,7 +68,7 @@ export interface CustomMessage {
 export interface SystemMessage {
   role: "system";
   content?: unknown;
-  timestamp?: number;
+  timestamp?: number | undefined;
 }
 
 /** The view of a `branch_summary` entry. */

@@ -12,12 +12,12 @@ export interface ModelPrices {
 export interface Model {
   provider: string;
   id: string;
-  name?: string;
+  name?: string | undefined;
   /** Tokens; absent or 0 where unknown. */
-  contextWindow?: number;
+  contextWindow?: number | undefined;
   /** Tokens; absent where unknown. */
-  maxOutputTokens?: number;
-  usdPerMillionTokens?: ModelPrices;
+  maxOutputTokens?: number | undefined;
+  usdPerMillionTokens?: ModelPrices | undefined;
 }
 
 export const modelSchema = z.looseObject({

@@ -1,6 +1,9 @@
 import type { ToolCall } from "./content.ts";
 import type { Message } from "./message.ts";
 
+// Everything here is total: content that is missing, null or odd, as damaged and hand-edited files have
+// it, reads as empty.
+
 /** The blocks of a content value; a string is one text block, a missing or damaged value is none. */
 export function contentBlocks(content: unknown): Array<Record<string, unknown> & { type: string }> {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
@@ -13,25 +16,29 @@ export function contentBlocks(content: unknown): Array<Record<string, unknown> &
 /** The text of a content value, blocks joined by newlines; thinking, calls and images are left out. */
 export function contentText(content: unknown): string {
   return contentBlocks(content)
-    .map((block) => (block.type === "text" && typeof block.text === "string" ? block.text : ""))
+    .map((block) => (block.type === "text" ? stringOr(block.text, "") : ""))
     .filter((text) => text !== "")
     .join("\n");
 }
 
-/** The tool calls of a message, in order; none for any but an assistant message. */
+/** The tool calls of a message, in order, each with an id, a name and arguments; none for any but an assistant. */
 export function toolCalls(message: Message): ToolCall[] {
-  if (message.role !== "assistant") return [];
-  return contentBlocks(message.content).filter((block) => block.type === "toolCall") as unknown as ToolCall[];
+  if (message?.role !== "assistant") return [];
+  return contentBlocks(message.content)
+    .filter((block) => block.type === "toolCall")
+    .map((block) => (isSound(block) ? block : mended(block)));
 }
 
 /** The text a message says to the model, without thinking, calls and images. */
 export function messageText(message: Message): string {
-  switch (message.role) {
+  switch (message?.role) {
+    case undefined:
+      return "";
     case "bashExecution":
       return bashExecutionText(message);
     case "branchSummary":
     case "compactionSummary":
-      return message.summary;
+      return stringOr(message.summary, "");
     default:
       return contentText(message.content);
   }
@@ -44,10 +51,30 @@ export function bashExecutionText(message: {
   exitCode?: number | undefined;
   cancelled: boolean;
 }): string {
-  const outcome = message.cancelled
-    ? "\n(cancelled)"
-    : message.exitCode !== undefined && message.exitCode !== 0
-      ? `\n(exit code ${message.exitCode})`
-      : "";
-  return `$ ${message.command}\n${message.output || "(no output)"}${outcome}`;
+  const { cancelled, exitCode } = message;
+  const failed = typeof exitCode === "number" && exitCode !== 0 ? `\n(exit code ${exitCode})` : "";
+  const output = stringOr(message.output, "") || "(no output)";
+  return `$ ${stringOr(message.command, "")}\n${output}${cancelled ? "\n(cancelled)" : failed}`;
+}
+
+function isSound(block: Record<string, unknown>): block is Record<string, unknown> & ToolCall {
+  return typeof block.id === "string" && typeof block.name === "string" && isRecord(block.arguments);
+}
+
+function mended(block: Record<string, unknown>): ToolCall {
+  return {
+    ...block,
+    type: "toolCall",
+    id: stringOr(block.id, ""),
+    name: stringOr(block.name, ""),
+    arguments: isRecord(block.arguments) ? block.arguments : {},
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function stringOr(value: unknown, fallback: string): string {
+  return typeof value === "string" ? value : fallback;
 }

@@ -12,11 +12,16 @@ export interface UsageCost {
 /** What one request used. Counts are tokens; `input` excludes what was read from or written to a cache. */
 export interface Usage {
   input: number;
+  /** With the thinking. */
   output: number;
   cacheRead: number;
   cacheWrite: number;
+  /** The part of `cacheWrite` that is kept for an hour, where the provider tells. */
+  cacheWrite1h?: number | undefined;
+  /** The part of `output` that is thinking, where the provider tells. */
+  reasoning?: number | undefined;
   /** Absent in old recordings: then the sum of the four counts. */
-  totalTokens?: number;
+  totalTokens?: number | undefined;
   cost: UsageCost;
 }
 
@@ -32,6 +37,8 @@ export const usageSchema = z.looseObject({
   output: z.number(),
   cacheRead: z.number(),
   cacheWrite: z.number(),
+  cacheWrite1h: z.number().optional(),
+  reasoning: z.number().optional(),
   totalTokens: z.number().optional(),
   cost: usageCostSchema,
 });
@@ -48,25 +55,48 @@ export function emptyUsage(): Usage {
   };
 }
 
-/** The tokens that the context held when this answer was done: input, cached input and output. */
+/**
+ * The tokens that the context held when this answer was done: input, cached input and output.
+ * Total: what a damaged usage lacks counts as nothing.
+ */
 export function contextTokens(usage: Usage): number {
-  return usage.totalTokens || usage.input + usage.output + usage.cacheRead + usage.cacheWrite;
+  return count(usage?.totalTokens) || promptTokens(usage) + count(usage?.output);
 }
 
-/** The sum of two usages, as a new object. */
+/** The tokens of the request alone: input, cached or not, without the answer. Total, as `contextTokens`. */
+export function promptTokens(usage: Usage): number {
+  return count(usage?.input) + count(usage?.cacheRead) + count(usage?.cacheWrite);
+}
+
+/** The sum of two usages, as a new object; a part that only one of them tells is taken as it is. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
-    input: a.input + b.input,
-    output: a.output + b.output,
-    cacheRead: a.cacheRead + b.cacheRead,
-    cacheWrite: a.cacheWrite + b.cacheWrite,
+    input: count(a.input) + count(b.input),
+    output: count(a.output) + count(b.output),
+    cacheRead: count(a.cacheRead) + count(b.cacheRead),
+    cacheWrite: count(a.cacheWrite) + count(b.cacheWrite),
+    ...partSum("cacheWrite1h", a, b),
+    ...partSum("reasoning", a, b),
     totalTokens: contextTokens(a) + contextTokens(b),
-    cost: {
-      input: a.cost.input + b.cost.input,
-      output: a.cost.output + b.cost.output,
-      cacheRead: a.cost.cacheRead + b.cost.cacheRead,
-      cacheWrite: a.cost.cacheWrite + b.cost.cacheWrite,
-      total: a.cost.total + b.cost.total,
-    },
+    cost: addCost(a.cost, b.cost),
   };
+}
+
+function partSum(part: "cacheWrite1h" | "reasoning", a: Usage, b: Usage): Partial<Usage> {
+  const told = a[part] !== undefined || b[part] !== undefined;
+  return told ? { [part]: count(a[part]) + count(b[part]) } : {};
+}
+
+function addCost(a: UsageCost | undefined, b: UsageCost | undefined): UsageCost {
+  return {
+    input: count(a?.input) + count(b?.input),
+    output: count(a?.output) + count(b?.output),
+    cacheRead: count(a?.cacheRead) + count(b?.cacheRead),
+    cacheWrite: count(a?.cacheWrite) + count(b?.cacheWrite),
+    total: count(a?.total) + count(b?.total),
+  };
+}
+
+function count(value: unknown): number {
+  return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }

@@ -1,0 +1,51 @@
+import type { TokenEstimator } from "./estimate.ts";
+import type { AssistantMessage, Message } from "./message.ts";
+import { contextTokens } from "./usage.ts";
+
+/** How full the context is, and how far the figure can be trusted. */
+export interface ContextTokens {
+  tokens: number;
+  /** "usage": what the provider reported, plus estimates of what came after; "estimate": estimates alone. */
+  source: "usage" | "estimate";
+  /** Index of the message whose usage was taken; absent for "estimate". */
+  usageIndex?: number;
+  /** The estimated part of `tokens`. */
+  trailingTokens: number;
+}
+
+export interface ContextTokensOptions {
+  /** What the model sees, oldest first. */
+  messages: readonly Message[];
+  estimator: TokenEstimator;
+  /** The usage of messages before this index is older than the latest compaction or edit: not trusted. */
+  staleBefore: number;
+  /** Tokens of the system prompt and the tools, where they are known; used only without a usage. Default 0. */
+  overheadTokens?: number;
+}
+
+/**
+ * The tokens of the context: the usage of the last good answer plus estimates of what came after it,
+ * or, where no usage can be trusted, estimates alone.
+ */
+export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
+  const { messages, estimator, staleBefore, overheadTokens = 0 } = options;
+  const usageIndex = messages.findLastIndex(isGoodAnswer);
+  if (usageIndex < 0 || usageIndex < staleBefore) {
+    const trailingTokens = overheadTokens + estimated(messages, estimator);
+    return { tokens: trailingTokens, source: "estimate", trailingTokens };
+  }
+  const trailingTokens = estimated(messages.slice(usageIndex + 1), estimator);
+  const { usage } = messages[usageIndex] as AssistantMessage;
+  return { tokens: contextTokens(usage) + trailingTokens, source: "usage", usageIndex, trailingTokens };
+}
+
+/** An answer whose usage tells the size of the context: neither aborted nor failed, and not all zero. */
+export function isGoodAnswer(message: Message): message is AssistantMessage {
+  if (message?.role !== "assistant") return false;
+  if (message.stopReason === "aborted" || message.stopReason === "error") return false;
+  return contextTokens(message.usage) > 0;
+}
+
+function estimated(messages: readonly Message[], estimator: TokenEstimator): number {
+  return messages.reduce((tokens, message) => tokens + estimator.message(message), 0);
+}

@@ -1,0 +1,104 @@
+import {
+  type AssistantMessage,
+  chars4Estimator,
+  emptyUsage,
+  estimateContextTokens,
+  isGoodAnswer,
+  type Message,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { describe, expect, it } from "vitest";
+
+const usageOf = (totalTokens: number): Usage => ({ ...emptyUsage(), input: totalTokens, totalTokens });
+const user = (text: string): Message => ({ role: "user", content: text, timestamp: 0 });
+const answer = (totalTokens: number, stopReason = "stop"): AssistantMessage => ({
+  role: "assistant",
+  content: [{ type: "text", text: "12345678" }],
+  api: "a",
+  provider: "p",
+  model: "m",
+  usage: usageOf(totalTokens),
+  stopReason,
+  timestamp: 0,
+});
+const result = (text: string): Message => ({
+  role: "toolResult",
+  toolCallId: "1",
+  toolName: "bash",
+  content: [{ type: "text", text }],
+  isError: false,
+  timestamp: 0,
+});
+const context = (messages: Message[], staleBefore = 0, overheadTokens?: number) =>
+  estimateContextTokens({
+    messages,
+    estimator: chars4Estimator,
+    staleBefore,
+    ...(overheadTokens === undefined ? {} : { overheadTokens }),
+  });
+
+describe("the tokens of the context", () => {
+  it("are a good usage of 1,000 and 2,500 for the 10,000 characters after it", () => {
+    expect(context([user("x"), answer(1000), result("x".repeat(10_000))])).toEqual({
+      tokens: 3500,
+      source: "usage",
+      usageIndex: 1,
+      trailingTokens: 2500,
+    });
+  });
+
+  it("are estimates alone, marked as such, where there is no usage", () => {
+    expect(context([])).toEqual({ tokens: 0, source: "estimate", trailingTokens: 0 });
+    expect(context([user("12345"), user("1234")])).toEqual({
+      tokens: 3,
+      source: "estimate",
+      trailingTokens: 3,
+    });
+  });
+
+  it("are estimates alone where the only usage is stale", () => {
+    const messages = [user("1234"), answer(190_000), user("12345")];
+    expect(context(messages, 2)).toEqual({ tokens: 5, source: "estimate", trailingTokens: 5 });
+    expect(context(messages, 1)).toMatchObject({ tokens: 190_002, source: "usage" });
+  });
+
+  it("look past answers that failed, were aborted, or reported nothing", () => {
+    const bad = [answer(7, "error"), answer(7, "aborted"), answer(0), answer(0, "pending")];
+    expect(context([answer(190_000), ...bad])).toEqual({
+      tokens: 190_000 + 4 * 2,
+      source: "usage",
+      usageIndex: 0,
+      trailingTokens: 8,
+    });
+  });
+
+  it("take the latest good usage", () => {
+    expect(context([answer(10), answer(20), user("1234")])).toMatchObject({ tokens: 21, usageIndex: 1 });
+  });
+
+  it("hold the known overhead only where no usage holds it already", () => {
+    expect(context([user("1234")], 0, 1500).tokens).toBe(1501);
+    expect(context([answer(10), user("1234")], 0, 1500).tokens).toBe(11);
+  });
+});
+
+describe("a good answer", () => {
+  it.each([
+    ["stop", 5, true],
+    ["length", 5, true],
+    ["toolUse", 5, true],
+    ["a later program's", 5, true],
+    ["error", 5, false],
+    ["aborted", 5, false],
+    ["stop", 0, false],
+  ])("that stopped for %j with %i tokens: %s", (stopReason, tokens, good) => {
+    expect(isGoodAnswer(answer(tokens, stopReason))).toBe(good);
+  });
+
+  it("is none without a usage", () => {
+    const { usage, ...rest } = answer(5);
+    expect(isGoodAnswer(rest as AssistantMessage)).toBe(false);
+    expect(isGoodAnswer({ ...rest, usage: null } as never)).toBe(false);
+    expect(isGoodAnswer(null as never)).toBe(false);
+  });
+});
