@@ -1,0 +1,59 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { ExitCode } from "./exit-code.ts";
+import type { CliIo } from "./io.ts";
+import { Output } from "./output.ts";
+import { type Line, span } from "./views/line.ts";
+import { printableLines } from "./views/printable.ts";
+import { wrap } from "./views/text-width.ts";
+
+/** Codes of errors that are the caller's wording, not a failure of the work. */
+const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "not_built_yet"]);
+
+/** Prints an error as JSON or for a human, on stderr, and tells the exit code. */
+export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {
+  const known = BonsaiError.is(error) ? error : unexpected(error);
+  const { code, message, hint } = known;
+  if (wantsJson) io.stderr.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  else new Output(io, false).notice(...failureLines(known, io));
+  return usageCodes.has(code) ? ExitCode.usage : ExitCode.failed;
+}
+
+function failureLines(error: BonsaiError, io: CliIo): Line[] {
+  const width = Math.min(io.stderr.columns ?? 100, 100) - 2;
+  const [first = "", ...rest] = paragraph(`${error.message} [${error.code}]`, width);
+  return [
+    [span("✗ ", "red"), span(first, "bold")],
+    ...rest.map((line) => ["  ", span(line, "bold")]),
+    ...paragraph(error.hint, width).map((line) => ["  ", line]),
+    ...(io.env.BONSAI_DEBUG ? paragraph(causes(error), 200).map((line) => ["  ", span(line, "gray")]) : []),
+  ];
+}
+
+function paragraph(text: string, width: number): string[] {
+  return printableLines(text).flatMap((line) => wrap(line, width));
+}
+
+function causes(error: Error): string {
+  const own = error.stack ?? error.message;
+  return error.cause instanceof Error ? `${own}\ncaused by ${causes(error.cause)}` : own;
+}
+
+/** Anything that is no BonsaiError: the operating system's refusals, and mistakes of ours. */
+function unexpected(error: unknown): BonsaiError {
+  const system = error as NodeJS.ErrnoException;
+  const message = error instanceof Error ? error.message : String(error);
+  if (typeof system?.syscall === "string") {
+    return new BonsaiError({
+      code: "file_access_failed",
+      message: `The system refused: ${message}.`,
+      hint: "Check that the path exists and that you may read and write it, and that the disk has room.",
+      cause: error,
+    });
+  }
+  return new BonsaiError({
+    code: "unexpected_error",
+    message: `Something unexpected happened: ${message}`,
+    hint: "This is a mistake in bonsai. Run again with BONSAI_DEBUG=1 for the details, and please report them.",
+    cause: error,
+  });
+}

@@ -1,0 +1,168 @@
+import type { CommandGrammar, OptionGrammar } from "./invocation.ts";
+
+const session = ["<session>", "a session file, or the id of a session (its beginning will do)"] as const;
+const entry = ["<entry>", "the id of an entry (its beginning will do); `bonsai tree` lists them"] as const;
+const leaf: OptionGrammar = {
+  flags: "--leaf <id>",
+  description: "stand at this entry instead of the current position",
+};
+
+/** All commands, in the order of the overview. The only place that knows their words. */
+export const grammar: readonly CommandGrammar[] = [
+  {
+    name: "sessions",
+    summary: "List recorded sessions, newest first",
+    args: [],
+    options: [
+      { flags: "--cwd <folder>", description: "only sessions that worked in this folder" },
+      { flags: "-n, --limit <count>", description: "at most so many", kind: "count" },
+    ],
+    examples: [
+      ["bonsai sessions", "what was worked on lately"],
+      ["bonsai sessions --cwd . --json", "the sessions of this folder, for a script"],
+    ],
+    load: () => import("./commands/sessions.ts"),
+  },
+  {
+    name: "show",
+    summary: "Show a session: counts, tokens, cost, files, branches, latest compaction",
+    args: [session],
+    examples: [
+      ["bonsai show session.jsonl", "a session file at a glance"],
+      ["bonsai show 3f2a --json", "the same of a recorded session, for a script"],
+    ],
+    load: () => import("./commands/show.ts"),
+  },
+  {
+    name: "context",
+    summary: "Show what the model sees, item by item",
+    args: [session],
+    options: [leaf],
+    examples: [
+      ["bonsai context session.jsonl", "each item with its tokens"],
+      ["bonsai context session.jsonl --leaf 0000010c", "the context at an earlier place"],
+      ["bonsai context session.jsonl --json | jq '.[0].message'", "the first message that the model sees"],
+    ],
+    load: () => import("./commands/context.ts"),
+  },
+  {
+    name: "tree",
+    summary: "Show the branches of a session, the active one first",
+    args: [session],
+    options: [{ flags: "--all", description: "one line for each entry; nothing is folded" }],
+    examples: [
+      ["bonsai tree session.jsonl", "the branches, long runs folded"],
+      ["bonsai tree session.jsonl --all | less", "every entry"],
+    ],
+    load: () => import("./commands/tree.ts"),
+  },
+  {
+    name: "search",
+    summary: "Find entries by their text",
+    args: [session, ["<query>", "words to look for, in any case"]],
+    options: [{ flags: "-n, --limit <count>", description: "at most so many; default 50", kind: "count" }],
+    examples: [["bonsai search session.jsonl 'rate limit'", "where rate limits were spoken of"]],
+    load: () => import("./commands/search.ts"),
+  },
+  {
+    name: "goto",
+    summary: "Move to another place in the tree, as /tree does",
+    args: [session, entry],
+    options: [
+      { flags: "--summarize", description: "take a summary of the branch that is left along" },
+      { flags: "--focus <text>", description: "what that summary should dwell on" },
+    ],
+    examples: [
+      ["bonsai goto session.jsonl 0000010c", "go back to an entry"],
+      ["bonsai goto session.jsonl 0000010c --summarize", "and keep what was learnt on the branch left"],
+    ],
+    load: () => import("./commands/goto.ts"),
+  },
+  {
+    name: "compact",
+    summary: "Make the context small: summarise what is old, keep what is recent",
+    args: [session],
+    options: [
+      leaf,
+      { flags: "--dry-run", description: "show the plan and write nothing", conflicts: ["output"] },
+      { flags: "--keep <tokens>", description: "tokens of recent context to keep, like 20k", kind: "tokens" },
+      { flags: "--window <tokens>", description: "the model's context window, like 200k", kind: "tokens" },
+      { flags: "--focus <text>", description: "what the summary should dwell on" },
+      {
+        flags: "--preset <name>",
+        description: "another agent's policy: bonsai, pi, klaude, tunacode, opencode",
+      },
+      {
+        flags: "--digest",
+        description: "summarise without a model (the default as yet)",
+        conflicts: ["model"],
+      },
+      { flags: "--model <provider/id>", description: "summarise by a model (not built yet)" },
+      { flags: "-e, --extension <path>", description: "load an extension (not built yet)" },
+      { flags: "-o, --output <file>", description: "compact a copy; the session itself stays as it is" },
+    ],
+    examples: [
+      ["bonsai compact session.jsonl --dry-run", "look at the plan first"],
+      ["bonsai compact session.jsonl -o small.jsonl", "compact a copy"],
+      ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and say what matters"],
+    ],
+    load: () => import("./commands/compact.ts"),
+  },
+  {
+    name: "undo",
+    summary: "Undo the latest compaction",
+    args: [session],
+    examples: [["bonsai undo session.jsonl", "the whole history is back in the model's view"]],
+    load: () => import("./commands/undo.ts"),
+  },
+  {
+    name: "fork",
+    summary: "Start a new session from a place in this one",
+    args: [session, entry],
+    options: [
+      { flags: "-o, --output <file>", description: "where to write; default: among the recorded sessions" },
+    ],
+    examples: [
+      ["bonsai fork session.jsonl 0000010c -o try.jsonl", "try another way without touching this one"],
+    ],
+    load: () => import("./commands/fork.ts"),
+  },
+  {
+    name: "import",
+    summary: "Make a session of another agent's transcript",
+    args: [["<transcript>", "a file or folder of Claude Code, Codex, OpenCode or Gemini CLI"]],
+    options: [
+      { flags: "--format <name>", description: "the form, when it cannot be told from the content" },
+      { flags: "-o, --output <file>", description: "where to write; default: among the recorded sessions" },
+    ],
+    examples: [
+      ["bonsai import rollout-2026-11-20.jsonl -o session.jsonl", "a Codex transcript becomes a session"],
+    ],
+    load: () => import("./commands/import.ts"),
+  },
+  {
+    name: "export",
+    summary: "Write a session as Markdown",
+    args: [session],
+    options: [
+      leaf,
+      { flags: "-o, --output <file>", description: "where to write; default: standard output" },
+    ],
+    examples: [["bonsai export session.jsonl -o session.md", "to read or to share"]],
+    load: () => import("./commands/export.ts"),
+  },
+  {
+    name: "doctor",
+    summary: "Look for damage in a session file, and mend it in a copy",
+    args: [session],
+    options: [
+      { flags: "--repair", description: "write a repaired copy; the file itself stays as it is" },
+      { flags: "-o, --output <file>", description: "where to write the repaired copy" },
+    ],
+    examples: [
+      ["bonsai doctor session.jsonl", "what is wrong with it"],
+      ["bonsai doctor session.jsonl --repair -o mended.jsonl", "a copy without the damage"],
+    ],
+    load: () => import("./commands/doctor.ts"),
+  },
+];

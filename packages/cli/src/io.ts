@@ -1,0 +1,44 @@
+/** The part of a stream that the CLI writes to. */
+export interface OutStream {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+  /** Width of the terminal; absent for a file or a pipe. */
+  readonly columns?: number | undefined;
+}
+
+/** Everything of the outside world that the CLI touches besides files. */
+export interface CliIo {
+  readonly stdout: OutStream;
+  readonly stderr: OutStream;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Absolute folder that relative paths start from. */
+  readonly cwd: string;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Runs work that Ctrl-C cancels in good order: the signal is aborted instead of the process being killed. */
+  interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/** The process this runs in. */
+export function processIo(): CliIo {
+  return {
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: process.cwd(),
+    now: Date.now,
+    interruptible: interruptibleBySigint,
+  };
+}
+
+/** The handler stands only while the work runs, and once: the second Ctrl-C kills. */
+async function interruptibleBySigint<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const interrupt = () => controller.abort(new Error("Interrupted by Ctrl-C"));
+  process.once("SIGINT", interrupt);
+  try {
+    return await work(controller.signal);
+  } finally {
+    process.removeListener("SIGINT", interrupt);
+  }
+}

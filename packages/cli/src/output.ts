@@ -1,0 +1,65 @@
+import type { CliIo } from "./io.ts";
+import { type Line, renderLine } from "./views/line.ts";
+
+const defaultWidth = 80;
+const pipeWidth = 120;
+const minWidth = 24;
+
+/** The edge to the screen: one JSON value, or lines for a human. */
+export class Output {
+  /** True when the caller asked for JSON. */
+  readonly wantsJson: boolean;
+  /** Columns that human output may take. */
+  readonly width: number;
+  readonly #io: CliIo;
+
+  constructor(io: CliIo, wantsJson: boolean) {
+    this.#io = io;
+    this.wantsJson = wantsJson;
+    this.width = screenWidth(io);
+  }
+
+  /** Prints one JSON value: indented on a terminal, on one line elsewhere. */
+  json(value: unknown): void {
+    this.#io.stdout.write(`${JSON.stringify(value, null, this.#io.stdout.isTTY ? 2 : 0)}\n`);
+  }
+
+  /** Prints lines for a human. */
+  lines(lines: Iterable<Line>): void {
+    const colour = wantsColour(this.#io, this.#io.stdout);
+    let text = "";
+    for (const line of lines) {
+      text += `${renderLine(line, colour)}\n`;
+      if (text.length < 65_536) continue;
+      this.#io.stdout.write(text);
+      text = "";
+    }
+    if (text !== "") this.#io.stdout.write(text);
+  }
+
+  /** Prints lines on stderr: what is worth knowing beside the result. */
+  notice(...lines: Line[]): void {
+    const colour = wantsColour(this.#io, this.#io.stderr);
+    this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
+  }
+
+  /** Prints `value` as JSON when asked for, else the lines of its view. */
+  result(value: unknown, view: () => Iterable<Line>): void {
+    if (this.wantsJson) this.json(value);
+    else this.lines(view());
+  }
+}
+
+function screenWidth(io: CliIo): number {
+  const columns = io.stdout.columns ?? Number(io.env.COLUMNS || Number.NaN);
+  if (Number.isInteger(columns) && columns > 0) return Math.max(minWidth, columns);
+  return io.stdout.isTTY ? defaultWidth : pipeWidth;
+}
+
+/** Node's own rule: FORCE_COLOR before NO_COLOR before what the stream is. */
+export function wantsColour(io: Pick<CliIo, "env">, stream: { isTTY?: boolean | undefined }): boolean {
+  const { FORCE_COLOR: force, NO_COLOR: no, TERM: terminal } = io.env;
+  if (force !== undefined) return force !== "0" && force !== "false";
+  if (no !== undefined && no !== "") return false;
+  return stream.isTTY === true && terminal !== "dumb";
+}

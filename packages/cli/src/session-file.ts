@@ -1,0 +1,57 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
+import type { Invocation } from "./invocation.ts";
+import { withReadingProgress } from "./progress.ts";
+
+/** Opens the session that a command's first argument names. */
+export function openNamedSession(invocation: Invocation): Session {
+  const file = sessionFile(invocation);
+  return withReadingProgress(invocation.io, file, () => openSession(file));
+}
+
+/** The absolute path of the session that a command's first argument names: a file, or the id of a recorded one. */
+export function sessionFile({ args, io }: Invocation): string {
+  const name = args[0]!;
+  const path = resolve(io.cwd, name);
+  if (existsSync(path)) return path;
+  return findSession({ session: name, cwd: io.cwd, home: bonsaiHome({ ...io.env }) });
+}
+
+/** The entry whose id is `id` or is the only one that begins so. */
+export function resolveEntryId(session: Session, id: string): string {
+  if (session.entry(id) !== undefined) return id;
+  const matches = id === "" ? [] : session.entries().filter((entry) => entry.id.startsWith(id));
+  if (matches.length === 1) return matches[0]!.id;
+  throw matches.length === 0
+    ? noEntry(id)
+    : ambiguousEntry(
+        id,
+        matches.map((entry) => entry.id),
+      );
+}
+
+/** Where a command stands: the place that `--leaf` names, else the current position. */
+export function leafOf(session: Session, { options }: Invocation): string | null {
+  return typeof options.leaf === "string" ? resolveEntryId(session, options.leaf) : session.leafId;
+}
+
+function noEntry(id: string): BonsaiError {
+  return new BonsaiError({
+    code: "entry_not_found",
+    message: `No entry of this session has the id ${JSON.stringify(id)} or one that begins so.`,
+    hint: "List the ids with `bonsai tree FILE --all`.",
+  });
+}
+
+const listedMatches = 4;
+
+function ambiguousEntry(id: string, matches: readonly string[]): BonsaiError {
+  const more = matches.length > listedMatches ? ", …" : "";
+  return new BonsaiError({
+    code: "entry_ambiguous",
+    message: `${matches.length} entries have ids that begin with ${id}: ${matches.slice(0, listedMatches).join(", ")}${more}.`,
+    hint: "Give more characters of the id.",
+  });
+}

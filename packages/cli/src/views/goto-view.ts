@@ -1,0 +1,40 @@
+import type { Session } from "@bonsai-agent/session";
+import type { GotoReport } from "../commands/goto.ts";
+import { kindOf, previewOf } from "../preview.ts";
+import { fitLine, type Line, span } from "./line.ts";
+import { printableLines } from "./printable.ts";
+import { kindStyle } from "./role-colour.ts";
+import { wrap } from "./text-width.ts";
+
+export interface GotoViewOptions {
+  report: GotoReport;
+  session: Session;
+  width: number;
+}
+
+/** Where one came from, where one stands, and what is to be written anew. */
+export function* gotoView({ report, session, width }: GotoViewOptions): Generator<Line> {
+  const moved = report.leafId !== report.previousLeafId;
+  if (moved) yield placeLine("was at", report.previousLeafId, session, width);
+  yield placeLine(moved ? "now at" : "still at", report.leafId, session, width);
+  if (report.summaryEntryId !== undefined) {
+    yield [`${report.summaryEntryId} holds the summary of the branch that was left.`];
+  }
+  if (report.editorText === undefined) return;
+  yield [];
+  yield [span("This message is to be written anew:", "bold")];
+  for (const line of printableLines(report.editorText).flatMap((text) => wrap(text, width - 4))) {
+    yield [span("  │ ", "cyan"), line];
+  }
+}
+
+function placeLine(words: string, id: string | null, session: Session, width: number): Line {
+  const entry = id === null ? undefined : session.entry(id);
+  const label = span(words.padEnd(9), "gray");
+  if (entry === undefined) return [label, "the beginning"];
+  const kind = kindOf(entry);
+  return fitLine(
+    [label, span(entry.id, "bold"), "  ", span(kind, kindStyle(kind)), " ", previewOf(entry)],
+    width,
+  );
+}

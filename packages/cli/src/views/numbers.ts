@@ -1,0 +1,66 @@
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+/** 1234567 as `1,234,567`. */
+export function count(value: number): string {
+  return grouped.format(value);
+}
+
+/** `1 entry`, `1,018 entries`. */
+export function counted(value: number, singular: string, plural = `${singular}s`): string {
+  return `${count(value)} ${value === 1 ? singular : plural}`;
+}
+
+/** A share of a whole, as `12%`; something that is not nothing is never `0%`, something missing never `100%`. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0 || part <= 0) return "0%";
+  const rounded = Math.round((part / whole) * 100);
+  if (rounded === 0) return "<1%";
+  return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
+}
+
+/** US dollars: cents from one cent on, finer below. */
+export function usd(value: number): string {
+  if (value === 0) return "$0";
+  return value < 0.01 ? `$${value.toFixed(4)}` : `$${value.toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
+}
+
+/** Bytes as `974 kB`, in powers of ten. */
+export function bytes(value: number): string {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  let scaled = value;
+  while (scaled >= 999.5 && unit < units.length - 1) {
+    scaled /= 1000;
+    unit += 1;
+  }
+  return `${scaled.toFixed(unit === 0 || scaled >= 99.95 ? 0 : 1)} ${units[unit]}`;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+const ages: ReadonlyArray<readonly [ms: number, name: string]> = [
+  [365.25 * dayMs, "year"],
+  [30.44 * dayMs, "month"],
+  [dayMs, "day"],
+  [hourMs, "hour"],
+  [minuteMs, "minute"],
+];
+
+/** How long ago a time was, in its largest unit; `?` for a time that cannot be read. */
+export function age(thenMs: number, nowMs: number): string {
+  if (Number.isNaN(thenMs)) return "?";
+  const span = duration(nowMs - thenMs);
+  return span === "" ? "just now" : `${span} ago`;
+}
+
+/** A length of time in its largest unit, as `16 hours`; empty below a minute. */
+export function duration(ms: number): string {
+  const unit = ages.find(([unitMs]) => ms >= unitMs);
+  return unit === undefined ? "" : counted(Math.floor(ms / unit[0]), unit[1]);
+}
+
+/** A time as `2025-11-20 14:02`, in UTC. */
+export function moment(ms: number): string {
+  return Number.isNaN(ms) ? "?" : new Date(ms).toISOString().slice(0, 16).replace("T", " ");
+}

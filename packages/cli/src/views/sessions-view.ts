@@ -1,0 +1,45 @@
+import type { SessionSummary, SkippedFile } from "@bonsai-agent/session";
+import { type Line, span } from "./line.ts";
+import { age, bytes, counted } from "./numbers.ts";
+import { oneLine } from "./printable.ts";
+import { table } from "./table.ts";
+
+export interface SessionsViewOptions {
+  sessions: readonly SessionSummary[];
+  skipped: readonly SkippedFile[];
+  home: string;
+  width: number;
+  nowMs: number;
+}
+
+const idWidth = 8;
+
+/** Recorded sessions, one a line; on a wide screen with the folder they worked in. */
+export function* sessionsView({
+  sessions,
+  skipped,
+  home,
+  width,
+  nowMs,
+}: SessionsViewOptions): Generator<Line> {
+  if (sessions.length === 0) {
+    yield [`No sessions in ${home}.`];
+    yield [span("Make one of another agent's transcript with `bonsai import`.", "gray")];
+  }
+  const rows = sessions.map((session): Line[] => [
+    [span(session.id.slice(0, idWidth), "cyan")],
+    [age(session.lastActivityMs, nowMs)],
+    ...(width < 60 ? [] : [[bytes(session.bytes)]]),
+    title(session),
+  ]);
+  const columns = [{}, {}, ...(width < 60 ? [] : [{ align: "right" as const }]), { flexible: true }];
+  yield* table(rows, { columns, width });
+  for (const { file, reason } of skipped) yield [span(`! ${file}: ${reason}`, "yellow")];
+  if (sessions.length > 0)
+    yield* ["", counted(sessions.length, "session")].map((text) => [span(text, "bold")]);
+}
+
+function title(session: SessionSummary): Line {
+  if (session.name !== undefined) return [span(oneLine(session.name), "bold")];
+  return [oneLine(session.firstWords ?? "") || span("(empty)", "gray")];
+}

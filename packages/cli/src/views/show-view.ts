@@ -1,0 +1,170 @@
+import { basename } from "node:path";
+import type { ShowReport } from "../commands/show.ts";
+import type { CompactionRecord } from "../compaction-record.ts";
+import { kindWord } from "../preview.ts";
+import { bar } from "./bar.ts";
+import { type Line, lineWidth, type Style, span } from "./line.ts";
+import { age, bytes, count, counted, duration, moment, percent, usd } from "./numbers.ts";
+import { oneLine, printableLines } from "./printable.ts";
+import { kindStyle } from "./role-colour.ts";
+import { table } from "./table.ts";
+import { wrap } from "./text-width.ts";
+
+export interface ShowViewOptions {
+  report: ShowReport;
+  width: number;
+  nowMs: number;
+}
+
+/** A session at a glance. */
+export function* showView(options: ShowViewOptions): Generator<Line> {
+  const { report, width } = options;
+  yield [span(report.name ?? basename(report.file), ["bold", "green"])];
+  yield* facts(options);
+  yield* section("Entries", entryRows(report), width);
+  if (report.usage.cost.total > 0 || report.usage.output > 0)
+    yield* section("Usage", usageRows(report), width);
+  yield* fileSections(report, width);
+  if (report.compaction !== null) yield* compactionLines(report.compaction, options);
+  if (report.problemCount > 0) yield* problemNotice(report);
+}
+
+function facts({ report, width, nowMs }: ShowViewOptions): Line[] {
+  const rows: [string, Line][] = [
+    ["id", [report.id]],
+    ["folder", [report.cwd]],
+    ["file", [report.file]],
+    ["size", [`${bytes(report.sizeBytes)}, format version ${report.version}`]],
+    ["activity", activity(report, nowMs)],
+    [
+      "models",
+      [report.models.map(({ model, answers }) => `${model} (${count(answers)})`).join(", ") || "none"],
+    ],
+    ["branches", [`${count(report.branchCount)}, now at ${report.leafId ?? "the beginning"}`]],
+    [
+      "context",
+      [`about ${counted(report.context.tokens, "token")} in ${counted(report.context.items, "item")}`],
+    ],
+  ];
+  if (report.parentSession !== null) rows.push(["fork of", [report.parentSession]]);
+  return rows.flatMap(([name, value]) => factLines(name, value, width));
+}
+
+const factNameWidth = 10;
+
+/** A value too long for its line goes on below, so that a path can be copied. */
+function factLines(name: string, value: Line, width: number): Line[] {
+  const head = span(`  ${name.padEnd(factNameWidth)} `, "gray");
+  const room = width - lineWidth([head]);
+  if (lineWidth(value) <= room) return [[head, ...value]];
+  const text = value.map((part) => (typeof part === "string" ? part : part.text)).join("");
+  return wrap(oneLine(text, 2000), room).map((line, at) => [
+    at === 0 ? head : " ".repeat(lineWidth([head])),
+    line,
+  ]);
+}
+
+function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): Line {
+  if (firstActivity === null || lastActivity === null) return ["none"];
+  const [first, last] = [Date.parse(firstActivity), Date.parse(lastActivity)];
+  const length = duration(last - first);
+  return [age(last, nowMs), span(`  ${moment(first)}${length === "" ? "" : `, for ${length}`}`, "gray")];
+}
+
+function* section(title: string, rows: Line[][], width: number): Generator<Line> {
+  yield [];
+  yield [span(title, "bold")];
+  const columns = [{}, { align: "right" }, { align: "right" }, {}] as const;
+  yield* table(rows, { columns, width, indent: 2 });
+}
+
+const barWidth = 24;
+
+function entryRows(report: ShowReport): Line[][] {
+  const rows = Object.entries(report.counts);
+  const most = Math.max(0, ...rows.map(([, value]) => value));
+  return rows.map(([kind, value]) => {
+    const word = kindWord(kind);
+    return [
+      [span(word, kindStyle(word))],
+      [count(value)],
+      [span(percent(value, report.entryCount), "gray")],
+      gauge(value, most, kindStyle(word)),
+    ];
+  });
+}
+
+function gauge(value: number, most: number, style: Style | undefined): Line {
+  const width = Math.max(1, Math.round((value / most) * barWidth));
+  return bar([{ value: 1, glyph: "█", style }], { width });
+}
+
+function usageRows({ usage }: ShowReport): Line[][] {
+  const kinds = [
+    ["input", usage.input, usage.cost.input],
+    ["cache read", usage.cacheRead, usage.cost.cacheRead],
+    ["cache write", usage.cacheWrite, usage.cost.cacheWrite],
+    ["output", usage.output, usage.cost.output],
+  ] as const;
+  const tokens = kinds.reduce((sum, [, value]) => sum + value, 0);
+  return [
+    ...kinds.map(([name, value, cost]): Line[] => [[name], [count(value)], [usd(cost)]]),
+    [[span("total", "bold")], [span(count(tokens), "bold")], [span(usd(usage.cost.total), "bold")]],
+  ];
+}
+
+const shownFiles = 12;
+
+function* fileSections(report: ShowReport, width: number): Generator<Line> {
+  yield* fileSection("Files modified", report.modifiedFiles, width);
+  yield* fileSection("Files read", report.readFiles, width);
+}
+
+function* fileSection(title: string, files: readonly string[], width: number): Generator<Line> {
+  if (files.length === 0) return;
+  yield [];
+  yield [span(title, "bold"), span(`  ${count(files.length)}`, "gray")];
+  yield* table(
+    files.slice(0, shownFiles).map((file) => [[file]]),
+    { columns: [{ flexible: true }], width, indent: 2 },
+  );
+  if (files.length > shownFiles)
+    yield [span(`  and ${count(files.length - shownFiles)} more (--json lists them)`, "gray")];
+}
+
+const shownSummaryLines = 24;
+
+function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOptions): Generator<Line> {
+  yield [];
+  const times = record.compactionCount > 1 ? `, the ${ordinal(record.compactionCount)} on this path` : "";
+  yield [
+    span("Latest compaction", "bold"),
+    span(`  ${age(Date.parse(record.lastCompactedAt), nowMs)}${times}`, "gray"),
+  ];
+  yield [`  ${counted(record.compactedMessageCount, "message")} became a summary:`];
+  yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
+  yield* quoted(record.summary, width);
+}
+
+function ordinal(value: number): string {
+  const ending =
+    value % 100 >= 11 && value % 100 <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[value % 10] ?? "th");
+  return `${value}${ending}`;
+}
+
+function* quoted(text: string, width: number): Generator<Line> {
+  const lines = printableLines(text).flatMap((line) => wrap(line, width - 4));
+  for (const line of lines.slice(0, shownSummaryLines)) yield [span("  │ ", "magenta"), line];
+  if (lines.length > shownSummaryLines) {
+    yield [span(`  │ … ${counted(lines.length - shownSummaryLines, "more line")} (--json has all)`, "gray")];
+  }
+}
+
+function* problemNotice(report: ShowReport): Generator<Line> {
+  yield [];
+  yield [
+    span("! ", ["bold", "yellow"]),
+    `${counted(report.problemCount, "problem")} in this file: `,
+    span(`bonsai doctor ${oneLine(report.file)}`, "cyan"),
+  ];
+}
