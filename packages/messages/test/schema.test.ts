@@ -22,11 +22,13 @@ import type { z } from "zod";
 // fields aside.
 
 /** A type without its index signatures, at every depth. */
-type Known<T> = T extends readonly (infer Item)[]
-  ? Known<Item>[]
-  : T extends object
-    ? { [Key in keyof T as string extends Key ? never : Key]: Known<T[Key]> }
-    : T;
+type Known<T> = T extends string
+  ? T
+  : T extends readonly (infer Item)[]
+    ? Known<Item>[]
+    : T extends object
+      ? { [Key in keyof T as string extends Key ? never : Key]: Known<T[Key]> }
+      : T;
 type Same<A, B> = [Known<A>] extends [Known<B>] ? ([Known<B>] extends [Known<A>] ? true : never) : never;
 type StoredMessage = Exclude<Message, BranchSummaryMessage | CompactionSummaryMessage>;
 type Output<Schema extends z.ZodType> = z.output<Schema>;
