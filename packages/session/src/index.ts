@@ -19,6 +19,7 @@ export {
 } from "./entry.ts";
 export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
+export { type SearchHit, type SearchOptions, searchEntries } from "./search.ts";
 export { type CreateSessionOptions, createSession, openSession, Session } from "./session.ts";
 export {
   bonsaiHome,

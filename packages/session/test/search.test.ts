@@ -1,0 +1,118 @@
+import { createSession, type EntryDraft, type Session, searchEntries } from "@bonsai-agent/session";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+const usage = {
+  input: 1,
+  output: 1,
+  cacheRead: 0,
+  cacheWrite: 0,
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
+
+function user(text: string): EntryDraft {
+  return { type: "message", message: { role: "user", content: [{ type: "text", text }], timestamp: 0 } };
+}
+
+function call(args: Record<string, unknown>): EntryDraft {
+  const content = [{ type: "toolCall" as const, id: "c", name: "edit", arguments: args }];
+  const model = { api: "scripted", provider: "scripted", model: "scripted-1" };
+  return {
+    type: "message",
+    message: { role: "assistant", content, ...model, usage, stopReason: "toolUse", timestamp: 0 },
+  };
+}
+
+function sessionOf(...drafts: EntryDraft[]): Session {
+  const session = createSession({ cwd: "/p" });
+  session.append(drafts);
+  return session;
+}
+
+const found = (session: Session, query: string, regex = false) => [
+  ...searchEntries(session, query, { regex }),
+];
+
+describe("what is found", () => {
+  test.each<[string, EntryDraft, string]>([
+    ["any case", user("The Quick fox"), "quick FOX"],
+    ["a quoted text", user('he said "no" twice'), 'said "no"'],
+    ["across a newline", user("first\nsecond"), "first\nsecond"],
+    ["a backslash", user("C:\\temp\\x"), "c:\\temp"],
+    ["another script", user("位置は東京です"), "東京"],
+    ["accents", user("Grüße aus Zürich"), "GRÜßE"],
+    ["an emoji", user("done 🎉 at last"), "🎉"],
+    ["a control character", user("\u001b[31mred"), "\u001b[31m"],
+    ["special characters as they are", user("a.b*c(d)[e]"), "B*C(D)[E]"],
+    ["a slash", user("see src/a/b.ts"), "src/a"],
+    [
+      "call arguments as they were meant",
+      call({ path: "x", edits: [{ newText: 'say("hi")\n' }] }),
+      'say("hi")\n',
+    ],
+    ["a deep number", call({ a: { b: [12345] } }), "12345"],
+    ["a tool's name", call({}), "edit"],
+    [
+      "a summary",
+      { type: "compaction", summary: "Goal: ship", firstKeptEntryId: "x", tokensBefore: 1 },
+      "ship",
+    ],
+    ["a branch summary", { type: "branch_summary", summary: "tried threads", fromId: "x" }, "THREADS"],
+    ["a label", { type: "label", targetId: "x", label: "before the move" }, "the move"],
+    ["a name", { type: "session_info", name: "Orders" }, "orders"],
+    [
+      "an extension's message",
+      { type: "custom_message", customType: "t", content: "note", display: true },
+      "note",
+    ],
+  ])("%s", (_, draft, query) => {
+    expect(found(sessionOf(user("other"), draft), query)).toHaveLength(1);
+  });
+
+  test("nothing that is only JSON around the text", () => {
+    const session = sessionOf(user("plain"));
+    for (const query of ["content", "role", "timestamp", '"text"', "message"])
+      expect(found(session, query)).toEqual([]);
+  });
+
+  test("what a regular expression matches, and a bad one is refused", () => {
+    const session = sessionOf(user("error TS2345: bad"), user("error TS99"));
+    expect(found(session, "ts\\d{4}", true)).toHaveLength(1);
+    expect(() => searchEntries(session, "(", { regex: true })).toThrow(
+      expect.objectContaining({ code: "bad_search_pattern" }),
+    );
+  });
+
+  test("entries of all branches, with what is on the active path", () => {
+    const session = sessionOf(user("needle one"));
+    const fork = session.leafId;
+    session.append(user("needle two"));
+    session.moveTo(fork);
+    const entry = session.append(user("needle three"));
+    expect(found(session, "needle").map(({ onActivePath }) => onActivePath)).toEqual([true, false, true]);
+    expect(found(session, "three")).toEqual([
+      { entryId: entry.id, type: "message", role: "user", snippet: "needle three", onActivePath: true },
+    ]);
+  });
+
+  test("with a snippet of one line around the match", () => {
+    const [hit] = found(sessionOf(user(`${"a ".repeat(200)}\nthe needle\n${"b ".repeat(200)}`)), "needle");
+    expect(hit?.snippet).toMatch(/^…a .* a the needle b .*b…$/);
+    expect(hit!.snippet.length).toBeLessThan(150);
+  });
+});
+
+test("law: whatever part of a text is asked for, its entry is found", () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }),
+      fc.nat(),
+      fc.nat(),
+      (text, a, b) => {
+        const start = a % text.length;
+        const query = text.slice(start, start + 1 + (b % (text.length - start)));
+        expect(found(sessionOf(user("something else?"), user(text)), query).length).toBeGreaterThan(0);
+      },
+    ),
+  );
+});
