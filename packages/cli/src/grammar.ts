@@ -60,7 +60,10 @@ export const grammar: readonly CommandGrammar[] = [
     name: "search",
     summary: "Find entries by their text",
     args: [session, ["<query>", "words to look for, in any case"]],
-    options: [{ flags: "-n, --limit <count>", description: "at most so many; default 50", kind: "count" }],
+    options: [
+      { flags: "-n, --limit <count>", description: "at most so many; default 50", kind: "count" },
+      { flags: "--regex", description: "read the query as a regular expression" },
+    ],
     examples: [["bonsai search session.jsonl 'rate limit'", "where rate limits were spoken of"]],
     load: () => import("./commands/search.ts"),
   },

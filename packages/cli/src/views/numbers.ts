@@ -18,10 +18,10 @@ export function percent(part: number, whole: number): string {
   return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
 }
 
-/** US dollars: cents from one cent on, finer below. */
+/** US dollars: to the cent from ten cents on, finer below. */
 export function usd(value: number): string {
   if (value === 0) return "$0";
-  return value < 0.01 ? `$${value.toFixed(4)}` : `$${value.toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
+  return value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
 }
 
 /** Bytes as `974 kB`, in powers of ten. */

@@ -3,6 +3,7 @@ import type { ShowReport } from "../commands/show.ts";
 import type { CompactionRecord } from "../compaction-record.ts";
 import { kindWord } from "../preview.ts";
 import { bar } from "./bar.ts";
+import { fileListLines } from "./file-list.ts";
 import { type Line, lineWidth, type Style, span } from "./line.ts";
 import { age, bytes, count, counted, duration, moment, percent, usd } from "./numbers.ts";
 import { oneLine, printableLines } from "./printable.ts";
@@ -21,10 +22,11 @@ export function* showView(options: ShowViewOptions): Generator<Line> {
   const { report, width } = options;
   yield [span(report.name ?? basename(report.file), ["bold", "green"])];
   yield* facts(options);
-  yield* section("Entries", entryRows(report), width);
+  yield* section("Entries", entryRows(report, width), width);
   if (report.usage.cost.total > 0 || report.usage.output > 0)
     yield* section("Usage", usageRows(report), width);
-  yield* fileSections(report, width);
+  yield* fileListLines("Files modified", report.modifiedFiles, width);
+  yield* fileListLines("Files read", report.readFiles, width);
   if (report.compaction !== null) yield* compactionLines(report.compaction, options);
   if (report.problemCount > 0) yield* problemNotice(report);
 }
@@ -78,9 +80,9 @@ function* section(title: string, rows: Line[][], width: number): Generator<Line>
   yield* table(rows, { columns, width, indent: 2 });
 }
 
-const barWidth = 24;
+const maxGaugeWidth = 24;
 
-function entryRows(report: ShowReport): Line[][] {
+function entryRows(report: ShowReport, width: number): Line[][] {
   const rows = Object.entries(report.counts);
   const most = Math.max(0, ...rows.map(([, value]) => value));
   return rows.map(([kind, value]) => {
@@ -89,14 +91,13 @@ function entryRows(report: ShowReport): Line[][] {
       [span(word, kindStyle(word))],
       [count(value)],
       [span(percent(value, report.entryCount), "gray")],
-      gauge(value, most, kindStyle(word)),
+      gauge(value / most, Math.min(maxGaugeWidth, width - 28), kindStyle(word)),
     ];
   });
 }
 
-function gauge(value: number, most: number, style: Style | undefined): Line {
-  const width = Math.max(1, Math.round((value / most) * barWidth));
-  return bar([{ value: 1, glyph: "█", style }], { width });
+function gauge(share: number, maxWidth: number, style: Style | undefined): Line {
+  return bar([{ value: 1, glyph: "█", style }], { width: Math.max(1, Math.round(share * maxWidth)) });
 }
 
 function usageRows({ usage }: ShowReport): Line[][] {
@@ -111,25 +112,6 @@ function usageRows({ usage }: ShowReport): Line[][] {
     ...kinds.map(([name, value, cost]): Line[] => [[name], [count(value)], [usd(cost)]]),
     [[span("total", "bold")], [span(count(tokens), "bold")], [span(usd(usage.cost.total), "bold")]],
   ];
-}
-
-const shownFiles = 12;
-
-function* fileSections(report: ShowReport, width: number): Generator<Line> {
-  yield* fileSection("Files modified", report.modifiedFiles, width);
-  yield* fileSection("Files read", report.readFiles, width);
-}
-
-function* fileSection(title: string, files: readonly string[], width: number): Generator<Line> {
-  if (files.length === 0) return;
-  yield [];
-  yield [span(title, "bold"), span(`  ${count(files.length)}`, "gray")];
-  yield* table(
-    files.slice(0, shownFiles).map((file) => [[file]]),
-    { columns: [{ flexible: true }], width, indent: 2 },
-  );
-  if (files.length > shownFiles)
-    yield [span(`  and ${count(files.length - shownFiles)} more (--json lists them)`, "gray")];
 }
 
 const shownSummaryLines = 24;

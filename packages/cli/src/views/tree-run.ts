@@ -49,6 +49,14 @@ function isTurn(tree: SessionTree, at: number): boolean {
   return kindOf(tree.entries[at]!) === "user";
 }
 
+/** Entries that say something about others: no place where somebody would want to stand. */
+function isBookkeeping(tree: SessionTree, at: number): boolean {
+  const { type } = tree.entries[at]!;
+  return (
+    type !== "message" && type !== "compaction" && type !== "branch_summary" && type !== "custom_message"
+  );
+}
+
 function isWeighty(tree: SessionTree, at: number, leafId: string | null): boolean {
   const entry = tree.entries[at]!;
   const summary = entry.type === "compaction" || entry.type === "branch_summary";

@@ -1,0 +1,128 @@
+import { bar } from "./bar.ts";
+import { fileListLines } from "./file-list.ts";
+import { fitLine, type Line, lineWidth, type Span, type Style, span } from "./line.ts";
+import { count, counted, percent } from "./numbers.ts";
+import type { Fate, PlanPart, PlanPicture, PlanPlace } from "./plan-picture.ts";
+import { kindStyle } from "./role-colour.ts";
+
+export interface PlanViewOptions {
+  picture: PlanPicture;
+  width: number;
+}
+
+interface Look {
+  glyph: string;
+  name: string;
+  style: Style;
+}
+
+const looks: Readonly<Record<Fate | "summary" | "masked", Look>> = {
+  masked: { glyph: "·", name: "masked", style: "gray" },
+  summarised: { glyph: "░", name: "summarised", style: "yellow" },
+  turnPrefix: { glyph: "▒", name: "turn prefix", style: "yellow" },
+  kept: { glyph: "█", name: "kept", style: "green" },
+  summary: { glyph: "▓", name: "summary", style: "magenta" },
+};
+
+/** The context as a stack, oldest on top, with the cut in it; then its size before and after; then the files. */
+export function* planView({ picture, width }: PlanViewOptions): Generator<Line> {
+  yield* stack(picture, width);
+  yield [];
+  yield* sizes(picture, width);
+  yield* fileListLines("Files modified", picture.modifiedFiles, width);
+  yield* fileListLines("Files read", picture.readFiles, width);
+}
+
+const stackRows = 10;
+
+function* stack(picture: PlanPicture, width: number): Generator<Line> {
+  const box = width < 60 ? 6 : 12;
+  const total = picture.parts.reduce((sum, part) => sum + part.tokens, 0);
+  yield boxLine([`┌${"─".repeat(box)}┐`], place(picture.first), width);
+  for (const part of picture.parts) {
+    if (part.fate === "kept") yield cutLine(picture, box, width);
+    yield* partLines(part, { box, total, width });
+  }
+  yield boxLine([`└${"─".repeat(box)}┘`], place(picture.last), width);
+}
+
+function cutLine(picture: PlanPicture, box: number, width: number): Line {
+  const label = picture.splitsTurn ? "cut inside a turn" : "cut";
+  const edge = span(`╞${"═".repeat(box)}╡`, ["bold", "red"]);
+  return boxLine([edge], [span(`${label} `, ["bold", "red"]), ...place(picture.cut)], width);
+}
+
+/** A part takes rows in proportion to its tokens, at least one; its middle row, or its only one, says what it is. */
+function* partLines(part: PlanPart, size: { box: number; total: number; width: number }): Generator<Line> {
+  const look = looks[part.fate];
+  const rows = Math.max(1, Math.round((part.tokens / Math.max(1, size.total)) * stackRows));
+  const legendAt = Math.floor((rows - 1) / 2);
+  for (let row = 0; row < rows; row += 1) {
+    const fill: Line = ["│", span(look.glyph.repeat(size.box), look.style), "│"];
+    yield boxLine(fill, row === legendAt ? legend(part, look, size) : [], size.width);
+  }
+}
+
+function legend(part: PlanPart, look: Look, { total, width }: { total: number; width: number }): Line {
+  const name = span(look.name.padEnd(11), ["bold", ...styles(look.style)]);
+  if (width < 60) return [name, ` ${count(part.tokens)} `, span(percent(part.tokens, total), "gray")];
+  return [
+    name,
+    ` ${counted(part.items, "item").padStart(11)}  ${counted(part.tokens, "token").padStart(14)}  `,
+    span(percent(part.tokens, total).padStart(4), "gray"),
+  ];
+}
+
+function* sizes(picture: PlanPicture, width: number): Generator<Line> {
+  const { tokensBefore, tokensAfter } = picture;
+  const numbers = [tokensBefore, tokensAfter].map((tokens) => count(tokens));
+  const numberWidth = Math.max(...numbers.map((text) => text.length));
+  const note = ` (${percent(tokensAfter, tokensBefore)})`;
+  const barWidth = Math.max(8, Math.min(60, width - 8 - numberWidth - note.length - 1));
+  const before = [...parts(picture), { value: picture.maskedTokens, ...looks.masked }];
+  const after = [
+    { value: picture.summaryTokens, ...looks.summary },
+    ...parts(picture).filter(({ name }) => name === looks.kept.name),
+  ];
+  yield [
+    "before  ",
+    ...bar(before, { width: barWidth, whole: tokensBefore }),
+    ` ${numbers[0]!.padStart(numberWidth)}`,
+  ];
+  yield [
+    "after   ",
+    ...bar(after, { width: barWidth, whole: tokensBefore }),
+    ` ${numbers[1]!.padStart(numberWidth)}`,
+    span(note, ["bold", "green"]),
+  ];
+  if (picture.summaryTokens > 0)
+    yield* note2(looks.summary, `summary, about ${counted(picture.summaryTokens, "token")}`);
+  if (picture.maskedItems > 0) {
+    yield* note2(
+      looks.masked,
+      `masked: ${counted(picture.maskedItems, "old tool result")}, ${counted(picture.maskedTokens, "token")}`,
+    );
+  }
+}
+
+function parts(picture: PlanPicture): (Look & { value: number })[] {
+  return picture.parts.map((part) => ({ value: part.tokens, ...looks[part.fate] }));
+}
+
+function* note2(look: Look, text: string): Generator<Line> {
+  yield ["        ", span(look.glyph, look.style), ` ${text}`];
+}
+
+function boxLine(left: Line, right: Line, width: number): Line {
+  const gap = "  ";
+  return [...left, gap, ...fitLine(right, width - lineWidth(left) - gap.length)];
+}
+
+function place(at: PlanPlace | undefined): Span[] {
+  if (at === undefined) return [];
+  return [span(at.entryId, "gray"), span(" "), span(at.kind, kindStyle(at.kind)), span(` ${at.preview}`)];
+}
+
+function styles(style: Style): Extract<Style, readonly unknown[]> {
+  return (Array.isArray(style) ? style : [style]) as Extract<Style, readonly unknown[]>;
+}

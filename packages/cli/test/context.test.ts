@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import type { ContextItem } from "../src/commands/context.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { sampleLines, writeLines } from "./sample-session.ts";
+
+describe("bonsai context", () => {
+  test("prints the projection as JSON: entryId, role, tokens, message", async () => {
+    const items = await jsonOf<ContextItem[]>(["context", writeLines(sampleLines())]);
+    expect(items.map((item) => [item.entryId, item.role])).toEqual([
+      ["cccc0005", "compactionSummary"],
+      ["cccc0002", "user"],
+      ["cccc0003", "assistant"],
+      ["cccc0004", "toolResult"],
+      ["cccc0006", "user"],
+      ["cccc0007", "assistant"],
+    ]);
+    for (const item of items) expect(Object.keys(item)).toEqual(["entryId", "role", "tokens", "message"]);
+    expect(items[1]!.message).toMatchObject({ content: "Then compute it. Never use floats for money." });
+    expect(items.every((item) => item.tokens > 0)).toBe(true);
+  });
+
+  test("stands at --leaf, whose beginning is enough", async () => {
+    const items = await jsonOf<ContextItem[]>(["context", writeLines(sampleLines()), "--leaf", "bbbb0002"]);
+    expect(items.map((item) => item.entryId)).toEqual([
+      "aaaa0001",
+      "aaaa0002",
+      "aaaa0003",
+      "aaaa0004",
+      "bbbb0001",
+      "bbbb0002",
+    ]);
+  });
+
+  test.each([80, 40])("is readable at %i columns", async (columns) => {
+    const { code, stdout } = await runCli(["context", writeLines(sampleLines())], { columns });
+    expect(code).toBe(0);
+    await expect(stdout).toMatchFileSnapshot(`golden/context-${columns}.txt`);
+  });
+
+  test("of a session without entries is empty", async () => {
+    const file = writeLines(sampleLines().slice(0, 1));
+    expect(await jsonOf(["context", file])).toEqual([]);
+    expect((await runCli(["context", file])).stdout).toBe("0 items, about 0 tokens\n");
+  });
+
+  test("refuses an unknown entry and an ambiguous one", async () => {
+    const file = writeLines(sampleLines());
+    const unknown = await runCli(["context", file, "--leaf", "ffff", "--json"]);
+    expect(unknown.code).toBe(1);
+    expect(JSON.parse(unknown.stderr).error.code).toBe("entry_not_found");
+    const ambiguous = await runCli(["context", file, "--leaf", "aaaa"]);
+    expect(ambiguous.stderr).toContain("aaaa0001, aaaa0002, aaaa0003, aaaa0004");
+    expect(ambiguous.stderr).toContain("[entry_ambiguous]");
+  });
+});

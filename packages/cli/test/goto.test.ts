@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import type { GotoReport } from "../src/commands/goto.ts";
+import type { TreeRow } from "../src/commands/tree.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { sampleLines, writeLines } from "./sample-session.ts";
+
+describe("bonsai goto", () => {
+  test("a user message leads to its parent and gives its text back", async () => {
+    const file = writeLines(sampleLines());
+    expect(await jsonOf<GotoReport>(["goto", file, "bbbb0001"])).toEqual({
+      leafId: "aaaa0004",
+      previousLeafId: "cccc0007",
+      editorText: "Try a cache",
+    });
+    const rows = await jsonOf<TreeRow[]>(["tree", file]);
+    expect(rows.filter((row) => row.active).map((row) => row.id)).toEqual([
+      "aaaa0001",
+      "aaaa0002",
+      "aaaa0003",
+      "aaaa0004",
+    ]);
+  });
+
+  test("a root message leads to an empty context", async () => {
+    const file = writeLines(sampleLines());
+    expect(await jsonOf<GotoReport>(["goto", file, "aaaa0001"])).toMatchObject({ leafId: null });
+    expect(await jsonOf(["context", file])).toEqual([]);
+  });
+
+  test("any other entry becomes the position; the beginning of its id is enough", async () => {
+    const file = writeLines(sampleLines());
+    expect(await jsonOf<GotoReport>(["goto", file, "bbbb0002"])).toEqual({
+      leafId: "bbbb0002",
+      previousLeafId: "cccc0007",
+    });
+    expect(await jsonOf<GotoReport>(["goto", file, "cccc0003"])).toMatchObject({
+      previousLeafId: "bbbb0002",
+    });
+  });
+
+  test("an unknown id is refused and the file stays as it is", async () => {
+    const file = writeLines(sampleLines());
+    const before = readFileSync(file);
+    const { code, stderr, stdout } = await runCli(["goto", file, "deadbeef", "--json"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(JSON.parse(stderr).error.code).toBe("entry_not_found");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("going where one stands writes nothing", async () => {
+    const file = writeLines(sampleLines());
+    const before = readFileSync(file);
+    expect((await runCli(["goto", file, "cccc0007"])).stdout).toContain("still at cccc0007");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("tells a human where one was, where one is and what to write anew", async () => {
+    const { stdout } = await runCli(["goto", writeLines(sampleLines()), "cccc0002"], { columns: 60 });
+    await expect(stdout).toMatchFileSnapshot("golden/goto-60.txt");
+  });
+});

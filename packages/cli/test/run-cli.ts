@@ -1,0 +1,51 @@
+import { run } from "../src/program.ts";
+
+export interface CliRun {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface RunCliOptions {
+  /** Width of the terminal; without it the output is a pipe. */
+  columns?: number;
+  env?: Record<string, string>;
+  cwd?: string;
+  /** Aborts interruptible work, as Ctrl-C does. */
+  signal?: AbortSignal;
+}
+
+/** A time that no golden text changes with. */
+export const nowMs = Date.UTC(2026, 10, 21, 2);
+
+/** Runs the CLI in this process and catches what it prints. */
+export async function runCli(argv: readonly string[], options: RunCliOptions = {}): Promise<CliRun> {
+  let stdout = "";
+  let stderr = "";
+  const terminal = options.columns === undefined ? {} : { isTTY: true, columns: options.columns };
+  const code = await run(argv, {
+    stdout: {
+      ...terminal,
+      write: (text) => {
+        stdout += text;
+      },
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+      },
+    },
+    env: { NO_COLOR: "1", BONSAI_HOME: "/nonexistent/bonsai-home", ...options.env },
+    cwd: options.cwd ?? process.cwd(),
+    now: () => nowMs,
+    interruptible: (work) => work(options.signal ?? new AbortController().signal),
+  });
+  return { code, stdout, stderr };
+}
+
+/** Runs the CLI with `--json`, expects success and returns the value it printed. */
+export async function jsonOf<T>(argv: readonly string[], options: RunCliOptions = {}): Promise<T> {
+  const { code, stdout, stderr } = await runCli([...argv, "--json"], options);
+  if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
+  return JSON.parse(stdout) as T;
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import type { ShowReport } from "../src/commands/show.ts";
+import { renderLine } from "../src/views/line.ts";
+import { showView } from "../src/views/show-view.ts";
+import { jsonOf, nowMs, runCli } from "./run-cli.ts";
+import { header, sampleLines, writeLines } from "./sample-session.ts";
+
+describe("bonsai show", () => {
+  test("has the record of the latest compaction as a derived view", async () => {
+    const { compaction } = await jsonOf<ShowReport>(["show", writeLines(sampleLines())]);
+    expect(Object.keys(compaction!)).toEqual([
+      "summary",
+      "compactedMessageCount",
+      "tokensBefore",
+      "tokensAfter",
+      "compactionCount",
+      "previousSummary",
+      "lastCompactedAt",
+    ]);
+    expect(compaction).toMatchObject({
+      compactedMessageCount: 4,
+      tokensBefore: 12_345,
+      compactionCount: 1,
+      previousSummary: null,
+    });
+  });
+
+  test("counts entries, usage, models and branches over all branches", async () => {
+    const report = await jsonOf<ShowReport>(["show", writeLines(sampleLines())]);
+    expect(report).toMatchObject({
+      id: header.id,
+      version: 3,
+      cwd: "/home/dev/shop",
+      name: null,
+      leafId: "cccc0007",
+      entryCount: 14,
+      counts: { user: 4, assistant: 5, toolResult: 2, label: 1, branch_summary: 1, compaction: 1 },
+      branchCount: 2,
+      models: [{ model: "anthropic/claude-sonnet-4-5", answers: 5 }],
+      problemCount: 0,
+    });
+    expect(report.costUsd).toBeCloseTo(0.05);
+    expect(report.usage).toMatchObject({ input: 50, output: 100, cacheRead: 5000, cacheWrite: 250 });
+  });
+
+  test("a session without a compaction has null for it", async () => {
+    const file = writeLines(sampleLines().slice(0, 5));
+    expect((await jsonOf<ShowReport>(["show", file])).compaction).toBeNull();
+  });
+
+  test.each([80, 40])("is readable at %i columns", async (columns) => {
+    const report = await jsonOf<ShowReport>(["show", writeLines(sampleLines())]);
+    const lines = showView({ report: { ...report, file: "/recorded/session.jsonl" }, width: columns, nowMs });
+    const text = [...lines].map((line) => `${renderLine(line, false)}\n`).join("");
+    await expect(text).toMatchFileSnapshot(`golden/show-${columns}.txt`);
+  });
+
+  test("of a header alone works", async () => {
+    const { code, stdout } = await runCli(["show", writeLines([header])], { columns: 80 });
+    expect(code).toBe(0);
+    expect(stdout).toContain("now at the beginning");
+  });
+});

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import type { ContextItem } from "../src/commands/context.ts";
+import type { UndoReport } from "../src/commands/undo.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { sampleLines, writeLines } from "./sample-session.ts";
+
+test("bonsai undo brings the whole history back into view", async () => {
+  const file = writeLines(sampleLines());
+  const report = await jsonOf<UndoReport>(["undo", file]);
+  expect(Object.keys(report)).toEqual(["compactionId", "entryId", "tokensBefore", "tokensAfter"]);
+  expect(report.compactionId).toBe("cccc0005");
+  const items = await jsonOf<ContextItem[]>(["context", file]);
+  expect(items[0]!.entryId).toBe("aaaa0001");
+  const again = await runCli(["undo", file, "--json"]);
+  expect(again.code).toBe(1);
+  expect(JSON.parse(again.stderr).error.code).toBe("nothing_to_undo");
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import { grammar } from "../src/grammar.ts";
+import { runCli } from "./run-cli.ts";
+import { sampleLines, writeLines } from "./sample-session.ts";
+
+describe("the command line", () => {
+  test.each([[], ["--help"], ["-h"], ["help"]])("%j prints an overview of what works", async (...argv) => {
+    const { code, stdout } = await runCli(argv.flat(), { columns: 80 });
+    expect(code).toBe(0);
+    await expect(stdout).toMatchFileSnapshot("golden/overview-80.txt");
+  });
+
+  test("the overview is readable at 40 columns", async () => {
+    const { stdout } = await runCli([], { columns: 40 });
+    await expect(stdout).toMatchFileSnapshot("golden/overview-40.txt");
+  });
+
+  test.each(grammar.map((command) => command.name))(
+    "%s --help names every flag and has an example",
+    async (name) => {
+      const { code, stdout } = await runCli([name, "--help"], { columns: 80 });
+      expect(code).toBe(0);
+      const form = grammar.find((command) => command.name === name)!;
+      for (const { flags } of form.options ?? []) expect(stdout).toContain(flags);
+      for (const [example] of form.examples) expect(stdout).toContain(example);
+      expect((await runCli(["help", name], { columns: 80 })).stdout).toBe(stdout);
+    },
+  );
+
+  test.each([
+    [["shwo"], "unknown_command", "Did you mean show?"],
+    [["show"], "wrong_usage", "Missing required argument 'session'."],
+    [["show", "a", "b"], "wrong_usage", "Too many arguments"],
+    [["show", "--jsno", "x"], "wrong_usage", "Did you mean --json?"],
+    [["context", "x", "--leaf"], "wrong_usage", "argument missing"],
+    [["compact", "x", "--keep", "many"], "wrong_usage", "like 20000 or 20k"],
+    [["compact", "x", "--dry-run", "-o", "y"], "wrong_usage", "cannot be used with"],
+    [["compact", "x", "--digest", "--model", "a/b"], "wrong_usage", "cannot be used with"],
+    [["sessions", "--limit", "-3"], "wrong_usage", "whole number"],
+  ])("%j is wrong usage", async (argv, code, words) => {
+    const human = await runCli(argv);
+    expect(human.code).toBe(2);
+    expect(human.stderr.replaceAll(/\s+/g, " ")).toContain(words);
+    const json = await runCli(["--json", ...argv]);
+    expect(json.code).toBe(2);
+    expect(json.stdout).toBe("");
+    const { error } = JSON.parse(json.stderr);
+    expect(Object.keys(error)).toEqual(["code", "message", "hint"]);
+    expect(error.code).toBe(code);
+  });
+
+  test("a session that does not exist is a failure with a hint", async () => {
+    const { code, stdout, stderr } = await runCli(["show", "/no/such.jsonl", "--json"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    const { error } = JSON.parse(stderr);
+    expect(error.code).toBe("session_not_found");
+    expect(error.hint).toContain("bonsai sessions");
+  });
+
+  test("colour follows the terminal, NO_COLOR and FORCE_COLOR", async () => {
+    const file = writeLines(sampleLines());
+    const sequence = "\u001b[";
+    expect((await runCli(["tree", file], { columns: 80 })).stdout).not.toContain(sequence);
+    expect((await runCli(["tree", file], { columns: 80, env: { NO_COLOR: "" } })).stdout).toContain(sequence);
+    expect((await runCli(["tree", file], { env: { NO_COLOR: "" } })).stdout).not.toContain(sequence);
+    expect((await runCli(["tree", file], { env: { FORCE_COLOR: "1" } })).stdout).toContain(sequence);
+    expect((await runCli(["tree", file], { columns: 80, env: { FORCE_COLOR: "0" } })).stdout).not.toContain(
+      escape,
+    );
+  });
+
+  test.each(["show", "context", "tree", "search"])(
+    "%s lets no control character of the content through",
+    async (name) => {
+      const argv =
+        name === "search" ? [name, writeLines(sampleLines()), "red"] : [name, writeLines(sampleLines())];
+      for (const more of [[], name === "tree" ? ["--all"] : []]) {
+        const { stdout } = await runCli([...argv, ...more], { columns: 120 });
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+        expect(stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+      }
+    },
+  );
+});
