@@ -18,6 +18,7 @@ export {
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
 export { type FindSessionOptions, findSession } from "./find-session.ts";
+export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
 export { type SearchHit, type SearchOptions, searchEntries } from "./search.ts";
 export { type CreateSessionOptions, createSession, openSession, Session } from "./session.ts";

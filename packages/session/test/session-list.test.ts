@@ -133,6 +133,7 @@ describe("listing a folder", () => {
       "no session at all": "not a session",
       "binary file": "not a session",
       "entries without header": "not a session",
+      "damaged header": "not a session",
     });
     expect(sessions.length + skipped.length).toBe(Object.keys(damagedSessions()).length);
   });

@@ -65,6 +65,15 @@ const damages = {
   "id reused by its own descendant": () => withEntry(5, user("a2", "a4", "Now document it.")),
   cycle: () => withEntry(1, user("a1", "a4", "Add a --json flag to the report command.")),
   "entry that is its own parent": () => withEntry(3, user("a3", "a3", "Keep the human output as it is.")),
+  "parent after its child": () => file(soundLines().toSpliced(3, 2, soundLines()[4]!, soundLines()[3]!)),
+  "damaged header": () => file(soundLines().with(0, '{"type":"session","version":3,"id":"dam')),
+  "second header": () => withEntry(4, soundLines()[4]!, header(3)),
+  "compaction without summary": () =>
+    withEntry(
+      4,
+      soundLines()[4]!,
+      line({ type: "compaction", id: "c1", parentId: "a4", timestamp: TIMESTAMP, firstKeptEntryId: "a3" }),
+    ),
   "unknown type": () =>
     withEntry(4, line({ type: "hologram", id: "a4", parentId: "a3", timestamp: TIMESTAMP, depth: 7 })),
   "message entry without message": () =>

@@ -1,0 +1,72 @@
+import { randomBytes } from "node:crypto";
+import { type Entry, type EntryDraft, LEAF_CUSTOM_TYPE } from "./entry.ts";
+import type { Session } from "./session.ts";
+
+export interface ForkedPath {
+  session: Session;
+  path: readonly Entry[];
+  now: Date;
+}
+
+/**
+ * The entries that a fork needs after its copied path, so that labels and name are what they were in the
+ * origin: those that were set on other branches, or changed later. The leaf stays where the path ends.
+ */
+export function carriedMetadata({ session, path, now }: ForkedPath): Entry[] {
+  const ids = new Set(path.map(({ id }) => id));
+  const wanted = metadata(session.entries());
+  const copied = metadata(path);
+  const drafts: EntryDraft[] = [];
+  for (const [targetId, label] of wanted.labels) {
+    if (!ids.has(targetId) || copied.labels.get(targetId) === label) continue;
+    drafts.push({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
+  }
+  if (wanted.name !== copied.name) {
+    drafts.push({ type: "session_info", ...(wanted.name === undefined ? {} : { name: wanted.name }) });
+  }
+  return chained(drafts, { end: path.at(-1)?.id ?? null, timestamp: now.toISOString(), taken: ids });
+}
+
+interface Metadata {
+  labels: Map<string, string | undefined>;
+  name: string | undefined;
+}
+
+function metadata(entries: Iterable<Entry>): Metadata {
+  const found: Metadata = { labels: new Map(), name: undefined };
+  for (const entry of entries) {
+    if (entry.type === "label") found.labels.set(entry.targetId, entry.label);
+    if (entry.type === "session_info") found.name = entry.name;
+  }
+  return found;
+}
+
+/** One chain below the path, and a record that the leaf is still the path's end. */
+function chained(
+  drafts: readonly EntryDraft[],
+  { end, timestamp, taken }: { end: string | null; timestamp: string; taken: Set<string> },
+): Entry[] {
+  if (drafts.length === 0) return [];
+  let parentId = end;
+  const entries = drafts.map((draft) => {
+    const entry = { ...draft, id: newId(taken), parentId, timestamp };
+    parentId = entry.id;
+    return entry;
+  });
+  const leaf = {
+    type: "custom" as const,
+    customType: LEAF_CUSTOM_TYPE,
+    id: newId(taken),
+    parentId: end,
+    timestamp,
+  };
+  return [...entries, leaf];
+}
+
+function newId(taken: Set<string>): string {
+  let id: string;
+  do id = randomBytes(4).toString("hex");
+  while (taken.has(id));
+  taken.add(id);
+  return id;
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/**
+ * Makes a file that appears whole or not at all, mode 0600, and never in the place of another.
+ * @param write gets the descriptor of a temporary file beside it.
+ * @throws BonsaiError `session_exists`, `session_not_created`; nothing is left behind then.
+ */
+export function writeNewFile(file: string, write: (fd: number) => void): void {
+  if (existsSync(file)) throw fileExists(file);
+  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeAndClose(temporary, write);
+    publish(temporary, file);
+  } catch (cause) {
+    throw failure(file, cause);
+  } finally {
+    removeIfThere(temporary);
+  }
+}
+
+function writeAndClose(file: string, write: (fd: number) => void): void {
+  const fd = openSync(file, "wx", 0o600);
+  try {
+    write(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** A link fails where the name is taken, a rename replaces; some file systems know no links. */
+function publish(temporary: string, file: string): void {
+  try {
+    linkSync(temporary, file);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST" || existsSync(file)) throw fileExists(file);
+    renameSync(temporary, file);
+  }
+}
+
+function removeIfThere(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    // In a folder that cannot be written there is no temporary file either.
+    if (errorCode(error) === undefined) throw error;
+  }
+}
+
+function errorCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | null)?.code;
+}
+
+function fileExists(file: string): BonsaiError {
+  return new BonsaiError({
+    code: "session_exists",
+    message: `${file} exists already, and is not overwritten.`,
+    hint: "Choose another name, or move the file away.",
+  });
+}
+
+function failure(file: string, cause: unknown): unknown {
+  // What is no error of the file system is told by whoever threw it.
+  if (BonsaiError.is(cause) || errorCode(cause) === undefined) return cause;
+  return new BonsaiError({
+    code: "session_not_created",
+    message: `${file} could not be written: ${(cause as Error).message}`,
+    hint: "See that the folder can be written and the disk has room, or choose another place.",
+    cause,
+  });
+}
