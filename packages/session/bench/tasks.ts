@@ -1,6 +1,6 @@
 // Runs in a process of its own: `node tasks.mjs '{"task": …}'`. It has no imports but types, so that a task
 // loads only what it measures.
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 
 type SessionPackage = typeof import("@bonsai-agent/session");
 
@@ -95,6 +95,17 @@ const tasks = {
       return `${items} messages`;
     };
   },
+  "fork ours": async (input) => {
+    const { openSession, forkSession } = await sessionPackage(input);
+    return () => sizeOf(forkSession(openSession(input.file), { folder: input.folder }));
+  },
+  "fork peer": async (input) => {
+    const { SessionManager } = await peerPackage(input);
+    return () => {
+      const session = SessionManager.open(input.file, input.folder);
+      return sizeOf(session.createBranchedSession(session.getLeafId()));
+    };
+  },
   "list naive": async ({ folder }) => {
     return () => `${readdirSync(folder).map((name) => parseAll(`${folder}/${name}`)).length} sessions`;
   },
@@ -129,6 +140,10 @@ function parseAll(file: string): unknown[] {
     start = end + 1;
   }
   return entries;
+}
+
+function sizeOf(file: string): string {
+  return `${Math.round(statSync(file).size / 1e6)} MB written`;
 }
 
 function message(n: number) {
