@@ -63,5 +63,7 @@ function visitWholeLines(part: {
     if (newline < 0) return start;
     if (newline > start) part.visitor(bytes, start, newline);
     start = newline + 1;
+    // Every second line of what this package writes is empty.
+    while (bytes[start] === NEWLINE) start++;
   }
 }
