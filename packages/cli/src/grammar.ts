@@ -133,9 +133,15 @@ export const grammar: readonly CommandGrammar[] = [
   {
     name: "import",
     summary: "Make a session of another agent's transcript",
-    args: [["<transcript>", "a file or folder of Claude Code, Codex, OpenCode or Gemini CLI"]],
+    args: [
+      [
+        "<transcript>",
+        "a file of Claude Code, Codex, OpenCode, Gemini CLI or Qwen Code, or OpenCode's folder",
+      ],
+    ],
     options: [
-      { flags: "--format <name>", description: "the form, when it cannot be told from the content" },
+      { flags: "--cwd <folder>", description: "the session's folder, when the transcript names none" },
+      { flags: "--session-id <id>", description: "which session of a folder that holds several" },
       { flags: "-o, --output <file>", description: "where to write; default: among the recorded sessions" },
     ],
     examples: [

@@ -1,2 +1,45 @@
+import { resolve } from "node:path";
+import { bonsaiHome, forkSession, openSession } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
-export async function run(_invocation: Invocation): Promise<undefined> {}
+import { openNamedSession, resolveEntryId } from "../session-file.ts";
+import { type Line, span } from "../views/line.ts";
+import { counted } from "../views/numbers.ts";
+
+/** What `bonsai fork --json` prints. */
+export interface ForkReport {
+  /** Of the new session. */
+  id: string;
+  file: string;
+  parentSession: string;
+  leafId: string | null;
+  entryCount: number;
+}
+
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { args, options, io, output } = invocation;
+  const origin = openNamedSession(invocation);
+  const file = forkSession(origin, {
+    at: resolveEntryId(origin, args[1]!),
+    home: bonsaiHome({ ...io.env }),
+    now: new Date(io.now()),
+    ...(typeof options.output === "string" ? { file: resolve(io.cwd, options.output) } : {}),
+  });
+  const fork = openSession(file);
+  const report: ForkReport = {
+    id: fork.id,
+    file,
+    parentSession: origin.file!,
+    leafId: fork.leafId,
+    entryCount: fork.entries().length,
+  };
+  output.result(report, () => lines(report));
+}
+
+function lines(report: ForkReport): Line[] {
+  return [
+    [span("New session", ["bold", "green"]), ` with ${counted(report.entryCount, "entry", "entries")}`],
+    [span("  id    ", "gray"), report.id],
+    [span("  file  ", "gray"), report.file],
+    [span("  of    ", "gray"), report.parentSession],
+  ];
+}

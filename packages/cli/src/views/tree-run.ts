@@ -13,13 +13,11 @@ const turnsAtEnd = 5;
  * (compactions, summaries of branches, labels, the current position, the run's ends) stands always.
  */
 export function foldedRun(tree: SessionTree, run: readonly number[], leafId: string | null): RunItem[] {
-  const landmarks = run.filter((at, index) => {
-    const end = index === 0 || index === run.length - 1;
-    return end || isTurn(tree, at) || isWeighty(tree, at, leafId);
-  });
-  const plainTurns = landmarks.filter(
-    (at) => !isWeighty(tree, at, leafId) && at !== run.at(-1) && at !== run[0],
+  const end = run.findLast((at) => !isBookkeeping(tree, at)) ?? run[0];
+  const landmarks = run.filter(
+    (at) => at === run[0] || at === end || isTurn(tree, at) || isWeighty(tree, at, leafId),
   );
+  const plainTurns = landmarks.filter((at) => at !== run[0] && at !== end && !isWeighty(tree, at, leafId));
   const hidden = new Set(
     plainTurns.length > turnsAtStart + turnsAtEnd + 1 ? plainTurns.slice(turnsAtStart, -turnsAtEnd) : [],
   );
