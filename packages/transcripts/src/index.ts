@@ -1,1 +1,11 @@
-export {};
+export { type DetectedTranscript, detectTranscript, type TranscriptFormat } from "./detect.ts";
+export { IMPORT_CUSTOM_TYPE } from "./entries.ts";
+export {
+  type ImportedSession,
+  type ImportOptions,
+  type ImportReport,
+  type ImportResult,
+  importTranscript,
+} from "./import-transcript.ts";
+export type { ImportNotice, NoticeKind } from "./notices.ts";
+export { writeSessionFile } from "./write-session-file.ts";

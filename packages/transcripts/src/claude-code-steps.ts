@@ -1,0 +1,249 @@
+import { type AssistantMessage, contentText, type Usage } from "@bonsai-agent/messages";
+import type { EntryDraft } from "@bonsai-agent/session";
+import { ClaudeCodeCompactions } from "./claude-code-compactions.ts";
+import {
+  assistantContent,
+  attachmentText,
+  messageBlocks,
+  recordStopReason,
+  recordUsage,
+  resultContent,
+  userContent,
+} from "./claude-code-records.ts";
+import { assistantDraft, injectedDraft, maskDraft, omitDraft, resultDraft } from "./content.ts";
+import { fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./fields.ts";
+import { userDrafts } from "./injected.ts";
+import type { NoticeLog } from "./notices.ts";
+import { countSkipped, Trail } from "./step.ts";
+import type { UuidNode } from "./uuid-tree.ts";
+
+/** Makes steps of the records of one lane (the main conversation or one sub-agent). */
+export class ClaudeCodeSteps {
+  readonly trail = new Trail();
+  readonly #nodes: readonly UuidNode[];
+  readonly #notices: NoticeLog;
+  readonly #skipped: Map<string, number>;
+  /** Where what hangs on a record goes: records without a step stand for their parent. */
+  readonly #places = new Map<string, string | null>();
+  /** The step of each answer of the model: it is written as one record a content block. */
+  readonly #answers = new Map<string, string>();
+  /** The latest result of each answer: parallel results hang side by side in the file, here in a row. */
+  readonly #lastResults = new Map<string, string>();
+  readonly #answerOfStep = new Map<string, string>();
+  readonly #answerOfCall = new Map<string, string>();
+  readonly #stepOfResult = new Map<string, string>();
+  readonly #compactions: ClaudeCodeCompactions;
+
+  constructor(options: { nodes: readonly UuidNode[]; notices: NoticeLog; skipped: Map<string, number> }) {
+    this.#nodes = options.nodes;
+    this.#notices = options.notices;
+    this.#skipped = options.skipped;
+    this.#compactions = new ClaudeCodeCompactions({ ...options, trail: this.trail, places: this.#places });
+  }
+
+  /** Fills the trail and returns the key of the leaf. */
+  build(options: {
+    pinned: string | undefined;
+    replacements: ReadonlyMap<string, { replacement: string; at: string | undefined }>;
+  }): string | null {
+    for (const node of this.#nodes) this.#places.set(node.uuid, this.#place(node));
+    this.trail.head = this.#leaf(options.pinned);
+    for (const [callId, { replacement, at }] of options.replacements) {
+      const target = this.#stepOfResult.get(callId);
+      if (target === undefined) continue;
+      this.trail.add({ key: `replaced/${callId}`, at, draft: maskDraft(target, replacement) });
+    }
+    return this.trail.head;
+  }
+
+  #leaf(pinned: string | undefined): string | null {
+    const pin = pinned === undefined ? undefined : this.#places.get(pinned);
+    if (pin !== undefined) return pin;
+    const last = this.#nodes
+      .filter(({ record }) => record.type === "user" || record.type === "assistant" || isBoundary(record))
+      .reduce<UuidNode | undefined>((a, b) => (a === undefined || b.line > a.line ? b : a), undefined);
+    return last === undefined ? this.trail.head : this.#tip(this.#places.get(last.uuid) ?? null);
+  }
+
+  /** Makes the steps of a record and returns where its children go. */
+  #place(node: UuidNode): string | null {
+    const { record } = node;
+    const parent = this.#parentOf(node);
+    switch (record.type) {
+      case "assistant":
+        return this.#placeAnswer(node, parent);
+      case "user":
+        return this.#placeUser(node, parent);
+      case "attachment":
+        return this.#placeAttachment(node, parent);
+      case "system":
+        return this.#placeSystem(node, parent);
+      default:
+        if (record.type !== "progress") this.#notices.add("unknown_record", node.line);
+        countSkipped(this.#skipped, stringAt(record, "type") ?? "untyped");
+        return parent;
+    }
+  }
+
+  #parentOf(node: UuidNode): string | null {
+    const parent = node.parent === null ? null : (this.#places.get(node.parent) ?? null);
+    return this.#compactions.continued(parent, node.line);
+  }
+
+  /** The end of an answer's results, for what comes after them all. */
+  #tip(parent: string | null): string | null {
+    const answer = parent === null ? undefined : this.#answerOfStep.get(parent);
+    return answer === undefined ? parent : (this.#lastResults.get(answer) ?? parent);
+  }
+
+  #placeAnswer(node: UuidNode, parent: string | null): string | null {
+    const { record, line } = node;
+    const message = fieldsAt(record, "message");
+    const id = stringAt(message, "id") ?? node.uuid;
+    const content = assistantContent(messageBlocks(record), this.#notices, line);
+    const known = this.#answers.get(id);
+    if (known !== undefined) {
+      this.#extend(this.trail.step(known)!.draft as AnswerDraft, content, record);
+      this.#ownCalls(known, content);
+      return parent !== null && this.#answerOfStep.get(parent) === known ? parent : known;
+    }
+    const draft = assistantDraft({
+      content,
+      provider: "anthropic",
+      model: stringAt(message, "model") ?? "unknown",
+      at: isoTime(record.timestamp),
+      usage: recordUsage(record),
+      stopReason: recordStopReason(record),
+      errorMessage: record.isApiErrorMessage === true ? contentText(content) : undefined,
+    });
+    const step = this.#add(node, draft, this.#tip(parent));
+    this.#answers.set(id, step);
+    this.#answerOfStep.set(step, step);
+    this.#ownCalls(step, content);
+    // Its own program never shows a failed request to the model either.
+    if (record.isApiErrorMessage === true) return this.#add(node, omitDraft(step), step);
+    return step;
+  }
+
+  #ownCalls(step: string, content: AssistantMessage["content"]): void {
+    for (const block of content) if (block.type === "toolCall") this.#answerOfCall.set(block.id, step);
+  }
+
+  /** Adds a further block of an answer; the last record has the final counts. */
+  #extend(draft: AnswerDraft, content: AssistantMessage["content"], record: UuidNode["record"]): void {
+    const { message } = draft;
+    message.content.push(...content);
+    const usage = recordUsage(record);
+    if (usage !== undefined) message.usage = laterUsage(message.usage, usage);
+    message.stopReason =
+      recordStopReason(record) ??
+      (content.some((block) => block.type === "toolCall") ? "toolUse" : message.stopReason);
+  }
+
+  #placeUser(node: UuidNode, parent: string | null): string | null {
+    const { record, line } = node;
+    const summary = this.#compactions.placeSummary(node, parent);
+    if (summary !== undefined) return summary;
+    const blocks = messageBlocks(record);
+    let head = parent;
+    for (const block of blocks) if (block.type === "tool_result") head = this.#placeResult(node, block, head);
+    const drafts = userDrafts({
+      content: userContent(blocks, this.#notices, line),
+      customType: record.isMeta === true ? "claude-code.meta" : "claude-code.injected",
+      at: isoTime(record.timestamp),
+      injected: record.isMeta === true || record.isVisibleInTranscriptOnly === true,
+    });
+    if (drafts.length === 0 && head === parent) this.#notices.add("empty_messages", line);
+    if (drafts.length > 0) head = this.#tip(head);
+    for (const draft of drafts) head = this.#add(node, draft, head);
+    return head;
+  }
+
+  #placeResult(node: UuidNode, block: UuidNode["record"], parent: string | null): string {
+    const callId = stringAt(block, "tool_use_id") ?? "";
+    const answer = this.#answerOfCall.get(callId);
+    const isSibling = answer !== undefined && parent !== null && this.#answerOfStep.get(parent) === answer;
+    const first = !this.#stepOfResult.has(callId);
+    const draft = resultDraft({
+      callId,
+      toolName: "unknown",
+      content: resultContent(block, this.#notices, node.line),
+      isError: block.is_error === true,
+      at: isoTime(node.record.timestamp),
+    });
+    // A second result of the same call stands on a branch of its own.
+    const step = this.#add(node, draft, isSibling && first ? this.#tip(parent) : parent);
+    if (first) this.#stepOfResult.set(callId, step);
+    if (isSibling && first) {
+      this.#lastResults.set(answer, step);
+      this.#answerOfStep.set(step, answer);
+    }
+    return step;
+  }
+
+  /** Text that the user queued while the model worked is the user's; the rest was put in by the program. */
+  #placeAttachment(node: UuidNode, parent: string | null): string | null {
+    const attachment = fieldsAt(node.record, "attachment") ?? {};
+    if (attachment.type === "queued_command" && attachment.commandMode !== "task-notification") {
+      return this.#placeQueued(node, attachment.prompt, parent);
+    }
+    const content = attachmentText(attachment);
+    if (content === undefined) {
+      countSkipped(this.#skipped, `attachment/${stringAt(attachment, "type") ?? "untyped"}`);
+      return parent;
+    }
+    return this.#add(node, injectedDraft("claude-code.attachment", content), this.#tip(parent));
+  }
+
+  #placeQueued(node: UuidNode, prompt: unknown, parent: string | null): string | null {
+    const blocks =
+      typeof prompt === "string" ? [{ type: "text", text: prompt }] : Array.isArray(prompt) ? prompt : [];
+    const drafts = userDrafts({
+      content: userContent(blocks.filter(isFields), this.#notices, node.line),
+      customType: "claude-code.injected",
+      at: isoTime(node.record.timestamp),
+    });
+    return drafts.reduce((head, draft) => this.#add(node, draft, head), this.#tip(parent));
+  }
+
+  #placeSystem(node: UuidNode, parent: string | null): string | null {
+    const { record } = node;
+    const subtype = stringAt(record, "subtype") ?? "untyped";
+    if (isBoundary(record)) return this.#compactions.placeBoundary(node, this.#tip(parent));
+    if (subtype === "microcompact_boundary") return this.#placeMasks(node, parent);
+    if (subtype === "snip_boundary") return this.#placeSnips(node, parent);
+    const content = stringAt(record, "content");
+    if (subtype === "local_command" && content !== undefined) {
+      return this.#add(node, injectedDraft("claude-code.injected", content), this.#tip(parent));
+    }
+    countSkipped(this.#skipped, `system/${subtype}`);
+    return parent;
+  }
+
+  #placeMasks(node: UuidNode, parent: string | null): string | null {
+    const ids = stringsAt(fieldsAt(node.record, "microcompactMetadata"), "compactedToolIds");
+    const targets = ids.flatMap((id) => this.#stepOfResult.get(id) ?? []);
+    return targets.reduce((head, target) => this.#add(node, maskDraft(target), head), this.#tip(parent));
+  }
+
+  #placeSnips(node: UuidNode, parent: string | null): string | null {
+    const uuids = stringsAt(fieldsAt(node.record, "snipMetadata"), "removedUuids");
+    const targets = new Set(uuids.flatMap((uuid) => this.#places.get(uuid) ?? []));
+    return [...targets].reduce((head, target) => this.#add(node, omitDraft(target), head), this.#tip(parent));
+  }
+
+  #add(node: UuidNode, draft: EntryDraft, parent: string | null): string {
+    return this.trail.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
+  }
+}
+
+type AnswerDraft = EntryDraft & { type: "message"; message: AssistantMessage };
+
+function isBoundary(record: UuidNode["record"]): boolean {
+  return record.type === "system" && record.subtype === "compact_boundary";
+}
+
+/** Of the counts that the records of one answer repeat, the later ones; output only grows. */
+function laterUsage(before: Usage, after: Usage): Usage {
+  return after.output >= before.output ? after : before;
+}

@@ -1,0 +1,142 @@
+import type { AssistantContent, ToolCall, Usage, UserContent } from "@bonsai-agent/messages";
+import { callArguments, imageOfUrl, text } from "./content.ts";
+import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./fields.ts";
+import type { NoticeLog } from "./notices.ts";
+
+/** Items that only the provider can read. */
+export const OPAQUE_ITEMS: ReadonlySet<unknown> = new Set([
+  "compaction",
+  "compaction_summary",
+  "context_compaction",
+]);
+
+/** Items that are a result of an earlier call. */
+export const OUTPUT_ITEMS: ReadonlySet<unknown> = new Set([
+  "function_call_output",
+  "custom_tool_call_output",
+  "local_shell_call_output",
+  "tool_search_output",
+  "mcp_tool_call_output",
+]);
+
+/** Content of a message or of a tool's output. */
+export function itemContent(content: unknown, notices: NoticeLog, line: number): UserContent[] {
+  if (typeof content === "string") return content === "" ? [] : [text(content)];
+  if (!Array.isArray(content)) return [];
+  return content.filter(isFields).flatMap((part): UserContent[] => {
+    if (part.type !== "input_image") return typeof part.text === "string" ? [text(part.text)] : [];
+    const image = imageOfUrl(stringAt(part, "image_url"));
+    if (image === undefined) notices.add("image_not_stored", line);
+    return [image ?? text("[image: not stored]")];
+  });
+}
+
+/** What an item adds to the model's answer; undefined when it is no part of an answer. */
+export function answerContent(
+  item: Fields,
+  notices: NoticeLog,
+  line: number,
+): AssistantContent[] | undefined {
+  switch (item.type) {
+    case "message":
+      return item.role === "assistant"
+        ? itemContent(item.content, notices, line).filter((block) => block.type === "text")
+        : undefined;
+    case "reasoning":
+      return reasoning(item, notices, line);
+    case "function_call":
+    case "custom_tool_call":
+    case "local_shell_call":
+    case "tool_search_call":
+    case "web_search_call":
+    case "image_generation_call":
+      return [call(item, line)];
+    default:
+      return undefined;
+  }
+}
+
+/** The signature is the whole item, as pi stores it, so that the provider can be given it again. */
+function reasoning(item: Fields, notices: NoticeLog, line: number): AssistantContent[] {
+  const parts = [...listAt(item, "summary"), ...listAt(item, "content")];
+  const thinking = parts.map((part) => stringAt(part, "text") ?? "").join("\n\n");
+  const isEncrypted = typeof item.encrypted_content === "string" && item.encrypted_content !== "";
+  if (isEncrypted && thinking === "") notices.add("unreadable", line);
+  if (!isEncrypted) return thinking === "" ? [] : [{ type: "thinking", thinking }];
+  return [{ type: "thinking", thinking, thinkingSignature: JSON.stringify(item) }];
+}
+
+/** The id that a call and its output share; hosted tools have none of their own. */
+export function callId(item: Fields, line: number): string {
+  return stringAt(item, "call_id") ?? stringAt(item, "id") ?? `line-${line}`;
+}
+
+function call(item: Fields, line: number): ToolCall {
+  const name = stringAt(item, "name") ?? String(item.type).replace(/_call$/, "");
+  const input = item.arguments ?? item.input ?? item.action ?? { prompt: item.revised_prompt };
+  return { type: "toolCall", id: callId(item, line), name, arguments: callArguments(input) };
+}
+
+/** The result that a hosted tool's call brings along, since no output item follows it. */
+export function hostedResult(item: Fields): UserContent[] | undefined {
+  if (item.type === "web_search_call")
+    return [text("[The provider ran this search; its results are not stored]")];
+  if (item.type !== "image_generation_call") return undefined;
+  const data = stringAt(item, "result");
+  return data === undefined || data === ""
+    ? [text("[image: not stored]")]
+    : [{ type: "image", mimeType: "image/png", data }];
+}
+
+/** An output's content, and whether the call failed, as far as the output says so. */
+export function outputOf(
+  item: Fields,
+  notices: NoticeLog,
+  line: number,
+): { content: UserContent[]; isError: boolean } {
+  const raw = item.output ?? item.tools ?? item.result;
+  const output = typeof raw === "string" ? unwrapped(raw) : raw;
+  if (!isFields(output)) {
+    const content =
+      Array.isArray(output) && item.type === "tool_search_output" ? JSON.stringify(output) : output;
+    const blocks = itemContent(content, notices, line);
+    return { content: blocks, isError: saysFailed(blocks) };
+  }
+  const content = itemContent(output.content ?? output.output ?? JSON.stringify(output), notices, line);
+  const exitCode = numberAt(fieldsAt(output, "metadata"), "exit_code");
+  return { content, isError: output.success === false || exitCode !== 0 || saysFailed(content) };
+}
+
+/** Older versions wrap a command's output into JSON: `{output, metadata: {exit_code}}`. */
+function unwrapped(raw: string): unknown {
+  if (!raw.startsWith('{"output":')) return raw;
+  try {
+    return JSON.parse(raw);
+  } catch (error) {
+    if (error instanceof SyntaxError) return raw;
+    throw error;
+  }
+}
+
+function saysFailed(content: readonly UserContent[]): boolean {
+  const first = content[0];
+  if (first?.type !== "text") return false;
+  return /^(?:Exit code: [1-9]|.*\bProcess exited with code [1-9])/m.test(first.text.slice(0, 300));
+}
+
+/** The usage of the last request that a `token_count` event reports. */
+export function tokenUsage(info: Fields | undefined): Usage | undefined {
+  const last = fieldsAt(info, "last_token_usage");
+  if (last === undefined) return undefined;
+  const cacheRead = numberAt(last, "cached_input_tokens");
+  const input = Math.max(0, numberAt(last, "input_tokens") - cacheRead);
+  const output = numberAt(last, "output_tokens");
+  return {
+    input,
+    output,
+    cacheRead,
+    cacheWrite: 0,
+    totalTokens: input + cacheRead + output,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+  };
+}

@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import { chars4, chars4Estimator, contentText, contextTokens } from "@bonsai-agent/messages";
+import {
+  type Entry,
+  type EntryDraft,
+  LEAF_CUSTOM_TYPE,
+  SESSION_VERSION,
+  type SessionHeader,
+} from "@bonsai-agent/session";
+import type { Step, Transcript } from "./step.ts";
+
+/** `customType` of the first entry of an imported session; says where it comes from. */
+export const IMPORT_CUSTOM_TYPE = "bonsai.import";
+
+const EPOCH = "1970-01-01T00:00:00.000Z";
+
+/** Ids of eight hex characters made from keys: the same at every import, longer on a collision. */
+class Ids {
+  readonly #taken = new Set<string>();
+  readonly #byKey = new Map<string, string>();
+  readonly #seed: string;
+
+  constructor(seed: string) {
+    this.#seed = seed;
+  }
+
+  of(key: string): string {
+    const known = this.#byKey.get(key);
+    if (known !== undefined) return known;
+    const hash = createHash("sha256").update(`${this.#seed}\n${key}`).digest("hex");
+    let length = 8;
+    while (this.#taken.has(hash.slice(0, length))) length += 4;
+    const id = hash.slice(0, length);
+    this.#taken.add(id);
+    this.#byKey.set(key, id);
+    return id;
+  }
+}
+
+/** The header and entries of a transcript, ready to be written. Deterministic. */
+export function sessionOf(options: { transcript: Transcript; steps: Step[]; format: string; cwd: string }): {
+  header: SessionHeader;
+  entries: Entry[];
+  leafId: string;
+} {
+  const { transcript, format, cwd } = options;
+  const ids = new Ids(`${format}\n${transcript.id}`);
+  const start = options.steps.find((step) => step.at !== undefined)?.at ?? EPOCH;
+  const opening = openingSteps(transcript, format, start);
+  const steps = [...opening, ...options.steps.map((step) => rooted(step, opening.at(-1)!.key))];
+  const entries = withTokensBefore(entriesOf(steps, ids, start));
+  const leafId = ids.of(transcript.leaf ?? opening.at(-1)!.key);
+  if (entries.at(-1)!.id !== leafId) entries.push(leafEntry(ids, leafId, entries.at(-1)!.timestamp));
+  const header: SessionHeader = {
+    type: "session",
+    version: SESSION_VERSION,
+    id: uuidOf(transcript.id),
+    timestamp: start,
+    cwd,
+  };
+  return { header, entries, leafId };
+}
+
+function openingSteps(transcript: Transcript, format: string, at: string): Step[] {
+  const data = { format, sessionId: transcript.id, version: transcript.version };
+  const steps: Step[] = [
+    { key: "import", parent: null, at, draft: { type: "custom", customType: IMPORT_CUSTOM_TYPE, data } },
+  ];
+  if (transcript.name !== undefined && transcript.name !== "") {
+    steps.push({ key: "name", parent: "import", at, draft: { type: "session_info", name: transcript.name } });
+  }
+  return steps;
+}
+
+function rooted(step: Step, root: string): Step {
+  return step.parent === null ? { ...step, parent: root } : step;
+}
+
+function entriesOf(steps: readonly Step[], ids: Ids, start: string): Entry[] {
+  let last = start;
+  return steps.map((step) => {
+    last = step.at ?? last;
+    return {
+      ...stampedDraft(linkedDraft(step, ids), last),
+      id: ids.of(step.key),
+      parentId: step.parent === null ? null : ids.of(step.parent),
+      timestamp: last,
+    } as Entry;
+  });
+}
+
+/** The draft with ids in the place of keys. */
+function linkedDraft({ draft, key }: Step, ids: Ids): EntryDraft {
+  switch (draft.type) {
+    case "compaction":
+      return { ...draft, firstKeptEntryId: ids.of(draft.firstKeptEntryId || key) };
+    case "context_edit":
+      return { ...draft, targetId: ids.of(draft.targetId) };
+    case "branch_summary":
+      return { ...draft, fromId: ids.of(draft.fromId) };
+    default:
+      return draft;
+  }
+}
+
+/** A message without a time of its own has that of its entry. */
+function stampedDraft(draft: EntryDraft, at: string): EntryDraft {
+  if (draft.type !== "message" || draft.message.role === "system" || draft.message.timestamp !== 0)
+    return draft;
+  return { ...draft, message: { ...draft.message, timestamp: Date.parse(at) } };
+}
+
+/** A compaction without a count takes what the context before it holds: the last usage, then estimates. */
+function withTokensBefore(entries: Entry[]): Entry[] {
+  const tokens = new Map<string | null, number>([[null, 0]]);
+  return entries.map((entry) => {
+    const before = tokens.get(entry.parentId) ?? 0;
+    tokens.set(entry.id, tokensAfter(entry, before));
+    return entry.type === "compaction" && entry.tokensBefore === 0
+      ? { ...entry, tokensBefore: before }
+      : entry;
+  });
+}
+
+function tokensAfter(entry: Entry, before: number): number {
+  if (entry.type === "compaction") return chars4(entry.summary);
+  if (entry.type === "custom_message") return before + chars4(contentText(entry.content));
+  if (entry.type !== "message") return before;
+  const used = entry.message.role === "assistant" ? contextTokens(entry.message.usage) : 0;
+  return used || before + chars4Estimator.message(entry.message);
+}
+
+/** Says where the leaf is, when another branch was written last. */
+function leafEntry(ids: Ids, leafId: string, timestamp: string): Entry {
+  return { type: "custom", customType: LEAF_CUSTOM_TYPE, id: ids.of("leaf"), parentId: leafId, timestamp };
+}
+
+/** The transcript's own id where it is a UUID, else one made from it. */
+function uuidOf(id: string): string {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return id;
+  const hash = createHash("sha256").update(id).digest("hex");
+  const parts = [hash.slice(0, 8), hash.slice(8, 12), `5${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
+  return [...parts, hash.slice(20, 32)].join("-");
+}

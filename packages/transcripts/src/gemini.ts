@@ -1,0 +1,183 @@
+import type { AssistantContent } from "@bonsai-agent/messages";
+import { assistantDraft, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
+import { type Fields, fieldsAt, isoTime, listAt, stringAt, stringsAt } from "./fields.ts";
+import { type GeminiCompression, GeminiHistory, type GeminiMask, type GeminiNode } from "./gemini-history.ts";
+import {
+  answerParts,
+  functionResponses,
+  partsContent,
+  partsText,
+  recordedTokens,
+  responseContent,
+  toolCall,
+} from "./gemini-parts.ts";
+import { userDrafts } from "./injected.ts";
+import type { JsonLine } from "./json-lines.ts";
+import type { NoticeLog } from "./notices.ts";
+import { countSkipped, Trail, type Transcript } from "./step.ts";
+
+/** Reads a chat recording of Gemini CLI, line by line; an old `.json` recording is one record. */
+export function readGemini(lines: readonly JsonLine[], notices: NoticeLog): Transcript {
+  const history = new GeminiHistory(notices);
+  for (const line of lines) history.read(line);
+  return new GeminiSteps(history, notices).transcript();
+}
+
+/** Makes steps of a replayed recording. */
+class GeminiSteps {
+  readonly #trail = new Trail();
+  readonly #history: GeminiHistory;
+  readonly #notices: NoticeLog;
+  readonly #first = new Map<object, string>();
+  readonly #last = new Map<object, string | null>();
+  readonly #results = new Map<string, string>();
+  readonly #keys = new Map<object, string[]>();
+
+  constructor(history: GeminiHistory, notices: NoticeLog) {
+    this.#history = history;
+    this.#notices = notices;
+  }
+
+  transcript(): Transcript {
+    const { metadata, head, nodes, masks, skipped } = this.#history;
+    for (const node of nodes) this.#add(node);
+    this.#trail.head = head === null ? null : (this.#last.get(head) ?? null);
+    for (const mask of masks) this.#mask(mask);
+    if (metadata.kind === "subagent") this.#notices.add("sub_agent");
+    return {
+      id: stringAt(metadata, "sessionId") ?? "unknown",
+      cwd: stringsAt(metadata, "directories")[0],
+      name: stringAt(metadata, "summary"),
+      steps: this.#trail.steps,
+      leaf: this.#trail.head,
+      notices: this.#notices,
+      skipped,
+      subAgents: [],
+    };
+  }
+
+  #add(node: GeminiNode | GeminiCompression): void {
+    this.#trail.head = node.parent === null ? null : (this.#last.get(node.parent) ?? null);
+    const before = this.#trail.steps.length;
+    if ("record" in node) this.#addMessage(node);
+    else this.#addCompression(node);
+    const added = this.#trail.steps.slice(before).map((step) => step.key);
+    this.#keys.set(node, added);
+    if (added[0] !== undefined) this.#first.set(node, added[0]);
+    this.#last.set(node, this.#trail.head);
+  }
+
+  #addCompression(node: GeminiCompression): void {
+    const { line, at, summary } = node;
+    const firstKept = node.firstKept === undefined ? "" : (this.#first.get(node.firstKept) ?? "");
+    const key = `line:${line}`;
+    this.#trail.add({
+      key,
+      at,
+      draft: { type: "compaction", summary, firstKeptEntryId: firstKept, tokensBefore: 0 },
+    });
+    for (const target of node.omitted.flatMap((omitted) => this.#keys.get(omitted) ?? [])) {
+      this.#trail.add({ key: `${key}/${target}`, at, draft: omitDraft(target) });
+    }
+  }
+
+  #addMessage({ record, line }: GeminiNode): void {
+    if (record.type === "user") {
+      this.#addUser(record);
+      return;
+    }
+    if (record.type === "gemini") {
+      this.#addAnswer(record);
+      return;
+    }
+    if (!["info", "error", "warning"].includes(String(record.type)))
+      this.#notices.add("unknown_record", line);
+    countSkipped(this.#history.skipped, String(record.type));
+  }
+
+  #addUser(record: Fields): void {
+    const at = isoTime(record.timestamp);
+    const { own, added } = userSplit(record, this.#notices);
+    const options = { customType: "gemini.context", at };
+    const drafts = [
+      ...userDrafts({ ...options, content: added, injected: true }),
+      ...userDrafts({ ...options, content: own }),
+    ];
+    for (const draft of drafts) this.#trail.add({ key: String(record.id), at, draft });
+    // Results stand with their calls; only one that is recorded nowhere else is read from here.
+    const loose = functionResponses(record.content).filter(
+      (response) => !this.#results.has(String(response.id)),
+    );
+    for (const response of loose) this.#addResult(response, { status: undefined, at });
+    if (drafts.length === 0 && functionResponses(record.content).length === 0)
+      this.#notices.add("empty_messages");
+  }
+
+  #addAnswer(record: Fields): void {
+    const at = isoTime(record.timestamp);
+    const calls = listAt(record, "toolCalls");
+    const named = new Set(calls.map((call) => call.id));
+    const said = answerParts(record.content).filter(
+      (block) => block.type !== "toolCall" || !named.has(block.id),
+    );
+    const content = [...thoughts(record), ...said, ...calls.map(toolCall)];
+    if (content.length === 0) {
+      this.#notices.add("empty_messages");
+      return;
+    }
+    const draft = assistantDraft({
+      content,
+      provider: "google",
+      model: stringAt(record, "model") ?? "unknown",
+      at,
+      usage: recordedTokens(fieldsAt(record, "tokens")),
+    });
+    this.#trail.add({ key: String(record.id), at, draft });
+    for (const call of calls) this.#addCallResult(call, isoTime(call.timestamp) ?? at);
+  }
+
+  #addCallResult(call: Fields, at: string | undefined): void {
+    const response = functionResponses(call.result)[0];
+    const plain = response === undefined ? partsText(call.result) : "";
+    // A call that was never answered is left to the pairing, which gives it its placeholder.
+    if (response === undefined && plain === "") return;
+    const found = response ?? { response: { output: plain } };
+    this.#addResult({ ...found, id: call.id, name: call.name }, { status: call.status, at });
+  }
+
+  #addResult(response: Fields, { status, at }: { status: unknown; at: string | undefined }): void {
+    const callId = String(response.id ?? response.name);
+    const { content, isError } = responseContent(response);
+    const draft = resultDraft({
+      callId,
+      toolName: stringAt(response, "name") ?? "unknown",
+      content,
+      isError: isError || status === "error" || status === "cancelled",
+      at,
+    });
+    this.#results.set(callId, this.#trail.add({ key: `result:${callId}`, at, draft }).key);
+  }
+
+  #mask({ callId, content }: GeminiMask): void {
+    const target = this.#results.get(callId);
+    if (target === undefined) return;
+    this.#trail.add({ key: `${target}/masked`, at: undefined, draft: maskDraft(target, content) });
+  }
+}
+
+function thoughts(record: Fields): AssistantContent[] {
+  return listAt(record, "thoughts").map((thought) => ({
+    type: "thinking",
+    thinking: [stringAt(thought, "subject"), stringAt(thought, "description")].filter(Boolean).join(": "),
+  }));
+}
+
+/** What the user typed, and what the program added to it (the content of files that it names). */
+function userSplit(record: Fields, notices: NoticeLog) {
+  const content = partsContent(record.content, notices);
+  const typed = partsText(record.displayContent);
+  const whole = partsText(record.content);
+  if (typed === "" || typed === whole || !whole.startsWith(typed)) return { own: content, added: [] };
+  const images = content.filter((block) => block.type === "image");
+  return { own: [text(typed), ...images], added: [text(whole.slice(typed.length).trim())] };
+}

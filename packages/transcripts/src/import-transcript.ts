@@ -1,0 +1,188 @@
+import { existsSync, statSync } from "node:fs";
+import { basename } from "node:path";
+import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import type { Entry, SessionHeader } from "@bonsai-agent/session";
+import { readClaudeCode } from "./claude-code.ts";
+import { readCodex } from "./codex.ts";
+import { detectTranscript, type TranscriptFormat } from "./detect.ts";
+import { sessionOf } from "./entries.ts";
+import { isFields } from "./fields.ts";
+import { readGemini } from "./gemini.ts";
+import { readJsonFile } from "./json-file.ts";
+import { type JsonLine, readJsonLines } from "./json-lines.ts";
+import { type ImportNotice, NoticeLog } from "./notices.ts";
+import { readOpenCode } from "./opencode.ts";
+import { exportedSession, storageFolder, storedSession } from "./opencode-storage.ts";
+import { pairToolCalls } from "./pair-tool-calls.ts";
+import { readQwen } from "./qwen.ts";
+import type { Transcript } from "./step.ts";
+import { writeSessionFile } from "./write-session-file.ts";
+
+export interface ImportOptions {
+  /** A transcript file, or OpenCode's storage folder. Only ever read. */
+  path: string;
+  /** Where to write the session; without it nothing is written. */
+  into?: { file: string };
+  /** The session's folder, where the transcript names none or another is wanted. */
+  cwd?: string;
+  /** Which session of a storage folder that holds several. */
+  sessionId?: string;
+}
+
+export interface ImportedSession {
+  header: SessionHeader;
+  entries: Entry[];
+  /** The current position. */
+  leafId: string;
+}
+
+export interface ImportReport {
+  format: TranscriptFormat;
+  program: string;
+  /** The other program's id of the session. */
+  sessionId: string;
+  /** How many there are of each entry type, and of each message role. */
+  counts: Record<string, number>;
+  /** How many records of each type have no place in a session. */
+  skipped: Record<string, number>;
+  /** `provider/model`, in order of appearance. */
+  models: string[];
+  /** Each request once. Cost where the transcript has it. */
+  usage: Usage;
+  notices: ImportNotice[];
+}
+
+export interface ImportResult extends ImportedSession {
+  /** The file that was written. */
+  file?: string;
+  /** Sub-agents whose messages stand in the same transcript, each as a session of its own. Not written. */
+  subAgents: ImportedSession[];
+  report: ImportReport;
+}
+
+/**
+ * Reads another agent's transcript into a session. The same transcript gives the same session each
+ * time, ids included. Never writes to the transcript.
+ * @throws BonsaiError `transcript_not_found`, `transcript_unknown`, `transcript_empty`,
+ *   `transcript_is_session`, `transcript_ambiguous`, `file_exists`.
+ */
+export function importTranscript(options: ImportOptions): ImportResult {
+  const { format, program } = recognised(options.path);
+  const transcript = READERS[format](options, new NoticeLog());
+  if (transcript.steps.length === 0) throw emptyTranscript(options.path, program);
+  const imported = importedSession(transcript, format, options.cwd);
+  const subAgents = transcript.subAgents.map((each) =>
+    importedSession(each, format, options.cwd ?? transcript.cwd),
+  );
+  const result: ImportResult = {
+    ...imported,
+    subAgents,
+    report: reportOf({ transcript, format, program, entries: imported.entries }),
+  };
+  if (options.into === undefined) return result;
+  writeSessionFile({ file: options.into.file, header: imported.header, entries: imported.entries });
+  return { ...result, file: options.into.file };
+}
+
+/** One room for each format. */
+const READERS: Record<TranscriptFormat, (options: ImportOptions, notices: NoticeLog) => Transcript> = {
+  session: ({ path }) => {
+    throw isSession(path);
+  },
+  "claude-code": ({ path }, notices) => readClaudeCode(readJsonLines(path, notices), notices),
+  codex: ({ path }, notices) => readCodex(readJsonLines(path, notices), notices),
+  qwen: ({ path }, notices) => readQwen(readJsonLines(path, notices), notices),
+  gemini: ({ path }, notices) => readGemini(recordingLines(path, notices), notices),
+  "opencode-export": ({ path }, notices) => readOpenCode(exportedSession(readJsonFile(path) ?? {}), notices),
+  "opencode-storage": ({ path, sessionId }, notices) =>
+    readOpenCode(storedSession({ folder: storageFolder(path)!, path, sessionId, notices }), notices),
+};
+
+/** An old recording is one JSON object, perhaps over many lines. */
+function recordingLines(path: string, notices: NoticeLog): JsonLine[] {
+  const whole = readJsonFile(path);
+  return isFields(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
+}
+
+function importedSession(transcript: Transcript, format: string, cwd: string | undefined): ImportedSession {
+  const { notices } = transcript;
+  const { steps, leaf } = pairToolCalls({ steps: transcript.steps, leaf: transcript.leaf, notices });
+  const folder = cwd ?? transcript.cwd;
+  if (folder === undefined) notices.add("cwd_unknown");
+  if (branchCount(steps) > 1) notices.add("branches");
+  return sessionOf({ transcript: { ...transcript, leaf }, steps, format, cwd: folder ?? "/" });
+}
+
+function branchCount(steps: ReadonlyArray<{ key: string; parent: string | null }>): number {
+  const parents = new Set(steps.map((step) => step.parent));
+  return steps.filter((step) => !parents.has(step.key)).length;
+}
+
+function reportOf(options: {
+  transcript: Transcript;
+  format: TranscriptFormat;
+  program: string;
+  entries: readonly Entry[];
+}): ImportReport {
+  const { transcript, format, program, entries } = options;
+  const counts: Record<string, number> = {};
+  const models = new Set<string>();
+  let usage = emptyUsage();
+  for (const entry of entries) {
+    for (const name of countedNames(entry)) counts[name] = (counts[name] ?? 0) + 1;
+    if (entry.type === "compaction" && entry.usage !== undefined) usage = addUsage(usage, entry.usage);
+    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+    usage = addUsage(usage, entry.message.usage);
+    models.add(`${entry.message.provider}/${entry.message.model}`);
+  }
+  const skipped = Object.fromEntries([...transcript.skipped].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const notices = transcript.notices.all();
+  return { format, program, sessionId: transcript.id, counts, skipped, models: [...models], usage, notices };
+}
+
+function countedNames(entry: Entry): string[] {
+  return entry.type === "message" ? ["message", entry.message.role] : [entry.type];
+}
+
+function recognised(path: string): { format: TranscriptFormat; program: string } {
+  if (!existsSync(path)) throw notFound(path);
+  const detected = detectTranscript(path);
+  if (detected === undefined)
+    throw statSync(path).size === 0 ? emptyTranscript(path, "any program") : unknown(path);
+  return detected;
+}
+
+function notFound(path: string): BonsaiError {
+  return new BonsaiError({
+    code: "transcript_not_found",
+    message: `There is no file or folder ${path}.`,
+    hint: "Give the path of a transcript, for instance under ~/.claude/projects or ~/.codex/sessions.",
+  });
+}
+
+function unknown(path: string): BonsaiError {
+  const hint = basename(path).endsWith(".db")
+    ? "This looks like OpenCode's database: import what `opencode export SESSION` prints."
+    : "Transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code can be imported.";
+  return new BonsaiError({
+    code: "transcript_unknown",
+    message: `${path} is no transcript of a program that is known here.`,
+    hint,
+  });
+}
+
+function emptyTranscript(path: string, program: string): BonsaiError {
+  return new BonsaiError({
+    code: "transcript_empty",
+    message: `${path} holds no messages of ${program}.`,
+    hint: "Choose another transcript; this one has nothing to import.",
+  });
+}
+
+function isSession(path: string): BonsaiError {
+  return new BonsaiError({
+    code: "transcript_is_session",
+    message: `${path} is a session already.`,
+    hint: "Open it as it is: `bonsai show FILE`, or `bonsai --session FILE`.",
+  });
+}

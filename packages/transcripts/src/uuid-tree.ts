@@ -1,0 +1,121 @@
+import { type Fields, stringAt } from "./fields.ts";
+import type { JsonLine } from "./json-lines.ts";
+import type { NoticeLog } from "./notices.ts";
+
+/** A record of a transcript whose records name their parents by uuid. */
+export interface UuidNode {
+  uuid: string;
+  parent: string | null;
+  line: number;
+  record: Fields;
+}
+
+/**
+ * The records that have a uuid, as a forest without repeated records, missing parents and cycles,
+ * in an order in which parents come first (else as in the file).
+ */
+export function uuidTree(options: {
+  lines: readonly JsonLine[];
+  /** Parents that are known to be elsewhere: records that hang on them are roots. */
+  elsewhere?: ReadonlySet<string>;
+  notices: NoticeLog;
+}): UuidNode[] {
+  const nodes = freshNodes(options.lines, options.notices);
+  bridge(nodes, options.elsewhere ?? new Set(), options.notices);
+  cutCycles(nodes, options.notices);
+  return parentsFirst(nodes);
+}
+
+/**
+ * Each uuid once. Copies of old history can be appended again, with what follows hanging on the last
+ * copy, which would put it before everything since: such a record is hung on the last new one.
+ */
+function freshNodes(lines: readonly JsonLine[], notices: NoticeLog): UuidNode[] {
+  const nodes = new Map<string, UuidNode>();
+  let last: string | null = null;
+  let lastCopy: string | undefined;
+  for (const { line, value } of lines) {
+    const uuid = stringAt(value, "uuid");
+    if (uuid === undefined) continue;
+    if (nodes.has(uuid)) {
+      notices.add("duplicate_record", line);
+      lastCopy = uuid;
+      continue;
+    }
+    let parent = stringAt(value, "parentUuid") ?? stringAt(value, "logicalParentUuid") ?? null;
+    if (parent !== null && parent === lastCopy) {
+      notices.add("reattached", line);
+      parent = last;
+    }
+    nodes.set(uuid, { uuid, parent, line, record: value });
+    last = uuid;
+    lastCopy = undefined;
+  }
+  return [...nodes.values()];
+}
+
+/** Hangs records whose parent was never written, or was damaged, on the record before them. */
+function bridge(nodes: UuidNode[], elsewhere: ReadonlySet<string>, notices: NoticeLog): void {
+  const known = new Set(nodes.map((node) => node.uuid));
+  nodes.forEach((node, index) => {
+    if (node.parent === null || known.has(node.parent)) return;
+    if (elsewhere.has(node.parent)) {
+      node.parent = null;
+      return;
+    }
+    notices.add("missing_parent", node.line);
+    node.parent = nodes[index - 1]?.uuid ?? null;
+  });
+}
+
+/** Cuts each cycle at its earliest record, which is hung on the record before it where that is outside. */
+function cutCycles(nodes: UuidNode[], notices: NoticeLog): void {
+  const byUuid = new Map(nodes.map((node) => [node.uuid, node]));
+  const sound = new Set<string>();
+  nodes.forEach((node, index) => {
+    // What only leads into a cycle is whole again once the cycle's own earliest record is cut.
+    if (repeatedAncestor(node, byUuid, sound) !== node.uuid) return;
+    notices.add("parent_cycle", node.line);
+    const before = nodes[index - 1];
+    node.parent = before !== undefined && sound.has(before.uuid) ? before.uuid : null;
+    sound.add(node.uuid);
+  });
+}
+
+/** The first record that the way up from `node` meets twice; undefined when it ends at a root. */
+function repeatedAncestor(
+  node: UuidNode,
+  byUuid: ReadonlyMap<string, UuidNode>,
+  sound: Set<string>,
+): string | undefined {
+  const seen = new Set<string>();
+  for (let at: UuidNode | undefined = node; at !== undefined && !sound.has(at.uuid); ) {
+    if (seen.has(at.uuid)) return at.uuid;
+    seen.add(at.uuid);
+    at = at.parent === null ? undefined : byUuid.get(at.parent);
+  }
+  for (const uuid of seen) sound.add(uuid);
+  return undefined;
+}
+
+function parentsFirst(nodes: UuidNode[]): UuidNode[] {
+  const placed = new Set<string>();
+  const waiting = new Map<string, UuidNode[]>();
+  const ordered: UuidNode[] = [];
+  for (const node of nodes) {
+    if (node.parent !== null && !placed.has(node.parent)) {
+      const siblings = waiting.get(node.parent);
+      if (siblings === undefined) waiting.set(node.parent, [node]);
+      else siblings.push(node);
+      continue;
+    }
+    const ready = [node];
+    for (let next = ready.shift(); next !== undefined; next = ready.shift()) {
+      ordered.push(next);
+      placed.add(next.uuid);
+      ready.push(...(waiting.get(next.uuid) ?? []));
+      waiting.delete(next.uuid);
+    }
+  }
+  return ordered;
+}
