@@ -1,1 +1,21 @@
+export { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
+export type { RunCompactionOptions } from "./compaction-options.ts";
+export { type CompactionResult, type CompactionStatus, outcomeOf } from "./compaction-result.ts";
+export { type ContextReading, type ReadContextOptions, readContext } from "./context-meter.ts";
+export { MASK_PLACEHOLDER } from "./context-view.ts";
+export { type CompactionEvents, compactionEventRules } from "./events.ts";
+export type { CompactionManifest } from "./manifest.ts";
+export type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
+export { compactionPresets, type PresetName } from "./presets.ts";
+export { runCompaction } from "./run-compaction.ts";
+export type { RungName } from "./rung.ts";
+export { summarySections } from "./sections.ts";
+export {
+  type CompactionSettings,
+  type CompactionSettingsInput,
+  compactionSettings,
+  compactionSettingsSchema,
+} from "./settings.ts";
 export type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
+export { thresholdTokens } from "./threshold.ts";

@@ -23,6 +23,8 @@ export interface SummaryAnswer {
   /** Anything but "stop" is a failure, not a summary. */
   stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
   errorMessage?: string;
+  /** True when the request was refused for being too long: smaller requests are tried. */
+  overflow?: boolean;
   usage?: Usage;
 }
 

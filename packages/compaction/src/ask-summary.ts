@@ -1,0 +1,80 @@
+import type { Message, TokenEstimator, Usage } from "@bonsai-agent/messages";
+import { summaryPrompt } from "./prompts.ts";
+import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
+import { checkedAnswer } from "./summary-answer.ts";
+import { SummaryFailure } from "./summary-failure.ts";
+import { requestCapacity } from "./summary-sizes.ts";
+import { strippedSummary } from "./summary-text.ts";
+
+/** What stays the same in all requests of one compaction. */
+export interface SummaryJob {
+  summariser: Summariser;
+  estimator: TokenEstimator;
+  signal: AbortSignal;
+  focus?: string | undefined;
+  /** Replaces the instructions altogether; then no sections are expected. */
+  instructions?: string | undefined;
+  /** Called with each answer, taken or not. */
+  onUsage: (usage: Usage | undefined) => void;
+}
+
+/** One request: its messages, and the same as text. */
+export interface SummaryPart {
+  kind: SummaryKind;
+  messages: readonly Message[];
+  conversation: string;
+  previousSummary?: string | undefined;
+  maxSummaryTokens: number;
+}
+
+/**
+ * Asks for one summary.
+ * @throws SummaryFailure when the request does not fit, the summariser fails, or its answer is no summary.
+ */
+export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<string> {
+  const request = summaryRequest(job, part);
+  const tokens = promptTokens(request.prompt, job.estimator);
+  if (tokens > requestCapacity(job.summariser)) throw doesNotFit(job, tokens);
+  const answer = await answerOf(job, request);
+  job.onUsage(answer.usage);
+  if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
+  const expectSections = job.instructions === undefined;
+  return strippedSummary(checkedAnswer({ request, answer, estimator: job.estimator, expectSections }));
+}
+
+/** The tokens of a request's text, by estimate. */
+export function promptTokens(prompt: SummaryRequest["prompt"], estimator: TokenEstimator): number {
+  return estimator.text(prompt.system) + estimator.text(prompt.user);
+}
+
+export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryRequest {
+  const { kind, messages, conversation, previousSummary, maxSummaryTokens } = part;
+  const { focus, instructions, signal } = job;
+  return {
+    kind,
+    messages,
+    ...(previousSummary === undefined ? {} : { previousSummary }),
+    ...(focus === undefined ? {} : { focus }),
+    prompt: summaryPrompt({ kind, conversation, previousSummary, focus, instructions }),
+    maxSummaryTokens,
+    signal,
+  };
+}
+
+async function answerOf(job: SummaryJob, request: SummaryRequest) {
+  try {
+    return await job.summariser.summarise(request);
+  } catch (cause) {
+    if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.", { cause });
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new SummaryFailure("error", message, { cause });
+  }
+}
+
+export function doesNotFit(job: SummaryJob, tokens: number): SummaryFailure {
+  const capacity = requestCapacity(job.summariser).toLocaleString("en");
+  return new SummaryFailure(
+    "does-not-fit",
+    `A request of ${tokens.toLocaleString("en")} tokens does not fit the ${capacity} that ${job.summariser.name} can read.`,
+  );
+}

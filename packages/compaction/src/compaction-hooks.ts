@@ -1,0 +1,40 @@
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { BeforeCompact, BeforeCompactResult, CompactionEvents } from "./events.ts";
+import type { MaskPlan } from "./mask.ts";
+import type { CompactionReason } from "./outcome.ts";
+
+/** Asks the extensions; without a lifecycle, nobody answers. */
+export interface CompactionHooks {
+  /** The entries to leave unmasked; "cancel" leaves all. */
+  beforeMask(plan: MaskPlan): Promise<readonly string[] | "cancel">;
+  beforeCompact(
+    payload: Omit<BeforeCompact, "type" | "reason" | "willRetry" | "signal">,
+  ): Promise<BeforeCompactResult>;
+}
+
+export interface CompactionHooksOptions {
+  lifecycle: Lifecycle<CompactionEvents> | undefined;
+  reason: CompactionReason;
+  signal: AbortSignal;
+}
+
+export function compactionHooks({ lifecycle, reason, signal }: CompactionHooksOptions): CompactionHooks {
+  return {
+    async beforeMask({ items, freedTokens }) {
+      const results = items.map((item) => ({
+        entryId: item.entryId,
+        toolName: item.message.role === "toolResult" ? item.message.toolName : "",
+        tokens: item.tokens,
+      }));
+      const payload = { type: "session_before_mask" as const, results, freedTokens, reason, signal };
+      const decision = await lifecycle?.decide("session_before_mask", payload, { signal });
+      return decision?.result?.cancel ? "cancel" : (decision?.result?.keep ?? []);
+    },
+    async beforeCompact(payload) {
+      const type = "session_before_compact" as const;
+      const event = { ...payload, type, reason, willRetry: reason === "overflow", signal };
+      const decision = await lifecycle?.decide("session_before_compact", event, { signal });
+      return decision?.result ?? {};
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { TokenEstimator } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import type { ModelSizes } from "./budget.ts";
+import type { CompactionEvents } from "./events.ts";
+import type { CompactionReason } from "./outcome.ts";
+import type { CompactionSettings } from "./settings.ts";
+import type { Summariser } from "./summariser.ts";
+
+/** What is compacted, how, and by whom. */
+export interface RunCompactionOptions {
+  session: Session;
+  /** Default "manual". */
+  reason?: CompactionReason;
+  settings: CompactionSettings;
+  /** The session's model; without a window, budgets are not scaled and nothing but a summary is the goal. */
+  model?: ModelSizes;
+  /** The model that summarises; without one, the digest does. */
+  summariser?: Summariser;
+  /** Default: the built-in digest. */
+  digest?: Summariser;
+  /** Default: as the settings say. */
+  estimator?: TokenEstimator;
+  /** What the summary should dwell on. */
+  focus?: string;
+  /** Texts to carry through this and all later compactions. */
+  pinned?: readonly string[];
+  lifecycle?: Lifecycle<CompactionEvents>;
+  signal?: AbortSignal;
+  /** Called when everything is written, before the after-events: releases whatever lock the caller holds. */
+  onCommitted?: () => void;
+}

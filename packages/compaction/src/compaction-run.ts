@@ -1,0 +1,93 @@
+import { addUsage, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import { type Budgets, budgetsFor } from "./budget.ts";
+import { compactionHooks } from "./compaction-hooks.ts";
+import type { RunCompactionOptions } from "./compaction-options.ts";
+import { isJustCompacted, readContext } from "./context-meter.ts";
+import { viewOf, viewTokens } from "./context-view.ts";
+import { estimatorFor } from "./estimator.ts";
+import type { CompactionReason } from "./outcome.ts";
+import type { PlanOptions } from "./plan.ts";
+import type { LadderContext, LadderState } from "./rung.ts";
+import { thresholdTokens } from "./threshold.ts";
+
+/** One compaction under way: everything that is fixed when it begins, and what it costs. */
+export interface Run {
+  readonly session: Session;
+  readonly reason: CompactionReason;
+  readonly start: LadderState;
+  readonly context: LadderContext;
+  readonly span: Omit<PlanOptions, "view">;
+  readonly tokensBefore: number;
+  readonly cost: { requests: number; usage: Usage | undefined };
+}
+
+export function prepareRun(options: RunCompactionOptions & { leafId?: string }): Run {
+  const { session, reason = "manual", settings, model = {}, signal = new AbortController().signal } = options;
+  const leafId = options.leafId ?? session.leafId;
+  const estimator = options.estimator ?? estimatorFor(settings, session);
+  const projection = session.projection(leafId);
+  const view = viewOf(projection, estimator);
+  const start: LadderState = {
+    view,
+    plan: undefined,
+    summary: undefined,
+    tokens: viewTokens(view.items),
+    rung: undefined,
+    failures: [],
+  };
+  const budgets = budgetsFor({ settings, model, reason });
+  const reading = readContext({ session, estimator, leafId, items: projection.items });
+  const tokensBefore = tokensAtStart(reading.tokens, reason, budgets);
+  const cost: Run["cost"] = { requests: 0, usage: undefined };
+  const context: LadderContext = {
+    reason,
+    settings,
+    budgets,
+    summariser: options.summariser,
+    digest: options.digest,
+    branchEntries: session.path(leafId),
+    tokensBefore,
+    focus: options.focus,
+    pinned: options.pinned ?? [],
+    signal,
+    targetTokens: targetTokens({ reason, limit: thresholdTokens(settings, budgets), tokensBefore, start }),
+    onUsage: (usage) => {
+      cost.requests += 1;
+      if (usage !== undefined) cost.usage = addUsage(cost.usage ?? emptyUsage(), usage);
+    },
+    hooks: compactionHooks({ lifecycle: options.lifecycle, reason, signal }),
+  };
+  const span = {
+    previous: projection.compaction,
+    justCompacted: isJustCompacted(session, leafId),
+    keepTokens: keepTokens(reason, budgets, start),
+  };
+  return { session, reason, start, context, span, tokensBefore, cost };
+}
+
+/** A provider that refused the request knows better than any count: the context is above the window. */
+function tokensAtStart(tokens: number, reason: CompactionReason, { windowTokens }: Budgets): number {
+  return reason === "overflow" && windowTokens !== undefined ? Math.max(tokens, windowTokens + 1) : tokens;
+}
+
+/**
+ * The target in estimated tokens. What the provider counts beyond the estimate (system prompt, tools, error of
+ * the estimate) is taken to stay; so the target errs on the small side.
+ */
+function targetTokens(of: {
+  reason: CompactionReason;
+  limit: number | undefined;
+  tokensBefore: number;
+  start: LadderState;
+}): number | undefined {
+  if (of.reason === "manual" || of.limit === undefined) return undefined;
+  return of.limit - (of.tokensBefore - of.start.tokens);
+}
+
+/** After an overflow something must go, even where by estimate everything would fit. */
+function keepTokens(reason: CompactionReason, budgets: Budgets, start: LadderState): number {
+  return reason === "overflow"
+    ? Math.min(budgets.keepTokens, Math.ceil(start.tokens / 2))
+    : budgets.keepTokens;
+}

@@ -1,0 +1,86 @@
+import type { Message, TokenEstimator, UserContent } from "@bonsai-agent/messages";
+import { type Entry, type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
+
+/** What every mask puts in the place of an old tool result. */
+export const MASK_PLACEHOLDER = "[Old tool result content cleared]";
+
+/** A change of one message's content that is planned, not yet written. */
+export interface PlannedEdit {
+  entryId: string;
+  kind: "mask" | "media" | "truncate";
+  content: string | UserContent[];
+}
+
+/** One message of the context under planning, with its size. */
+export interface ViewItem {
+  readonly entryId: string;
+  readonly entry: Entry;
+  /** As the model would see it after the planned edits. */
+  readonly message: Message;
+  /** Estimated tokens of `message`. */
+  readonly tokens: number;
+  /** The item as projected today. */
+  readonly source: ProjectionItem;
+}
+
+/** The projection with sizes and planned edits: what compaction works on, without touching the session. */
+export interface ContextView {
+  readonly items: readonly ViewItem[];
+  readonly edits: readonly PlannedEdit[];
+  readonly estimator: TokenEstimator;
+}
+
+/** The view of a projection as it stands. */
+export function viewOf(projection: Projection, estimator: TokenEstimator): ContextView {
+  const items = projection.items.map((source) => ({
+    entryId: source.entryId,
+    entry: source.entry,
+    message: source.message,
+    tokens: estimator.message(source.message),
+    source,
+  }));
+  return { items, edits: [], estimator };
+}
+
+/** The view after some more edits; a later edit of a message replaces an earlier one. */
+export function withEdits(view: ContextView, edits: readonly PlannedEdit[]): ContextView {
+  if (edits.length === 0) return view;
+  const byId = new Map(edits.map((edit) => [edit.entryId, edit]));
+  const items = view.items.map((item) => {
+    const edit = byId.get(item.entryId);
+    return edit === undefined ? item : editedItem(item, edit, view.estimator);
+  });
+  return { ...view, items, edits: [...view.edits.filter((edit) => !byId.has(edit.entryId)), ...edits] };
+}
+
+function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): ViewItem {
+  const content =
+    typeof edit.content === "string" ? [{ type: "text" as const, text: edit.content }] : edit.content;
+  const message = { ...item.message, content } as Message;
+  return { ...item, message, tokens: estimator.message(message) };
+}
+
+/** The view's estimated tokens. */
+export function viewTokens(items: readonly ViewItem[]): number {
+  return items.reduce((sum, item) => sum + item.tokens, 0);
+}
+
+/**
+ * The message that a summary is made of: a masked result with its full content; any other edit (an omission,
+ * a redaction) as it was edited, for that was meant.
+ */
+export function originalMessage({ source }: ViewItem): Message {
+  if (source.edit === undefined || !isMaskedContent(source.edit.replacement?.content)) return source.message;
+  return project([source.entry]).items[0]?.message ?? source.message;
+}
+
+/** True for a message whose content a mask has replaced. */
+export function isMasked(message: Message): boolean {
+  return message.role === "toolResult" && isMaskedContent(message.content);
+}
+
+function isMaskedContent(content: unknown): boolean {
+  if (content === MASK_PLACEHOLDER) return true;
+  const [block, ...others] = Array.isArray(content) ? content : [];
+  return others.length === 0 && block?.type === "text" && block.text === MASK_PLACEHOLDER;
+}

@@ -1,0 +1,50 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CustomCompaction } from "./events.ts";
+import { legalCuts } from "./legal-cut.ts";
+import type { LadderState } from "./rung.ts";
+import { summarisedState } from "./summarised-state.ts";
+
+/**
+ * The state with an extension's summary, kept as the extension wrote it.
+ * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
+ */
+export function customSummary(state: LadderState, compaction: CustomCompaction): LadderState {
+  const { summary, firstKeptEntryId, details, usage } = compaction;
+  checkSummary(summary);
+  checkCut(state, firstKeptEntryId);
+  return summarisedState(state, {
+    summary,
+    prose: summary,
+    firstKeptEntryId,
+    carried: undefined,
+    ...(details === undefined ? {} : { details }),
+    usage,
+    fromHook: true,
+  });
+}
+
+function checkSummary(summary: unknown): void {
+  if (typeof summary === "string" && summary.trim() !== "") return;
+  throw new BonsaiError({
+    code: "extension_summary_empty",
+    message: `An extension's session_before_compact gave ${JSON.stringify(summary) ?? "nothing"} as the summary.`,
+    hint: "Return compaction.summary as a text that is not empty, or return nothing for the default summary.",
+  });
+}
+
+function checkCut({ view }: LadderState, firstKeptEntryId: string): void {
+  const at = view.items.findIndex((item) => item.entryId === firstKeptEntryId);
+  if (at < 0) {
+    throw new BonsaiError({
+      code: "first_kept_entry_unknown",
+      message: `An extension's summary keeps from entry ${JSON.stringify(firstKeptEntryId) ?? "undefined"}, which is not in the context.`,
+      hint: "Return preparation.firstKeptEntryId, or the id of a message that the model sees.",
+    });
+  }
+  if (legalCuts(view.items.map((item) => item.message))[at]) return;
+  throw new BonsaiError({
+    code: "first_kept_entry_illegal",
+    message: `An extension's summary keeps from entry ${firstKeptEntryId}, a ${view.items[at]!.message.role} message at which the context cannot be cut.`,
+    hint: "Keep from a user, assistant, command, extension or branch-summary message, not from between a tool call and its results.",
+  });
+}

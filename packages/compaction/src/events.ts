@@ -1,0 +1,162 @@
+import type { DecideEvent, DecideRule, EventRules, NotifyEvent } from "@bonsai-agent/lifecycle";
+import type { Message, Usage } from "@bonsai-agent/messages";
+import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
+import type { FileOperations } from "./file-operations.ts";
+import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+import type { CompactionSettings } from "./settings.ts";
+
+/** What a compaction is about to do. Read-only. */
+export interface CompactionPreparation {
+  /** `null` when nothing is kept. */
+  readonly firstKeptEntryId: string | null;
+  readonly messagesToSummarize: readonly Message[];
+  readonly turnPrefixMessages: readonly Message[];
+  readonly isSplitTurn: boolean;
+  readonly tokensBefore: number;
+  /** The prose of the summary that is updated. */
+  readonly previousSummary?: string;
+  readonly fileOps: FileOperations;
+  readonly settings: CompactionSettings;
+}
+
+/** A summary that an extension supplies in the place of the default one. */
+export interface CustomCompaction {
+  summary: string;
+  /** A legal cut of the context: a message's entry id, not a tool result's. */
+  firstKeptEntryId: string;
+  tokensBefore: number;
+  details?: unknown;
+  usage?: Usage;
+}
+
+export interface BeforeCompact {
+  type: "session_before_compact";
+  preparation: CompactionPreparation;
+  /** The path that is compacted, oldest first. */
+  branchEntries: readonly Entry[];
+  customInstructions?: string;
+  reason: CompactionReason;
+  /** True when a request is tried again afterwards. */
+  willRetry: boolean;
+  signal: AbortSignal;
+}
+
+export interface BeforeCompactResult {
+  cancel?: boolean;
+  reason?: string;
+  compaction?: CustomCompaction;
+}
+
+export interface MaskedResult {
+  entryId: string;
+  toolName: string;
+  /** Estimated tokens of its content. */
+  tokens: number;
+}
+
+/** What leaving a branch is about to do. Read-only. */
+export interface TreePreparation {
+  readonly targetId: string | null;
+  readonly oldLeafId: string | null;
+  readonly commonAncestorId: string | null;
+  readonly entriesToSummarize: readonly Entry[];
+  readonly userWantsSummary: boolean;
+  readonly customInstructions?: string;
+  readonly replaceInstructions?: boolean;
+  readonly label?: string;
+}
+
+export interface BeforeTreeResult {
+  cancel?: boolean;
+  summary?: { summary: string; details?: unknown; usage?: Usage };
+  customInstructions?: string;
+  replaceInstructions?: boolean;
+  label?: string;
+}
+
+/** The events that compaction and tree navigation emit. */
+export interface CompactionEvents {
+  auto_compaction_start: NotifyEvent<{ type: "auto_compaction_start"; reason: CompactionReason }>;
+  auto_compaction_end: NotifyEvent<{
+    type: "auto_compaction_end";
+    reason: CompactionReason;
+    outcome: CompactionOutcome;
+    /** The stored entry, when there is one. */
+    result?: CompactionEntry;
+    aborted: boolean;
+    willRetry: boolean;
+    errorMessage?: string;
+  }>;
+  session_before_mask: DecideEvent<
+    {
+      type: "session_before_mask";
+      results: readonly MaskedResult[];
+      freedTokens: number;
+      reason: CompactionReason;
+      signal: AbortSignal;
+    },
+    { cancel?: boolean; keep?: string[] }
+  >;
+  session_mask: NotifyEvent<{
+    type: "session_mask";
+    entries: readonly ContextEditEntry[];
+    freedTokens: number;
+    reason: CompactionReason;
+  }>;
+  session_before_compact: DecideEvent<BeforeCompact, BeforeCompactResult>;
+  session_compact: NotifyEvent<{
+    type: "session_compact";
+    compactionEntry: CompactionEntry;
+    fromExtension: boolean;
+    reason: CompactionReason;
+    willRetry: boolean;
+  }>;
+  session_compact_failed: NotifyEvent<{
+    type: "session_compact_failed";
+    reason: CompactionReason;
+    outcome: CompactionOutcome;
+    error: Error;
+  }>;
+  session_before_tree: DecideEvent<
+    { type: "session_before_tree"; preparation: TreePreparation; signal: AbortSignal },
+    BeforeTreeResult
+  >;
+  session_tree: NotifyEvent<{
+    type: "session_tree";
+    newLeafId: string | null;
+    oldLeafId: string | null;
+    summaryEntry?: BranchSummaryEntry;
+    fromExtension?: boolean;
+  }>;
+}
+
+const notify = { kind: "notify" } as const;
+
+function cancellable<Result extends { cancel?: boolean }>(
+  exclusive: DecideRule<Result>["exclusive"],
+  refusal: DecideRule<Result>["refusal"],
+): DecideRule<Result> {
+  return { kind: "decide", onError: "report", exclusive, final: (result) => result.cancel === true, refusal };
+}
+
+/** How the events of this package behave; `new Lifecycle({rules})` takes them. */
+export const compactionEventRules: EventRules<CompactionEvents> = {
+  auto_compaction_start: notify,
+  auto_compaction_end: notify,
+  session_before_mask: {
+    ...cancellable<{ cancel?: boolean; keep?: string[] }>([], () => ({ cancel: true })),
+    merge: { keep: (earlier, later) => [...earlier, ...later] },
+  },
+  session_mask: notify,
+  session_before_compact: {
+    ...cancellable<BeforeCompactResult>(["compaction"], (error) => ({
+      cancel: true,
+      reason: error instanceof Error ? error.message : String(error),
+    })),
+    readOnly: ["preparation"],
+  },
+  session_compact: notify,
+  session_compact_failed: notify,
+  session_before_tree: cancellable<BeforeTreeResult>(["summary"], () => ({ cancel: true })),
+  session_tree: notify,
+};

@@ -1,0 +1,122 @@
+import { type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { patchedFiles, redirectedFiles } from "./patched-files.ts";
+
+/** The files that some messages touched; each most recently touched first. */
+export interface FileOperations {
+  read: string[];
+  modified: string[];
+}
+
+const pathKeys = [
+  "path",
+  "file_path",
+  "filePath",
+  "filepath",
+  "file",
+  "filename",
+  "fileName",
+  "notebook_path",
+  "target_file",
+  "targetFile",
+  "absolute_path",
+  "absolutePath",
+  "relative_path",
+  "relativePath",
+];
+const pathListKeys = ["paths", "files", "file_paths", "filePaths"];
+const changeKeys = [
+  "content",
+  "contents",
+  "file_text",
+  "fileText",
+  "old_string",
+  "oldString",
+  "old_str",
+  "oldText",
+  "new_string",
+  "newString",
+  "new_str",
+  "newText",
+  "new_source",
+  "insert_text",
+  "replacement",
+  "edits",
+  "patch",
+  "diff",
+  "code_edit",
+];
+const patchKeys = ["patch", "diff", "input", "patchText", "patch_text"];
+const searchKeys = ["pattern", "query", "regex", "glob", "include"];
+const changeNames =
+  /^(?:write|edit|create|update|patch|apply|replace|insert|delete|remove|move|rename|multi_?edit|notebook_?edit|str_replace)/i;
+const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_directory)/i;
+
+/** The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not count. */
+export function fileOperations(messages: readonly Message[]): FileOperations {
+  const failed = failedCalls(messages);
+  const read = new Set<string>();
+  const modified = new Set<string>();
+  for (const message of messages.toReversed()) {
+    for (const call of toolCalls(message)) {
+      if (failed.has(call)) continue;
+      for (const file of modifiedBy(call)) modified.add(file);
+      for (const file of readBy(call)) read.add(file);
+    }
+  }
+  return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
+}
+
+/** The calls whose result is an error. */
+function failedCalls(messages: readonly Message[]): Set<ToolCall> {
+  const latest = new Map<string, ToolCall>();
+  const failed = new Set<ToolCall>();
+  for (const message of messages) {
+    for (const call of toolCalls(message)) latest.set(call.id, call);
+    const call =
+      message.role === "toolResult" && message.isError ? latest.get(message.toolCallId) : undefined;
+    if (call !== undefined) failed.add(call);
+  }
+  return failed;
+}
+
+function modifiedBy(call: ToolCall): string[] {
+  const patched = patchTexts(call).flatMap(patchedFiles);
+  const command = call.arguments?.command;
+  const redirected = typeof command === "string" ? redirectedFiles(command) : [];
+  return [...(isChange(call) ? namedFiles(call) : []), ...patched, ...redirected];
+}
+
+function readBy(call: ToolCall): string[] {
+  const has = (key: string) => call.arguments?.[key] !== undefined;
+  if (isChange(call) || listNames.test(call.name) || searchKeys.some(has) || has("command")) return [];
+  return namedFiles(call);
+}
+
+function isChange(call: ToolCall): boolean {
+  return changeNames.test(call.name) || changeKeys.some((key) => call.arguments?.[key] !== undefined);
+}
+
+function namedFiles(call: ToolCall): string[] {
+  const args = call.arguments ?? {};
+  const lists = pathListKeys.flatMap((key) => (Array.isArray(args[key]) ? (args[key] as unknown[]) : []));
+  const edits = Array.isArray(args.edits) ? (args.edits as unknown[]) : [];
+  const values = [...pathKeys.map((key) => args[key]), ...lists, ...edits];
+  return values.map(pathOf).filter((path) => path !== undefined);
+}
+
+/** A path given as it is, or inside an object of a list. */
+function pathOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value.trim() === "" || value.includes("\n") ? undefined : value;
+  if (typeof value !== "object" || value === null) return undefined;
+  const inner = pathKeys
+    .map((key) => (value as Record<string, unknown>)[key])
+    .find((path) => typeof path === "string");
+  return inner as string | undefined;
+}
+
+/** Wherever a patch can stand: in an argument of its own, or in a command such as `["apply_patch", "…"]`. */
+function patchTexts(call: ToolCall): string[] {
+  const args = call.arguments ?? {};
+  const command = Array.isArray(args.command) ? args.command : [args.command];
+  return [...patchKeys.map((key) => args[key]), ...command].filter((text) => typeof text === "string");
+}

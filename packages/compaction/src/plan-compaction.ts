@@ -1,0 +1,38 @@
+import type { RunCompactionOptions } from "./compaction-options.ts";
+import type { CompactionResult } from "./compaction-result.ts";
+import { prepareRun } from "./compaction-run.ts";
+import { viewTokens, withEdits } from "./context-view.ts";
+import { resultOf } from "./describe-run.ts";
+import { isReached } from "./ladder.ts";
+import { maskEdits, planMasks } from "./mask.ts";
+import { planSpan } from "./plan.ts";
+import type { LadderState } from "./rung.ts";
+
+export interface PlanCompactionOptions
+  extends Pick<RunCompactionOptions, "session" | "reason" | "settings" | "model" | "estimator" | "pinned"> {
+  /** Plan for the path to this entry. Default: the session's leaf. */
+  leafId?: string;
+}
+
+/**
+ * What `runCompaction` would do, without asking anybody and without writing: the masks, the cut, the spans.
+ * `tokensAfter` is without the summary, whose size is not known yet.
+ */
+export function planCompaction(options: PlanCompactionOptions): CompactionResult {
+  const run = prepareRun(options);
+  const masks = maskEdits(planMasks(run.start.view, options.settings.mask));
+  const view = withEdits(run.start.view, masks);
+  const masked: LadderState = {
+    ...run.start,
+    view,
+    tokens: viewTokens(view.items),
+    rung: masks.length > 0 ? "mask" : undefined,
+  };
+  if (isReached(masked, run.context)) return resultOf(run, masked, "planned");
+  const plan = planSpan({ ...run.span, view });
+  if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
+  const kept = new Set(plan.kept.map((item) => item.entryId));
+  const edits = view.edits.filter((edit) => kept.has(edit.entryId));
+  const state = { ...masked, plan, view: { ...view, edits }, tokens: viewTokens(plan.kept), rung: undefined };
+  return resultOf(run, state, "planned");
+}

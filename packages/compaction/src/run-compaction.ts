@@ -1,0 +1,79 @@
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { commitCompaction } from "./commit.ts";
+import { CompactionCancelled } from "./compaction-cancelled.ts";
+import type { RunCompactionOptions } from "./compaction-options.ts";
+import { type CompactionResult, outcomeOf } from "./compaction-result.ts";
+import { prepareRun, type Run } from "./compaction-run.ts";
+import { resultOf } from "./describe-run.ts";
+import type { CompactionEvents } from "./events.ts";
+import { climb } from "./ladder.ts";
+import { failedResult } from "./run-failure.ts";
+import { ladderRungs } from "./rungs.ts";
+
+/**
+ * The one compaction flow: start event, mask, plan, ask the extensions, summarise, write, rebuild, events.
+ * Never throws: whatever happens is a status. A cancelled or failed run leaves the session's file as it was;
+ * a successful one writes edits and compaction entry in a single append.
+ */
+export async function runCompaction(options: RunCompactionOptions): Promise<CompactionResult> {
+  const { lifecycle, reason = "manual" } = options;
+  await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
+  const run = prepareRun(options);
+  const result = await attempt(run);
+  options.onCommitted?.();
+  await announce(result, lifecycle);
+  return result;
+}
+
+async function attempt(run: Run): Promise<CompactionResult> {
+  try {
+    const state = await climb({ ...run, rungs: ladderRungs });
+    if (run.context.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    return commitCompaction(run, state);
+  } catch (error) {
+    if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
+    return { ...resultOf(run, run.start, "cancelled"), detail: `Compaction cancelled. ${error.message}` };
+  }
+}
+
+async function announce(
+  result: CompactionResult,
+  lifecycle: Lifecycle<CompactionEvents> | undefined,
+): Promise<void> {
+  const { reason, entry, edits, error } = result;
+  const outcome = outcomeOf(result);
+  const willRetry = reason === "overflow" && (result.status === "compacted" || result.status === "masked");
+  const masks = edits.filter((edit) => result.maskedEntryIds.includes(edit.targetId));
+  if (masks.length > 0) {
+    const freedTokens = result.tokensBefore - result.tokensAfter;
+    await lifecycle?.notify("session_mask", { type: "session_mask", entries: masks, freedTokens, reason });
+  }
+  if (entry !== undefined) {
+    const fromExtension = entry.fromHook === true;
+    const event = {
+      type: "session_compact" as const,
+      compactionEntry: entry,
+      fromExtension,
+      reason,
+      willRetry,
+    };
+    await lifecycle?.notify("session_compact", event);
+  }
+  if (error !== undefined) {
+    await lifecycle?.notify("session_compact_failed", {
+      type: "session_compact_failed",
+      reason,
+      outcome,
+      error,
+    });
+  }
+  await lifecycle?.notify("auto_compaction_end", {
+    type: "auto_compaction_end",
+    reason,
+    outcome,
+    ...(entry === undefined ? {} : { result: entry }),
+    aborted: result.status === "cancelled",
+    willRetry,
+    ...(error === undefined ? {} : { errorMessage: error.message }),
+  });
+}

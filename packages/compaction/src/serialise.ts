@@ -1,0 +1,91 @@
+import { contentBlocks, contentText, type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { clip } from "./clip.ts";
+import { withoutReminders } from "./reminders.ts";
+import type { CompactionSettings } from "./settings.ts";
+
+type Limits = CompactionSettings["serialize"];
+
+/** Tags that frame the parts of a summary request. */
+export const frameTags = ["conversation", "previous-summary", "focus"] as const;
+
+const frameTag = new RegExp(`<(?=/?\\s*(?:${frameTags.join("|")})\\b)`, "gi");
+const roleMark = /^\[(?=(?:User|Assistant|Tool result|Extension|Branch summary|Earlier summary)\b)/gm;
+
+/** Messages as text, one part each, so that a summariser reads a conversation instead of continuing it. */
+export function serialise(messages: readonly Message[], limits: Limits): string[] {
+  return messages.map((message) => serialiseMessage(message, limits)).filter((part) => part !== "");
+}
+
+function serialiseMessage(message: Message, limits: Limits): string {
+  switch (message.role) {
+    case "user":
+      return marked("User", body(message.content, limits.userChars));
+    case "assistant":
+      return assistantPart(message, limits);
+    case "toolResult": {
+      const failed = message.isError ? ", failed" : "";
+      return marked(
+        `Tool result ${message.toolName}${failed}`,
+        body(message.content, limits.toolResultChars),
+      );
+    }
+    case "bashExecution":
+      return commandPart(message, limits);
+    case "custom":
+      return isOwnReminder(message)
+        ? ""
+        : marked(`Extension ${message.customType}`, body(message.content, limits.userChars));
+    case "branchSummary":
+      return marked("Branch summary", safe(clip(message.summary, limits.assistantChars)));
+    case "compactionSummary":
+      return marked("Earlier summary", safe(clip(message.summary, limits.assistantChars)));
+    default:
+      return "";
+  }
+}
+
+function marked(mark: string, text: string): string {
+  return text === "" ? "" : `[${mark}]: ${text}`;
+}
+
+function assistantPart(message: Message & { role: "assistant" }, limits: Limits): string {
+  const text = marked("Assistant", body(message.content, limits.assistantChars));
+  const calls = toolCalls(message).map((call) => callText(call, limits.callChars));
+  return [text, marked("Assistant tool calls", calls.join("; "))].filter((part) => part !== "").join("\n\n");
+}
+
+function callText(call: ToolCall, maxChars: number): string {
+  const entries = Object.entries(call.arguments ?? {});
+  const share = Math.max(100, Math.floor(maxChars / Math.max(1, entries.length)));
+  const shown = entries.map(([name, value]) => `${name}=${clip(JSON.stringify(value) ?? "null", share)}`);
+  return safe(`${call.name}(${clip(shown.join(", "), maxChars)})`);
+}
+
+function commandPart(message: Message & { role: "bashExecution" }, limits: Limits): string {
+  if (message.excludeFromContext) return "";
+  const code = message.cancelled
+    ? " (cancelled)"
+    : message.exitCode
+      ? ` (exit code ${message.exitCode})`
+      : "";
+  const command = clip(message.command, limits.commandOutputChars);
+  const output = clip(message.output || "(no output)", limits.commandOutputChars);
+  return marked("User command", safe(`${command}${code}\n${output}`));
+}
+
+/** Messages that Bonsai itself puts into the context to keep the model going. */
+function isOwnReminder(message: Message & { role: "custom" }): boolean {
+  return message.customType.startsWith("bonsai.");
+}
+
+function body(content: unknown, maxChars: number): string {
+  const text = withoutReminders(contentText(content)).trim();
+  const images = contentBlocks(content).filter((block) => block.type === "image");
+  const marks = images.map((image) => `[image ${String(image.mimeType ?? "")}]`.replace(" ]", "]"));
+  return [safe(clip(text, maxChars)), ...marks].filter((part) => part !== "").join("\n");
+}
+
+/** Nothing inside the conversation may end its frame or pass for another speaker. */
+function safe(text: string): string {
+  return text.replaceAll(frameTag, "&lt;").replaceAll(roleMark, "\\[");
+}

@@ -1,0 +1,72 @@
+import {
+  askSummary,
+  promptTokens,
+  type SummaryJob,
+  type SummaryPart,
+  summaryRequest,
+} from "./ask-summary.ts";
+import type { Budgets } from "./budget.ts";
+import { type SpanPart, summariseInChunks } from "./chunks.ts";
+import { originalMessage, type ViewItem } from "./context-view.ts";
+import type { CompactionPlan } from "./plan.ts";
+import { serialise } from "./serialise.ts";
+import type { CompactionSettings } from "./settings.ts";
+import type { SummaryKind } from "./summariser.ts";
+import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
+import { joinedProse, previousProse } from "./summary-text.ts";
+
+export interface SpanOptions {
+  plan: CompactionPlan;
+  job: SummaryJob;
+  settings: CompactionSettings;
+  budgets: Budgets;
+}
+
+/** Summarises history and turn prefix in parallel, one request each, and joins them. */
+export function summariseWhole(options: SpanOptions): Promise<string> {
+  return summariseParts(options, (part) => askSummary(options.job, wholePart(part)));
+}
+
+/** Summarises history and turn prefix in parallel, each in as many requests as it takes. */
+export function summariseChunked(options: SpanOptions): Promise<string> {
+  return summariseParts(options, (part) => summariseInChunks(options.job, part));
+}
+
+/** True when one request for each span fits the summariser. */
+export function fitsWhole(options: SpanOptions): boolean {
+  const capacity = requestCapacity(options.job.summariser);
+  if (capacity === Number.POSITIVE_INFINITY) return true;
+  return spanParts(options).every((part) => {
+    const { prompt } = summaryRequest(options.job, wholePart(part));
+    return promptTokens(prompt, options.job.estimator) <= capacity;
+  });
+}
+
+async function summariseParts(
+  options: SpanOptions,
+  summarise: (part: SpanPart) => Promise<string>,
+): Promise<string> {
+  const parts = spanParts(options);
+  const texts = await Promise.all(parts.map(summarise));
+  const textOf = (kind: SummaryKind) => texts[parts.findIndex((part) => part.kind === kind)];
+  // Without new history, the previous summary stands for the history as it is.
+  return joinedProse(textOf("history") ?? previousProse(options.plan.previous), textOf("turnPrefix"));
+}
+
+function spanParts({ plan, job, settings, budgets }: SpanOptions): SpanPart[] {
+  const part = (kind: SummaryKind, items: readonly ViewItem[], previousSummary?: string): SpanPart => ({
+    kind,
+    messages: items.map(originalMessage),
+    previousSummary,
+    maxSummaryTokens: maxSummaryTokens(kind, job.summariser, budgets),
+    limits: settings.serialize,
+  });
+  return [
+    ...(plan.history.length > 0 ? [part("history", plan.history, previousProse(plan.previous))] : []),
+    ...(plan.turnPrefix.length > 0 ? [part("turnPrefix", plan.turnPrefix)] : []),
+  ];
+}
+
+function wholePart(part: SpanPart): SummaryPart {
+  return { ...part, conversation: serialise(part.messages, part.limits).join("\n\n") };
+}

@@ -1,0 +1,113 @@
+import type { SummaryJob } from "./ask-summary.ts";
+import { latestRequestChars } from "./budget.ts";
+import { carryOver } from "./carry-over.ts";
+import { CompactionCancelled } from "./compaction-cancelled.ts";
+import { originalMessage } from "./context-view.ts";
+import { customSummary } from "./custom-summary.ts";
+import { fileOperations } from "./file-operations.ts";
+import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
+import { fitsWhole, type SpanOptions, summariseChunked, summariseWhole } from "./summarise-span.ts";
+import { summarisedState } from "./summarised-state.ts";
+import type { Summariser } from "./summariser.ts";
+import { previousProse, summaryText } from "./summary-text.ts";
+
+/** Asks the extensions: one may cancel, or supply the summary. */
+export const extensionRung: Rung = {
+  name: "extension",
+  applies: isPlanned,
+  async attempt(state, context) {
+    const result = await context.hooks.beforeCompact({
+      preparation: preparation(state, context),
+      branchEntries: context.branchEntries,
+      ...(context.focus === undefined ? {} : { customInstructions: context.focus }),
+    });
+    if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (result.cancel) throw new CompactionCancelled(result.reason ?? "An extension cancelled it.");
+    return result.compaction === undefined ? state : customSummary(state, result.compaction);
+  },
+};
+
+/** One request for each span, to the model. */
+export const summariseRung: Rung = {
+  name: "summarise",
+  applies: (state, context) =>
+    isPlanned(state) &&
+    context.summariser !== undefined &&
+    fitsWhole(spanOptions(state, context, context.summariser)),
+  attempt: (state, context) => summarised(state, context, context.summariser!, summariseWhole),
+};
+
+/** Several requests, each updating the last: when one is too long for the model. */
+export const chunksRung: Rung = {
+  name: "chunks",
+  applies: (state, context) => isPlanned(state) && context.summariser !== undefined && wasTooLong(state),
+  attempt: (state, context) => summarised(state, context, context.summariser!, summariseChunked),
+};
+
+/** The deterministic summariser: always there for those without a model, else where the policy says so. */
+export const digestRung: Rung = {
+  name: "digest",
+  applies: (state, context) => isPlanned(state) && context.digest !== undefined && digestIsAllowed(context),
+  attempt: (state, context) => summarised(state, context, context.digest!, summariseWhole),
+};
+
+function isPlanned({ plan, summary }: LadderState): boolean {
+  return plan?.status === "planned" && summary === undefined;
+}
+
+/** Either the whole was never tried, because it does not fit, or the model found it too long. */
+function wasTooLong({ failures }: LadderState): boolean {
+  const tried = failures.find((failure) => failure.rung === "summarise");
+  return tried === undefined || tried.overflow === true;
+}
+
+function digestIsAllowed({ summariser, reason, settings }: LadderContext): boolean {
+  if (summariser === undefined) return true;
+  const { fallback } = settings.summarizer;
+  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
+}
+
+async function summarised(
+  state: LadderState,
+  context: LadderContext,
+  summariser: Summariser,
+  summarise: (options: SpanOptions) => Promise<string>,
+): Promise<LadderState> {
+  const plan = state.plan!;
+  const prose = await summarise(spanOptions(state, context, summariser));
+  const carried = carryOver({
+    plan,
+    pinned: context.pinned,
+    latestRequestChars: latestRequestChars(context.budgets),
+  });
+  const summary: PlannedSummary = {
+    summary: summaryText(prose, carried),
+    prose,
+    firstKeptEntryId: plan.firstKeptEntryId,
+    carried,
+    fromHook: false,
+  };
+  return summarisedState(state, summary);
+}
+
+function spanOptions(state: LadderState, context: LadderContext, summariser: Summariser): SpanOptions {
+  const { signal, focus, onUsage, settings, budgets } = context;
+  const job: SummaryJob = { summariser, estimator: state.view.estimator, signal, focus, onUsage };
+  return { plan: state.plan!, job, settings, budgets };
+}
+
+function preparation({ plan }: LadderState, context: LadderContext) {
+  const { history, turnPrefix, previous, splitTurn, firstKeptEntryId } = plan!;
+  const previousSummary = previousProse(previous);
+  const { read, modified } = fileOperations([...history, ...turnPrefix].map(originalMessage));
+  return {
+    firstKeptEntryId,
+    messagesToSummarize: history.map(originalMessage),
+    turnPrefixMessages: turnPrefix.map(originalMessage),
+    isSplitTurn: splitTurn,
+    tokensBefore: context.tokensBefore,
+    ...(previousSummary === undefined ? {} : { previousSummary }),
+    fileOps: { read, modified },
+    settings: context.settings,
+  };
+}

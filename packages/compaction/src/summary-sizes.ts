@@ -1,0 +1,27 @@
+import type { Budgets } from "./budget.ts";
+import type { Summariser, SummaryKind } from "./summariser.ts";
+
+/** The largest answers that are asked for, as shares of the reserve. */
+const reserveShares: Record<SummaryKind, number> = { history: 0.8, turnPrefix: 0.5, branch: 0.25 };
+/** A small summariser must keep most of its window for what it reads. */
+const WINDOW_SHARE = 0.25;
+
+/** The largest answer to ask a summariser for, in tokens. */
+export function maxSummaryTokens(kind: SummaryKind, summariser: Summariser, budgets: Budgets): number {
+  const { contextWindow, maxOutputTokens } = summariser;
+  return Math.floor(
+    Math.min(
+      budgets.reserveTokens * reserveShares[kind],
+      maxOutputTokens || Number.POSITIVE_INFINITY,
+      contextWindow ? contextWindow * WINDOW_SHARE : Number.POSITIVE_INFINITY,
+    ),
+  );
+}
+
+/** The most tokens that a request to a summariser may have: its window minus its output cap. */
+export function requestCapacity(summariser: Summariser): number {
+  const { contextWindow, maxOutputTokens = 0 } = summariser;
+  if (!contextWindow) return Number.POSITIVE_INFINITY;
+  const outputTokens = Math.max(Math.min(maxOutputTokens, contextWindow / 2), contextWindow * WINDOW_SHARE);
+  return Math.floor(contextWindow - outputTokens);
+}
