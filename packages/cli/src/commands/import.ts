@@ -1,2 +1,74 @@
+import { resolve } from "node:path";
+import type { Usage } from "@bonsai-agent/messages";
+import { bonsaiHome, newSessionFile } from "@bonsai-agent/session";
+import {
+  type ImportNotice,
+  type ImportResult,
+  importTranscript,
+  writeSessionFile,
+} from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
-export async function run(_invocation: Invocation): Promise<undefined> {}
+import { withProgress } from "../progress.ts";
+import { importView } from "../views/import-view.ts";
+
+/** What `bonsai import --json` prints. */
+export interface ImportedReport {
+  id: string;
+  /** The session that was written. */
+  file: string;
+  format: string;
+  program: string;
+  cwd: string;
+  leafId: string;
+  entryCount: number;
+  counts: Record<string, number>;
+  skipped: Record<string, number>;
+  models: string[];
+  usage: Usage;
+  /** Sub-agents' sessions inside the same transcript, which are not written. */
+  subAgentCount: number;
+  notices: ImportNotice[];
+}
+
+export async function run({ args, options, io, output }: Invocation): Promise<undefined> {
+  const result = await withProgress(io, "Importing", async () =>
+    importTranscript({
+      path: resolve(io.cwd, args[0]!),
+      ...(typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {}),
+      ...(typeof options.sessionId === "string" ? { sessionId: options.sessionId } : {}),
+    }),
+  );
+  const { header, entries } = result;
+  const place = {
+    home: bonsaiHome({ ...io.env }),
+    cwd: header.cwd,
+    id: header.id,
+    now: new Date(header.timestamp),
+  };
+  const file = typeof options.output === "string" ? resolve(io.cwd, options.output) : newSessionFile(place);
+  writeSessionFile({ file, header, entries });
+  const report = importedReport(result, file);
+  output.result(report, () => importView(report, output.width));
+}
+
+function importedReport(
+  { header, entries, leafId, subAgents, report }: ImportResult,
+  file: string,
+): ImportedReport {
+  const { format, program, counts, skipped, models, usage, notices } = report;
+  return {
+    id: header.id,
+    file,
+    format,
+    program,
+    cwd: header.cwd,
+    leafId,
+    entryCount: entries.length,
+    counts,
+    skipped,
+    models,
+    usage,
+    subAgentCount: subAgents.length,
+    notices,
+  };
+}

@@ -1,0 +1,48 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { ImportedReport } from "../src/commands/import.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { testFolder, writeLines } from "./sample-session.ts";
+
+const codex = [
+  {
+    timestamp: "2026-11-20T09:00:00.000Z",
+    type: "session_meta",
+    payload: { id: "c0dex", cwd: "/home/dev/shop" },
+  },
+  {
+    timestamp: "2026-11-20T09:00:01.000Z",
+    type: "response_item",
+    payload: { type: "message", role: "user", content: [{ type: "input_text", text: "Rename the field" }] },
+  },
+  {
+    timestamp: "2026-11-20T09:00:02.000Z",
+    type: "response_item",
+    payload: { type: "message", role: "assistant", content: [{ type: "output_text", text: "Renamed." }] },
+  },
+];
+
+test("bonsai import makes a session of a Codex transcript", async () => {
+  const file = join(testFolder(), "session.jsonl");
+  const report = await jsonOf<ImportedReport>(["import", writeLines(codex), "-o", file]);
+  expect(report).toMatchObject({ file, format: "codex", program: "Codex", cwd: "/home/dev/shop" });
+  const context = await jsonOf<{ role: string }[]>(["context", file]);
+  expect(context.map((item) => item.role)).toEqual(["user", "assistant"]);
+});
+
+test("an imported session stands among the recorded ones by default", async () => {
+  const env = { BONSAI_HOME: testFolder() };
+  const { code, stdout } = await runCli(["import", writeLines(codex)], { env });
+  expect(code).toBe(0);
+  expect(stdout).toContain("of Codex");
+  expect(await jsonOf<unknown[]>(["sessions"], { env })).toHaveLength(1);
+});
+
+test("what is no transcript is refused", async () => {
+  const file = join(testFolder(), "notes.txt");
+  writeFileSync(file, "just words\n");
+  const { code, stderr } = await runCli(["import", file, "--json"]);
+  expect(code).toBe(1);
+  expect(JSON.parse(stderr).error.code).toBe("transcript_unknown");
+});
