@@ -1,3 +1,5 @@
+export { byScript, byScriptEstimator } from "./by-script.ts";
+export { type CalibrateOptions, type Calibration, calibrate, calibratedEstimator } from "./calibration.ts";
 export { chars4, chars4Estimator, chars4FloorEstimator } from "./chars4.ts";
 export {
   type AssistantContent,

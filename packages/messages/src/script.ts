@@ -1,0 +1,70 @@
+/** What a UTF-16 code unit is, as far as tokenizers care. */
+export const Script = {
+  other: 0,
+  lower: 1,
+  upper: 2,
+  digit: 3,
+  space: 4,
+  newline: 5,
+  punctuation: 6,
+  /** Latin letters beyond ASCII. */
+  accented: 7,
+  cyrillic: 8,
+  arabic: 9,
+  /** Devanagari and the scripts of India beside it, with their vowel signs. */
+  indic: 10,
+  /** Thai, Lao, Tibetan, Burmese: no spaces between words. */
+  thai: 11,
+  han: 12,
+  kana: 13,
+  hangul: 14,
+  /** The full-width punctuation of China, Japan and Korea. */
+  widePunctuation: 15,
+  /** Half of a pair: an emoji or a rare sign. */
+  surrogate: 16,
+  greek: 17,
+  hebrew: 18,
+  /** Typographic marks, arrows, mathematical signs, box drawing. */
+  symbol: 19,
+} as const;
+
+const ranges: ReadonlyArray<readonly [first: number, last: number, script: number]> = [
+  [0x00, 0x7f, Script.punctuation],
+  [0x61, 0x7a, Script.lower],
+  [0x41, 0x5a, Script.upper],
+  [0x30, 0x39, Script.digit],
+  [0x09, 0x09, Script.space],
+  [0x20, 0x20, Script.space],
+  [0x0a, 0x0a, Script.newline],
+  [0x0d, 0x0d, Script.newline],
+  [0x80, 0xbf, Script.symbol],
+  [0xa0, 0xa0, Script.space],
+  [0xc0, 0x24f, Script.accented],
+  [0xd7, 0xd7, Script.symbol],
+  [0xf7, 0xf7, Script.symbol],
+  [0x370, 0x3ff, Script.greek],
+  [0x400, 0x52f, Script.cyrillic],
+  [0x590, 0x5ff, Script.hebrew],
+  [0x600, 0x77f, Script.arabic],
+  [0x900, 0xdff, Script.indic],
+  [0xe00, 0x10ff, Script.thai],
+  [0x1100, 0x11ff, Script.hangul],
+  [0x1e00, 0x1eff, Script.accented],
+  [0x1f00, 0x1fff, Script.greek],
+  [0x2000, 0x2bff, Script.symbol],
+  [0x3000, 0x303f, Script.widePunctuation],
+  [0x3040, 0x30ff, Script.kana],
+  [0x3130, 0x318f, Script.hangul],
+  [0x31f0, 0x31ff, Script.kana],
+  [0x3400, 0x9fff, Script.han],
+  [0xac00, 0xd7af, Script.hangul],
+  [0xd800, 0xdfff, Script.surrogate],
+  [0xf900, 0xfaff, Script.han],
+  [0xfb50, 0xfdff, Script.arabic],
+  [0xfe70, 0xfeff, Script.arabic],
+  [0xff00, 0xffef, Script.widePunctuation],
+];
+
+/** The script of each code unit. A table, because it is asked for every character of a session. */
+export const scriptOf: Uint8Array = new Uint8Array(0x10000);
+for (const [first, last, script] of ranges) scriptOf.fill(script, first, last + 1);
