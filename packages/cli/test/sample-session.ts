@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { generateWorkday } from "@bonsai-agent/testkit";
 import { onTestFinished } from "vitest";
 
 /** A folder for one test, gone after it. */
@@ -8,6 +9,13 @@ export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-cli-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+/** A working day that is longer than what a compaction keeps by default. */
+export function longSession(): string {
+  const file = join(testFolder(), "workday.jsonl");
+  generateWorkday({ file, seed: 3, entries: 300 });
+  return file;
 }
 
 /** Writes lines as a file and returns its path. */

@@ -73,44 +73,47 @@ function legend(part: PlanPart, look: Look, { total, width }: { total: number; w
   ];
 }
 
+const maxBarWidth = 60;
+
 function* sizes(picture: PlanPicture, width: number): Generator<Line> {
-  const { tokensBefore, tokensAfter } = picture;
-  const numbers = [tokensBefore, tokensAfter].map((tokens) => count(tokens));
-  const numberWidth = Math.max(...numbers.map((text) => text.length));
-  const note = ` (${percent(tokensAfter, tokensBefore)})`;
-  const barWidth = Math.max(8, Math.min(60, width - 8 - numberWidth - note.length - 1));
-  const before = [...parts(picture), { value: picture.maskedTokens, ...looks.masked }];
-  const after = [
-    { value: picture.summaryTokens, ...looks.summary },
-    ...parts(picture).filter(({ name }) => name === looks.kept.name),
-  ];
+  const { tokensBefore, tokensAfter, summaryTokens, maskedItems, maskedTokens } = picture;
+  const before = [...parts(picture), { value: maskedTokens, ...looks.masked }];
+  const kept = parts(picture).filter(({ name }) => name === looks.kept.name);
+  const after = [{ value: summaryTokens, ...looks.summary }, ...kept];
+  const share = ` (${percent(tokensAfter, tokensBefore)})`;
+  const numberWidth = count(Math.max(tokensBefore, tokensAfter)).length;
+  const barWidth = Math.max(
+    8,
+    Math.min(maxBarWidth, width - label("").length - numberWidth - share.length - 1),
+  );
+  // Parts are estimated, the size before can be the provider's figure: the bars keep to one scale.
+  const whole = before.reduce((sum, part) => sum + part.value, 0);
+  const size = { width: barWidth, whole };
+  yield [label("before"), ...bar(before, size), ` ${count(tokensBefore).padStart(numberWidth)}`];
   yield [
-    "before  ",
-    ...bar(before, { width: barWidth, whole: tokensBefore }),
-    ` ${numbers[0]!.padStart(numberWidth)}`,
+    label("after"),
+    ...bar(after, size),
+    ` ${count(tokensAfter).padStart(numberWidth)}`,
+    span(share, ["bold", "green"]),
   ];
-  yield [
-    "after   ",
-    ...bar(after, { width: barWidth, whole: tokensBefore }),
-    ` ${numbers[1]!.padStart(numberWidth)}`,
-    span(note, ["bold", "green"]),
-  ];
-  if (picture.summaryTokens > 0)
-    yield* note2(looks.summary, `summary, about ${counted(picture.summaryTokens, "token")}`);
-  if (picture.maskedItems > 0) {
-    yield* note2(
-      looks.masked,
-      `masked: ${counted(picture.maskedItems, "old tool result")}, ${counted(picture.maskedTokens, "token")}`,
-    );
-  }
+  if (summaryTokens > 0) yield sizeNote(looks.summary, `summary, about ${counted(summaryTokens, "token")}`);
+  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(maskedItems, maskedTokens));
+}
+
+function maskNote(items: number, tokens: number): string {
+  return `masked: ${counted(items, "old tool result")}, ${counted(tokens, "token")}`;
+}
+
+function label(text: string): string {
+  return text.padEnd(8);
 }
 
 function parts(picture: PlanPicture): (Look & { value: number })[] {
   return picture.parts.map((part) => ({ value: part.tokens, ...looks[part.fate] }));
 }
 
-function* note2(look: Look, text: string): Generator<Line> {
-  yield ["        ", span(look.glyph, look.style), ` ${text}`];
+function sizeNote(look: Look, text: string): Line {
+  return [label(""), span(look.glyph, look.style), ` ${text}`];
 }
 
 function boxLine(left: Line, right: Line, width: number): Line {

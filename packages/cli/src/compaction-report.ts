@@ -1,0 +1,44 @@
+import type { CompactionResult } from "@bonsai-agent/compaction";
+
+/** What `bonsai compact --json` prints. */
+export type CompactionReport = Pick<
+  CompactionResult,
+  | "status"
+  | "reason"
+  | "rung"
+  | "tokensBefore"
+  | "tokensAfter"
+  | "firstKeptEntryId"
+  | "splitTurn"
+  | "summarizedEntryIds"
+  | "turnPrefixEntryIds"
+  | "keptEntryIds"
+  | "readFiles"
+  | "modifiedFiles"
+  | "summary"
+  | "entryId"
+  | "requests"
+  | "costUsd"
+>;
+
+export function compactionReport(result: CompactionResult): CompactionReport {
+  const { summary, entryId } = result;
+  return {
+    status: result.status,
+    reason: result.reason,
+    rung: result.rung,
+    tokensBefore: result.tokensBefore,
+    tokensAfter: result.tokensAfter,
+    firstKeptEntryId: result.firstKeptEntryId,
+    splitTurn: result.splitTurn,
+    summarizedEntryIds: result.summarizedEntryIds,
+    turnPrefixEntryIds: result.turnPrefixEntryIds,
+    keptEntryIds: result.keptEntryIds,
+    readFiles: result.readFiles,
+    modifiedFiles: result.modifiedFiles,
+    ...(summary === undefined ? {} : { summary }),
+    ...(entryId === undefined ? {} : { entryId }),
+    requests: result.requests,
+    costUsd: result.costUsd,
+  };
+}

@@ -1,0 +1,67 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { CompactionReport } from "../src/compaction-report.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { longSession, testFolder } from "./sample-session.ts";
+
+function homeWith(settings: string): { BONSAI_HOME: string } {
+  const home = testFolder();
+  writeFileSync(join(home, "settings.json"), settings);
+  return { BONSAI_HOME: home };
+}
+
+function keptCount(report: CompactionReport): number {
+  return report.keptEntryIds.length;
+}
+
+describe("compaction settings", () => {
+  test("come from the user's file; flags come before it", async () => {
+    const argv = ["compact", longSession(), "--dry-run"];
+    const env = homeWith('{"compaction": {"keepRecentTokens": 2000}, "other": {"untouched": true}}');
+    const byFile = keptCount(await jsonOf(argv, { env }));
+    const byDefault = keptCount(await jsonOf(argv));
+    const byFlag = keptCount(await jsonOf([...argv, "--keep", "1k"], { env }));
+    expect(byFile).toBeLessThan(byDefault);
+    expect(byFlag).toBeLessThan(byFile);
+  });
+
+  test("--preset lays another policy below the file", async () => {
+    const argv = ["compact", longSession(), "--dry-run", "--preset", "tunacode"];
+    const report = await jsonOf<CompactionReport>(argv);
+    expect([report.status, report.firstKeptEntryId, keptCount(report)]).toEqual(["planned", null, 0]);
+  });
+
+  test("--window scales the budgets down", async () => {
+    const argv = ["compact", longSession(), "--dry-run"];
+    const scaled = keptCount(await jsonOf([...argv, "--window", "10k"]));
+    expect(scaled).toBeLessThan(keptCount(await jsonOf(argv)));
+  });
+
+  test.each([
+    ['{"compaction": {"keepRecentTokens": "many"}}', "settings_invalid", ["keepRecentTokens", '"many"']],
+    ['{"compaction": {"keepRecent": 1}}', "settings_invalid", ["keepRecent", "keepRecentTokens"]],
+    ['{"compaction": []}', "settings_invalid", ["compaction", "[]", "object"]],
+    ["[1]", "settings_invalid", ["whole file", "[1]"]],
+    ["{", "settings_unreadable", ["JSON"]],
+  ])("%s is an error that names file, key, found and allowed", async (text, code, words) => {
+    const env = homeWith(text);
+    const {
+      code: exit,
+      stderr,
+      stdout,
+    } = await runCli(["compact", longSession(), "--dry-run", "--json"], { env });
+    expect([exit, stdout]).toEqual([1, ""]);
+    const { error } = JSON.parse(stderr);
+    expect(error.code).toBe(code);
+    for (const word of [join(env.BONSAI_HOME, "settings.json"), ...words])
+      expect(error.message).toContain(word);
+  });
+
+  test("a wrong preset is told without a file", async () => {
+    const { stderr } = await runCli(["compact", longSession(), "--dry-run", "--preset", "mine", "--json"]);
+    const { error } = JSON.parse(stderr);
+    expect(error.code).toBe("compaction_setting_invalid");
+    expect(error.message).toContain('"mine"');
+  });
+});
