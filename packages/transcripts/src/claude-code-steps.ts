@@ -59,9 +59,7 @@ export class ClaudeCodeSteps {
   #leaf(pinned: string | undefined): string | null {
     const pin = pinned === undefined ? undefined : this.#places.get(pinned);
     if (pin !== undefined) return pin;
-    const last = this.#nodes
-      .filter(({ record }) => record.type === "user" || record.type === "assistant" || isBoundary(record))
-      .reduce<UuidNode | undefined>((a, b) => (a === undefined || b.line > a.line ? b : a), undefined);
+    const last = lastTip(this.#nodes);
     return last === undefined ? this.trail.head : this.#tip(this.#places.get(last.uuid) ?? null);
   }
 
@@ -241,6 +239,22 @@ type AnswerDraft = EntryDraft & { type: "message"; message: AssistantMessage };
 
 function isBoundary(record: UuidNode["record"]): boolean {
   return record.type === "system" && record.subtype === "compact_boundary";
+}
+
+function isConversation(record: UuidNode["record"]): boolean {
+  return record.type === "user" || record.type === "assistant" || isBoundary(record);
+}
+
+/** Of the ends of conversation, the one written last. Expects parents before their children. */
+function lastTip(nodes: readonly UuidNode[]): UuidNode | undefined {
+  const goesOn = new Set<string | null>();
+  let tip: UuidNode | undefined;
+  for (const node of nodes.toReversed()) {
+    const isTalk = isConversation(node.record);
+    if (isTalk && !goesOn.has(node.uuid) && (tip === undefined || node.line > tip.line)) tip = node;
+    if (isTalk || goesOn.has(node.uuid)) goesOn.add(node.parent);
+  }
+  return tip;
 }
 
 /** Of the counts that the records of one answer repeat, the later ones; output only grows. */

@@ -1,5 +1,6 @@
 export { type DetectedTranscript, detectTranscript, type TranscriptFormat } from "./detect.ts";
 export { IMPORT_CUSTOM_TYPE } from "./entries.ts";
+export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
 export {
   type ImportedSession,
   type ImportOptions,
@@ -8,4 +9,5 @@ export {
   importTranscript,
 } from "./import-transcript.ts";
 export type { ImportNotice, NoticeKind } from "./notices.ts";
+export { redactSecrets } from "./redact.ts";
 export { writeSessionFile } from "./write-session-file.ts";

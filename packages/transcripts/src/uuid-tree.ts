@@ -68,7 +68,7 @@ function bridge(nodes: UuidNode[], elsewhere: ReadonlySet<string>, notices: Noti
   });
 }
 
-/** Cuts each cycle at its earliest record, which is hung on the record before it where that is outside. */
+/** Cuts each cycle at its earliest record, which is hung on the nearest record before it that is sound. */
 function cutCycles(nodes: UuidNode[], notices: NoticeLog): void {
   const byUuid = new Map(nodes.map((node) => [node.uuid, node]));
   const sound = new Set<string>();
@@ -76,8 +76,7 @@ function cutCycles(nodes: UuidNode[], notices: NoticeLog): void {
     // What only leads into a cycle is whole again once the cycle's own earliest record is cut.
     if (repeatedAncestor(node, byUuid, sound) !== node.uuid) return;
     notices.add("parent_cycle", node.line);
-    const before = nodes[index - 1];
-    node.parent = before !== undefined && sound.has(before.uuid) ? before.uuid : null;
+    node.parent = nodes.slice(0, index).findLast((before) => sound.has(before.uuid))?.uuid ?? null;
     sound.add(node.uuid);
   });
 }

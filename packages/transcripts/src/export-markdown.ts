@@ -1,0 +1,160 @@
+import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import {
+  type ContextEditEntry,
+  type Entry,
+  LEAF_CUSTOM_TYPE,
+  type SessionHeader,
+  UNDO_CUSTOM_TYPE,
+} from "@bonsai-agent/session";
+import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
+import { codeSpan, foreignMarkdown, grouped } from "./markdown-text.ts";
+import { redactSecrets } from "./redact.ts";
+
+/** What an export needs of a session; a `Session` is one. */
+export interface ExportedSession {
+  readonly header: SessionHeader;
+  readonly leafId: string | null;
+  /** All entries in file order. */
+  entries(): readonly Entry[];
+  /** From a root to `leafId`, oldest first. */
+  path(leafId?: string | null): readonly Entry[];
+}
+
+export interface MarkdownOptions {
+  /** Which branch; default: the current position. */
+  leafId?: string;
+  /** All branches: after the chosen one the parts of the others that it does not have. Default: false. */
+  all?: boolean;
+}
+
+/**
+ * A session as a Markdown document: the whole history of a branch, also what compactions took out of
+ * the model's view, with secrets redacted. The same session gives the same text.
+ * @throws BonsaiError `entry_not_found` when there is no entry `leafId`.
+ */
+export function exportMarkdown(session: ExportedSession, options: MarkdownOptions = {}): string {
+  const leafId = options.leafId ?? session.leafId;
+  const path = session.path(leafId);
+  if (options.leafId !== undefined && path.length === 0) throw noSuchEntry(options.leafId);
+  const branches = options.all ? otherBranches(session, path) : [];
+  const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
+  const parts = [documentHead(session.header, entries), ...pathMarkdown(path)];
+  for (const branch of branches) {
+    parts.push(
+      `# Branch from ${codeSpan(branch.from)}`,
+      ...pathMarkdown(session.path(branch.leafId), branch.entries),
+    );
+  }
+  const { text, count: secrets } = redactSecrets(`${parts.join("\n\n")}\n`);
+  return secrets === 0 ? text : `${text}\n*${count(secrets, "secret")} redacted.*\n`;
+}
+
+function noSuchEntry(id: string): BonsaiError {
+  return new BonsaiError({
+    code: "entry_not_found",
+    message: `No entry ${id} in this session.`,
+    hint: "List the ids with `bonsai tree FILE`.",
+  });
+}
+
+/** The shown entries of a path (all by default), each with what the rest of the path says about it. */
+function pathMarkdown(path: readonly Entry[], shown: readonly Entry[] = path): string[] {
+  const fates = fatesOf(path);
+  return shown.map((entry) => entryMarkdown(entry, fates(entry.id))).filter((part) => part !== "");
+}
+
+function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
+  const edits = new Map<string, ContextEditEntry>();
+  const labels = new Map<string, string | undefined>();
+  const undone = new Set<unknown>();
+  for (const entry of path) {
+    if (entry.type === "context_edit") edits.set(entry.targetId, entry);
+    if (entry.type === "label") labels.set(entry.targetId, entry.label);
+    if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE) {
+      undone.add((entry.data as { compactionId?: unknown } | undefined)?.compactionId);
+    }
+  }
+  return (id) => ({ edit: edits.get(id), label: labels.get(id), undone: undone.has(id) });
+}
+
+interface Branch {
+  /** The entry that it leaves the others at. */
+  from: string;
+  leafId: string;
+  entries: Entry[];
+}
+
+/** The other branches in file order, each from where it leaves what was shown before. */
+function otherBranches(session: ExportedSession, path: readonly Entry[]): Branch[] {
+  const shown = new Set(path.map((entry) => entry.id));
+  const all = session.entries().filter((entry) => !isLeafMark(entry));
+  const parents = new Set(all.map((entry) => entry.parentId));
+  const branches: Branch[] = [];
+  for (const leaf of all) {
+    if (parents.has(leaf.id) || shown.has(leaf.id)) continue;
+    const entries = session.path(leaf.id).filter((entry) => !shown.has(entry.id));
+    for (const entry of entries) shown.add(entry.id);
+    branches.push({ from: entries[0]?.parentId ?? "the beginning", leafId: leaf.id, entries });
+  }
+  return branches;
+}
+
+function isLeafMark(entry: Entry): boolean {
+  return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
+}
+
+function documentHead(header: SessionHeader, entries: readonly Entry[]): string {
+  const name = entries.findLast((entry) => entry.type === "session_info")?.name;
+  const rows = [
+    ["Session", codeSpan(header.id)],
+    ["Folder", codeSpan(header.cwd)],
+    ["Started", header.timestamp],
+    ["Last activity", entries.at(-1)?.timestamp ?? header.timestamp],
+    ["Models", modelNames(entries)],
+    ["Messages", grouped(entries.filter((entry) => entry.type === "message").length)],
+    ...usageRows(totalUsage(entries)),
+  ];
+  const table = rows.map(([label, value]) => `| ${label} | ${value!.replaceAll("|", "\\|")} |`);
+  return `# ${foreignMarkdown(oneLine(name ?? "Session"))}\n\n| | |\n| --- | --- |\n${table.join("\n")}`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function modelNames(entries: readonly Entry[]): string {
+  const names = new Set<string>();
+  for (const entry of entries) {
+    if (entry.type === "message" && entry.message?.role === "assistant") {
+      names.add(`${entry.message.provider}/${entry.message.model}`);
+    }
+  }
+  return [...names].map(codeSpan).join(", ") || "none";
+}
+
+function totalUsage(entries: readonly Entry[]): Usage {
+  return entries
+    .map(usageOf)
+    .reduce((sum: Usage, usage) => (usage ? addUsage(sum, usage) : sum), emptyUsage());
+}
+
+function usageOf(entry: Entry): Usage | undefined {
+  if (entry.type === "message") return entry.message?.role === "assistant" ? entry.message.usage : undefined;
+  return entry.type === "compaction" || entry.type === "branch_summary" || entry.type === "usage"
+    ? entry.usage
+    : undefined;
+}
+
+function usageRows(usage: Usage): string[][] {
+  const { input, output, cacheRead, cacheWrite, cost } = usage;
+  const tokens = [
+    `${grouped(input)} input`,
+    `${grouped(cacheRead)} cache read`,
+    `${grouped(cacheWrite)} cache write`,
+    `${grouped(output)} output`,
+  ];
+  return [
+    ["Tokens", tokens.join(", ")],
+    ["Cost", cost.total > 0 ? `$${cost.total.toFixed(2)}` : "unknown"],
+  ];
+}

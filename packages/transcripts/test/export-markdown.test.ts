@@ -1,0 +1,177 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { emptyUsage } from "@bonsai-agent/messages";
+import type { Entry, EntryDraft } from "@bonsai-agent/session";
+import { type ExportedSession, exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
+import { describe, expect, test } from "vitest";
+import { pathTo } from "./projection-text.ts";
+
+const HEADER = {
+  type: "session",
+  version: 3,
+  id: "s1",
+  timestamp: "2026-01-02T03:04:05.000Z",
+  cwd: "/a|b",
+} as const;
+
+/** A session of entries in a row, or wherever `parentId` puts them. */
+function sessionOf(drafts: Array<EntryDraft & { id?: string; parentId?: string | null }>): ExportedSession {
+  let last: string | null = null;
+  const entries = drafts.map((draft, index) => {
+    const id = draft.id ?? `e${index + 1}`;
+    const entry = {
+      parentId: last,
+      ...draft,
+      id,
+      timestamp: `2026-01-02T03:04:1${index % 10}.000Z`,
+    } as Entry;
+    last = id;
+    return entry;
+  });
+  return {
+    header: HEADER,
+    leafId: last,
+    entries: () => entries,
+    path: (leafId = last) => (leafId === null ? [] : pathTo(entries, leafId)),
+  };
+}
+
+const user = (content: string): EntryDraft => ({
+  type: "message",
+  message: { role: "user", content, timestamp: 0 },
+});
+const answer = (content: object[], more: object = {}): EntryDraft =>
+  ({
+    type: "message",
+    message: {
+      role: "assistant",
+      content,
+      api: "a",
+      provider: "p",
+      model: "m",
+      usage: { ...emptyUsage(), input: 1234, output: 5 },
+      stopReason: "stop",
+      timestamp: 0,
+      ...more,
+    },
+  }) as EntryDraft;
+const result = (value: string): EntryDraft => ({
+  type: "message",
+  message: {
+    role: "toolResult",
+    toolCallId: "c",
+    toolName: "bash",
+    content: [{ type: "text", text: value }],
+    isError: false,
+    timestamp: 0,
+  },
+});
+
+describe("exportMarkdown", () => {
+  test("golden: a session with everything in it", () => {
+    const { header, entries, leafId } = importTranscript({
+      path: join(import.meta.dirname, "fixtures/opencode-export.json"),
+    });
+    const session = {
+      header,
+      leafId,
+      entries: () => entries,
+      path: (id: string | null = leafId) => pathTo(entries, id!),
+    };
+    const golden = join(import.meta.dirname, "golden/opencode-export.md");
+    expect(exportMarkdown(session)).toBe(readFileSync(golden, "utf8"));
+  });
+
+  test("fences in content do not end the block around them", () => {
+    const text = exportMarkdown(sessionOf([result("before\n```ts\nlet a;\n````\nafter")]));
+    expect(text).toContain("`````\nbefore\n```ts\nlet a;\n````\nafter\n`````");
+  });
+
+  test("HTML is escaped outside of code, an open fence is closed", () => {
+    const text = exportMarkdown(
+      sessionOf([user("<script>alert(1)</script> and `<b>` and 1 < 2\n```html\n<i>"), user("next")]),
+    );
+    expect(text).toContain(
+      "&lt;script>alert(1)&lt;/script> and `<b>` and 1 < 2\n```html\n<i>\n```\n\n## User",
+    );
+  });
+
+  test("a tool's name and a summary cannot open a tag", () => {
+    const text = exportMarkdown(
+      sessionOf([{ type: "custom_message", customType: "</summary><img>", content: "x", display: false }]),
+    );
+    expect(text).toContain("<summary>Note from &lt;/summary&gt;&lt;img&gt;</summary>");
+  });
+
+  test("says what the model sees instead of a masked result, which is shown in full", () => {
+    const session = sessionOf([
+      { ...result("secret of the sea"), id: "r" },
+      {
+        type: "context_edit",
+        targetId: "r",
+        replacement: { content: [{ type: "text", text: "[cleared]" }] },
+      },
+    ]);
+    const text = exportMarkdown(session);
+    expect(text).toContain("<summary>Result of bash (1 line); the model sees: [cleared]</summary>");
+    expect(text).toContain("secret of the sea");
+  });
+
+  test("compactions, undone ones, branch summaries and labels are marked", () => {
+    const text = exportMarkdown(
+      sessionOf([
+        { ...user("one"), id: "u" },
+        { type: "label", targetId: "u", label: "start" },
+        { type: "compaction", id: "c1", summary: "# Goal\nsail", firstKeptEntryId: "u", tokensBefore: 12345 },
+        { type: "custom", customType: "bonsai.undo", data: { compactionId: "c1" } },
+        { type: "branch_summary", summary: "went astray", fromId: "x1" },
+      ]),
+    );
+    expect(text).toContain("*Label: start*\n\n## User");
+    expect(text).toContain(
+      "**Compacted from 12,345 tokens; kept from `u` on; undone later**\n\n> # Goal\n> sail",
+    );
+    expect(text).toContain("**Summary of the branch that ended at `x1`**\n\n> went astray");
+  });
+
+  test("a short call is one line, a long one has its arguments folded", () => {
+    const call = (value: string) => ({ type: "toolCall", id: "c", name: "write", arguments: { value } });
+    const text = exportMarkdown(sessionOf([answer([call("short `tick`"), call("long ".repeat(40))])]));
+    expect(text).toContain('**Tool call** ``write(value="short `tick`")``');
+    expect(text).toContain("<summary>Arguments</summary>\n\n```json\n{");
+  });
+
+  test("one branch by default, all on request, another by its leaf", () => {
+    const session = sessionOf([
+      { ...user("root"), id: "r" },
+      { ...user("left"), id: "l" },
+      { type: "custom", customType: "bonsai.leaf", id: "mark", parentId: "l" },
+      { ...user("right"), id: "g", parentId: "r" },
+    ]);
+    expect(exportMarkdown(session)).not.toContain("left");
+    expect(exportMarkdown(session, { leafId: "l" })).not.toContain("right");
+    const all = exportMarkdown(session, { all: true });
+    expect(all.match(/^root$/gm)).toHaveLength(1);
+    expect(all).toContain("# Branch from `r`\n\n## User");
+    expect(() => exportMarkdown(session, { leafId: "nowhere" })).toThrowError(
+      expect.objectContaining({ code: "entry_not_found" }),
+    );
+  });
+
+  test("secrets are redacted and counted", () => {
+    const key = `ghp_${"a1B2".repeat(9)}`;
+    const text = exportMarkdown(sessionOf([user(`use ${key}`), result(key)]));
+    expect(text).not.toContain(key);
+    expect(text.endsWith("*2 secrets redacted.*\n")).toBe(true);
+  });
+
+  test("damaged entries do not stop it", () => {
+    const session = sessionOf([
+      { type: "message" } as EntryDraft,
+      { type: "message", message: { role: "user" } } as unknown as EntryDraft,
+      { type: "message", message: { role: "assistant" } } as unknown as EntryDraft,
+      { type: "hologram" } as unknown as EntryDraft,
+    ]);
+    expect(exportMarkdown(session)).toContain("# Session");
+  });
+});

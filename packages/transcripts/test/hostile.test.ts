@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { detectTranscript, importTranscript } from "@bonsai-agent/transcripts";
+import { describe, expect, test } from "vitest";
+import { projectionText } from "./projection-text.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-hostile-"));
+let files = 0;
+
+function fileOf(content: string | Buffer, extension = "jsonl"): string {
+  files += 1;
+  const path = join(folder, `${files}.${extension}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+function claudeLine(uuid: string, parentUuid: string | null, text: string): string {
+  return JSON.stringify({
+    type: "user",
+    uuid,
+    parentUuid,
+    sessionId: "s",
+    timestamp: "2026-01-01T00:00:00.000Z",
+    message: { role: "user", content: text },
+  });
+}
+
+describe("bad input", () => {
+  const REFUSED: Array<[what: string, path: () => string, code: string]> = [
+    ["nothing there", () => join(folder, "absent.jsonl"), "transcript_not_found"],
+    ["an empty file", () => fileOf(""), "transcript_empty"],
+    ["blank lines", () => fileOf("\n\n\n"), "transcript_unknown"],
+    ["prose", () => fileOf("Dear diary,\ntoday was fine.\n", "txt"), "transcript_unknown"],
+    [
+      "JSON of something else",
+      () => fileOf('{"name":"left-pad","version":"1.0.0"}', "json"),
+      "transcript_unknown",
+    ],
+    [
+      "JSON that is cut off",
+      () => fileOf('{"info":{"id":"ses_1"},"messages":[{', "json"),
+      "transcript_unknown",
+    ],
+    ["a list", () => fileOf("[1,2,3]", "json"), "transcript_unknown"],
+    ["binary", () => fileOf(Buffer.from([0, 255, 254, 0, 1, 2]), "bin"), "transcript_unknown"],
+    [
+      "a session",
+      () => fileOf('{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n'),
+      "transcript_is_session",
+    ],
+    ["an empty folder", () => mkdtempSync(join(folder, "empty-")), "transcript_unknown"],
+    ["a database", () => fileOf("SQLite format 3\0", "db"), "transcript_unknown"],
+    ["a header without messages", () => fileOf('{"sessionId":"s","projectHash":"h"}\n'), "transcript_empty"],
+    ["several OpenCode sessions", ambiguousStorage, "transcript_ambiguous"],
+  ];
+
+  function ambiguousStorage(): string {
+    const storage = mkdtempSync(join(folder, "storage-"));
+    mkdirSync(join(storage, "session", "p"), { recursive: true });
+    mkdirSync(join(storage, "message"));
+    for (const id of ["ses_1", "ses_2"])
+      writeFileSync(join(storage, "session", "p", `${id}.json`), `{"id":"${id}"}`);
+    return storage;
+  }
+
+  test.each(REFUSED)("%s is refused", (_, path, code) => {
+    expect(() => importTranscript({ path: path() })).toThrowError(
+      expect.objectContaining({ code, hint: expect.stringMatching(/./) }),
+    );
+  });
+
+  test("sessions are recognised as such", () => {
+    const path = fileOf('\uFEFF{"type":"session","version":3,"id":"x","timestamp":"t","cwd":"/"}\n');
+    expect(detectTranscript(path)).toEqual({ format: "session", program: "Bonsai or pi" });
+  });
+
+  const DAMAGED: Array<[what: string, content: string, projection: string[], notices: string[]]> = [
+    [
+      "a byte-order mark and CRLF",
+      `\uFEFF${claudeLine("a", null, "hi")}\r\n${claudeLine("b", "a", "ho")}\r\n`,
+      ["U hi", "U ho"],
+      [],
+    ],
+    ["a NUL tail", `${claudeLine("a", null, "hi")}\n${"\0".repeat(4096)}`, ["U hi"], []],
+    [
+      "lines that are no objects",
+      `42\n[]\n"x"\nnull\n${claudeLine("a", null, "hi")}\n`,
+      ["U hi"],
+      ["bad_line"],
+    ],
+    ["a record that is its own parent", `${claudeLine("a", "a", "hi")}\n`, ["U hi"], ["parent_cycle"]],
+    [
+      "a cycle with a tail that leads into it",
+      [
+        claudeLine("r", null, "root"),
+        claudeLine("t", "c", "tail"),
+        claudeLine("b", "c", "b"),
+        claudeLine("c", "b", "c"),
+      ].join("\n"),
+      ["U root", "U tail", "U b", "U c"],
+      ["parent_cycle"],
+    ],
+    [
+      "a lost line in the middle",
+      `${claudeLine("a", null, "one")}\n{"uuid":"b","parentUu\n${claudeLine("c", "b", "three")}\n`,
+      ["U one", "U three"],
+      ["bad_line", "missing_parent"],
+    ],
+    [
+      "fields of wrong types",
+      `${claudeLine("a", null, "hi")}\n${JSON.stringify({ type: "assistant", uuid: "b", parentUuid: "a", sessionId: 7, timestamp: {}, message: { id: 3, content: [null, 4, { type: "tool_use" }, { type: "text" }], usage: { input_tokens: "many" } } })}\n`,
+      [
+        "U hi",
+        "A unknown() | ",
+        "R! unknown [No result: the transcript ends or was interrupted before this call fi",
+      ],
+      ["result_missing"],
+    ],
+  ];
+
+  test.each(DAMAGED)("%s", (_, content, projection, notices) => {
+    const result = importTranscript({ path: fileOf(content) });
+    expect(projectionText(result).sort()).toEqual([...projection].sort());
+    expect(
+      result.report.notices
+        .map(({ kind }) => kind)
+        .filter((kind) => !["cwd_unknown", "branches"].includes(kind)),
+    ).toEqual(notices);
+  });
+
+  test("one line of 16 MB", () => {
+    const result = importTranscript({ path: fileOf(`${claudeLine("a", null, "x".repeat(16 << 20))}\n`) });
+    expect(projectionText(result)).toEqual([`U ${"x".repeat(70)}`]);
+  });
+
+  test("a chain of 20,000 records, written backwards", () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) =>
+      claudeLine(`n${index}`, index === 0 ? null : `n${index - 1}`, `m${index}`),
+    );
+    const { report, entries } = importTranscript({ path: fileOf(lines.reverse().join("\n")) });
+    expect(report.counts.user).toBe(20_000);
+    expect(entries.at(-1)?.type).toBe("message");
+  });
+});

@@ -1,0 +1,63 @@
+import { redactSecrets } from "@bonsai-agent/transcripts";
+import { describe, expect, test } from "vitest";
+
+/** Made up in pieces, so that this file holds nothing that a scanner takes for a secret. */
+const LETTERS = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5kL7nP9rS1uV3xY5";
+const random = (length: number) => LETTERS.repeat(3).slice(0, length);
+
+const SECRETS: Array<[what: string, text: string]> = [
+  ["Anthropic", `sk-${"ant"}-api03-${random(40)}`],
+  ["OpenAI", `sk-${random(48)}`],
+  ["OpenAI project", `sk-proj-${random(60)}`],
+  ["Google", `AIza${random(35)}`],
+  ["GitHub", `ghp_${random(36)}`],
+  ["GitHub, fine-grained", `github_pat_${random(40)}`],
+  ["GitLab", `glpat-${random(20)}`],
+  ["Slack", `xoxb-${"1".repeat(12)}-${random(20)}`],
+  ["npm", `npm_${random(36)}`],
+  ["Hugging Face", `hf_${random(34)}`],
+  ["AWS", `AKIA${"A1B2C3D4E5F6G7H8"}`],
+  ["Stripe", `sk_live_${random(24)}`],
+  ["JSON web token", `eyJ${random(20)}.eyJ${random(30)}.${random(40)}`],
+  ["header", `Authorization: Bearer ${random(30)}`],
+  ["connection string", "postgres://app:hunter2hunter@db.example/app"],
+  ["environment file", `DATABASE_PASSWORD=${random(16)}`],
+  ["JSON", `{"api_key": "${random(20)}"}`],
+  ["JSON in JSON", `{\\"client_secret\\":\\"${random(20)}\\"}`],
+  ["private key", `-----BEGIN RSA PRIVATE KEY-----\n${random(60)}\n-----END RSA PRIVATE KEY-----`],
+  ["private key that is cut off", `-----BEGIN PRIVATE KEY-----\n${random(60)}\n${random(60)}`],
+];
+
+const CLEAN = [
+  "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
+  "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  "id 3f0c2a10-0000-4000-8000-000000000001",
+  "maxTokens = 200000 and tokensBefore: 123456",
+  "const token: string = readToken();",
+  "password: process.env.DB_PASSWORD1",
+  "the sk-button-group-container-large class",
+  "https://example.com:8080/path@2",
+  "git@github.com:owner/name.git",
+  "Basic understanding of the matter",
+  "function getSecret(name: string) { return secrets[name]; }",
+  "eyJ is how such a token begins",
+];
+
+describe("redactSecrets", () => {
+  test.each(SECRETS)("%s", (_, secret) => {
+    const { text, count } = redactSecrets(`before ${secret} after`);
+    expect(count).toBe(1);
+    expect(text).toMatch(/^before .*\[redacted: [a-zA-Z ]+\]/s);
+    for (let at = 0; at + 16 <= LETTERS.length; at += 1)
+      expect(text).not.toContain(LETTERS.slice(at, at + 16));
+  });
+
+  test.each(CLEAN)("leaves alone: %s", (text) => {
+    expect(redactSecrets(text)).toEqual({ text, count: 0 });
+  });
+
+  test("a long line of letters takes linear time", () => {
+    const text = "a".repeat(2_000_000);
+    expect(redactSecrets(text).text).toBe(text);
+  });
+});
