@@ -68,7 +68,11 @@ class Pairing {
 
   #placeResult({ step, parent, open }: Place, result: ToolResultMessage) {
     const call = open.find((candidate) => candidate.id === result.toolCallId);
-    this.#emit(call === undefined ? this.#noteOf(step, result) : named(step, result, call), parent);
+    if (call === undefined) {
+      this.#emit(this.#noteOf(step, result), this.#close(step, parent, open));
+      return { parent: step.key, open: [] };
+    }
+    this.#emit(named(step, result, call), parent);
     return { parent: step.key, open: open.filter((candidate) => candidate !== call) };
   }
 
