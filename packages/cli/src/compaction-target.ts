@@ -1,7 +1,7 @@
 import { constants, copyFileSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
 import { openSession, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
+import { outputFile } from "./output-file.ts";
 import { withReadingProgress } from "./progress.ts";
 import { leafOf, sessionFile } from "./session-file.ts";
 
@@ -14,12 +14,11 @@ export interface CompactionTarget {
 
 /** The named session, or with `-o` a copy of it; standing where `--leaf` says. */
 export function openCompactionTarget(invocation: Invocation): CompactionTarget {
-  const { io, options } = invocation;
   const origin = sessionFile(invocation);
-  const copy = typeof options.output === "string" ? resolve(io.cwd, options.output) : undefined;
+  const copy = outputFile(invocation);
   if (copy !== undefined) copyFileSync(origin, copy, constants.COPYFILE_EXCL);
   const file = copy ?? origin;
-  const session = withReadingProgress(io, file, () => openSession(file));
+  const session = withReadingProgress(invocation.io, file, () => openSession(file));
   const leafId = leafOf(session, invocation);
   if (leafId !== session.leafId) session.moveTo(leafId);
   return {

@@ -155,6 +155,7 @@ export const grammar: readonly CommandGrammar[] = [
     args: [session],
     options: [
       leaf,
+      { flags: "--all", description: "all branches, not only the active one" },
       { flags: "-o, --output <file>", description: "where to write; default: standard output" },
     ],
     examples: [["bonsai export session.jsonl -o session.md", "to read or to share"]],

@@ -1,2 +1,28 @@
+import { writeFileSync } from "node:fs";
+import { exportMarkdown } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
-export async function run(_invocation: Invocation): Promise<undefined> {}
+import { outputFile } from "../output-file.ts";
+import { openNamedSession, resolveEntryId } from "../session-file.ts";
+import { span } from "../views/line.ts";
+import { bytes } from "../views/numbers.ts";
+import { printableLines } from "../views/printable.ts";
+
+/** What `bonsai export --json` prints: the text itself, or where it was written. */
+export type ExportReport =
+  | { format: "markdown"; file: string; sizeBytes: number }
+  | { format: "markdown"; text: string };
+
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { options, io, output } = invocation;
+  const file = outputFile(invocation);
+  const session = openNamedSession(invocation);
+  const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
+  const text = exportMarkdown(session, { ...leaf, all: options.all === true });
+  if (file !== undefined) {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    const sizeBytes = Buffer.byteLength(text);
+    const report: ExportReport = { format: "markdown", file, sizeBytes };
+    output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
+  } else if (output.wantsJson) output.json({ format: "markdown", text } satisfies ExportReport);
+  else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
+}

@@ -8,6 +8,7 @@ import {
   writeSessionFile,
 } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
+import { outputFile } from "../output-file.ts";
 import { withProgress } from "../progress.ts";
 import { importView } from "../views/import-view.ts";
 
@@ -30,7 +31,9 @@ export interface ImportedReport {
   notices: ImportNotice[];
 }
 
-export async function run({ args, options, io, output }: Invocation): Promise<undefined> {
+export async function run(invocation: Invocation): Promise<undefined> {
+  const { args, options, io, output } = invocation;
+  const named = outputFile(invocation);
   const result = await withProgress(io, "Importing", async () =>
     importTranscript({
       path: resolve(io.cwd, args[0]!),
@@ -45,7 +48,7 @@ export async function run({ args, options, io, output }: Invocation): Promise<un
     id: header.id,
     now: new Date(header.timestamp),
   };
-  const file = typeof options.output === "string" ? resolve(io.cwd, options.output) : newSessionFile(place);
+  const file = named ?? newSessionFile(place);
   writeSessionFile({ file, header, entries });
   const report = importedReport(result, file);
   output.result(report, () => importView(report, output.width));

@@ -1,0 +1,19 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Invocation } from "./invocation.ts";
+
+/**
+ * The absolute path that `-o` names; undefined without the flag.
+ * @throws BonsaiError `output_exists`: nothing is ever overwritten, for it could be a session.
+ */
+export function outputFile({ options, io }: Invocation): string | undefined {
+  if (typeof options.output !== "string") return undefined;
+  const file = resolve(io.cwd, options.output);
+  if (!existsSync(file)) return file;
+  throw new BonsaiError({
+    code: "output_exists",
+    message: `${file} exists already, and is not overwritten.`,
+    hint: "Name another file after -o, or move this one away first.",
+  });
+}

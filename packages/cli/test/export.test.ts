@@ -1,0 +1,39 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
+
+test("bonsai export prints Markdown, or writes it", async () => {
+  const file = writeLines(sampleLines());
+  const { stdout } = await runCli(["export", file]);
+  expect(stdout).toContain("Never use floats for money.");
+  expect(stdout).not.toContain("Try a cache");
+  const target = join(testFolder(), "session.md");
+  const report = await jsonOf<{ format: string; file: string; sizeBytes: number }>([
+    "export",
+    file,
+    "-o",
+    target,
+  ]);
+  expect(report).toEqual({ format: "markdown", file: target, sizeBytes: Buffer.byteLength(stdout) });
+  expect(readFileSync(target, "utf8")).toBe(stdout);
+  expect(await jsonOf(["export", file])).toEqual({ format: "markdown", text: stdout });
+});
+
+test("bonsai export shows another branch, or all", async () => {
+  const file = writeLines(sampleLines());
+  expect((await runCli(["export", file, "--leaf", "bbbb0002"])).stdout).toContain("Try a cache");
+  const all = (await runCli(["export", file, "--all"])).stdout;
+  expect(all).toContain("Try a cache");
+  expect(all).toContain("Never use floats for money.");
+});
+
+test("bonsai export overwrites nothing, least of all the session", async () => {
+  const file = writeLines(sampleLines());
+  const before = readFileSync(file);
+  const { code, stderr } = await runCli(["export", file, "-o", file, "--json"]);
+  expect(code).toBe(1);
+  expect(JSON.parse(stderr).error.code).toBe("output_exists");
+  expect(readFileSync(file).equals(before)).toBe(true);
+});
