@@ -1,6 +1,6 @@
 import { estimatorOf, type TokenEstimator } from "./estimate.ts";
 import { Script, scriptOf } from "./script.ts";
-import { charCost, cost, freeChars, startCost } from "./script-cost.ts";
+import { charCost, cost, freeChars, rareCost, startCost } from "./script-cost.ts";
 
 /** A run of letters and digits is noise from this length on, if it changes kind at least every fourth character. */
 const noiseChars = 16;
@@ -33,8 +33,12 @@ class Scan {
     switch (script) {
       case Script.lower:
       case Script.upper:
-      case Script.accented:
         if (!this.#noise()) this.#word();
+        return;
+      case Script.accented:
+      case Script.accentedEast:
+      case Script.accentedVietnamese:
+        this.#word();
         return;
       case Script.digit:
         if (!this.#noise()) this.#digits();
@@ -50,7 +54,7 @@ class Scan {
         this.#symbols();
         return;
       default:
-        this.#foreignWord(script);
+        this.#foreignWord(plainScript(script));
     }
   }
 
@@ -58,15 +62,14 @@ class Scan {
   #word(): void {
     const start = this.#at;
     let at = start;
-    let accented = 0;
     let script = this.#script(at);
     while (script === Script.upper) script = this.#script(++at);
     const upper = at - start;
-    while (script === Script.lower || script === Script.accented) {
-      if (script === Script.accented) accented++;
+    while (isSmallLatin(script)) {
+      this.#tokens += rareCost[script]!;
       script = this.#script(++at);
     }
-    this.#tokens += wordTokens(at - start) + accented * cost.accentedChar;
+    this.#tokens += wordTokens(at - start);
     if (upper > 1) this.#tokens += (upper - 1) * cost.upperCharBeyondFirst;
     if (this.#before === Script.digit) this.#tokens += cost.wordAfterDigit;
     this.#end(at, Script.lower);
@@ -116,7 +119,10 @@ class Scan {
   }
 
   #foreignWord(script: number): void {
-    const at = this.#endOf(script);
+    let at = this.#at;
+    for (let each = this.#script(at); plainScript(each) === script; each = this.#script(++at)) {
+      this.#tokens += rareCost[each]!;
+    }
     const beyond = Math.max(0, at - this.#at - freeChars[script]!);
     this.#tokens += startCost[script]! + beyond * charCost[script]!;
     this.#end(at, script);
@@ -176,10 +182,24 @@ class Scan {
 
 function wordTokens(length: number): number {
   let tokens: number = cost.word;
-  if (length > 3) tokens += (length - 3) * cost.wordCharBeyond3;
   if (length > 7) tokens += (length - 7) * cost.wordCharBeyond7;
   if (length > 11) tokens += (length - 11) * cost.wordCharBeyond11;
   return tokens;
+}
+
+function isSmallLatin(script: number): boolean {
+  return (
+    script === Script.lower ||
+    script === Script.accented ||
+    script === Script.accentedEast ||
+    script === Script.accentedVietnamese
+  );
+}
+
+/** The script whose words a rare letter stands in. */
+function plainScript(script: number): number {
+  if (script === Script.cyrillicBeyondRussian) return Script.cyrillic;
+  return script === Script.hanTraditional ? Script.han : script;
 }
 
 function isSpace(script: number): boolean {
@@ -197,7 +217,8 @@ function isLetter(script: number): boolean {
     script === Script.upper ||
     (script >= Script.accented && script <= Script.hangul) ||
     script === Script.greek ||
-    script === Script.hebrew
+    script === Script.hebrew ||
+    script >= Script.accentedEast
   );
 }
 
