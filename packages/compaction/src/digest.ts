@@ -1,0 +1,54 @@
+import type { Message } from "@bonsai-agent/messages";
+import { digestItems } from "./digest/items.ts";
+import { chooseItems, renderItems } from "./digest/render.ts";
+import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
+
+export interface DigestOptions {
+  /** The most tokens that the prose takes, whatever the request allows; counted high. Default 3,600. */
+  maxTokens?: number;
+}
+
+/** What the digest reads. */
+export interface DigestInput {
+  kind: SummaryKind;
+  /** Oldest first, as stored. */
+  messages: readonly Message[];
+  /** The prose that this digest updates: a former digest's or a model's. */
+  previousSummary?: string;
+  /** What the user asked to dwell on. */
+  focus?: string;
+  /** The most tokens of the result. */
+  maxTokens: number;
+}
+
+const DEFAULT_MAX_TOKENS = 3_600;
+/** A turn prefix and a branch stand beside a history or a live context, so they say less. */
+const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
+/**
+ * The summariser that needs no model. It quotes what matters in the words in which it was said, and tells what was done
+ * from the tool calls. Same messages, same digest: no clock, no chance, no locale.
+ */
+export function digestSummariser(options: DigestOptions = {}): Summariser {
+  const ceiling = options.maxTokens ?? DEFAULT_MAX_TOKENS;
+  return {
+    name: "digest",
+    async summarise(request: SummaryRequest) {
+      if (request.signal.aborted) return { text: "", stopReason: "aborted" };
+      const text = digest({
+        kind: request.kind,
+        messages: request.messages,
+        ...(request.previousSummary !== undefined && { previousSummary: request.previousSummary }),
+        ...(request.focus !== undefined && { focus: request.focus }),
+        maxTokens: Math.min(ceiling, request.maxSummaryTokens),
+      });
+      return { text, stopReason: "stop" };
+    },
+  };
+}
+
+/** A summary of the messages, in the sections that every summary has. Pure, and total over damaged messages. */
+export function digest(input: DigestInput): string {
+  const budget = Math.floor(input.maxTokens * KIND_SHARE[input.kind]);
+  const items = digestItems(input).filter((item) => input.kind !== "branch" || item.section !== "critical");
+  return renderItems(chooseItems(items, budget), input.kind);
+}

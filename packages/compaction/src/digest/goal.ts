@@ -1,0 +1,60 @@
+import { gist } from "./gist.ts";
+import type { Statement } from "./statement.ts";
+import type { ToolUse } from "./tool-use.ts";
+import type { Turn } from "./transcript.ts";
+
+/** A request as a line of the goal. */
+export interface GoalLine {
+  text: string;
+  turn: number;
+  weight: number;
+}
+
+const TRIVIAL =
+  /^(?:(?:ok|okay|yes|yeah|yep|no|nope|continue|go on|go ahead|proceed|next|thanks|thank you|thx|great|cool|nice|perfect|good|fine|done|stop|wait|sleep|retry|try again|again|please|do it|hello|hi|hey|weiter|ja|nein|danke|gut|mach weiter|continue|oui|non|merci|vas-y|si|no|gracias|sigue|continua|sim|nao|obrigado|да|нет|спасибо|продолжай|дальше|ок|好|好的|继续|谢谢|是|不是|はい|いいえ|続けて|ありがとう|네|아니|계속|감사)[\s.,!…。！]*)+$/iu;
+
+/** True for a message that asks for nothing by itself: "continue", "/model", "ok thanks". */
+export function isTrivialRequest(request: string): boolean {
+  const text = request.trim();
+  if (text === "" || /^\/[\w-]*(?:\s\S+)?$/.test(text) || TRIVIAL.test(text)) return true;
+  const letters = text.match(/\p{L}/gu)?.length ?? 0;
+  const wide = /[\u2e80-\uffef]/.test(text);
+  return wide ? letters < 3 : letters < 6;
+}
+
+/** What the user wanted, in order: the first real request weighs most, the others by the work they set off. */
+export function goalLines(input: {
+  turns: readonly Turn[];
+  uses: readonly ToolUse[];
+  statements: readonly Statement[];
+  hasEarlierGoal: boolean;
+}): GoalLine[] {
+  const work = new Map<number, number>();
+  for (const use of input.uses)
+    work.set(
+      use.call.turn,
+      (work.get(use.call.turn) ?? 0) + (use.kind === "edit" || use.kind === "write" ? 2 : 0.5),
+    );
+  const real = input.turns.filter((turn) => !isTrivialRequest(turn.request));
+  return real.map((turn, position) => {
+    const first = position === 0 && !input.hasEarlierGoal;
+    const weight = first
+      ? 12
+      : 1.5 + Math.min(3.5, Math.log2(1 + (work.get(turn.turn) ?? 0)) * 0.7) + (isWish(turn) ? 1 : 0);
+    return { text: requestGist(turn, input.statements, first ? 320 : 170), turn: turn.turn, weight };
+  });
+}
+
+function isWish(turn: Turn): boolean {
+  return turn.request.length > 60;
+}
+
+/** The request's own sentences that ask for something; rules and facts said along with it stand in their sections. */
+function requestGist(turn: Turn, statements: readonly Statement[], limit: number): string {
+  const own = statements.filter((statement) => statement.turn === turn.turn && statement.speaker === "user");
+  const asking = own.filter((statement) =>
+    ["request", "question", "plain", "trouble"].includes(statement.kind),
+  );
+  const text = (asking.length > 0 ? asking : own).map((statement) => statement.text).join(" ");
+  return gist(text === "" ? turn.request : text, limit);
+}
