@@ -1,3 +1,4 @@
+export { type CreateSessionOptions, createSession } from "./create-session.ts";
 export {
   type BranchSummaryEntry,
   type CompactionEntry,
@@ -17,11 +18,18 @@ export {
   type StoredMessage,
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
+export type { EntryIndex, EntryRecord } from "./entry-index.ts";
 export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
+export { JsonlStore } from "./jsonl-store.ts";
+export { MemoryStore } from "./memory-store.ts";
+export type { SessionNotice } from "./notice.ts";
+export { type OpenSessionOptions, openSession } from "./open-session.ts";
+export type { Problem, ProblemKind } from "./problem.ts";
 export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
+export { diagnoseSession, repairSession } from "./repair.ts";
 export { type SearchHit, type SearchOptions, searchEntries } from "./search.ts";
-export { type CreateSessionOptions, createSession, openSession, Session } from "./session.ts";
+export { Session } from "./session.ts";
 export {
   bonsaiHome,
   newSessionFile,
@@ -35,4 +43,6 @@ export {
   type SessionList,
   type SkippedFile,
 } from "./session-list.ts";
+export type { SessionStore } from "./session-store.ts";
 export type { SessionSummary } from "./session-summary.ts";
+export type { Durability } from "./session-writer.ts";

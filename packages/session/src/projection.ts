@@ -1,5 +1,6 @@
 import type { Message } from "@bonsai-agent/messages";
-import { type CompactionEntry, type ContextEditEntry, type Entry, UNDO_CUSTOM_TYPE } from "./entry.ts";
+import type { CompactionEntry, ContextEditEntry, Entry } from "./entry.ts";
+import { ViewSeeker } from "./view-seeker.ts";
 
 /** One message that the model sees, with the entry that it came from. */
 export interface ProjectionItem {
@@ -19,14 +20,7 @@ export interface Projection {
 
 /** The latest compaction of a path that no later entry undoes. */
 export function liveCompaction(path: readonly Entry[]): CompactionEntry | undefined {
-  const undone = new Set<string>();
-  for (const entry of path.toReversed()) {
-    if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE) {
-      undone.add(String((entry.data as { compactionId?: unknown } | undefined)?.compactionId));
-    }
-    if (entry.type === "compaction" && !undone.has(entry.id)) return entry;
-  }
-  return undefined;
+  return findView(path).compaction;
 }
 
 /**
@@ -35,30 +29,36 @@ export function liveCompaction(path: readonly Entry[]): CompactionEntry | undefi
  *   the first kept entry of its live compaction.
  */
 export function project(path: readonly Entry[]): Projection {
-  const compaction = liveCompaction(path);
-  const visible = compaction ? keptEntries(path, compaction) : path;
+  const { compaction, firstKept } = findView(path);
+  const visible = compaction ? [compaction, ...path.slice(firstKept)] : path;
   const edits = new Map<string, ContextEditEntry>();
   for (const entry of visible) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-  const items = visible.flatMap((entry) => {
-    if (entry.type === "compaction" && entry !== compaction) return [];
-    return projectEntry(entry, edits.get(entry.id));
+  const items: ProjectionItem[] = [];
+  visible.forEach((entry, index) => {
+    if (entry.type === "compaction" && index > 0) return;
+    const item = projectEntry(entry, edits.get(entry.id));
+    if (item !== undefined) items.push(item);
   });
   return compaction ? { items, compaction } : { items };
 }
 
-function keptEntries(path: readonly Entry[], compaction: CompactionEntry): Entry[] {
-  const at = path.indexOf(compaction);
-  const firstKept = path.findIndex((entry) => entry.id === compaction.firstKeptEntryId);
-  const kept = firstKept >= 0 && firstKept < at ? path.slice(firstKept, at) : [];
-  return [compaction, ...kept, ...path.slice(at + 1)];
+/** The live compaction of a path, and where what it keeps begins. */
+function findView(path: readonly Entry[]): { compaction?: CompactionEntry; firstKept: number } {
+  const seeker = new ViewSeeker();
+  for (let at = path.length - 1; at >= 0; at -= 1) if (seeker.older(path[at]!)) break;
+  const { compaction, keptCount } = seeker;
+  return { ...(compaction && { compaction }), firstKept: path.length - keptCount };
 }
 
-function projectEntry(entry: Entry, edit: ContextEditEntry | undefined): ProjectionItem[] {
+/** What an entry contributes to the context; undefined for nothing. */
+export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionItem | undefined {
   const message = entryMessage(entry);
-  if (message === undefined) return [];
-  if (edit === undefined) return [{ entryId: entry.id, entry, message }];
-  if (edit.replacement === null) return [];
-  return [{ entryId: entry.id, entry, message: edited(message, edit.replacement.content), edit }];
+  if (message === undefined) return undefined;
+  if (edit === undefined) return { entryId: entry.id, entry, message };
+  // An edit without a replacement is damaged: it edits nothing.
+  if (edit.replacement === undefined) return { entryId: entry.id, entry, message };
+  if (edit.replacement === null) return undefined;
+  return { entryId: entry.id, entry, message: edited(message, edit.replacement.content), edit };
 }
 
 function edited(message: Message, content: unknown): Message {

@@ -1,5 +1,3 @@
-import { randomBytes, randomUUID } from "node:crypto";
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type Entry,
@@ -9,37 +7,86 @@ import {
   type SessionHeader,
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
+import type { EntryIndex } from "./entry-index.ts";
+import { LatestEntries } from "./latest-entries.ts";
+import { LiveView } from "./live-view.ts";
+import { migratedCopy } from "./migrated-copy.ts";
+import type { SessionNotice } from "./notice.ts";
+import type { Problem } from "./problem.ts";
 import { type Projection, project } from "./projection.ts";
+import { findProblems } from "./session-problems.ts";
+import { SessionReader } from "./session-reader.ts";
+import { readOnlyFailure, type SessionStore } from "./session-store.ts";
+import { type Durability, SessionWriter } from "./session-writer.ts";
+import type { Tail } from "./tail.ts";
 
-/** One open session: owner of the leaf and of every append. */
+/** What the session is made of; `openSession` and `createSession` put it together. */
+export interface SessionParts {
+  header: SessionHeader;
+  store: SessionStore;
+  /** 1, 2 or 3: how the store is to be read. */
+  version: number;
+  /** Why nothing may be appended, although the store could. */
+  readOnly?: string | undefined;
+  durability?: Durability | undefined;
+  onNotice?: ((notice: SessionNotice) => void) | undefined;
+}
+
+/**
+ * One open session: owner of the leaf and of every append. What is not needed to go on (other branches, what
+ * a compaction hid, labels, the name) is read when it is asked for.
+ */
 export class Session {
-  readonly header: SessionHeader;
-  /** Absolute path of the file; undefined for a session in memory. */
-  readonly file: string | undefined;
-  #entries: Entry[];
-  #byId: Map<string, Entry>;
+  #header: SessionHeader;
+  #reader: SessionReader;
+  #writer: SessionWriter;
+  #latest: LatestEntries;
+  #view: LiveView;
   #leafId: string | null;
+  readonly #readOnly: string | undefined;
+  readonly #durability: Durability;
+  readonly #onNotice: ((notice: SessionNotice) => void) | undefined;
+  readonly #notices: SessionNotice[] = [];
 
-  constructor(header: SessionHeader, entries: Entry[], file: string | undefined) {
-    this.header = header;
-    this.file = file;
-    this.#entries = entries;
-    this.#byId = new Map(entries.map((entry) => [entry.id, entry]));
-    const last = entries.at(-1);
-    this.#leafId =
-      last === undefined
-        ? null
-        : last.type === "custom" && last.customType === LEAF_CUSTOM_TYPE
-          ? last.parentId
-          : last.id;
+  constructor(parts: SessionParts) {
+    this.#header = parts.header;
+    this.#readOnly = parts.readOnly ?? parts.store.readOnly;
+    this.#durability = parts.durability ?? "process";
+    this.#onNotice = parts.onNotice;
+    this.#reader = new SessionReader(parts);
+    this.#writer = this.#newWriter();
+    this.#latest = new LatestEntries(this.#reader);
+    const tail = this.#reader.tail()!;
+    this.#leafId = tail.leafId;
+    this.#view = new LiveView(tail);
+    if (this.#readOnly !== undefined) this.notify({ code: "read_only", message: this.#readOnly });
+  }
+
+  get header(): SessionHeader {
+    return this.#header;
   }
 
   get id(): string {
-    return this.header.id;
+    return this.#header.id;
   }
 
   get cwd(): string {
-    return this.header.cwd;
+    return this.#header.cwd;
+  }
+
+  /** Absolute path of the file; undefined for a session in memory. Changes when an old version goes on in a copy. */
+  get file(): string | undefined {
+    return this.#reader.store.file;
+  }
+
+  /** Why nothing can be appended; undefined when it can. */
+  get readOnly(): string | undefined {
+    return this.#readOnly;
+  }
+
+  /** What its user should know about this session, oldest first; each code at most once. */
+  get notices(): readonly SessionNotice[] {
+    return this.#notices;
   }
 
   /** The current position: the entry that the next append hangs on; null before the first. */
@@ -47,49 +94,38 @@ export class Session {
     return this.#leafId;
   }
 
-  /** Appends entries as one chain below the leaf, in one write; the last becomes the leaf. */
+  /**
+   * Appends entries as one chain below the leaf, in one write; the last becomes the leaf.
+   * @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`: then nothing changed.
+   */
   append(drafts: readonly EntryDraftWithId[]): Entry[];
   /** Appends one entry below the leaf and makes it the leaf. */
   append(draft: EntryDraftWithId): Entry;
   append(draft: EntryDraftWithId | readonly EntryDraftWithId[]): Entry | Entry[] {
-    const drafts = Array.isArray(draft) ? (draft as readonly EntryDraftWithId[]) : [draft as EntryDraftWithId];
-    let parentId = this.#leafId;
-    const entries = drafts.map((fields) => {
-      const entry = { ...fields, id: fields.id ?? this.newId(), parentId, timestamp: new Date().toISOString() } as Entry;
-      parentId = entry.id;
-      return entry;
-    });
-    this.#write(entries);
-    this.#leafId = parentId;
+    const drafts = Array.isArray(draft)
+      ? (draft as readonly EntryDraftWithId[])
+      : [draft as EntryDraftWithId];
+    if (drafts.length === 0) return [];
+    const entries = this.#write(drafts, this.#leafId);
+    this.#leafId = entries.at(-1)!.id;
+    if (!this.#view.append(entries)) this.#view = this.#viewOf(this.#leafId);
     return Array.isArray(draft) ? entries : entries[0]!;
   }
 
   /** An id that no entry of this session has: for a draft that must name itself. */
   newId(): string {
-    for (;;) {
-      const id = randomBytes(4).toString("hex");
-      if (!this.#byId.has(id)) return id;
-    }
+    return this.#writer.newId();
   }
 
-  /** Moves the leaf and records the move, so that the next opening comes back here. */
+  /**
+   * Moves the leaf and records the move, so that the next opening comes back here.
+   * @throws BonsaiError `entry_not_found`, and what `append` throws: then nothing changed.
+   */
   moveTo(id: string | null): void {
-    if (id !== null && !this.#byId.has(id)) {
-      throw new BonsaiError({
-        code: "entry_not_found",
-        message: `No entry ${id} in this session.`,
-        hint: "List the ids with `bonsai tree FILE`.",
-      });
-    }
-    const entry = {
-      type: "custom",
-      customType: LEAF_CUSTOM_TYPE,
-      id: this.newId(),
-      parentId: id,
-      timestamp: new Date().toISOString(),
-    } as Entry;
-    this.#write([entry]);
+    const view = this.#viewOf(id);
+    this.#write([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], id);
     this.#leafId = id;
+    this.#view = view;
   }
 
   /** Makes a compaction on the current path count no more. */
@@ -97,81 +133,119 @@ export class Session {
     return this.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId } });
   }
 
+  /** The newest entry with this id. */
   entry(id: string): Entry | undefined {
-    return this.#byId.get(id);
+    return this.#view.entry(id) ?? this.#reader.entry(id);
   }
 
-  /** All entries in file order. */
+  /** All entries in file order, those of other processes included. Reads the whole file. */
   entries(): readonly Entry[] {
-    return this.#entries;
+    return this.#reader.entries();
   }
 
-  /** The entries from a root to `leafId` (default: the current leaf), oldest first. */
+  /**
+   * The entries from a root to `leafId` (default: the current leaf), oldest first.
+   * @throws BonsaiError `entry_not_found`.
+   */
   path(leafId: string | null = this.#leafId): Entry[] {
-    const path: Entry[] = [];
-    for (let id = leafId; id !== null; ) {
-      const entry = this.#byId.get(id);
-      if (entry === undefined || path.length > this.#entries.length) break;
-      path.push(entry);
-      id = entry.parentId;
-    }
-    return path.reverse();
+    if (leafId === null) return [];
+    if (leafId !== this.#leafId) return this.#reader.path(leafId) ?? notFound(leafId);
+    if (this.#view.reachesRoot) return [...this.#view.entries];
+    return this.#reader.path(leafId, this.#view.entries) ?? notFound(leafId);
   }
 
-  /** What the model sees at `leafId` (default: the current leaf). */
+  /**
+   * What the model sees at `leafId` (default: the current leaf).
+   * @throws BonsaiError `entry_not_found`.
+   */
   projection(leafId: string | null = this.#leafId): Projection {
-    return project(this.path(leafId));
+    return leafId === this.#leafId ? this.#view.projection() : project(this.#tailOf(leafId).entries);
   }
 
-  close(): void {}
+  /** Every entry by id, parent, type and place, as stored now, without parsed bodies. */
+  index(): EntryIndex {
+    return this.#reader.index();
+  }
 
-  #write(entries: Entry[]): void {
-    if (this.file !== undefined) {
-      appendFileSync(this.file, entries.map((entry) => `\n${JSON.stringify(entry)}\n`).join(""));
-    }
-    for (const entry of entries) {
-      this.#entries.push(entry);
-      this.#byId.set(entry.id, entry);
-    }
+  /** The entry of an index record; undefined when its body turns out to be damaged. */
+  entryAt(recordNumber: number): Entry | undefined {
+    return this.#reader.entryAt(recordNumber);
+  }
+
+  /** The label of an entry: that of the latest label entry in file order. */
+  label(entryId: string): string | undefined {
+    return this.#latest.label(entryId);
+  }
+
+  /** All labels by entry id. */
+  labels(): ReadonlyMap<string, string> {
+    return this.#latest.labels();
+  }
+
+  /** The session's name: that of the latest `session_info` entry in file order. */
+  get name(): string | undefined {
+    return this.#latest.name();
+  }
+
+  /** Everything that is wrong in the file, in file order. Reads and parses all of it. */
+  problems(): Problem[] {
+    return findProblems(this.#reader);
+  }
+
+  /** Ends the use of the file; a second call does nothing. */
+  close(): void {
+    this.#reader.store.close();
+  }
+
+  /** Adds a notice, once for each code. */
+  notify(notice: SessionNotice): void {
+    if (this.#notices.some(({ code }) => code === notice.code)) return;
+    this.#notices.push(notice);
+    this.#onNotice?.(notice);
+  }
+
+  #write(drafts: readonly EntryDraftWithId[], parentId: string | null): Entry[] {
+    if (this.#readOnly !== undefined) throw readOnlyFailure(this.#readOnly);
+    if (this.#reader.version < SESSION_VERSION) this.#continueInCopy();
+    const entries = this.#writer.make(drafts, parentId);
+    this.#writer.write(entries);
+    return entries;
+  }
+
+  #continueInCopy(): void {
+    const { header, store } = migratedCopy({ header: this.#header, reader: this.#reader });
+    const original = this.file;
+    this.#reader.store.close();
+    this.#header = header;
+    this.#reader = new SessionReader({ store, version: SESSION_VERSION });
+    this.#writer = this.#newWriter();
+    this.#latest = new LatestEntries(this.#reader);
+    const message = `${original ?? "The session"} has an older format and stays as it is; the session goes on in ${store.file ?? "a copy"}.`;
+    this.notify({ code: "migrated_copy", message });
+  }
+
+  #newWriter(): SessionWriter {
+    const onForeign = () =>
+      this.notify({
+        code: "foreign_entries",
+        message: `Another process appends to ${this.file ?? "this session"}; its entries are branches of their own.`,
+      });
+    return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign });
+  }
+
+  #viewOf(leafId: string | null): LiveView {
+    return new LiveView(this.#tailOf(leafId));
+  }
+
+  #tailOf(leafId: string | null): Tail {
+    return this.#reader.tail(leafId) ?? notFound(leafId);
   }
 }
 
-/** Opens a session file. */
-export function openSession(file: string): Session {
-  const lines = readFileSync(file, "utf8")
-    .split("\n")
-    .filter((line) => line.trim() !== "");
-  const [header, ...entries] = lines.map((line) => JSON.parse(line));
-  if (header.version === undefined || header.version === 1) {
-    let parentId: string | null = null;
-    entries.forEach((entry, index) => {
-      entry.id = (index + 1).toString(16).padStart(8, "0");
-      entry.parentId = parentId;
-      parentId = entry.id;
-    });
-  }
-  return new Session(header, entries, file);
-}
-
-export interface CreateSessionOptions {
-  cwd: string;
-  /** Where to write; without it the session lives in memory. */
-  file?: string;
-  id?: string;
-  parentSession?: string;
-}
-
-/** Starts a new session. */
-export function createSession(options: CreateSessionOptions): Session {
-  const header: SessionHeader = {
-    type: "session",
-    version: SESSION_VERSION,
-    id: options.id ?? randomUUID(),
-    timestamp: new Date().toISOString(),
-    cwd: options.cwd,
-    ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
-  };
-  if (options.file !== undefined)
-    writeFileSync(options.file, `${JSON.stringify(header)}\n`, { flag: "wx", mode: 0o600 });
-  return new Session(header, [], options.file);
+function notFound(id: string | null): never {
+  throw new BonsaiError({
+    code: "entry_not_found",
+    message: `No entry ${id} in this session.`,
+    hint: "List the ids with `bonsai tree FILE`.",
+  });
 }

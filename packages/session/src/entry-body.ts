@@ -1,0 +1,35 @@
+import type { Entry } from "./entry.ts";
+import { chainedId } from "./entry-index.ts";
+
+/**
+ * Makes an entry of a line's parsed value, as of today's version. The file stays as it is: older versions are
+ * migrated in memory only.
+ * @param place the id and the parent that the entry has in the tree, whatever its line says.
+ * @returns undefined when the value is no object.
+ */
+export function entryFrom(
+  value: unknown,
+  place: { id: string; parentId: string | null; version: number },
+): Entry | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  const entry = value as Record<string, unknown>;
+  if (place.version <= 2) renameHookMessage(entry);
+  if (place.version === 1) nameFirstKept(entry);
+  if (entry.id === place.id && entry.parentId === place.parentId) return entry as unknown as Entry;
+  const { type, id, parentId, ...fields } = entry;
+  return { type, id: place.id, parentId: place.parentId, ...fields } as unknown as Entry;
+}
+
+/** Up to version 2, an extension's message had a role of another name. */
+function renameHookMessage(entry: Record<string, unknown>): void {
+  const message = entry.message as { role?: unknown } | null | undefined;
+  if (typeof message === "object" && message?.role === "hookMessage") message.role = "custom";
+}
+
+/** In version 1, a compaction counted lines, the header being 0. */
+function nameFirstKept(entry: Record<string, unknown>): void {
+  const index = entry.firstKeptEntryIndex;
+  if (entry.type !== "compaction" || typeof index !== "number") return;
+  entry.firstKeptEntryId = chainedId(index);
+  delete entry.firstKeptEntryIndex;
+}

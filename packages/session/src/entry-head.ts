@@ -1,0 +1,238 @@
+import { type Line, readBytes } from "./line-reader.ts";
+import type { SessionStore } from "./session-store.ts";
+
+/** What a line is, as far as its beginning tells. */
+export type LineKind = "entry" | "header" | "blank" | "no_id" | "damaged_line" | "nul_bytes" | "not_an_entry";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const LETTER_N = 0x6e;
+
+const UNKNOWN = -1;
+const ABSENT = -2;
+const NULL = -3;
+
+/**
+ * Finds `type`, `id` and `parentId` of a line without parsing its body: it walks the keys of the outermost
+ * object and skips their values. Where the bytes are not plain (escapes, a cut-off line, no object), it asks
+ * `JSON.parse` instead of guessing. One instance is reused for line after line.
+ */
+export class EntryHead {
+  /** Holds the values at the ranges below. */
+  bytes: Buffer = Buffer.alloc(0);
+  typeStart = UNKNOWN;
+  typeEnd = UNKNOWN;
+  idStart = UNKNOWN;
+  idEnd = UNKNOWN;
+  /** Negative where `parentId` is null or no string. */
+  parentStart = UNKNOWN;
+  parentEnd = UNKNOWN;
+  /** True when the line does not end as an object does: its place in the tree is known, its body is lost. */
+  torn = false;
+  /** Where the scan stands. */
+  #at = 0;
+
+  get type(): string {
+    return this.bytes.toString("utf8", this.typeStart, this.typeEnd);
+  }
+
+  get id(): string {
+    return this.bytes.toString("utf8", this.idStart, this.idEnd);
+  }
+
+  /** `undefined` where the line names no parent, neither null nor an id. */
+  get parentId(): string | null | undefined {
+    if (this.parentStart >= 0) return this.bytes.toString("utf8", this.parentStart, this.parentEnd);
+    return this.parentStart === NULL ? null : undefined;
+  }
+
+  /** Reads the head of a line. The ranges are set for an entry, except `id` for `no_id`. */
+  read(line: Line, store: SessionStore): LineKind {
+    const first = firstByteOfValue(line.bytes, line.start, line.end);
+    if (first === line.end) return emptyKind(line);
+    if (line.bytes[first] === OPEN_BRACE && this.#scan(line, first)) {
+      this.torn = lastByte(line, store) !== CLOSE_BRACE;
+      return this.#kind();
+    }
+    return this.#parse(line, store);
+  }
+
+  #kind(): LineKind {
+    const length = this.typeEnd - this.typeStart;
+    if (length === 7 && this.type === "session") return "header";
+    return "entry";
+  }
+
+  /** True when all three were found; false when in doubt. */
+  #scan(line: Line, openBrace: number): boolean {
+    const { bytes, end } = line;
+    this.bytes = bytes;
+    this.typeStart = this.idStart = this.parentStart = UNKNOWN;
+    for (this.#at = openBrace + 1; ; this.#at += 1) {
+      const keyStart = this.#skipSpace(bytes, end) + 1;
+      if (bytes[keyStart - 1] !== QUOTE) return false;
+      const keyEnd = plainStringEnd(bytes, keyStart, end);
+      if (keyEnd < 0) return false;
+      this.#at = keyEnd + 1;
+      if (bytes[this.#skipSpace(bytes, end)] !== COLON) return false;
+      this.#at += 1;
+      this.#skipSpace(bytes, end);
+      if (!this.#value(bytes, { keyStart, keyEnd, end })) return false;
+      if (this.typeStart >= 0 && this.idStart >= 0 && this.parentStart !== UNKNOWN) return true;
+      if (bytes[this.#skipSpace(bytes, end)] !== COMMA || this.#at >= end) return false;
+    }
+  }
+
+  #value(bytes: Buffer, key: { keyStart: number; keyEnd: number; end: number }): boolean {
+    const { keyStart, keyEnd, end } = key;
+    if (isKey(bytes, keyStart, keyEnd, TYPE)) {
+      [this.typeStart, this.typeEnd] = this.#plainString(bytes, end);
+      return this.typeStart >= 0;
+    }
+    if (isKey(bytes, keyStart, keyEnd, ID)) {
+      [this.idStart, this.idEnd] = this.#plainString(bytes, end);
+      return this.idStart >= 0;
+    }
+    if (!isKey(bytes, keyStart, keyEnd, PARENT_ID)) return this.#skipValue(bytes, end);
+    if (bytes[this.#at] === LETTER_N) {
+      this.parentStart = NULL;
+      return this.#skipValue(bytes, end);
+    }
+    [this.parentStart, this.parentEnd] = this.#plainString(bytes, end);
+    return this.parentStart >= 0;
+  }
+
+  #plainString(bytes: Buffer, end: number): [number, number] {
+    if (bytes[this.#at] !== QUOTE) return [UNKNOWN, UNKNOWN];
+    const start = this.#at + 1;
+    const close = plainStringEnd(bytes, start, end);
+    if (close < 0) return [UNKNOWN, UNKNOWN];
+    this.#at = close + 1;
+    return [start, close];
+  }
+
+  #skipSpace(bytes: Buffer, end: number): number {
+    while (this.#at < end && bytes[this.#at]! <= 0x20) this.#at += 1;
+    return this.#at;
+  }
+
+  #skipValue(bytes: Buffer, end: number): boolean {
+    let depth = 0;
+    for (; this.#at < end; this.#at += 1) {
+      const byte = bytes[this.#at]!;
+      if (byte === QUOTE) {
+        this.#at = stringEnd(bytes, this.#at + 1, end);
+        if (this.#at < 0) return false;
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        if (depth === 0) return true;
+        depth -= 1;
+      } else if (byte === COMMA && depth === 0) return true;
+    }
+    return false;
+  }
+
+  #parse(line: Line, store: SessionStore): LineKind {
+    const value = parseLine(line, store);
+    if (value === undefined) return "damaged_line";
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return "not_an_entry";
+    const { type, id, parentId } = value as Record<string, unknown>;
+    if (typeof type !== "string") return "not_an_entry";
+    if (type === "session") return "header";
+    this.torn = false;
+    this.#hold(type, id, parentId);
+    return typeof id === "string" ? "entry" : "no_id";
+  }
+
+  /** Puts parsed values where scanned ones stand, so that there is one way to read them. */
+  #hold(type: string, id: unknown, parentId: unknown): void {
+    const parts = [type, typeof id === "string" ? id : "", typeof parentId === "string" ? parentId : ""];
+    this.bytes = Buffer.from(parts.join(""));
+    this.typeStart = 0;
+    this.typeEnd = this.idStart = Buffer.byteLength(parts[0]!);
+    this.idEnd = this.parentStart = this.idStart + Buffer.byteLength(parts[1]!);
+    this.parentEnd = this.bytes.length;
+    if (typeof parentId !== "string") this.parentStart = parentId === null ? NULL : ABSENT;
+  }
+}
+
+/** The value of a line; undefined when it is no JSON. A mark or zero bytes before it are passed over. */
+export function parseLine(line: Line, store: SessionStore): unknown {
+  const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(store, line);
+  return parseBytes(bytes);
+}
+
+/** As `parseLine`, for bytes at hand. */
+export function parseBytes(bytes: Buffer): unknown {
+  const start = firstByteOfValue(bytes, 0, bytes.length);
+  try {
+    return JSON.parse(bytes.toString("utf8", start));
+  } catch {
+    // No JSON, or longer than a string can be. The callers report the line with its number.
+    return undefined;
+  }
+}
+
+const TYPE = Buffer.from("type");
+const ID = Buffer.from("id");
+const PARENT_ID = Buffer.from("parentId");
+
+function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
+  if (end - start !== key.length) return false;
+  for (let i = 0; i < key.length; i += 1) if (bytes[start + i] !== key[i]) return false;
+  return true;
+}
+
+/** The closing quote of a string; -1 when it does not close. */
+function stringEnd(bytes: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  return -1;
+}
+
+/** As `stringEnd`; also -1 when the string has escapes or control characters. */
+function plainStringEnd(bytes: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH || byte < 0x20) return -1;
+  }
+  return -1;
+}
+
+/** Passes over white space, zero bytes that a crash left, and a byte-order mark. */
+function firstByteOfValue(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at]! <= 0x20) at += 1;
+  if (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf && at + 3 <= end) at += 3;
+  while (at < end && bytes[at]! <= 0x20) at += 1;
+  return at;
+}
+
+function emptyKind(line: Line): LineKind {
+  const zero = line.bytes.indexOf(0, line.start);
+  return zero >= 0 && zero < line.end ? "nul_bytes" : "blank";
+}
+
+function lastByte(line: Line, store: SessionStore): number {
+  if (!line.whole) return lastByteStored(line, store);
+  let at = line.end - 1;
+  while (at > line.start && line.bytes[at]! <= 0x20) at -= 1;
+  return line.bytes[at]!;
+}
+
+function lastByteStored(line: Line, store: SessionStore): number {
+  const lengthBytes = Math.min(64, line.lengthBytes);
+  const tail = readBytes(store, { offset: line.offset + line.lengthBytes - lengthBytes, lengthBytes });
+  const text = tail.toString("latin1").trimEnd();
+  return text.charCodeAt(text.length - 1);
+}

@@ -1,0 +1,285 @@
+import { EntryHead, type LineKind } from "./entry-head.ts";
+import { IdTable } from "./id-table.ts";
+import { forEachLine, type Line } from "./line-reader.ts";
+import { RecordColumns } from "./record-columns.ts";
+import type { SessionStore } from "./session-store.ts";
+import { type Stray, StrayParents } from "./stray-parents.ts";
+
+/** An entry as the index knows it: its head, and where its line lies. */
+export interface EntryRecord {
+  /** Place in the file's order of entries, from 0; damaged ones are counted. */
+  readonly number: number;
+  readonly id: string;
+  /** The parent that it hangs on, which in a damaged file need not be the one that it names. */
+  readonly parentId: string | null;
+  readonly type: string;
+  /** The line's first byte, and its length without the newline. */
+  readonly offset: number;
+  readonly lengthBytes: number;
+  /** From 1, as an editor counts. */
+  readonly line: number;
+}
+
+/** A line that is no entry and no first header. */
+export interface DamagedLine {
+  readonly line: number;
+  readonly kind: Exclude<LineKind, "entry" | "no_id" | "blank">;
+  /** False for a last line without its newline. */
+  readonly ended: boolean;
+  /** How many records come before it. */
+  readonly before: number;
+}
+
+/**
+ * Every entry of a session by id, parent, type and place, without a parsed body. Owner of the tree's links.
+ * It is brought up to date by `catchUp`, which reads only what was appended since, by whomever.
+ *
+ * Invariant: a child hangs on the nearest earlier entry of the id it names; where none is, on what
+ * `StrayParents` finds.
+ */
+export class EntryIndex {
+  readonly #store: SessionStore;
+  /** Version 1: no ids; the entries form one line. */
+  readonly #chained: boolean;
+  #columns = new RecordColumns();
+  #ids = new IdTable();
+  #strays = new StrayParents();
+  readonly #types: string[] = [];
+  readonly #typeNumbers = new Map<string, number>();
+  #damagedLines: DamagedLine[] = [];
+  /** Records without an id of their own, ascending. */
+  #unnamed: number[] = [];
+  readonly #head = new EntryHead();
+  #scannedTo = 0;
+  #lines = 0;
+  /** Lines that are not blank, the header among them: what version 1 counts by. */
+  #written = 0;
+  /** Whether the last line scanned had no newline yet: then it is read again. */
+  #open: { record: boolean; offset: number } | undefined;
+
+  constructor(options: { store: SessionStore; version: number }) {
+    this.#store = options.store;
+    this.#chained = options.version === 1;
+  }
+
+  /** How many records there are, damaged ones included. */
+  get count(): number {
+    return this.#columns.count;
+  }
+
+  /** Reads what was appended since the last time; everything, if the file was replaced by a shorter one. */
+  catchUp(): "unchanged" | "grown" | "anew" {
+    const size = this.#store.size();
+    if (size === this.#scannedTo) return "unchanged";
+    const anew = size < this.#scannedTo;
+    if (anew) this.#reset();
+    else this.#dropOpenLine();
+    this.#lines += forEachLine({
+      store: this.#store,
+      from: this.#scannedTo,
+      until: size,
+      firstNumber: this.#lines + 1,
+      visit: (line) => this.#visit(line),
+    });
+    this.#scannedTo = size;
+    const damagedBefore = this.#damagedLines.map((damaged) => damaged.before);
+    this.#strays.resolve(this.#columns, this.#ids, damagedBefore);
+    return anew ? "anew" : "grown";
+  }
+
+  /** Number of the newest record with this id; -1 for none. */
+  find(id: string): number {
+    return this.#ids.newestOf(id);
+  }
+
+  id(number: number): string {
+    return this.#ids.text(number);
+  }
+
+  type(number: number): string {
+    return this.#types[this.#columns.type[number]!]!;
+  }
+
+  /** Number of the nearest undamaged ancestor; -1 for a root. */
+  parent(number: number): number {
+    let parent = this.#columns.parent[number]!;
+    while (parent >= 0 && this.#columns.damaged[parent] === 1) parent = this.#columns.parent[parent]!;
+    return parent;
+  }
+
+  /** True where the record's place in the tree is known, but its body is lost. */
+  isDamaged(number: number): boolean {
+    return this.#columns.damaged[number] === 1;
+  }
+
+  markDamaged(number: number): void {
+    this.#columns.damaged[number] = 1;
+  }
+
+  record(number: number): EntryRecord {
+    const parent = this.parent(number);
+    return {
+      number,
+      id: this.id(number),
+      parentId: parent < 0 ? null : this.id(parent),
+      type: this.type(number),
+      offset: this.#columns.offset[number]!,
+      lengthBytes: this.#columns.lengthBytes[number]!,
+      line: this.#columns.line[number]!,
+    };
+  }
+
+  /** The undamaged records from `from` on, in file order. */
+  *records(from = 0): Generator<EntryRecord> {
+    for (let number = from; number < this.count; number += 1) {
+      if (!this.isDamaged(number)) yield this.record(number);
+    }
+  }
+
+  /** Numbers of the undamaged records of this type from `from` on, in file order. */
+  numbersOf(type: string, from = 0): number[] {
+    const wanted = this.#typeNumbers.get(type);
+    const numbers: number[] = [];
+    for (let number = from; number < this.count; number += 1) {
+      if (this.#columns.type[number] === wanted && !this.isDamaged(number)) numbers.push(number);
+    }
+    return numbers;
+  }
+
+  /** Numbers from a root to this record, itself included; damaged ones are left out. */
+  ancestry(number: number): number[] {
+    const numbers: number[] = [];
+    for (let at = number; at >= 0; at = this.parent(at)) if (!this.isDamaged(at)) numbers.push(at);
+    return numbers.reverse();
+  }
+
+  /** Number of the deepest record that both descend from or are; -1 where they share none. */
+  commonAncestor(first: number, second: number): number {
+    let [one, other] = [first, second];
+    const difference = this.depth(one) - this.depth(other);
+    for (let step = 0; step < difference; step += 1) one = this.parent(one);
+    for (let step = 0; step < -difference; step += 1) other = this.parent(other);
+    while (one !== other) [one, other] = [this.parent(one), this.parent(other)];
+    return one;
+  }
+
+  /** How many ancestors a record has. */
+  depth(number: number): number {
+    let depth = 0;
+    for (let at = this.parent(number); at >= 0; at = this.parent(at)) depth += 1;
+    return depth;
+  }
+
+  /** Number of the newest earlier record with the same id; -1 for none. */
+  earlierOfSameId(number: number): number {
+    return this.#ids.earlier(number);
+  }
+
+  /** Lines that are no entries, in file order. */
+  damagedLines(): readonly DamagedLine[] {
+    return this.#damagedLines;
+  }
+
+  /** Numbers of the records whose line has no id: they are named after the line. */
+  unnamed(): readonly number[] {
+    return this.#unnamed;
+  }
+
+  strays(): Stray[] {
+    return this.#strays.list();
+  }
+
+  /** True where the record is the file's last line and has no newline. */
+  isOpenLine(number: number): boolean {
+    return this.#open?.record === true && number === this.count - 1;
+  }
+
+  #visit(line: Line): void {
+    const kind = this.#head.read(line, this.#store);
+    if (kind === "blank") return;
+    if (!line.ended) this.#open = { record: kind === "entry" || kind === "no_id", offset: line.offset };
+    if (kind === "entry" || kind === "no_id") this.#addRecord(line, kind);
+    else if (kind !== "header" || this.#written > 0) this.#addDamagedLine(line, kind);
+    this.#written += 1;
+  }
+
+  #addDamagedLine(line: Line, kind: DamagedLine["kind"]): void {
+    this.#damagedLines.push({ line: line.number, kind, ended: line.ended, before: this.count });
+  }
+
+  #addRecord(line: Line, kind: "entry" | "no_id"): void {
+    if (this.#chained) this.#ids.addText(chainedId(this.#written));
+    else if (kind === "no_id") this.#addUnnamed(line);
+    else this.#ids.add(this.#head.bytes, this.#head.idStart, this.#head.idEnd);
+    this.#columns.add({
+      offset: line.offset,
+      lengthBytes: line.lengthBytes,
+      line: line.number,
+      type: this.#typeNumber(),
+      parent: this.#chained ? this.count - 1 : this.#parentNumber(),
+      damaged: this.#head.torn,
+    });
+  }
+
+  #addUnnamed(line: Line): void {
+    this.#unnamed.push(this.count);
+    this.#ids.addText(`line-${line.number}`);
+  }
+
+  /** The nearest earlier record of the id that the head names; notes a stray where there is none. */
+  #parentNumber(): number {
+    const head = this.#head;
+    if (head.parentId === null) return -1;
+    const parent =
+      head.parentStart < 0
+        ? -1
+        : this.#ids.newest(head.bytes, {
+            start: head.parentStart,
+            end: head.parentEnd,
+            // The ids of this record stand in the table already: it is not its own parent.
+            before: this.count,
+          });
+    if (parent < 0) this.#strays.add(this.count, head.parentId);
+    return parent;
+  }
+
+  #typeNumber(): number {
+    const type = this.#head.type;
+    let number = this.#typeNumbers.get(type);
+    if (number === undefined) {
+      number = this.#types.push(type) - 1;
+      this.#typeNumbers.set(type, number);
+    }
+    return number;
+  }
+
+  /** Takes back what was made of a last line without newline: it may have been written to its end since. */
+  #dropOpenLine(): void {
+    if (this.#open === undefined) return;
+    this.#scannedTo = this.#open.offset;
+    this.#written -= 1;
+    if (this.#open.record) {
+      this.#columns.count -= 1;
+      this.#ids.dropNewest();
+      if (this.#unnamed.at(-1) === this.count) this.#unnamed.pop();
+      this.#strays.dropFrom(this.count);
+    } else if (this.#damagedLines.at(-1)?.ended === false) this.#damagedLines.pop();
+    this.#open = undefined;
+  }
+
+  /** The file was replaced by a shorter one: everything is read anew. */
+  #reset(): void {
+    this.#columns = new RecordColumns();
+    this.#ids = new IdTable();
+    this.#strays = new StrayParents();
+    this.#damagedLines = [];
+    this.#unnamed = [];
+    this.#scannedTo = this.#lines = this.#written = 0;
+    this.#open = undefined;
+  }
+}
+
+/** The id of a version 1 entry: its place among the lines that are not blank, the header being 0. */
+export function chainedId(place: number): string {
+  return place.toString(16).padStart(8, "0");
+}

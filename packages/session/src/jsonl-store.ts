@@ -1,0 +1,154 @@
+import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { readOnlyFailure, type SessionStore } from "./session-store.ts";
+
+const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
+
+/** A session in a file of JSON lines. Opening one writes nothing. */
+export class JsonlStore implements SessionStore {
+  readonly file: string;
+  readonly readOnly: string | undefined;
+  #fd: number;
+
+  private constructor(file: string, fd: number, readOnly: string | undefined) {
+    this.file = file;
+    this.#fd = fd;
+    this.readOnly = readOnly;
+  }
+
+  /**
+   * Opens a file that exists; for reading only where the file system allows no more.
+   * @throws BonsaiError `session_not_found`, `session_unreadable`.
+   */
+  static open(path: string): JsonlStore {
+    const file = resolve(path);
+    try {
+      return new JsonlStore(file, openSync(file, O_RDWR | O_APPEND), undefined);
+    } catch (cause) {
+      if (!refusesWriting(cause)) throw openFailure(file, cause);
+      try {
+        const fd = openSync(file, O_RDONLY);
+        return new JsonlStore(file, fd, `${file} cannot be written to (${codeOf(cause)}).`);
+      } catch (readCause) {
+        throw openFailure(file, readCause);
+      }
+    }
+  }
+
+  /**
+   * Makes a new file, mode 0600, with its first text in it.
+   * @throws BonsaiError `session_exists`, `session_not_created`.
+   */
+  static create(path: string, text: string): JsonlStore {
+    const file = resolve(path);
+    try {
+      const store = new JsonlStore(
+        file,
+        openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600),
+        undefined,
+      );
+      store.append(text);
+      return store;
+    } catch (cause) {
+      throw createFailure(file, cause);
+    }
+  }
+
+  size(): number {
+    return fstatSync(this.#open()).size;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    let done = 0;
+    while (done < target.length) {
+      const count = readSync(this.#open(), target, done, target.length - done, offset + done);
+      if (count === 0) break;
+      done += count;
+    }
+    return done;
+  }
+
+  append(text: string): number {
+    if (this.readOnly !== undefined) throw readOnlyFailure(this.readOnly);
+    const length = Buffer.byteLength(text);
+    let written: number;
+    try {
+      written = writeSync(this.#open(), text);
+    } catch (cause) {
+      throw appendFailure(this.file, `(${codeOf(cause)})`, cause);
+    }
+    // No second write for the rest: another process's line could come between the two.
+    if (written < length) throw appendFailure(this.file, `after ${written} of ${length} bytes`);
+    return written;
+  }
+
+  flush(): void {
+    fdatasyncSync(this.#open());
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #open(): number {
+    if (this.#fd >= 0) return this.#fd;
+    throw new BonsaiError({
+      code: "session_closed",
+      message: `The session ${this.file} was closed.`,
+      hint: "Open it again.",
+    });
+  }
+}
+
+function codeOf(cause: unknown): string {
+  return String((cause as NodeJS.ErrnoException).code ?? cause);
+}
+
+function refusesWriting(cause: unknown): boolean {
+  return ["EACCES", "EPERM", "EROFS", "ETXTBSY"].includes(codeOf(cause));
+}
+
+function openFailure(file: string, cause: unknown): BonsaiError {
+  if (codeOf(cause) === "ENOENT") {
+    return new BonsaiError({
+      code: "session_not_found",
+      message: `There is no file ${file}.`,
+      hint: "Look at the sessions there are with `bonsai sessions`.",
+      cause,
+    });
+  }
+  return new BonsaiError({
+    code: "session_unreadable",
+    message: `${file} cannot be opened (${codeOf(cause)}).`,
+    hint: "Give the path of a session file that you may read.",
+    cause,
+  });
+}
+
+function createFailure(file: string, cause: unknown): BonsaiError {
+  if (codeOf(cause) === "EEXIST") {
+    return new BonsaiError({
+      code: "session_exists",
+      message: `${file} exists already; it was left as it is.`,
+      hint: "Open it, or choose another name.",
+      cause,
+    });
+  }
+  return new BonsaiError({
+    code: "session_not_created",
+    message: `${file} could not be made (${codeOf(cause)}).`,
+    hint: "Check that its folder exists, that you may write to it, and that there is room on the disk.",
+    cause,
+  });
+}
+
+function appendFailure(file: string, detail: string, cause?: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "append_failed",
+    message: `Writing to ${file} failed ${detail}; what was to be written is not part of the session.`,
+    hint: "Make room on the disk or mend what the message names, then try again: nothing before it is lost.",
+    cause,
+  });
+}

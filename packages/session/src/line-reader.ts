@@ -1,0 +1,211 @@
+import type { SessionStore } from "./session-store.ts";
+
+/** One line as the readers hand it out. The object and its bytes are reused: valid until the next line. */
+export interface Line {
+  /** Holds the line from `start` to `end`; only its beginning when `whole` is false. */
+  bytes: Buffer;
+  start: number;
+  end: number;
+  whole: boolean;
+  /** Where the line lies in the store, without its newline. */
+  offset: number;
+  lengthBytes: number;
+  /** From 1; 0 where it is not known (reading backwards). */
+  number: number;
+  /** False for a last line without its newline. */
+  ended: boolean;
+}
+
+/** A longer line is handed out by its beginning. */
+const WINDOW_BYTES = 1 << 18;
+const FIRST_BACKWARD_WINDOW_BYTES = 1 << 16;
+const NEWLINE = 10;
+
+function emptyLine(): Line {
+  const bytes = Buffer.alloc(0);
+  return { bytes, start: 0, end: 0, whole: true, offset: 0, lengthBytes: 0, number: 0, ended: true };
+}
+
+/** Reads a whole range of the store into memory of its own. */
+export function readBytes(store: SessionStore, range: { offset: number; lengthBytes: number }): Buffer {
+  const bytes = Buffer.allocUnsafe(range.lengthBytes);
+  return bytes.subarray(0, store.read(bytes, range.offset));
+}
+
+/**
+ * Visits the lines from `from` up to `until`, in order; empty lines are counted and left out.
+ * Time is linear in the bytes and memory constant, however long a line is.
+ * @returns how many lines ended.
+ */
+export function forEachLine(range: {
+  store: SessionStore;
+  from: number;
+  until: number;
+  /** Number of the first line; default 1. */
+  firstNumber?: number;
+  visit: (line: Line) => void;
+}): number {
+  const { store, until, visit } = range;
+  const window = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, Math.max(0, until - range.from)));
+  const line = emptyLine();
+  line.number = range.firstNumber ?? 1;
+  for (let offset = range.from; offset < until; ) {
+    const asked = Math.min(window.length, until - offset);
+    const bytes = window.subarray(0, store.read(window.subarray(0, asked), offset));
+    if (bytes.length === 0) break;
+    const last = offset + bytes.length >= until || bytes.length < asked;
+    const visitedBytes = visitWindow({ line, bytes, offset, last, visit });
+    if (last) break;
+    if (visitedBytes > 0) offset += visitedBytes;
+    else offset = visitLongLine({ store, line, bytes, offset, until, visit });
+  }
+  return line.number - (range.firstNumber ?? 1);
+}
+
+/** Visits the lines that end in the window, and the last one of all; returns the bytes of those that ended. */
+function visitWindow(part: {
+  line: Line;
+  bytes: Buffer;
+  offset: number;
+  last: boolean;
+  visit: (line: Line) => void;
+}): number {
+  const { line, bytes, offset, visit } = part;
+  let start = 0;
+  line.bytes = bytes;
+  line.whole = true;
+  line.ended = true;
+  for (let newline = bytes.indexOf(NEWLINE); newline >= 0; newline = bytes.indexOf(NEWLINE, start)) {
+    if (newline > start) place(line, { start, end: newline, offset: offset + start }, visit);
+    line.number += 1;
+    start = newline + 1;
+    // Blank lines are every second one in what this package writes: no search for those.
+    while (bytes[start] === NEWLINE) {
+      line.number += 1;
+      start += 1;
+    }
+  }
+  if (part.last && start < bytes.length) {
+    line.ended = false;
+    place(line, { start, end: bytes.length, offset: offset + start }, visit);
+  }
+  return start;
+}
+
+function place(
+  line: Line,
+  at: { start: number; end: number; offset: number },
+  visit: (line: Line) => void,
+): void {
+  line.start = at.start;
+  line.end = at.end;
+  line.offset = at.offset;
+  line.lengthBytes = at.end - at.start;
+  visit(line);
+}
+
+/** Visits a line that is longer than the window by its beginning; returns where the next one starts. */
+function visitLongLine(part: {
+  store: SessionStore;
+  line: Line;
+  bytes: Buffer;
+  offset: number;
+  until: number;
+  visit: (line: Line) => void;
+}): number {
+  const { store, line, bytes, offset, until, visit } = part;
+  const end = newlineAfter(store, { from: offset + bytes.length, until });
+  line.bytes = bytes;
+  line.start = 0;
+  line.end = bytes.length;
+  line.whole = false;
+  line.offset = offset;
+  line.lengthBytes = end - offset;
+  line.ended = end < until;
+  visit(line);
+  line.number += line.ended ? 1 : 0;
+  return end + 1;
+}
+
+function newlineAfter(store: SessionStore, range: { from: number; until: number }): number {
+  const window = Buffer.allocUnsafe(WINDOW_BYTES);
+  for (let offset = range.from; offset < range.until; ) {
+    const count = store.read(window.subarray(0, Math.min(window.length, range.until - offset)), offset);
+    if (count === 0) break;
+    const newline = window.subarray(0, count).indexOf(NEWLINE);
+    if (newline >= 0) return offset + newline;
+    offset += count;
+  }
+  return range.until;
+}
+
+/** Walks the lines from the end towards the start. Each byte is read at most twice. */
+export class BackwardLines {
+  readonly #store: SessionStore;
+  /** Everything from here on was handed out. */
+  #end: number;
+  #ended: boolean;
+  /** The bytes at `#windowOffset`. */
+  #window: Buffer = Buffer.alloc(0);
+  #windowOffset: number;
+  #windowBytes = FIRST_BACKWARD_WINDOW_BYTES;
+  readonly #line = emptyLine();
+
+  constructor(store: SessionStore, end: number = store.size()) {
+    this.#store = store;
+    this.#end = end;
+    this.#windowOffset = end;
+    this.#ended = false;
+  }
+
+  /** The next line towards the start that is not empty; undefined at the start. */
+  previous(): Line | undefined {
+    while (this.#end > 0) {
+      const newline = this.#newlineBefore(this.#end);
+      const range = { offset: newline + 1, lengthBytes: this.#end - newline - 1 };
+      const ended = this.#ended;
+      this.#end = Math.max(newline, 0);
+      this.#ended = true;
+      if (range.lengthBytes > 0) return this.#lineAt(range, ended);
+    }
+    return undefined;
+  }
+
+  #lineAt(range: { offset: number; lengthBytes: number }, ended: boolean): Line {
+    const line = this.#line;
+    line.offset = range.offset;
+    line.lengthBytes = range.lengthBytes;
+    line.ended = ended;
+    line.start = range.offset - this.#windowOffset;
+    line.end = line.start + range.lengthBytes;
+    line.bytes = this.#window;
+    line.whole = true;
+    if (line.start >= 0 && line.end <= this.#window.length) return line;
+    const lengthBytes = Math.min(range.lengthBytes, WINDOW_BYTES);
+    line.bytes = readBytes(this.#store, { offset: range.offset, lengthBytes });
+    line.start = 0;
+    line.end = lengthBytes;
+    line.whole = lengthBytes === range.lengthBytes;
+    return line;
+  }
+
+  /** Offset of the last newline before `end`; -1 for none. */
+  #newlineBefore(end: number): number {
+    let before = end;
+    for (;;) {
+      const at = before - this.#windowOffset;
+      const newline = at > 0 ? this.#window.lastIndexOf(NEWLINE, at - 1) : -1;
+      if (newline >= 0) return this.#windowOffset + newline;
+      if (this.#windowOffset === 0) return -1;
+      before = this.#windowOffset;
+      this.#loadWindowBefore(before);
+    }
+  }
+
+  #loadWindowBefore(end: number): void {
+    const offset = Math.max(0, end - this.#windowBytes);
+    this.#window = readBytes(this.#store, { offset, lengthBytes: end - offset });
+    this.#windowOffset = offset;
+    this.#windowBytes = Math.min(2 * this.#windowBytes, WINDOW_BYTES);
+  }
+}

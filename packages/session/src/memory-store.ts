@@ -1,0 +1,48 @@
+import { readOnlyFailure, type SessionStore } from "./session-store.ts";
+
+/** A session store in memory, for sessions that nobody keeps and for tests. */
+export class MemoryStore implements SessionStore {
+  readonly file = undefined;
+  readonly readOnly: string | undefined;
+  #bytes: Buffer;
+  #size = 0;
+
+  /**
+   * @param content what is stored at the start.
+   * @param readOnly why nothing can be appended, if so.
+   */
+  constructor(content: string | Uint8Array = "", readOnly?: string) {
+    this.#bytes = typeof content === "string" ? Buffer.from(content) : Buffer.from(content);
+    this.#size = this.#bytes.length;
+    this.readOnly = readOnly;
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const end = Math.min(this.#size, offset + target.length);
+    return end <= offset ? 0 : this.#bytes.copy(target, 0, offset, end);
+  }
+
+  append(text: string): number {
+    if (this.readOnly !== undefined) throw readOnlyFailure(this.readOnly);
+    const length = Buffer.byteLength(text);
+    this.#reserve(this.#size + length);
+    this.#bytes.write(text, this.#size);
+    this.#size += length;
+    return length;
+  }
+
+  flush(): void {}
+
+  close(): void {}
+
+  #reserve(size: number): void {
+    if (size <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(size, 2 * this.#bytes.length, 4096));
+    this.#bytes.copy(grown, 0, 0, this.#size);
+    this.#bytes = grown;
+  }
+}

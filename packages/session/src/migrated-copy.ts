@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import { linkSync, unlinkSync } from "node:fs";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
+import { JsonlStore } from "./jsonl-store.ts";
+import { MemoryStore } from "./memory-store.ts";
+import type { SessionReader } from "./session-reader.ts";
+import type { SessionStore } from "./session-store.ts";
+
+const BATCH_CHARACTERS = 1 << 20;
+
+/**
+ * Writes a copy of an old session in today's version, beside the original, which stays as it is. The copy
+ * appears under its name only once it is complete, and replaces nothing.
+ * @throws BonsaiError `session_not_created`.
+ */
+export function migratedCopy(source: { header: SessionHeader; reader: SessionReader }): {
+  header: SessionHeader;
+  store: SessionStore;
+} {
+  const original = source.reader.store.file;
+  const header: SessionHeader = {
+    ...source.header,
+    version: SESSION_VERSION,
+    id: randomUUID(),
+    ...(original !== undefined && { parentSession: original }),
+  };
+  const firstLine = `${JSON.stringify(header)}\n`;
+  if (original === undefined) {
+    const store = new MemoryStore(firstLine);
+    copyEntries(source.reader, store);
+    return { header, store };
+  }
+  const draft = `${original}.${process.pid}-${header.id}.tmp`;
+  const store = JsonlStore.create(draft, firstLine);
+  try {
+    copyEntries(source.reader, store);
+    store.flush();
+  } finally {
+    store.close();
+  }
+  return { header, store: JsonlStore.open(published(draft, original)) };
+}
+
+function copyEntries(reader: SessionReader, store: SessionStore): void {
+  let batch = "";
+  const { count } = reader.index();
+  for (let number = 0; number < count; number += 1) {
+    const entry = reader.entryAt(number);
+    if (entry !== undefined) batch += `${JSON.stringify(entry)}\n`;
+    if (batch.length < BATCH_CHARACTERS && number < count - 1) continue;
+    if (batch !== "") store.append(batch);
+    batch = "";
+  }
+}
+
+/** Gives the finished copy the first free name: `x.v3.jsonl`, `x.v3-2.jsonl`, … */
+function published(draft: string, original: string): string {
+  const stem = original.replace(/\.jsonl$/, "");
+  try {
+    for (let number = 1; ; number += 1) {
+      const name = `${stem}.v${SESSION_VERSION}${number === 1 ? "" : `-${number}`}.jsonl`;
+      if (linked(draft, name)) return name;
+    }
+  } finally {
+    unlinkSync(draft);
+  }
+}
+
+/** False when the name is taken: a link, unlike a rename, never replaces a file. */
+function linked(draft: string, name: string): boolean {
+  try {
+    linkSync(draft, name);
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw new BonsaiError({
+      code: "session_not_created",
+      message: `${name} could not be made (${(cause as NodeJS.ErrnoException).code}).`,
+      hint: "Check that you may write to its folder and that there is room on the disk.",
+      cause,
+    });
+  }
+}

@@ -1,0 +1,12 @@
+/** Something about an open session that its user should know. */
+export interface SessionNotice {
+  readonly code: /** The session can be read only; appending throws `session_read_only`. */
+    | "read_only"
+    /** The last line was cut off; it stays, and the next append begins a line of its own. */
+    | "torn_line"
+    /** Somebody else appends to the same file. Their entries are branches of their own. */
+    | "foreign_entries"
+    /** The file has an older format: the session goes on in a copy. */
+    | "migrated_copy";
+  readonly message: string;
+}

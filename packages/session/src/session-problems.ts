@@ -1,0 +1,140 @@
+import { isUtf8 } from "node:buffer";
+import type { Entry } from "./entry.ts";
+import type { DamagedLine, EntryIndex, EntryRecord } from "./entry-index.ts";
+import { readBytes } from "./line-reader.ts";
+import type { Problem, ProblemKind } from "./problem.ts";
+import { readHeader } from "./session-header.ts";
+import type { SessionReader } from "./session-reader.ts";
+import { ViewSeeker } from "./view-seeker.ts";
+
+/** Looks through a whole session: every line is read and parsed. In file order. */
+export function findProblems(reader: SessionReader): Problem[] {
+  const problems = [...headerProblems(reader)];
+  const index = reader.index();
+  // Bodies first: one that turns out to be lost changes what its children hang on.
+  for (let number = 0; number < index.count; number += 1) problems.push(...recordProblems(reader, number));
+  for (const damaged of index.damagedLines()) problems.push(lineProblem(damaged));
+  for (const number of index.unnamed()) {
+    const record = index.record(number);
+    problems.push(
+      problem(record, "missing_id", "An entry without an id.", `named ${record.id}, after its line`),
+    );
+  }
+  for (const stray of index.strays()) {
+    if (!index.isDamaged(stray.record)) problems.push(strayProblem(stray, index));
+  }
+  problems.push(...compactionProblems(reader));
+  return problems.sort((one, other) => one.line - other.line);
+}
+
+function* headerProblems(reader: SessionReader): Generator<Problem> {
+  const { store } = reader;
+  const start = readBytes(store, { offset: 0, lengthBytes: Math.min(3, store.size()) });
+  if (start.toString("hex") === "efbbbf") {
+    yield {
+      line: 1,
+      kind: "byte_order_mark",
+      message: "The file starts with a byte-order mark.",
+      repair: "left out",
+    };
+  }
+  if (!readHeader(store).sound) {
+    yield {
+      line: 1,
+      kind: "damaged_header",
+      message: "The first line is no session header; the entries can be read.",
+      repair: "a new header is written",
+    };
+  }
+}
+
+const lineMessages: Record<DamagedLine["kind"], string> = {
+  damaged_line: "The line is no JSON object.",
+  nul_bytes: "The line holds zero bytes, as a crash of the machine leaves behind.",
+  not_an_entry: "The line is valid JSON, but no entry.",
+  header: "A second session header.",
+};
+
+function lineProblem(damaged: DamagedLine): Problem {
+  const torn = !damaged.ended && damaged.kind === "damaged_line";
+  const kind = damaged.kind === "header" ? "not_an_entry" : damaged.kind;
+  return {
+    line: damaged.line,
+    kind: torn ? "torn_line" : kind,
+    message: torn ? "The last line was cut off." : lineMessages[damaged.kind],
+    repair: torn ? "left out" : "left out; entries that hung on it hang on the nearest earlier one",
+  };
+}
+
+function* recordProblems(reader: SessionReader, number: number): Generator<Problem> {
+  const index = reader.index();
+  const record = index.record(number);
+  const entry = reader.entryAt(number);
+  if (entry === undefined) {
+    yield index.isOpenLine(number)
+      ? problem(record, "torn_line", "The last line was cut off.", "left out")
+      : problem(
+          record,
+          "damaged_line",
+          "The entry's body is damaged.",
+          "left out; its children hang on its parent",
+        );
+    return;
+  }
+  if (!isUtf8(readBytes(reader.store, record))) {
+    yield problem(record, "invalid_utf8", "Some bytes are no UTF-8.", "each is replaced by U+FFFD");
+  }
+  if (index.earlierOfSameId(number) >= 0) {
+    const repair = "it gets a new id; its children, which come after it, follow";
+    yield problem(record, "duplicate_id", `The id ${record.id} was used before.`, repair);
+  }
+  yield* fieldProblems(record, entry);
+}
+
+function* fieldProblems(record: EntryRecord, entry: Entry): Generator<Problem> {
+  if (entry.type === "message" && (typeof entry.message !== "object" || entry.message === null)) {
+    yield problem(
+      record,
+      "missing_message",
+      "A message entry without a message.",
+      "kept; the model sees nothing of it",
+    );
+  }
+  if (entry.type === "compaction" && typeof entry.summary !== "string") {
+    yield problem(record, "missing_summary", "A compaction without a summary: it hides nothing.", "kept");
+  }
+}
+
+function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
+  const record = index.record(stray.record);
+  const place = record.parentId === null ? "becomes a root" : `hangs on ${record.parentId}`;
+  const named = stray.parentId === undefined ? "no parent" : `the parent ${stray.parentId}`;
+  const found: Record<typeof stray.kind, string> = {
+    missing_parent: `The entry names ${named}, which the file does not have; it ${place}.`,
+    late_parent: `The entry names ${named}, which stands after it.`,
+    cycle: `The entry names ${named}, which descends from it; it ${place}.`,
+  };
+  const repair =
+    stray.kind === "late_parent" ? "the parent is written first" : "written with the parent it hangs on";
+  return problem(record, stray.kind, found[stray.kind], repair);
+}
+
+function* compactionProblems(reader: SessionReader): Generator<Problem> {
+  const index = reader.index();
+  for (const number of index.numbersOf("compaction")) {
+    const seeker = new ViewSeeker();
+    let at = number;
+    for (let done = false; at >= 0 && !done; at = index.parent(at)) {
+      const entry = reader.entryAt(at);
+      done = entry !== undefined && seeker.older(entry);
+    }
+    if (!seeker.lacksKeptEntry || seeker.compaction?.id !== index.id(number)) continue;
+    const message = `The first kept entry ${seeker.compaction.firstKeptEntryId} is not before the compaction.`;
+    const repair = "kept; the model sees what the compaction before it kept";
+    yield problem(index.record(number), "missing_kept_entry", message, repair);
+  }
+}
+
+function problem(record: EntryRecord, kind: ProblemKind, message: string, repair: string): Problem {
+  return { line: record.line, kind, entryId: record.id, message, repair };
+}
