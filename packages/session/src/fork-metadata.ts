@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { type Entry, type EntryDraft, LEAF_CUSTOM_TYPE } from "./entry.ts";
-import type { Session } from "./session.ts";
 
-export interface ForkedPath {
-  session: Session;
-  path: readonly Entry[];
+export interface CopiedPath {
+  /** Ids of the copied entries. */
+  ids: Set<string>;
+  /** The last of them. */
+  end: string | null;
+  /** Labels and names of the whole origin, in file order. */
+  metadata: readonly Entry[];
   now: Date;
 }
 
@@ -12,10 +15,9 @@ export interface ForkedPath {
  * The entries that a fork needs after its copied path, so that labels and name are what they were in the
  * origin: those that were set on other branches, or changed later. The leaf stays where the path ends.
  */
-export function carriedMetadata({ session, path, now }: ForkedPath): Entry[] {
-  const ids = new Set(path.map(({ id }) => id));
-  const wanted = metadata(session.entries());
-  const copied = metadata(path);
+export function carriedMetadata({ ids, end, metadata, now }: CopiedPath): Entry[] {
+  const wanted = state(metadata);
+  const copied = state(metadata.filter(({ id }) => ids.has(id)));
   const drafts: EntryDraft[] = [];
   for (const [targetId, label] of wanted.labels) {
     if (!ids.has(targetId) || copied.labels.get(targetId) === label) continue;
@@ -24,16 +26,16 @@ export function carriedMetadata({ session, path, now }: ForkedPath): Entry[] {
   if (wanted.name !== copied.name) {
     drafts.push({ type: "session_info", ...(wanted.name === undefined ? {} : { name: wanted.name }) });
   }
-  return chained(drafts, { end: path.at(-1)?.id ?? null, timestamp: now.toISOString(), taken: ids });
+  return chained(drafts, { end, timestamp: now.toISOString(), taken: ids });
 }
 
-interface Metadata {
+interface MetadataState {
   labels: Map<string, string | undefined>;
   name: string | undefined;
 }
 
-function metadata(entries: Iterable<Entry>): Metadata {
-  const found: Metadata = { labels: new Map(), name: undefined };
+function state(entries: readonly Entry[]): MetadataState {
+  const found: MetadataState = { labels: new Map(), name: undefined };
   for (const entry of entries) {
     if (entry.type === "label") found.labels.set(entry.targetId, entry.label);
     if (entry.type === "session_info") found.name = entry.name;

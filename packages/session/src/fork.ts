@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { type CopySource, ParsedEntries, StoredLines } from "./copy-source.ts";
 import { type Entry, SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { carriedMetadata } from "./fork-metadata.ts";
 import { writeNewFile } from "./new-file.ts";
@@ -37,9 +38,13 @@ export interface ForkOptions extends CloneOptions {
 export function forkSession(session: Session, options: ForkOptions = {}): string {
   const at = options.at === undefined ? session.leafId : options.at;
   if (at !== null && session.entry(at) === undefined) throw unknownEntry(at);
-  const path = session.path(at);
-  const now = options.now ?? new Date();
-  return writeCopy(session, { ...options, now }, [...path, ...carriedMetadata({ session, path, now })]);
+  return withSource(session, (source) => {
+    const path = source.path(at);
+    const ids = new Set(path.map((item) => source.id(item)));
+    const now = options.now ?? new Date();
+    const added = carriedMetadata({ ids, end: at, metadata: source.metadata(), now });
+    return writeCopy({ session, options: { ...options, now }, source, items: path, added });
+  });
 }
 
 /**
@@ -48,15 +53,35 @@ export function forkSession(session: Session, options: ForkOptions = {}): string
  * @throws BonsaiError `session_exists`, `session_not_created`
  */
 export function cloneSession(session: Session, options: CloneOptions = {}): string {
-  return writeCopy(session, options, session.entries());
+  return withSource(session, (source) =>
+    writeCopy({ session, options, source, items: source.all(), added: [] }),
+  );
 }
 
-function writeCopy(session: Session, options: CloneOptions, entries: Iterable<Entry>): string {
+function withSource(session: Session, copy: <Item>(source: CopySource<Item>) => string): string {
+  const stored = StoredLines.of(session);
+  try {
+    return stored === undefined ? copy(new ParsedEntries(session)) : copy(stored);
+  } finally {
+    stored?.close();
+  }
+}
+
+interface Copy<Item> {
+  session: Session;
+  options: CloneOptions;
+  source: CopySource<Item>;
+  items: Iterable<Item>;
+  /** Entries that follow them. */
+  added: readonly Entry[];
+}
+
+function writeCopy<Item>({ session, options, source, items, added }: Copy<Item>): string {
   const header = copyHeader(session, options);
   const file = copyFile(header, options);
   writeNewFile(file, (fd) => {
     writeFileSync(fd, `${JSON.stringify(header)}\n`);
-    for (const entry of entries) writeFileSync(fd, `${JSON.stringify(entry)}\n`);
+    source.write(fd, items, added);
   });
   return file;
 }
@@ -65,7 +90,9 @@ function copyHeader(session: Session, options: CloneOptions): SessionHeader {
   const { header, file } = session;
   const { now = new Date(), id = randomUUID(), cwd = header.cwd } = options;
   const origin = file === undefined ? {} : { parentSession: resolve(file) };
-  return { type: "session", version: SESSION_VERSION, id, timestamp: now.toISOString(), cwd, ...origin };
+  // Lines of a future version are copied as they are, so the copy is of that version too.
+  const version = Math.max(SESSION_VERSION, header.version ?? 1);
+  return { type: "session", version, id, timestamp: now.toISOString(), cwd, ...origin };
 }
 
 function copyFile({ id, cwd, timestamp }: SessionHeader, { file, folder, home }: CloneOptions): string {

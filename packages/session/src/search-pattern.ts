@@ -4,7 +4,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 export interface SearchPattern {
   /** Where the query stands in a text. */
   find(text: string): { start: number; end: number } | undefined;
-  /** False only when no text of this stored line can hold the query. */
+  /** False only when no text of this stored line, read as Latin-1, can hold the query. */
   mayMatchLine(line: string): boolean;
 }
 

@@ -1,5 +1,7 @@
 import type { Entry } from "./entry.ts";
 import { entryTexts } from "./entry-text.ts";
+import { JsonlStore } from "./jsonl-store.ts";
+import { forEachLine, type Line } from "./line-reader.ts";
 import { type SearchPattern, searchPattern } from "./search-pattern.ts";
 import type { Session } from "./session.ts";
 
@@ -35,11 +37,41 @@ export function searchEntries(
 }
 
 function* hits(session: Session, pattern: SearchPattern): Generator<SearchHit> {
-  const active = new Set(session.path().map(({ id }) => id));
-  for (const entry of session.entries()) {
-    const snippet = firstMatch(entry, pattern);
-    if (snippet !== undefined) yield hit(entry, snippet, active.has(entry.id));
+  const active = new Set(activeIds(session));
+  for (const number of candidates(session, pattern)) {
+    const entry = session.entryAt(number);
+    const snippet = entry && firstMatch(entry, pattern);
+    if (snippet !== undefined) yield hit(entry!, snippet, active.has(entry!.id));
   }
+}
+
+/** Numbers of the records whose stored line may hold the query. Parses nothing. */
+function candidates(session: Session, pattern: SearchPattern): number[] {
+  const index = session.index();
+  const records = index.records();
+  if (session.file === undefined) return Array.from(records, ({ number }) => number);
+  const numbers: number[] = [];
+  const store = JsonlStore.open(session.file);
+  let { value: record } = records.next();
+  const visit = (line: Line): void => {
+    while (record !== undefined && record.line < line.number) ({ value: record } = records.next());
+    if (record?.line !== line.number) return;
+    if (!line.whole || pattern.mayMatchLine(line.bytes.toString("latin1", line.start, line.end))) {
+      numbers.push(record.number);
+    }
+  };
+  try {
+    forEachLine({ store, from: 0, until: store.size(), visit });
+  } finally {
+    store.close();
+  }
+  return numbers;
+}
+
+function* activeIds(session: Session): Generator<string> {
+  if (session.leafId === null) return;
+  const index = session.index();
+  for (const number of index.ancestry(index.find(session.leafId))) yield index.id(number);
 }
 
 function hit(entry: Entry, snippet: string, onActivePath: boolean): SearchHit {

@@ -96,6 +96,16 @@ describe("what a fork takes along", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
+  test("entries with their ids and the bytes of their lines", () => {
+    const session = newSession();
+    session.append([user("one"), user("two")]);
+    const odd =
+      '{"parentId":null,"id":"odd00001", "type":"message","timestamp":"2026-01-05T09:00:00.000Z","future":{"kept":1e2},"message":{"role":"user","content":"h\\u00e9","timestamp":0}}';
+    const file = newFile();
+    writeFileSync(file, `${lines(session.file!)[0]}\n${odd}\n`);
+    expect(lines(forkSession(openSession(file), { file: newFile() }))[1]).toBe(odd);
+  });
+
   test("labels set from another branch, and the latest name; the leaf stays", () => {
     const { session, id } = history("U A U", newSession());
     session.append({ type: "label", targetId: id("u2"), label: "old" });
@@ -149,6 +159,49 @@ describe("what a fork takes along", () => {
     expect(file).toBe(join(root, "home", "sessions", "-p", "1970-01-01T00-00-00-000Z_f.jsonl"));
     const beside = forkSession(session, { folder: join(root, "beside"), id: "f", now: new Date(0) });
     expect(beside).toBe(join(root, "beside", "1970-01-01T00-00-00-000Z_f.jsonl"));
+  });
+});
+
+describe("old origins", () => {
+  const stamp = { timestamp: "2026-01-05T09:00:00.000Z" };
+  const say = (text: string) => ({
+    type: "message",
+    ...stamp,
+    message: { role: "user", content: text, timestamp: 0 },
+  });
+  const hook = {
+    type: "message",
+    ...stamp,
+    message: { role: "hookMessage", customType: "t", content: "hi", display: true, timestamp: 0 },
+  };
+  const header = { type: "session", id: "old", ...stamp, cwd: "/p" };
+  const versionOne = [
+    header,
+    say("one"),
+    say("two"),
+    say("three"),
+    { type: "compaction", ...stamp, summary: "So far.", firstKeptEntryIndex: 2, tokensBefore: 9 },
+    say("four"),
+  ];
+  const versionTwo = [
+    { ...header, version: 2 },
+    { ...say("one"), id: "a1", parentId: null },
+    { ...hook, id: "a2", parentId: "a1" },
+  ];
+
+  test.each([
+    ["version 1", versionOne],
+    ["version 2", versionTwo],
+  ])("%s becomes a version 3 file with the same projection", (_, entries) => {
+    const file = newFile();
+    writeFileSync(file, entries.map((entry) => `${JSON.stringify(entry)}\n`).join(""));
+    const before = readFileSync(file);
+    const session = openSession(file);
+    const fork = openSession(forkSession(session, { file: newFile() }));
+    expect(fork.header.version).toBe(3);
+    expect(fork.projection().items).toEqual(session.projection().items);
+    expect(lines(fork.file!).join("")).not.toMatch(/firstKeptEntryIndex|hookMessage/);
+    expect(readFileSync(file)).toEqual(before);
   });
 });
 

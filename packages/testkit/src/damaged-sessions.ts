@@ -62,7 +62,12 @@ const damages = {
   "garbage line with descendants": () => withEntry(4, '{"type":"message","id":"a4","par#@!'),
   "missing parent": () => withEntry(4),
   "duplicate id": () => file([...soundLines(), user("a3", "a6", "An id is used twice.")]),
-  "id reused by its own descendant": () => withEntry(5, user("a2", "a4", "Now document it.")),
+  "id reused by its own descendant": () =>
+    file([
+      ...soundLines().slice(0, 5),
+      user("a2", "a4", "Now document it."),
+      assistant("a6", "a2", "Documented in README.md."),
+    ]),
   cycle: () => withEntry(1, user("a1", "a4", "Add a --json flag to the report command.")),
   "entry that is its own parent": () => withEntry(3, user("a3", "a3", "Keep the human output as it is.")),
   "parent after its child": () => file(soundLines().toSpliced(3, 2, soundLines()[4]!, soundLines()[3]!)),

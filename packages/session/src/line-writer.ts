@@ -1,0 +1,72 @@
+import { writeSync } from "node:fs";
+import type { SessionStore } from "./session-store.ts";
+
+const BUFFER_BYTES = 1 << 20;
+const NEWLINE = 10;
+
+/** Writes lines to a file: copied byte for byte from a store, neighbours at once, or made anew. */
+export class LineWriter {
+  readonly #fd: number;
+  readonly #store: SessionStore | undefined;
+  readonly #buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #used = 0;
+  /** The lines that are yet to be copied: from here up to there, the last newline left out. */
+  #from = 0;
+  #until = 0;
+
+  /** @param store where lines are copied from. */
+  constructor(fd: number, store?: SessionStore) {
+    this.#fd = fd;
+    this.#store = store;
+  }
+
+  /** Copies the line at a range of the store that does not hold its newline. */
+  copy({ offset, lengthBytes }: { offset: number; lengthBytes: number }): void {
+    // Up to two bytes between two lines can only be newlines.
+    const isNeighbour = offset > this.#until && offset <= this.#until + 2 && this.#until > this.#from;
+    if (!isNeighbour) {
+      this.#copyPending();
+      this.#from = offset;
+    }
+    this.#until = offset + lengthBytes;
+  }
+
+  /** Writes a line that the store does not hold in this form. */
+  write(line: string): void {
+    this.#copyPending();
+    const bytes = Buffer.from(`${line}\n`);
+    if (bytes.length > BUFFER_BYTES - this.#used) this.#flush();
+    if (bytes.length > BUFFER_BYTES) writeAll(this.#fd, bytes);
+    else this.#used += bytes.copy(this.#buffer, this.#used);
+  }
+
+  /** Writes what is still held back. */
+  end(): void {
+    this.#copyPending();
+    this.#flush();
+  }
+
+  #copyPending(): void {
+    if (this.#until === this.#from) return;
+    for (let at = this.#from; at < this.#until; ) {
+      if (this.#used === BUFFER_BYTES) this.#flush();
+      const room = Math.min(BUFFER_BYTES - this.#used, this.#until - at);
+      const count = this.#store!.read(this.#buffer.subarray(this.#used, this.#used + room), at);
+      if (count === 0) break;
+      this.#used += count;
+      at += count;
+    }
+    this.#from = this.#until;
+    if (this.#used === BUFFER_BYTES) this.#flush();
+    this.#buffer[this.#used++] = NEWLINE;
+  }
+
+  #flush(): void {
+    writeAll(this.#fd, this.#buffer.subarray(0, this.#used));
+    this.#used = 0;
+  }
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}

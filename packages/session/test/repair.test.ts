@@ -1,0 +1,125 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { messageText } from "@bonsai-agent/messages";
+import { diagnoseSession, openSession, repairSession, type Session } from "@bonsai-agent/session";
+import { type DamageName, damagedSessions, generateSession } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+
+const root = mkdtempSync(join(tmpdir(), "bonsai-repair-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let files = 0;
+function written(bytes: Uint8Array | string): string {
+  const file = join(root, `${files++}.jsonl`);
+  writeFileSync(file, bytes);
+  return file;
+}
+const newFile = () => join(root, `${files++}.jsonl`);
+
+function texts(session: Session): string[] {
+  return session.projection().items.map(({ message }) => messageText(message));
+}
+
+/** What is found in each damaged file; none of them is a session where there is no list. */
+const expected: Record<DamageName, string[] | "session_empty" | "not_a_session"> = {
+  "torn last line": ["torn_line"],
+  "garbage line with descendants": ["damaged_line", "missing_parent"],
+  "missing parent": ["missing_parent"],
+  "duplicate id": ["duplicate_id"],
+  "id reused by its own descendant": ["duplicate_id"],
+  cycle: ["cycle"],
+  "entry that is its own parent": ["cycle"],
+  "parent after its child": ["late_parent"],
+  "damaged header": ["damaged_header", "damaged_line"],
+  "second header": ["not_an_entry"],
+  "compaction without summary": ["missing_summary"],
+  "unknown type": [],
+  "message entry without message": ["missing_message"],
+  "message without content": [],
+  "number as a line": ["not_an_entry"],
+  "array as a line": ["not_an_entry"],
+  "entry without id": ["missing_id", "missing_parent"],
+  "future version": [],
+  "invalid UTF-8": ["invalid_utf8"],
+  "NUL tail": ["nul_bytes"],
+  CRLF: [],
+  "byte-order mark": ["byte_order_mark"],
+  "compaction that keeps a missing entry": ["missing_kept_entry"],
+  "several roots": [],
+  empty: "session_empty",
+  "header alone": [],
+  "header without newline": [],
+  "entries without header": ["damaged_header"],
+  "no session at all": "not_a_session",
+  "binary file": "not_a_session",
+};
+
+describe.each(Object.entries(damagedSessions()) as Array<[DamageName, Buffer]>)("%s", (name, bytes) => {
+  const kinds = expected[name];
+  if (typeof kinds === "string") {
+    test("is refused by name, and no copy is made", () => {
+      const [file, out] = [written(bytes), newFile()];
+      expect(() => diagnoseSession(file)).toThrow(expect.objectContaining({ code: kinds }));
+      expect(() => repairSession(file, out)).toThrow(expect.objectContaining({ code: kinds }));
+      expect(() => readFileSync(out)).toThrow("ENOENT");
+      expect(readFileSync(file)).toEqual(bytes);
+    });
+    return;
+  }
+
+  test("is diagnosed", () => {
+    expect(diagnoseSession(written(bytes)).map(({ kind }) => kind)).toEqual(kinds);
+  });
+
+  test("has a repaired copy that is sound and shows the model the same", () => {
+    const [file, out] = [written(bytes), newFile()];
+    repairSession(file, out);
+    expect(diagnoseSession(out)).toEqual([]);
+    expect(texts(openSession(out))).toEqual(texts(openSession(file)));
+    expect(readFileSync(file)).toEqual(bytes);
+  });
+});
+
+test("sound lines are copied byte for byte", () => {
+  const { file } = generateSession({ file: newFile(), entries: 200, branchiness: 0.3, compactions: 2 });
+  const out = newFile();
+  repairSession(file, out);
+  expect(readFileSync(out, "utf8")).toBe(readFileSync(file, "utf8"));
+});
+
+test("a copy never takes the place of a file", () => {
+  const { file } = generateSession({ file: newFile(), entries: 20 });
+  expect(() => repairSession(file, file)).toThrow(expect.objectContaining({ code: "session_exists" }));
+});
+
+test("law: whatever happens to the bytes, the copy is sound and loses nothing that the model saw", () => {
+  const { file } = generateSession({
+    file: newFile(),
+    entries: 40,
+    averageBytes: 500,
+    branchiness: 0.2,
+    compactions: 1,
+    tailEntries: 10,
+  });
+  const sound = readFileSync(file);
+  const damage = fc.record({
+    at: fc.nat({ max: sound.length - 200 }).map((at) => at + 150),
+    bytes: fc.uint8Array({ maxLength: 12 }),
+    cut: fc.nat(300),
+  });
+  fc.assert(
+    fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), (damages) => {
+      let bytes = sound;
+      for (const { at, bytes: put, cut } of damages) {
+        bytes = Buffer.concat([bytes.subarray(0, at), put, bytes.subarray(at + cut)]);
+      }
+      const [damaged, out] = [written(bytes), newFile()];
+      repairSession(damaged, out);
+      expect(diagnoseSession(out)).toEqual([]);
+      expect(texts(openSession(out))).toEqual(texts(openSession(damaged)));
+    }),
+    { numRuns: 100 },
+  );
+});
