@@ -6,16 +6,20 @@ import { fileOperations } from "./file-operations.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { withoutReminders } from "./reminders.ts";
 
-/** What survives every compaction as data, outside the prose. */
-export interface CarryOver {
-  /** Texts that the user wants kept for good. */
-  pinned: readonly string[];
+/** The files that a summary tells of. */
+export interface FileLists {
   /** Sorted; without the modified ones. */
   readFiles: readonly string[];
   /** Sorted. */
   modifiedFiles: readonly string[];
   /** The files that were touched last, at most as many of each list as are shown. */
   recentFiles: readonly string[];
+}
+
+/** What survives every compaction as data, outside the prose. */
+export interface CarryOver extends FileLists {
+  /** Texts that the user wants kept for good. */
+  pinned: readonly string[];
   /** The user's latest request, where the kept part does not hold it. */
   latestRequest: LatestRequest | undefined;
 }
@@ -50,10 +54,7 @@ export function carryOver({ plan, pinned = [], latestRequestChars }: CarryOverOp
 }
 
 /** The lists of files after a span, with what earlier summaries listed. Modified wins over read. */
-export function filesOf(
-  span: readonly ViewItem[],
-  earlier: readonly Record<string, unknown>[],
-): Pick<CarryOver, "readFiles" | "modifiedFiles" | "recentFiles"> {
+export function filesOf(span: readonly ViewItem[], earlier: readonly Record<string, unknown>[]): FileLists {
   const now = fileOperations(span.map(originalMessage));
   const modified = unique([
     ...now.modified,
@@ -110,13 +111,22 @@ function unique(values: readonly string[]): string[] {
 
 /** The carry-over as it stands in the summary; empty where there is none. */
 export function renderCarryOver(carried: CarryOver): string {
-  const recent = new Set(carried.recentFiles);
   const { latestRequest: request } = carried;
   return [
     block("pinned", carried.pinned),
-    block("read-files", shownFiles(carried.readFiles, recent)),
-    block("modified-files", shownFiles(carried.modifiedFiles, recent)),
+    renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
+  ]
+    .filter((text) => text !== "")
+    .join("\n\n");
+}
+
+/** The lists of files as they stand in a summary. */
+export function renderFiles(files: FileLists): string {
+  const recent = new Set(files.recentFiles);
+  return [
+    block("read-files", shownFiles(files.readFiles, recent)),
+    block("modified-files", shownFiles(files.modifiedFiles, recent)),
   ]
     .filter((text) => text !== "")
     .join("\n\n");

@@ -63,7 +63,6 @@ function compactionDraft(
 function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { details?: unknown } {
   if (summary.carried === undefined) return summary.details === undefined ? {} : { details: summary.details };
   const { readFiles, modifiedFiles, pinned, latestRequest } = summary.carried;
-  const { session, reason, tokensBefore, cost } = run;
   return {
     details: {
       readFiles,
@@ -71,7 +70,7 @@ function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { det
       prose: summary.prose,
       ...(pinned.length === 0 ? {} : { pinned }),
       ...(latestRequest === undefined ? {} : { latestRequest }),
-      manifest: compactionManifest({ reason, state, tokensBefore, path: session.path(), ...cost }),
+      manifest: compactionManifest({ ...run, ...run.cost, state, path: run.context.branchEntries }),
     },
   };
 }

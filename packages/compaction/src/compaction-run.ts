@@ -1,11 +1,12 @@
-import { addUsage, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import { addUsage, type Calibration, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { type Budgets, budgetsFor } from "./budget.ts";
 import { compactionHooks } from "./compaction-hooks.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { isJustCompacted, readContext } from "./context-meter.ts";
 import { viewOf, viewTokens } from "./context-view.ts";
-import { estimatorFor } from "./estimator.ts";
+import { digestSummariser } from "./digest.ts";
+import { sessionEstimate } from "./estimator.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { PlanOptions } from "./plan.ts";
 import type { LadderContext, LadderState } from "./rung.ts";
@@ -19,13 +20,18 @@ export interface Run {
   readonly context: LadderContext;
   readonly span: Omit<PlanOptions, "view">;
   readonly tokensBefore: number;
+  /** System prompt and tools, as learned from usage. */
+  readonly overheadTokens: number;
+  readonly calibration: Calibration | undefined;
   readonly cost: { requests: number; usage: Usage | undefined };
 }
 
 export function prepareRun(options: RunCompactionOptions & { leafId?: string }): Run {
   const { session, reason = "manual", settings, model = {}, signal = new AbortController().signal } = options;
   const leafId = options.leafId ?? session.leafId;
-  const estimator = options.estimator ?? estimatorFor(settings, session);
+  const estimate = sessionEstimate({ session, settings, leafId });
+  const { overheadTokens, calibration } = estimate;
+  const estimator = options.estimator ?? estimate.estimator;
   const projection = session.projection(leafId);
   const view = viewOf(projection, estimator);
   const start: LadderState = {
@@ -37,7 +43,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     failures: [],
   };
   const budgets = budgetsFor({ settings, model, reason });
-  const reading = readContext({ session, estimator, leafId, items: projection.items });
+  const reading = readContext({ session, estimator, leafId, items: projection.items, overheadTokens });
   const tokensBefore = tokensAtStart(reading.tokens, reason, budgets);
   const cost: Run["cost"] = { requests: 0, usage: undefined };
   const context: LadderContext = {
@@ -45,7 +51,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     settings,
     budgets,
     summariser: options.summariser,
-    digest: options.digest,
+    digest: options.digest ?? digestSummariser(),
     branchEntries: session.path(leafId),
     tokensBefore,
     focus: options.focus,
@@ -63,7 +69,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     justCompacted: isJustCompacted(session, leafId),
     keepTokens: keepTokens(reason, budgets, start),
   };
-  return { session, reason, start, context, span, tokensBefore, cost };
+  return { session, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
 }
 
 /** A provider that refused the request knows better than any count: the context is above the window. */

@@ -15,7 +15,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     reason,
     rung: changed ? (state.rung ?? null) : null,
     tokensBefore,
-    tokensAfter: changed ? state.tokens : tokensBefore,
+    tokensAfter: changed ? state.tokens + run.overheadTokens : tokensBefore,
     ...spans(state, summary?.firstKeptEntryId),
     maskedEntryIds: changed ? editedIds(state.view.edits) : [],
     ...files(run, state),

@@ -1,10 +1,65 @@
-import { chars4Estimator, estimatorOf, type TokenEstimator } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import {
+  type Calibration,
+  calibrate,
+  calibratedEstimator,
+  chars4Estimator,
+  chars4FloorEstimator,
+  type TokenEstimator,
+} from "@bonsai-agent/messages";
+import type { CompactionEntry, Session } from "@bonsai-agent/session";
+import { ownDetails } from "./carry-over.ts";
+import { staleCount } from "./context-meter.ts";
 import type { CompactionSettings } from "./settings.ts";
 
-const chars4FloorEstimator = estimatorOf("chars4Floor", (text) => Math.floor(text.length / 4));
+/** How a session's tokens are counted, and what every request holds beside its messages. */
+export interface SessionEstimate {
+  estimator: TokenEstimator;
+  /** System prompt and tools, as learned; 0 where unknown. */
+  overheadTokens: number;
+  /** What was learned: kept in the manifest, for a compaction takes the evidence away. */
+  calibration: Calibration | undefined;
+}
+
+export interface SessionEstimateOptions {
+  session: Session;
+  settings: CompactionSettings;
+  /** Default: the session's leaf. */
+  leafId?: string | null;
+}
 
 /** The estimator that the settings name; the calibrated one learns from the session's own usage. */
-export function estimatorFor({ estimator }: CompactionSettings, _session: Session): TokenEstimator {
-  return estimator === "chars4Floor" ? chars4FloorEstimator : chars4Estimator;
+export function sessionEstimate({
+  session,
+  settings,
+  leafId = session.leafId,
+}: SessionEstimateOptions): SessionEstimate {
+  if (settings.estimator === "chars4") return plain(chars4Estimator);
+  if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator);
+  const calibration = calibrationOf(session, leafId);
+  const { overheadTokens } = calibration;
+  return { estimator: calibratedEstimator(calibration), overheadTokens, calibration };
+}
+
+function plain(estimator: TokenEstimator): SessionEstimate {
+  return { estimator, overheadTokens: 0, calibration: undefined };
+}
+
+/** A calibration from fewer answers says less than the one before the compaction did. */
+const ENOUGH_SAMPLES = 4;
+
+/** From the usage after the latest compaction; where that is too little, what that compaction knew. */
+function calibrationOf(session: Session, leafId: string | null): Calibration {
+  const { items, compaction } = session.projection(leafId);
+  const staleBefore = staleCount(session, leafId, items);
+  const learned = calibrate({ messages: items.map((item) => item.message), staleBefore });
+  const known = learned.samples >= ENOUGH_SAMPLES ? undefined : storedCalibration(compaction);
+  return known ?? learned;
+}
+
+function storedCalibration(compaction: CompactionEntry | undefined): Calibration | undefined {
+  const { manifest } = ownDetails(compaction) as { manifest?: { calibration?: Partial<Calibration> } };
+  const { ratio, overheadTokens, samples } = manifest?.calibration ?? {};
+  const isWhole =
+    typeof ratio === "number" && typeof overheadTokens === "number" && typeof samples === "number";
+  return isWhole ? { ratio, overheadTokens, samples } : undefined;
 }

@@ -1,10 +1,20 @@
 export { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
 export type { RunCompactionOptions } from "./compaction-options.ts";
 export { type CompactionResult, type CompactionStatus, outcomeOf } from "./compaction-result.ts";
-export { type ContextReading, type ReadContextOptions, readContext } from "./context-meter.ts";
+export { type ReadContextOptions, readContext } from "./context-meter.ts";
 export { MASK_PLACEHOLDER } from "./context-view.ts";
-export { type CompactionEvents, compactionEventRules } from "./events.ts";
+export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
+export {
+  type BeforeCompact,
+  type BeforeCompactResult,
+  type CompactionEvents,
+  type CompactionPreparation,
+  type CustomCompaction,
+  compactionEventRules,
+  type TreePreparation,
+} from "./events.ts";
 export type { CompactionManifest } from "./manifest.ts";
+export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export type { CompactionOutcome, CompactionReason } from "./outcome.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export { compactionPresets, type PresetName } from "./presets.ts";

@@ -18,15 +18,15 @@ export const dropMediaRung: Rung = {
 /** Cuts the largest remaining tool results to head and tail; then, if need be, pasted text. */
 export const truncateRung: Rung = {
   name: "truncate",
-  applies: (state, context) => mayLose(state, context) && keptItems(state).some(isEditable),
+  applies: (state, context) => mayLose(state, context) && keptItems(state).some(mayTruncate(state)),
   async attempt(state, { targetTokens = 0 }) {
     let next = state;
-    for (const role of [isToolResult, isEditable]) {
+    for (const chosen of [isToolResult, mayTruncate(state)]) {
       for (const chars of TRUNCATED_CHARS) {
         next = edited(
           state,
           keptItems(state)
-            .filter(role)
+            .filter(chosen)
             .flatMap((item) => truncated(item, chars)),
         );
         if (next.tokens <= targetTokens) return next;
@@ -50,6 +50,11 @@ function keptItems({ view, summary }: LadderState): readonly ViewItem[] {
 function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState {
   const view = withEdits(state.view, edits);
   return view === state.view ? state : { ...state, view, tokens: viewTokens(view.items) };
+}
+
+/** What people wrote is cut only where a summary stands already, and what is kept is too large by itself. */
+function mayTruncate({ summary }: LadderState): (item: ViewItem) => boolean {
+  return summary === undefined ? isToolResult : isEditable;
 }
 
 function isToolResult({ message }: ViewItem): boolean {

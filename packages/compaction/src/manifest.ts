@@ -1,4 +1,4 @@
-import type { Usage } from "@bonsai-agent/messages";
+import type { Calibration, Usage } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import type { PlannedEdit, ViewItem } from "./context-view.ts";
 import type { CompactionReason } from "./outcome.ts";
@@ -23,6 +23,8 @@ export interface CompactionManifest {
   /** Requests to the summariser, answers that were refused included. */
   requests: number;
   costUsd: number;
+  /** What the session's usage had taught about its tokens; a compaction takes the evidence away. */
+  calibration?: Calibration;
   /** What was in force where the context was cut, for an opening that reads only the tail. */
   state: { provider?: string; modelId?: string; thinkingLevel?: string };
 }
@@ -38,19 +40,21 @@ export interface ManifestOptions {
   reason: CompactionReason;
   state: LadderState;
   tokensBefore: number;
+  overheadTokens: number;
+  calibration: Calibration | undefined;
   path: readonly Entry[];
   requests: number;
   usage: Usage | undefined;
 }
 
 export function compactionManifest(options: ManifestOptions): CompactionManifest {
-  const { reason, state, tokensBefore, path, requests, usage } = options;
+  const { reason, state, tokensBefore, overheadTokens, calibration, path, requests, usage } = options;
   const plan = state.plan!;
   return {
     reason,
     rung: state.rung!,
     tokensBefore,
-    tokensAfter: state.tokens,
+    tokensAfter: state.tokens + overheadTokens,
     splitTurn: plan.splitTurn,
     summarised: range(plan.history),
     turnPrefix: range(plan.turnPrefix),
@@ -60,6 +64,7 @@ export function compactionManifest(options: ManifestOptions): CompactionManifest
     ...(plan.previous === undefined ? {} : { previousCompactionId: plan.previous.id }),
     requests,
     costUsd: usage?.cost.total ?? 0,
+    ...(calibration === undefined ? {} : { calibration }),
     state: stateOf(path),
   };
 }

@@ -1,0 +1,195 @@
+import { BonsaiError, type ContextTokens } from "@bonsai-agent/messages";
+import { CompactionBreaker } from "./breaker.ts";
+import { budgetsFor, type ModelSizes } from "./budget.ts";
+import type { RunCompactionOptions } from "./compaction-options.ts";
+import { type CompactionResult, outcomeOf } from "./compaction-result.ts";
+import { readContext } from "./context-meter.ts";
+import { sessionEstimate } from "./estimator.ts";
+import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+import { runCompaction } from "./run-compaction.ts";
+import type { CompactionSettings } from "./settings.ts";
+import { thresholdTokens } from "./threshold.ts";
+
+/** Where a threshold can be looked at. */
+export type CompactionSite = CompactionSettings["sites"][number];
+
+export interface ControllerOptions
+  extends Pick<
+    RunCompactionOptions,
+    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "pinned"
+  > {
+  /** The sizes of the model in use, asked each time. */
+  model: () => ModelSizes;
+  /** A sub-agent has no threshold; overflow recovery stays. Default false. */
+  isSubAgent?: boolean;
+  /** Told once when an automatic compaction failed or is paused, so that the task can go on. */
+  onWarning?: (error: BonsaiError) => void;
+}
+
+interface RunRequest {
+  reason: CompactionReason;
+  focus?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Decides when a session is compacted. Owner of the lock, the latches and the breaker: one compaction at a
+ * time; one try by threshold for each request; one recovery for each user message.
+ */
+export class CompactionController {
+  readonly #options: ControllerOptions;
+  readonly #breaker = new CompactionBreaker();
+  #running = false;
+  #triedForRequest = false;
+  #failedInTask = false;
+  #recovered = false;
+  #warnedPaused = false;
+  #latest: CompactionResult | undefined;
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+  }
+
+  get isRunning(): boolean {
+    return this.#running;
+  }
+
+  /** What the latest compaction that ran did in detail. */
+  get latestResult(): CompactionResult | undefined {
+    return this.#latest;
+  }
+
+  /** A user message begins a new task: every latch is released. */
+  userMessageArrived(): void {
+    this.#triedForRequest = false;
+    this.#failedInTask = false;
+    this.#recovered = false;
+  }
+
+  /** A good answer: the next request may try again, and an overflow may be recovered from again. */
+  answerArrived(): void {
+    this.#triedForRequest = false;
+    this.#recovered = false;
+    this.#breaker.requestAnswered();
+  }
+
+  /** Compacts when the context is above the threshold and nothing speaks against it. */
+  async checkThreshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
+    const { settings, isSubAgent = false } = this.#options;
+    const context = this.#context();
+    if (!settings.enabled || !settings.sites.includes(at.site))
+      return skipped("threshold", context, "Threshold compaction is switched off here.");
+    if (isSubAgent) return skipped("threshold", context, "A sub-agent has no threshold.");
+    const limit = this.#limit();
+    if (limit === undefined) return skipped("threshold", context, "The model's window is unknown.");
+    if (context.tokens <= limit) return skipped("threshold", context, "The context is below the threshold.");
+    if (this.#failedInTask)
+      return skipped("threshold", context, "A compaction has failed in this task already.");
+    if (this.#triedForRequest)
+      return skipped("threshold", context, "A compaction was tried for this request already.");
+    this.#triedForRequest = true;
+    return this.#automatic({ reason: "threshold", signal: at.signal }, context);
+  }
+
+  /** Compacts after the provider refused a request as too long, once for each user message. */
+  async recoverFromOverflow(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+    const context = this.#context();
+    if (!this.#options.settings.onOverflow)
+      return skipped("overflow", context, "Recovery from an overflow is switched off.");
+    if (this.#recovered) {
+      const detail = "The context overflowed again after it had been compacted for this message.";
+      return { ...skipped("overflow", context, detail), status: "failed" };
+    }
+    this.#recovered = true;
+    return this.#automatic({ reason: "overflow", signal: at.signal }, context);
+  }
+
+  /** Compacts because the user said so. */
+  compact(at: { focus?: string; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+    return this.#run({ reason: "manual", ...at }, this.#context());
+  }
+
+  async #automatic(request: RunRequest, context: ContextTokens): Promise<CompactionOutcome> {
+    const why = this.#breaker.whyOpen();
+    if (why !== undefined) return this.#paused(request.reason, context, why);
+    return this.#run(request, context);
+  }
+
+  async #run({ reason, focus, signal }: RunRequest, context: ContextTokens): Promise<CompactionOutcome> {
+    if (this.#running) return skipped(reason, context, "Another compaction is running.");
+    this.#running = true;
+    try {
+      const result = await runCompaction({
+        ...this.#options,
+        model: this.#options.model(),
+        reason,
+        ...(focus === undefined ? {} : { focus }),
+        ...(signal === undefined ? {} : { signal }),
+        onCommitted: () => {
+          this.#running = false;
+        },
+      });
+      this.#record(result);
+      return outcomeOf(result);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #record(result: CompactionResult): void {
+    this.#latest = result;
+    const { status, reason, error } = result;
+    if (status === "failed" && reason !== "manual") {
+      this.#breaker.failed();
+      if (reason === "threshold") this.#failedInTask = true;
+      if (reason === "threshold" && error !== undefined) this.#options.onWarning?.(error);
+    } else if (status === "compacted" || status === "masked") {
+      this.#warnedPaused = false;
+      if (reason === "manual") this.#breaker.close();
+      else this.#breaker.compacted();
+    }
+  }
+
+  #paused(reason: CompactionReason, context: ContextTokens, why: string): CompactionOutcome {
+    const error = this.#pausedError(context, why);
+    if (!this.#warnedPaused) this.#options.onWarning?.(error);
+    this.#warnedPaused = true;
+    const outcome = skipped(reason, context, error.message);
+    return reason === "overflow" ? { ...outcome, status: "failed" } : outcome;
+  }
+
+  #pausedError({ tokens, trailingTokens, source }: ContextTokens, why: string): BonsaiError {
+    const limit = this.#limit() ?? Number.POSITIVE_INFINITY;
+    const overhead = tokens - this.#estimate();
+    const cause =
+      source === "usage" && overhead > limit && trailingTokens < limit
+        ? ` The system prompt and the tools alone take about ${overhead.toLocaleString("en")} tokens, more than the ${limit.toLocaleString("en")} that are allowed.`
+        : "";
+    return new BonsaiError({
+      code: "compaction_paused",
+      message: `Automatic compaction is paused: ${why}.${cause}`,
+      hint: "Use /compact, start afresh with /new, use fewer tools, or choose a model with a larger window.",
+    });
+  }
+
+  #context(): ContextTokens {
+    const { session, settings } = this.#options;
+    const { estimator, overheadTokens } = sessionEstimate({ session, settings });
+    return readContext({ session, estimator, overheadTokens });
+  }
+
+  #estimate(): number {
+    const { session, settings } = this.#options;
+    const { estimator } = sessionEstimate({ session, settings });
+    return session.projection().items.reduce((sum, item) => sum + estimator.message(item.message), 0);
+  }
+
+  #limit(): number | undefined {
+    const { settings, model } = this.#options;
+    return thresholdTokens(settings, budgetsFor({ settings, model: model() }));
+  }
+}
+
+function skipped(reason: CompactionReason, { tokens }: ContextTokens, detail: string): CompactionOutcome {
+  return { status: "skipped", reason, detail, tokensBefore: tokens, tokensAfter: tokens };
+}

@@ -1,0 +1,128 @@
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import type { BranchSummaryEntry, Session } from "@bonsai-agent/session";
+import { type Branch, leftBranch } from "./branch.ts";
+import type { BeforeTreeResult, CompactionEvents, TreePreparation } from "./events.ts";
+import { type BranchSummary, type SummariseBranchOptions, summariseBranch } from "./summarise-branch.ts";
+
+export interface NavigateTreeOptions
+  extends Omit<SummariseBranchOptions, "branch" | "signal" | "replaceInstructions" | "summariser"> {
+  /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
+  targetId: string;
+  /** Summarise the branch that is left. Default false. */
+  summarise?: boolean;
+  /** Who summarises; without one, `summarise` must not be set. */
+  summariser?: SummariseBranchOptions["summariser"];
+  lifecycle?: Lifecycle<CompactionEvents>;
+  signal?: AbortSignal;
+}
+
+export interface Navigation {
+  status: "moved" | "unchanged" | "cancelled";
+  leafId: string | null;
+  previousLeafId: string | null;
+  editorText?: string;
+  summaryEntry?: BranchSummaryEntry;
+}
+
+/**
+ * Moves the leaf as `/tree` does. The summary is made before anything is written: a failure or an abort
+ * changes nothing.
+ * @throws BonsaiError `tree_target_unknown`, `branch_summary_failed`.
+ */
+export async function navigateTree(options: NavigateTreeOptions): Promise<Navigation> {
+  const { session, lifecycle, signal = new AbortController().signal } = options;
+  const { leafId, editorText } = destination(session, options.targetId);
+  const branch = leftBranch(session, leafId);
+  const place = { leafId, previousLeafId: branch.oldLeafId };
+  const unmoved = { leafId: branch.oldLeafId, previousLeafId: branch.oldLeafId };
+  const edited = editorText === undefined ? {} : { editorText };
+  if (leafId === branch.oldLeafId) return { status: "unchanged", ...place, ...edited };
+  const decision = await decide(options, branch, signal);
+  if (decision.cancel || signal.aborted) return { status: "cancelled", ...unmoved };
+  const summary = decision.summary ?? (await ownSummary(options, branch, decision, signal));
+  if (signal.aborted) return { status: "cancelled", ...unmoved };
+  const summaryEntry = move(session, { leafId, branch, summary, decision });
+  await lifecycle?.notify("session_tree", {
+    type: "session_tree",
+    newLeafId: session.leafId,
+    oldLeafId: branch.oldLeafId,
+    ...(summaryEntry === undefined ? {} : { summaryEntry, fromExtension: decision.summary !== undefined }),
+  });
+  return { status: "moved", ...place, ...edited, ...(summaryEntry === undefined ? {} : { summaryEntry }) };
+}
+
+function destination(session: Session, targetId: string): { leafId: string | null; editorText?: string } {
+  const entry = session.entry(targetId);
+  if (entry === undefined) {
+    throw new BonsaiError({
+      code: "tree_target_unknown",
+      message: `There is no entry ${targetId} in this session.`,
+      hint: "List the ids with `bonsai tree FILE`.",
+    });
+  }
+  if (entry.type === "message" && entry.message?.role === "user")
+    return { leafId: entry.parentId, editorText: contentText(entry.message.content) };
+  if (entry.type === "custom_message")
+    return { leafId: entry.parentId, editorText: contentText(entry.content) };
+  return { leafId: targetId };
+}
+
+async function decide(
+  options: NavigateTreeOptions,
+  branch: Branch,
+  signal: AbortSignal,
+): Promise<BeforeTreeResult> {
+  const preparation: TreePreparation = {
+    targetId: options.targetId,
+    oldLeafId: branch.oldLeafId,
+    commonAncestorId: branch.commonAncestorId,
+    entriesToSummarize: branch.entries,
+    userWantsSummary: options.summarise ?? false,
+    ...(options.focus === undefined ? {} : { customInstructions: options.focus }),
+  };
+  const payload = { type: "session_before_tree" as const, preparation, signal };
+  const decision = await options.lifecycle?.decide("session_before_tree", payload, { signal });
+  return decision?.result ?? {};
+}
+
+function ownSummary(
+  options: NavigateTreeOptions,
+  branch: Branch,
+  decision: BeforeTreeResult,
+  signal: AbortSignal,
+): Promise<BranchSummary | undefined> {
+  const { summariser } = options;
+  if (!options.summarise || summariser === undefined) return Promise.resolve(undefined);
+  const focus = decision.customInstructions ?? options.focus;
+  return summariseBranch({
+    ...options,
+    summariser,
+    branch,
+    signal,
+    ...(focus === undefined ? {} : { focus }),
+    replaceInstructions: decision.replaceInstructions ?? false,
+  });
+}
+
+interface Move {
+  leafId: string | null;
+  branch: Branch;
+  summary: BeforeTreeResult["summary"];
+  decision: BeforeTreeResult;
+}
+
+function move(session: Session, { leafId, branch, summary, decision }: Move): BranchSummaryEntry | undefined {
+  session.moveTo(leafId);
+  if (summary === undefined || branch.oldLeafId === null) return undefined;
+  const fromHook = decision.summary !== undefined ? { fromHook: true } : {};
+  const entry = session.append({
+    type: "branch_summary",
+    ...summary,
+    fromId: branch.oldLeafId,
+    ...fromHook,
+  }) as BranchSummaryEntry;
+  if (decision.label !== undefined)
+    session.append({ type: "label", targetId: entry.id, label: decision.label });
+  return entry;
+}

@@ -1,0 +1,102 @@
+import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import { askSummary, type SummaryJob } from "./ask-summary.ts";
+import { type Branch, branchItems } from "./branch.ts";
+import { budgetsFor, type ModelSizes } from "./budget.ts";
+import { filesOf, ownDetails, renderFiles } from "./carry-over.ts";
+import { originalMessage, type ViewItem } from "./context-view.ts";
+import { sessionEstimate } from "./estimator.ts";
+import { serialise } from "./serialise.ts";
+import type { CompactionSettings } from "./settings.ts";
+import type { Summariser } from "./summariser.ts";
+import { SummaryFailure } from "./summary-failure.ts";
+import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
+import { branchSummaryText } from "./summary-text.ts";
+
+export interface SummariseBranchOptions {
+  session: Session;
+  branch: Branch;
+  settings: CompactionSettings;
+  model?: ModelSizes;
+  summariser: Summariser;
+  focus?: string;
+  /** The focus text takes the place of the instructions. */
+  replaceInstructions?: boolean;
+  signal: AbortSignal;
+}
+
+/** The fields of a branch summary, without its place. */
+export interface BranchSummary {
+  summary: string;
+  details: { readFiles: readonly string[]; modifiedFiles: readonly string[]; prose: string };
+  usage?: Usage;
+}
+
+/** The budget where the model's window is unknown. */
+const DEFAULT_WINDOW_TOKENS = 128_000;
+/** Instructions, tags and joints of the request. */
+const INSTRUCTION_TOKENS = 1_000;
+
+/**
+ * Summarises a branch that is left; undefined when it holds nothing that the model saw.
+ * @throws BonsaiError `branch_summary_failed`; nothing was written.
+ */
+export async function summariseBranch(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
+  const items = itemsFor(options);
+  if (items.length === 0) return undefined;
+  let usage: Usage | undefined;
+  const onUsage = (each: Usage | undefined) => {
+    if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
+  };
+  const prose = await proseOf(options, items, onUsage);
+  const earlier = options.branch.entries.map(ownDetails);
+  const files = filesOf(items, earlier);
+  const details = { readFiles: files.readFiles, modifiedFiles: files.modifiedFiles, prose };
+  const summary = branchSummaryText(prose, renderFiles(files));
+  return { summary, details, ...(usage === undefined ? {} : { usage }) };
+}
+
+function itemsFor({ session, branch, settings, model = {}, summariser }: SummariseBranchOptions): ViewItem[] {
+  const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgetsFor({ settings, model });
+  const budgetTokens = Math.min(
+    windowTokens - reserveTokens,
+    Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS),
+  );
+  const estimator = sessionEstimate({ session, settings }).estimator;
+  return branchItems({ session, branch, budgetTokens, estimator, limits: settings.serialize });
+}
+
+async function proseOf(
+  options: SummariseBranchOptions,
+  items: readonly ViewItem[],
+  onUsage: SummaryJob["onUsage"],
+): Promise<string> {
+  const { session, settings, model = {}, summariser, focus, replaceInstructions, signal } = options;
+  const messages = items.map(originalMessage);
+  const job: SummaryJob = {
+    summariser,
+    estimator: sessionEstimate({ session, settings }).estimator,
+    signal,
+    onUsage,
+  };
+  const asked = replaceInstructions && focus !== undefined ? { instructions: focus } : { focus };
+  try {
+    return await askSummary(
+      { ...job, ...asked },
+      {
+        kind: "branch",
+        messages,
+        conversation: serialise(messages, settings.serialize).join("\n\n"),
+        maxSummaryTokens: maxSummaryTokens("branch", summariser, budgetsFor({ settings, model })),
+      },
+    );
+  } catch (cause) {
+    if (!(cause instanceof SummaryFailure)) throw cause;
+    throw new BonsaiError({
+      code: cause.kind === "aborted" ? "branch_summary_cancelled" : "branch_summary_failed",
+      message: `The branch was not summarised, and nothing was moved: ${cause.message}`,
+      hint: "Try again, move without a summary, or summarise with the built-in digest.",
+      cause,
+    });
+  }
+}

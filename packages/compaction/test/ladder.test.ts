@@ -1,0 +1,254 @@
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import {
+  CompactionController,
+  type CompactionSettingsInput,
+  type ControllerOptions,
+  compactionSettings,
+  runCompaction,
+} from "../src/index.ts";
+import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
+
+const LONG = "U:30000 A:30000 | U:100 A:100";
+const model = { contextWindow: 60_000 };
+const settingsFor = (input: CompactionSettingsInput = {}) =>
+  compactionSettings({ estimator: "chars4", ...input });
+const broken = { stopReason: "error" as const, errorMessage: "the model is down" };
+
+function controllerFor(options: Partial<ControllerOptions> = {}, notation = LONG) {
+  const { session } = history(notation);
+  const warnings: string[] = [];
+  const controller = new CompactionController({
+    session,
+    settings: settingsFor(),
+    model: () => model,
+    digest: scriptedSummariser(),
+    onWarning: (error) => warnings.push(error.code),
+    ...options,
+  });
+  return { session, controller, warnings };
+}
+
+test("case 20: overflow twice: one compaction, then an error; a new user message allows recovery again", async () => {
+  const summariser = scriptedSummariser();
+  const { session, controller } = controllerFor({ summariser });
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+  const again = await controller.recoverFromOverflow();
+  expect(again).toMatchObject({ status: "failed", reason: "overflow" });
+  expect(summariser.requests).toHaveLength(1);
+  controller.userMessageArrived();
+  history("U:30000 A:30000 U:10 A:10", session);
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+});
+
+test("case 22: a failed threshold compaction warns once, and the task is left alone", async () => {
+  const summariser = scriptedSummariser([broken, broken, broken]);
+  const { session, controller, warnings } = controllerFor({ summariser });
+  const before = JSON.stringify(session.entries());
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("failed");
+  controller.answerArrived();
+  expect((await controller.checkThreshold({ site: "betweenTools" })).status).toBe("skipped");
+  expect(warnings).toEqual(["compaction_failed"]);
+  expect(summariser.requests).toHaveLength(1);
+  expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test("case 22: nothing to compact is no failure", async () => {
+  const summariser = scriptedSummariser();
+  const { session, controller, warnings } = controllerFor({ summariser }, "U:100 A:100@59000");
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("skipped");
+  expect(warnings).toEqual([]);
+  controller.answerArrived();
+  history("U:30000 A:30000@59500 U:10 A:10@59600", session);
+  expect((await controller.checkThreshold({ site: "betweenTools" })).status).toBe("compacted");
+});
+
+test("case 23: overflow and the summariser fails: the digest goes on", async () => {
+  const { session } = history(LONG);
+  const digest = scriptedSummariser();
+  const summariser = scriptedSummariser([new Error("no connection")]);
+  const options = {
+    session,
+    settings: settingsFor(),
+    model,
+    summariser,
+    digest,
+    reason: "overflow" as const,
+  };
+  const result = await runCompaction(options);
+  expect(result).toMatchObject({
+    status: "compacted",
+    rung: "digest",
+    failures: [{ rung: "summarise", message: "no connection" }],
+  });
+});
+
+test("case 23: with the digest switched off, one error names the causes", async () => {
+  const { session } = history(LONG);
+  const before = JSON.stringify(session.entries());
+  const result = await runCompaction({
+    session,
+    settings: settingsFor({ summarizer: { fallback: "never" }, keepRecentTokens: 100 }),
+    model,
+    summariser: scriptedSummariser([broken]),
+    digest: scriptedSummariser(),
+    reason: "overflow",
+  });
+  expect(result.status).toBe("failed");
+  expect(result.error).toMatchObject({ code: "context_too_large" });
+  expect(result.error?.message).toMatch(
+    /^Context too large\. Compaction failed\. Use \/compact to retry manually\. .*the model is down/,
+  );
+  expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test.each([
+  ["enabled: false, onOverflow: true", { enabled: false, onOverflow: true }, "skipped", "compacted"],
+  ["both false", { enabled: false, onOverflow: false }, "skipped", "skipped"],
+])("case 24: %s", async (_, input, threshold, overflow) => {
+  const { controller } = controllerFor({ settings: settingsFor(input) });
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe(threshold);
+  expect((await controller.recoverFromOverflow()).status).toBe(overflow);
+});
+
+test.each([
+  ["nothing", { text: "  \n" }],
+  ["a length stop", { text: "## Goal\nhalf a su", stopReason: "length" as const }],
+  ["a tool call", { stopReason: "toolUse" as const }],
+  ["an abort", { stopReason: "aborted" as const }],
+  ["a refusal", { text: "I'm sorry, but I can't help with that." }],
+  ["no sections", { text: "They talked about files and went home." }],
+  [
+    "far too much",
+    { text: `## Goal\n## Constraints & Preferences\n## Progress\n## Next Steps\n${"more ".repeat(40_000)}` },
+  ],
+])("case 25: %s is no summary; the next rung runs", async (_, answer) => {
+  const { session } = history(LONG);
+  const summariser = scriptedSummariser([answer]);
+  const digest = scriptedSummariser();
+  const options = {
+    session,
+    settings: settingsFor(),
+    model,
+    summariser,
+    digest,
+    reason: "overflow" as const,
+  };
+  const result = await runCompaction(options);
+  expect(result).toMatchObject({ status: "compacted", rung: "digest" });
+  expect(session.entries().filter((entry) => entry.type === "compaction")).toHaveLength(1);
+});
+
+test("case 25: on manual the failure is the user's to know", async () => {
+  const { session } = history(LONG);
+  const summariser = scriptedSummariser([{ text: "" }]);
+  const result = await runCompaction({
+    session,
+    settings: settingsFor(),
+    model,
+    summariser,
+    digest: scriptedSummariser(),
+  });
+  expect(result).toMatchObject({ status: "failed", error: { code: "compaction_failed" } });
+  expect(result.error?.message).toContain("The summariser answered nothing.");
+});
+
+test("case 26: a sub-agent has no threshold, but recovers from an overflow", async () => {
+  const { controller } = controllerFor({ isSubAgent: true });
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("skipped");
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+});
+
+test("one try by threshold for each request", async () => {
+  const { controller, session } = controllerFor();
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
+  history("U:30000 A:30000 U:10 A:10", session);
+  expect((await controller.checkThreshold({ site: "betweenTools" })).detail).toContain(
+    "tried for this request",
+  );
+  controller.answerArrived();
+  expect((await controller.checkThreshold({ site: "betweenTools" })).status).toBe("compacted");
+});
+
+test("one compaction at a time", async () => {
+  const { controller } = controllerFor();
+  const [first, second] = await Promise.all([controller.compact(), controller.compact()]);
+  expect([first.status, second.status]).toEqual(["compacted", "skipped"]);
+  expect(second.detail).toBe("Another compaction is running.");
+});
+
+test("the breaker opens after three failures in a row and says why; a manual success closes it", async () => {
+  const answers = [broken, broken, broken];
+  const { controller, warnings } = controllerFor({ summariser: scriptedSummariser(answers) });
+  for (let task = 0; task < 4; task++) {
+    controller.userMessageArrived();
+    await controller.checkThreshold({ site: "beforePrompt" });
+  }
+  expect(warnings).toEqual([
+    "compaction_failed",
+    "compaction_failed",
+    "compaction_failed",
+    "compaction_paused",
+  ]);
+  expect((await controller.recoverFromOverflow()).detail).toContain("3 compactions in a row have failed");
+  expect((await controller.compact()).status).toBe("compacted");
+});
+
+test("the breaker opens when three compactions within three requests did not keep the context down", async () => {
+  const { controller, session } = controllerFor();
+  for (let request = 0; request < 3; request++) {
+    expect((await controller.checkThreshold({ site: "betweenTools" })).status).toBe("compacted");
+    controller.answerArrived();
+    history("U:30000 A:30000 U:10 A:10", session);
+  }
+  const paused = await controller.checkThreshold({ site: "betweenTools" });
+  expect(paused.detail).toContain("did not keep the context down");
+});
+
+test("the paused breaker names a system prompt that is too large by itself", async () => {
+  const { controller, session } = controllerFor(
+    { settings: settingsFor({ keepRecentTokens: 50 }) },
+    "U:2000 A:2000 | U:10 A:10@59000",
+  );
+  for (let request = 0; request < 3; request++) {
+    await controller.checkThreshold({ site: "betweenTools" });
+    controller.answerArrived();
+    history("U:2000 A:2000 U:10 A:10@59000", session);
+  }
+  const paused = await controller.checkThreshold({ site: "betweenTools" });
+  expect(paused.detail).toContain("The system prompt and the tools alone take about");
+});
+
+test("a summary larger than what it replaces is refused", async () => {
+  const { session } = history("U:600 A:600 | U:300 A:300");
+  const fat = { text: `${wellFormed({ kind: "history" })}\n${"words ".repeat(1_400)}` };
+  const result = await runCompaction({
+    session,
+    settings: settingsFor({ keepRecentTokens: 600 }),
+    summariser: scriptedSummariser([fat]),
+    digest: scriptedSummariser(),
+  });
+  expect(result.status).toBe("failed");
+  expect(result.error?.message).toContain("would not shrink the context");
+});
+
+test("images are dropped before results are truncated, each only as far as needed", async () => {
+  const { session, id } = history("U:10 A:10 | U:10*2 A(t1):10 T1:90000*20 A:10");
+  const settings = settingsFor({
+    summarizer: { fallback: "never" },
+    mask: { enabled: false },
+    keepRecentTokens: 200_000,
+  });
+  const result = await runCompaction({
+    session,
+    settings,
+    model,
+    summariser: scriptedSummariser([broken]),
+    reason: "overflow",
+  });
+  expect(result).toMatchObject({ status: "masked", rung: "truncate" });
+  const shown = session.projection().items.find((item) => item.entryId === id("t1"))!;
+  const text = JSON.stringify(shown.message);
+  expect(text).toContain("[image left out: image/png]");
+  expect(text).toMatch(/\[… \d+ more characters …\]/);
+});
