@@ -60,7 +60,9 @@ function agentLanes(side: readonly JsonLine[]): JsonLine[][] {
     const root = (parent === undefined ? undefined : roots.get(parent)) ?? uuid;
     roots.set(uuid, root);
     const lane = stringAt(entry.value, "agentId") ?? root;
-    lanes.set(lane, [...(lanes.get(lane) ?? []), entry]);
+    const known = lanes.get(lane);
+    if (known === undefined) lanes.set(lane, [entry]);
+    else known.push(entry);
   }
   return [...lanes.values()];
 }

@@ -1,10 +1,5 @@
-import {
-  type AssistantContent,
-  type AssistantMessage,
-  contentText,
-  type Usage,
-  type UserContent,
-} from "@bonsai-agent/messages";
+import type { AssistantContent, AssistantMessage, Usage, UserContent } from "@bonsai-agent/messages";
+import { readCompacted } from "./codex-compacted.ts";
 import {
   answerContent,
   callId,
@@ -16,17 +11,11 @@ import {
   tokenUsage,
 } from "./codex-items.ts";
 import { assistantDraft, injectedDraft, resultDraft, unreadableDraft } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, listAt, numberAt, stringAt } from "./fields.ts";
-import { isInjectedText, userDrafts } from "./injected.ts";
+import { type Fields, fieldsAt, isoTime, numberAt, stringAt } from "./fields.ts";
+import { userDrafts } from "./injected.ts";
 import type { JsonLine } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 import { countSkipped, Trail, type Transcript } from "./step.ts";
-
-/** User messages that a summary-only compaction takes along: the newest, up to this many characters. */
-const CARRIED_USER_CHARS = 80_000;
-
-/** How a summary begins when it is restated as a user message. */
-const SUMMARY_OPENING = "Another language model started to solve this problem";
 
 /** Lines that hold state of the program, not conversation. */
 const STATE_TYPES = new Set(["world_state", "token_usage_record", "record_type/state"]);
@@ -199,16 +188,12 @@ class CodexReader {
 
   #readCompacted(compacted: Fields, line: number, at: string | undefined): void {
     this.#closeAnswer();
-    const history = listAt(compacted, "replacement_history");
-    const message = stringAt(compacted, "message") ?? "";
-    if (history.some((item) => OPAQUE_ITEMS.has(item.type)) || (history.length === 0 && message === "")) {
+    const readable = readCompacted(compacted, this.#trail.path());
+    if (readable === undefined) {
       this.#addUnreadable({ type: "compacted", ...compacted }, line, at);
       return;
     }
-    const summaryItem = history.findLast((item) => isSummary(item, message));
-    const carried =
-      history.length > 0 ? history.filter((item) => item !== summaryItem) : this.#carriedMessages();
-    const summary = summaryItem === undefined ? message : itemText(summaryItem);
+    const { summary, carried } = readable;
     const draft = { type: "compaction", summary, firstKeptEntryId: "", tokensBefore: 0 } as const;
     this.#trail.add({ key: `line:${line}`, at, draft });
     for (const item of carried) this.#restate(item, line, at);
@@ -217,21 +202,6 @@ class CodexReader {
   #restate(item: Fields, line: number, at: string | undefined): void {
     this.#notices.add("compaction_restated", line);
     this.#readItem(item, line, at);
-  }
-
-  /** The user's own messages before a compaction that names none: the newest that fit. */
-  #carriedMessages(): Fields[] {
-    const carried: Fields[] = [];
-    let chars = 0;
-    for (const { draft } of this.#trail.path().reverse()) {
-      if (draft.type === "compaction") break;
-      if (draft.type !== "message" || draft.message.role !== "user") continue;
-      const text = contentText(draft.message.content);
-      if (chars + text.length > CARRIED_USER_CHARS) break;
-      chars += text.length;
-      carried.unshift({ type: "message", role: "user", content: text });
-    }
-    return carried;
   }
 
   /** Of the events, only what items do not say: usage, names, and what was rewound. */
@@ -289,21 +259,4 @@ function bareType(value: Fields): string | undefined {
     return "session_meta";
   if (value.record_type !== undefined) return `record_type/${value.record_type}`;
   return value.type === undefined ? undefined : "response_item";
-}
-
-/** The item of a replacement history that holds the summary: it stands last and is no user's message. */
-function isSummary(item: Fields, message: string): boolean {
-  if (item.type !== "message") return false;
-  const text = itemText(item);
-  return (
-    text.startsWith(SUMMARY_OPENING) || (message !== "" && text.includes(message) && !isInjectedText(text))
-  );
-}
-
-function itemText(item: Fields): string {
-  return contentText(Array.isArray(item.content) ? listAt(item, "content").map(asText) : item.content);
-}
-
-function asText(part: Fields): Fields {
-  return { ...part, type: "text" };
 }

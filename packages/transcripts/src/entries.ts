@@ -80,12 +80,10 @@ function entriesOf(steps: readonly Step[], ids: Ids, start: string): Entry[] {
   let last = start;
   return steps.map((step) => {
     last = step.at ?? last;
-    return {
-      ...stampedDraft(linkedDraft(step, ids), last),
-      id: ids.of(step.key),
-      parentId: step.parent === null ? null : ids.of(step.parent),
-      timestamp: last,
-    } as Entry;
+    const { type, ...fields } = stampedDraft(linkedDraft(step, ids), last);
+    const parentId = step.parent === null ? null : ids.of(step.parent);
+    // What an index needs comes before what can be long.
+    return { type, id: ids.of(step.key), parentId, timestamp: last, ...fields } as Entry;
   });
 }
 
@@ -132,7 +130,7 @@ function tokensAfter(entry: Entry, before: number): number {
 
 /** Says where the leaf is, when another branch was written last. */
 function leafEntry(ids: Ids, leafId: string, timestamp: string): Entry {
-  return { type: "custom", customType: LEAF_CUSTOM_TYPE, id: ids.of("leaf"), parentId: leafId, timestamp };
+  return { type: "custom", id: ids.of("leaf"), parentId: leafId, timestamp, customType: LEAF_CUSTOM_TYPE };
 }
 
 /** The transcript's own id where it is a UUID, else one made from it. */

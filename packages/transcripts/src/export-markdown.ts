@@ -38,11 +38,12 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   if (options.leafId !== undefined && path.length === 0) throw noSuchEntry(options.leafId);
   const branches = options.all ? otherBranches(session, path) : [];
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
-  const parts = [documentHead(session.header, entries), ...pathMarkdown(path)];
+  const labels = labelsOf(session.entries());
+  const parts = [documentHead(session, entries), ...pathMarkdown({ path, labels })];
   for (const branch of branches) {
     parts.push(
       `# Branch from ${codeSpan(branch.from)}`,
-      ...pathMarkdown(session.path(branch.leafId), branch.entries),
+      ...pathMarkdown({ path: session.path(branch.leafId), labels, shown: branch.entries }),
     );
   }
   const { text, count: secrets } = redactSecrets(`${parts.join("\n\n")}\n`);
@@ -58,23 +59,35 @@ function noSuchEntry(id: string): BonsaiError {
 }
 
 /** The shown entries of a path (all by default), each with what the rest of the path says about it. */
-function pathMarkdown(path: readonly Entry[], shown: readonly Entry[] = path): string[] {
+function pathMarkdown(options: {
+  path: readonly Entry[];
+  labels: ReadonlyMap<string, string | undefined>;
+  shown?: readonly Entry[];
+}): string[] {
+  const { path, labels, shown = path } = options;
   const fates = fatesOf(path);
-  return shown.map((entry) => entryMarkdown(entry, fates(entry.id))).filter((part) => part !== "");
+  return shown
+    .map((entry) => entryMarkdown(entry, { ...fates(entry.id), label: labels.get(entry.id) }))
+    .filter((part) => part !== "");
 }
 
 function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
   const edits = new Map<string, ContextEditEntry>();
-  const labels = new Map<string, string | undefined>();
   const undone = new Set<unknown>();
   for (const entry of path) {
     if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-    if (entry.type === "label") labels.set(entry.targetId, entry.label);
     if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE) {
       undone.add((entry.data as { compactionId?: unknown } | undefined)?.compactionId);
     }
   }
-  return (id) => ({ edit: edits.get(id), label: labels.get(id), undone: undone.has(id) });
+  return (id) => ({ edit: edits.get(id), undone: undone.has(id) });
+}
+
+/** Labels are the session's, whatever branch they were given on: the latest in file order counts. */
+function labelsOf(entries: readonly Entry[]): Map<string, string | undefined> {
+  const labels = new Map<string, string | undefined>();
+  for (const entry of entries) if (entry.type === "label") labels.set(entry.targetId, entry.label);
+  return labels;
 }
 
 interface Branch {
@@ -103,8 +116,9 @@ function isLeafMark(entry: Entry): boolean {
   return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
 }
 
-function documentHead(header: SessionHeader, entries: readonly Entry[]): string {
-  const name = entries.findLast((entry) => entry.type === "session_info")?.name;
+function documentHead(session: ExportedSession, entries: readonly Entry[]): string {
+  const { header } = session;
+  const name = session.entries().findLast((entry) => entry.type === "session_info")?.name;
   const rows = [
     ["Session", codeSpan(header.id)],
     ["Folder", codeSpan(header.cwd)],

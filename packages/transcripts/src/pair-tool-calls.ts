@@ -96,7 +96,7 @@ class Pairing {
 
   #closeEnd(endKey: string, parent: string | null, open: OpenCall[]): void {
     let last = parent;
-    for (const call of open) last = this.#emitMissing(call, "end", undefined, last);
+    for (const call of open) last = this.#emitMissing(call, endKey, undefined, last);
     if (this.#leaf === endKey) this.#leaf = last;
   }
 

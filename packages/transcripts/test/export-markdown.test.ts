@@ -1,39 +1,46 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { emptyUsage } from "@bonsai-agent/messages";
-import type { Entry, EntryDraft } from "@bonsai-agent/session";
-import { type ExportedSession, exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
+import {
+  type Entry,
+  type EntryDraft,
+  openSession,
+  type Session,
+  type SessionHeader,
+} from "@bonsai-agent/session";
+import { exportMarkdown, importTranscript, writeSessionFile } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
-import { pathTo } from "./projection-text.ts";
 
-const HEADER = {
+const HEADER: SessionHeader = {
   type: "session",
   version: 3,
   id: "s1",
   timestamp: "2026-01-02T03:04:05.000Z",
   cwd: "/a|b",
-} as const;
+};
 
-/** A session of entries in a row, or wherever `parentId` puts them. */
-function sessionOf(drafts: Array<EntryDraft & { id?: string; parentId?: string | null }>): ExportedSession {
+const folder = mkdtempSync(join(tmpdir(), "bonsai-export-"));
+let files = 0;
+
+/** A stored session of entries in a row, or wherever `parentId` puts them. */
+function sessionOf(drafts: Array<EntryDraft & { id?: string; parentId?: string | null }>): Session {
   let last: string | null = null;
-  const entries = drafts.map((draft, index) => {
-    const id = draft.id ?? `e${index + 1}`;
-    const entry = {
-      parentId: last,
-      ...draft,
-      id,
-      timestamp: `2026-01-02T03:04:1${index % 10}.000Z`,
-    } as Entry;
+  const entries = drafts.map(({ type, ...fields }, index) => {
+    const id = fields.id ?? `e${index + 1}`;
+    const timestamp = `2026-01-02T03:04:1${index % 10}.000Z`;
+    const entry = { type, parentId: last, timestamp, ...fields, id } as Entry;
     last = id;
     return entry;
   });
-  return {
-    header: HEADER,
-    leafId: last,
-    entries: () => entries,
-    path: (leafId = last) => (leafId === null ? [] : pathTo(entries, leafId)),
-  };
+  return stored(HEADER, entries);
+}
+
+function stored(header: SessionHeader, entries: readonly Entry[]): Session {
+  files += 1;
+  const file = join(folder, `${files}.jsonl`);
+  writeSessionFile({ file, header, entries });
+  return openSession(file);
 }
 
 const user = (content: string): EntryDraft => ({
@@ -69,15 +76,10 @@ const result = (value: string): EntryDraft => ({
 
 describe("exportMarkdown", () => {
   test("golden: a session with everything in it", () => {
-    const { header, entries, leafId } = importTranscript({
+    const { header, entries } = importTranscript({
       path: join(import.meta.dirname, "fixtures/opencode-export.json"),
     });
-    const session = {
-      header,
-      leafId,
-      entries: () => entries,
-      path: (id: string | null = leafId) => pathTo(entries, id!),
-    };
+    const session = stored(header, entries);
     const golden = join(import.meta.dirname, "golden/opencode-export.md");
     expect(exportMarkdown(session)).toBe(readFileSync(golden, "utf8"));
   });

@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openSession } from "@bonsai-agent/session";
 import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
-import { projectionText } from "./projection-text.ts";
+import { messageLine, projectionText } from "./projection-text.ts";
 
 function fixture(name: string): string {
   return join(import.meta.dirname, "fixtures", name);
@@ -214,7 +215,7 @@ describe("importTranscript", () => {
     expect([input, output, cacheRead, cacheWrite]).toEqual(tokens);
   });
 
-  test.each(CASES)("the same file each time: $path", ({ path }) => {
+  test.each(CASES)("the same file each time, which opens to the same view: $path", ({ path, projection }) => {
     const folder = mkdtempSync(join(tmpdir(), "bonsai-import-"));
     const [first, second] = ["first", "second"].map((name) => {
       const { file } = importTranscript({
@@ -224,6 +225,8 @@ describe("importTranscript", () => {
       return readFileSync(file!, "utf8");
     });
     expect(second).toBe(first);
+    const opened = openSession(join(folder, "first.jsonl")).projection();
+    expect(opened.items.map((item) => messageLine(item.message))).toEqual(projection);
     expect(statSync(join(folder, "first.jsonl")).mode & 0o777).toBe(0o600);
   });
 

@@ -16,7 +16,7 @@ export function projectionText(session: ImportedSession, leafId = session.leafId
   return project(pathTo(session.entries, leafId)).items.map((item) => messageLine(item.message));
 }
 
-function messageLine(message: Message): string {
+export function messageLine(message: Message): string {
   switch (message.role) {
     case "user":
       return `U ${blocksText(message.content)}`;
