@@ -4,6 +4,8 @@ export { type CompactionResult, type CompactionStatus, outcomeOf } from "./compa
 export { type ReadContextOptions, readContext } from "./context-meter.ts";
 export { MASK_PLACEHOLDER } from "./context-view.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
+export { type DigestOptions, digestSummariser } from "./digest.ts";
+export { type SessionEstimate, type SessionEstimateOptions, sessionEstimate } from "./estimator.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,
@@ -13,6 +15,7 @@ export {
   compactionEventRules,
   type TreePreparation,
 } from "./events.ts";
+export { type FileOperations, fileOperations } from "./file-operations.ts";
 export type { CompactionManifest } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export type { CompactionOutcome, CompactionReason } from "./outcome.ts";
