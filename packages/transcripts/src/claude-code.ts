@@ -3,7 +3,7 @@ import { type Fields, isoTime, stringAt } from "./fields.ts";
 import type { JsonLine } from "./json-lines.ts";
 import { NoticeLog } from "./notices.ts";
 import { countSkipped, type Transcript } from "./step.ts";
-import { uuidTree } from "./uuid-tree.ts";
+import { type UuidNode, uuidTree } from "./uuid-tree.ts";
 
 /** Record types without a uuid that hold state of the program, not conversation. */
 const STATE_TYPES = new Set([
@@ -82,7 +82,7 @@ function laneTranscript(options: {
   const leaf = steps.build({ pinned: pinnedLeaf(lane), replacements: replacements(lane) });
   const first = nodes[0]?.record;
   return {
-    id: laneId(first, options),
+    id: laneId(nodes, options),
     cwd: nodes.map((node) => stringAt(node.record, "cwd")).find((cwd) => cwd !== undefined),
     name: title(lines),
     version: stringAt(first, "version"),
@@ -94,14 +94,13 @@ function laneTranscript(options: {
   };
 }
 
-function laneId(
-  first: Fields | undefined,
-  { lane, elsewhere }: { lane: readonly JsonLine[]; elsewhere: ReadonlySet<string> },
-) {
-  const session = stringAt(first, "sessionId") ?? stringAt(lane[0]?.value, "sessionId") ?? "unknown";
-  const agent = stringAt(first, "agentId");
+/** A resumed file can begin with copies from the session before it: the last record names its own. */
+function laneId(nodes: readonly UuidNode[], { elsewhere }: { elsewhere: ReadonlySet<string> }): string {
+  const last = nodes.findLast(({ record }) => stringAt(record, "sessionId") !== undefined)?.record;
+  const session = stringAt(last, "sessionId") ?? "unknown";
+  const agent = stringAt(last, "agentId");
   if (agent !== undefined) return `${session}/${agent}`;
-  return elsewhere.size === 0 ? session : `${session}/${stringAt(first, "uuid")}`;
+  return elsewhere.size === 0 ? session : `${session}/${nodes[0]?.uuid}`;
 }
 
 function noteState(

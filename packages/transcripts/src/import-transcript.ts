@@ -1,5 +1,5 @@
-import { existsSync, statSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { Entry, SessionHeader } from "@bonsai-agent/session";
 import { readClaudeCode } from "./claude-code.ts";
@@ -92,7 +92,10 @@ const READERS: Record<TranscriptFormat, (options: ImportOptions, notices: Notice
   "claude-code": ({ path }, notices) => readClaudeCode(readJsonLines(path, notices), notices),
   codex: ({ path }, notices) => readCodex(readJsonLines(path, notices), notices),
   qwen: ({ path }, notices) => readQwen(readJsonLines(path, notices), notices),
-  gemini: ({ path }, notices) => readGemini(recordingLines(path, notices), notices),
+  gemini: ({ path }, notices) => {
+    const transcript = readGemini(recordingLines(path, notices), notices);
+    return { ...transcript, cwd: transcript.cwd ?? projectRoot(path) };
+  },
   "opencode-export": ({ path }, notices) => readOpenCode(exportedSession(readJsonFile(path) ?? {}), notices),
   "opencode-storage": ({ path, sessionId }, notices) =>
     readOpenCode(storedSession({ folder: storageFolder(path)!, path, sessionId, notices }), notices),
@@ -102,6 +105,13 @@ const READERS: Record<TranscriptFormat, (options: ImportOptions, notices: Notice
 function recordingLines(path: string, notices: NoticeLog): JsonLine[] {
   const whole = readJsonFile(path);
   return isFields(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
+}
+
+/** Gemini CLI names a project's folder in a file beside the folder of its chats. */
+function projectRoot(path: string): string | undefined {
+  const marker = join(dirname(dirname(resolve(path))), ".project_root");
+  if (!existsSync(marker)) return undefined;
+  return readFileSync(marker, "utf8").trim() || undefined;
 }
 
 function importedSession(transcript: Transcript, format: string, cwd: string | undefined): ImportedSession {
@@ -133,6 +143,7 @@ function reportOf(options: {
     if (entry.type === "compaction" && entry.usage !== undefined) usage = addUsage(usage, entry.usage);
     if (entry.type !== "message" || entry.message.role !== "assistant") continue;
     usage = addUsage(usage, entry.message.usage);
+    if (entry.message.stopReason === "error") continue;
     models.add(`${entry.message.provider}/${entry.message.model}`);
   }
   const skipped = Object.fromEntries([...transcript.skipped].sort(([a], [b]) => (a < b ? -1 : 1)));

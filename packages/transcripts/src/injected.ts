@@ -50,8 +50,14 @@ const INJECTED_OPENINGS = [
 const openingTag = new RegExp(`^<(?:${INJECTED_TAGS.join("|")})[\\s>]`);
 const reminder = /<(system[-_]reminder)>[\s\S]*?<\/\1>/g;
 
+/** An editor puts what is open in it before the user's words, and this line between them. */
+const EDITOR_PREAMBLE =
+  /^(# (?:Context from my IDE setup|Files mentioned by the user):[\s\S]*?\n)## My request for Codex:\s*/;
+
 /** The user's words of a text and what was put into it. */
 function split(value: string): { own: string; injected: string[] } {
+  const preamble = EDITOR_PREAMBLE.exec(value);
+  if (preamble !== null) return { own: value.slice(preamble[0].length), injected: [preamble[1]!] };
   const injected: string[] = value.match(reminder) ?? [];
   const rest = injected.length === 0 ? value : value.replace(reminder, "").trim();
   if (rest.trim() === "") return { own: "", injected };

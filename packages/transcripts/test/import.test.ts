@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSession } from "@bonsai-agent/session";
@@ -260,6 +260,16 @@ describe("importTranscript", () => {
     expect(user?.timestamp).toBe("2026-08-02T09:00:06.000Z");
     expect(importTranscript({ path: fixture("opencode-export.json") }).report.usage.cost.total).toBeCloseTo(
       0.14,
+    );
+  });
+
+  test("the folder of a Gemini recording stands beside its chats", () => {
+    const project = mkdtempSync(join(tmpdir(), "bonsai-gemini-"));
+    mkdirSync(join(project, "chats"));
+    writeFileSync(join(project, ".project_root"), "/home/cy/bees\n");
+    copyFileSync(fixture("gemini-old.json"), join(project, "chats", "session-1.json"));
+    expect(importTranscript({ path: join(project, "chats", "session-1.json") }).header.cwd).toBe(
+      "/home/cy/bees",
     );
   });
 
