@@ -1,6 +1,6 @@
 import type { Message, TokenEstimator, Usage } from "@bonsai-agent/messages";
 import { summaryPrompt } from "./prompts.ts";
-import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
+import type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
 import { checkedAnswer } from "./summary-answer.ts";
 import { SummaryFailure } from "./summary-failure.ts";
 import { requestCapacity } from "./summary-sizes.ts";
@@ -14,7 +14,7 @@ export interface SummaryJob {
   focus?: string | undefined;
   /** Replaces the instructions altogether; then no sections are expected. */
   instructions?: string | undefined;
-  /** Called with each answer, taken or not. */
+  /** Called once for each request: with its usage, where there is one. */
   onUsage: (usage: Usage | undefined) => void;
 }
 
@@ -36,7 +36,6 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   const tokens = promptTokens(request.prompt, job.estimator);
   if (tokens > requestCapacity(job.summariser)) throw doesNotFit(job, tokens);
   const answer = await answerOf(job, request);
-  job.onUsage(answer.usage);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
   const expectSections = job.instructions === undefined;
   return strippedSummary(checkedAnswer({ request, answer, estimator: job.estimator, expectSections }));
@@ -61,14 +60,27 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
   };
 }
 
-async function answerOf(job: SummaryJob, request: SummaryRequest) {
+async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<SummaryAnswer> {
   try {
-    return await job.summariser.summarise(request);
+    const answer = await untilAborted(job.summariser.summarise(request), job.signal);
+    job.onUsage(answer.usage);
+    return answer;
   } catch (cause) {
+    job.onUsage(undefined);
     if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.", { cause });
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new SummaryFailure("error", message, { cause });
   }
+}
+
+/** A summariser that does not listen to the signal must not hold up whoever pressed Esc. */
+function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(new Error("aborted"));
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }
 
 export function doesNotFit(job: SummaryJob, tokens: number): SummaryFailure {

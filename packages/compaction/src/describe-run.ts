@@ -16,13 +16,13 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     rung: changed ? (state.rung ?? null) : null,
     tokensBefore,
     tokensAfter: changed ? state.tokens + run.overheadTokens : tokensBefore,
-    ...spans(state, summary?.firstKeptEntryId),
+    ...spans(state, status),
     maskedEntryIds: changed ? editedIds(state.view.edits) : [],
-    ...files(run, state),
+    ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
     ...(summary === undefined ? {} : { summary: summary.summary }),
     edits: [],
     requests: cost.requests,
-    costUsd: cost.usage?.cost.total ?? 0,
+    costUsd: (summary?.usage ?? cost.usage)?.cost.total ?? 0,
     detail: details[status],
     failures: state.failures,
   };
@@ -38,26 +38,39 @@ const details: Record<CompactionStatus, string> = {
   failed: "Compaction failed.",
 };
 
-function spans(state: LadderState, firstKeptEntryId: string | null | undefined) {
+/** Only a plan that was carried out, or is shown as a plan, divides the context; else all of it is kept. */
+function spans(state: LadderState, status: CompactionStatus) {
+  const carriedOut = state.summary !== undefined && status === "compacted";
   const { plan } = state;
-  const messages = (plan === undefined ? [] : [...plan.history, ...plan.turnPrefix, ...plan.kept]).map(idOf);
-  // An extension may have cut elsewhere than planned.
-  if (plan !== undefined && firstKeptEntryId !== undefined && firstKeptEntryId !== plan.firstKeptEntryId) {
-    const at = messages.indexOf(firstKeptEntryId ?? "");
-    return {
-      firstKeptEntryId,
-      splitTurn: plan.splitTurn,
-      summarizedEntryIds: messages.slice(0, at),
-      turnPrefixEntryIds: [],
-      keptEntryIds: messages.slice(at),
-    };
-  }
+  if (plan === undefined || status === "failed" || status === "cancelled" || status === "masked")
+    return allKept(state);
+  const firstKeptEntryId = carriedOut ? state.summary!.firstKeptEntryId : plan.firstKeptEntryId;
+  if (firstKeptEntryId !== plan.firstKeptEntryId) return cutElsewhere(state, firstKeptEntryId);
   return {
-    firstKeptEntryId: plan?.firstKeptEntryId ?? null,
-    splitTurn: plan?.splitTurn ?? false,
-    summarizedEntryIds: (plan?.history ?? []).map(idOf),
-    turnPrefixEntryIds: (plan?.turnPrefix ?? []).map(idOf),
-    keptEntryIds: (plan?.kept ?? state.view.items).map(idOf),
+    firstKeptEntryId,
+    splitTurn: plan.splitTurn,
+    summarizedEntryIds: plan.history.map(idOf),
+    turnPrefixEntryIds: plan.turnPrefix.map(idOf),
+    keptEntryIds: plan.kept.map(idOf),
+  };
+}
+
+function allKept({ view }: LadderState) {
+  const keptEntryIds = view.items.filter((item) => item.message.role !== "compactionSummary").map(idOf);
+  const none = { splitTurn: false, summarizedEntryIds: [], turnPrefixEntryIds: [] };
+  return { firstKeptEntryId: keptEntryIds[0] ?? null, ...none, keptEntryIds };
+}
+
+/** An extension chose another cut than the plan's. */
+function cutElsewhere({ plan }: LadderState, firstKeptEntryId: string | null) {
+  const ids = [...plan!.history, ...plan!.turnPrefix, ...plan!.kept].map(idOf);
+  const at = ids.indexOf(firstKeptEntryId ?? "");
+  return {
+    firstKeptEntryId,
+    splitTurn: false,
+    summarizedEntryIds: ids.slice(0, at),
+    turnPrefixEntryIds: [],
+    keptEntryIds: ids.slice(at),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, Session } from "@bonsai-agent/session";
 import { type Branch, leftBranch } from "./branch.ts";
+import { digestSummariser } from "./digest.ts";
 import type { BeforeTreeResult, CompactionEvents, TreePreparation } from "./events.ts";
 import { type BranchSummary, type SummariseBranchOptions, summariseBranch } from "./summarise-branch.ts";
 
@@ -11,7 +12,7 @@ export interface NavigateTreeOptions
   targetId: string;
   /** Summarise the branch that is left. Default false. */
   summarise?: boolean;
-  /** Who summarises; without one, `summarise` must not be set. */
+  /** Who summarises. Default: the built-in digest. */
   summariser?: SummariseBranchOptions["summariser"];
   lifecycle?: Lifecycle<CompactionEvents>;
   signal?: AbortSignal;
@@ -41,7 +42,7 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   const decision = await decide(options, branch, signal);
   if (decision.cancel || signal.aborted) return { status: "cancelled", ...unmoved };
   const summary = decision.summary ?? (await ownSummary(options, branch, decision, signal));
-  if (signal.aborted) return { status: "cancelled", ...unmoved };
+  if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
   const summaryEntry = move(session, { leafId, branch, summary, decision });
   await lifecycle?.notify("session_tree", {
     type: "session_tree",
@@ -86,23 +87,28 @@ async function decide(
   return decision?.result ?? {};
 }
 
-function ownSummary(
+async function ownSummary(
   options: NavigateTreeOptions,
   branch: Branch,
   decision: BeforeTreeResult,
   signal: AbortSignal,
-): Promise<BranchSummary | undefined> {
-  const { summariser } = options;
-  if (!options.summarise || summariser === undefined) return Promise.resolve(undefined);
+): Promise<BranchSummary | undefined | "cancelled"> {
+  const { summarise = false, summariser = digestSummariser() } = options;
+  if (!summarise) return undefined;
   const focus = decision.customInstructions ?? options.focus;
-  return summariseBranch({
-    ...options,
-    summariser,
-    branch,
-    signal,
-    ...(focus === undefined ? {} : { focus }),
-    replaceInstructions: decision.replaceInstructions ?? false,
-  });
+  try {
+    return await summariseBranch({
+      ...options,
+      summariser,
+      branch,
+      signal,
+      ...(focus === undefined ? {} : { focus }),
+      replaceInstructions: decision.replaceInstructions ?? false,
+    });
+  } catch (error) {
+    if (signal.aborted) return "cancelled";
+    throw error;
+  }
 }
 
 interface Move {

@@ -93,7 +93,7 @@ async function proseOf(
   } catch (cause) {
     if (!(cause instanceof SummaryFailure)) throw cause;
     throw new BonsaiError({
-      code: cause.kind === "aborted" ? "branch_summary_cancelled" : "branch_summary_failed",
+      code: "branch_summary_failed",
       message: `The branch was not summarised, and nothing was moved: ${cause.message}`,
       hint: "Try again, move without a summary, or summarise with the built-in digest.",
       cause,

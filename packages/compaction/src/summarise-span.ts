@@ -20,16 +20,18 @@ export interface SpanOptions {
   job: SummaryJob;
   settings: CompactionSettings;
   budgets: Budgets;
+  /** A further bound on each answer, in tokens. */
+  maxTokens?: number | undefined;
 }
 
 /** Summarises history and turn prefix in parallel, one request each, and joins them. */
 export function summariseWhole(options: SpanOptions): Promise<string> {
-  return summariseParts(options, (part) => askSummary(options.job, wholePart(part)));
+  return summariseParts(options, (part, job) => askSummary(job, wholePart(part)));
 }
 
 /** Summarises history and turn prefix in parallel, each in as many requests as it takes. */
 export function summariseChunked(options: SpanOptions): Promise<string> {
-  return summariseParts(options, (part) => summariseInChunks(options.job, part));
+  return summariseParts(options, (part, job) => summariseInChunks(job, part));
 }
 
 /** True when one request for each span fits the summariser. */
@@ -44,21 +46,44 @@ export function fitsWhole(options: SpanOptions): boolean {
 
 async function summariseParts(
   options: SpanOptions,
-  summarise: (part: SpanPart) => Promise<string>,
+  summarise: (part: SpanPart, job: SummaryJob) => Promise<string>,
 ): Promise<string> {
   const parts = spanParts(options);
-  const texts = await Promise.all(parts.map(summarise));
+  const texts = await allOrNone(options.job, (job) => parts.map((part) => summarise(part, job)));
   const textOf = (kind: SummaryKind) => texts[parts.findIndex((part) => part.kind === kind)];
   // Without new history, the previous summary stands for the history as it is.
   return joinedProse(textOf("history") ?? previousProse(options.plan.previous), textOf("turnPrefix"));
 }
 
-function spanParts({ plan, job, settings, budgets }: SpanOptions): SpanPart[] {
+/** Runs in parallel; when one fails, the others are aborted, for nobody would pay for half a summary. */
+async function allOrNone(job: SummaryJob, start: (job: SummaryJob) => Promise<string>[]): Promise<string[]> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([job.signal, stop.signal]);
+  const failures: unknown[] = [];
+  const guarded = start({ ...job, signal }).map((summary) =>
+    summary.catch((error: unknown) => {
+      failures.push(error);
+      stop.abort();
+      return "";
+    }),
+  );
+  const texts = await Promise.all(guarded);
+  if (failures.length > 0) throw failures[0];
+  return texts;
+}
+
+function spanParts({
+  plan,
+  job,
+  settings,
+  budgets,
+  maxTokens = Number.POSITIVE_INFINITY,
+}: SpanOptions): SpanPart[] {
   const part = (kind: SummaryKind, items: readonly ViewItem[], previousSummary?: string): SpanPart => ({
     kind,
     messages: items.map(originalMessage),
     previousSummary,
-    maxSummaryTokens: maxSummaryTokens(kind, job.summariser, budgets),
+    maxSummaryTokens: Math.min(maxTokens, maxSummaryTokens(kind, job.summariser, budgets)),
     limits: settings.serialize,
   });
   return [

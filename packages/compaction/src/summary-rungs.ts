@@ -2,7 +2,7 @@ import type { SummaryJob } from "./ask-summary.ts";
 import { latestRequestChars } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
 import { CompactionCancelled } from "./compaction-cancelled.ts";
-import { originalMessage } from "./context-view.ts";
+import { originalMessage, viewTokens } from "./context-view.ts";
 import { customSummary } from "./custom-summary.ts";
 import { fileOperations } from "./file-operations.ts";
 import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
@@ -48,8 +48,20 @@ export const chunksRung: Rung = {
 export const digestRung: Rung = {
   name: "digest",
   applies: (state, context) => isPlanned(state) && context.digest !== undefined && digestIsAllowed(context),
-  attempt: (state, context) => summarised(state, context, context.digest!, summariseWhole),
+  attempt: (state, context) => {
+    // It asks no model, so it costs nothing; and what it says of a short span must be shorter.
+    const free = { ...context, onUsage: () => {} };
+    const maxTokens = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(spanTokens(state) * DIGEST_SHARE));
+    return summarised(state, free, context.digest!, (options) => summariseWhole({ ...options, maxTokens }));
+  },
 };
+
+const MINIMUM_DIGEST_TOKENS = 200;
+const DIGEST_SHARE = 0.5;
+
+function spanTokens({ plan }: LadderState): number {
+  return viewTokens([...plan!.history, ...plan!.turnPrefix]);
+}
 
 function isPlanned({ plan, summary }: LadderState): boolean {
   return plan?.status === "planned" && summary === undefined;

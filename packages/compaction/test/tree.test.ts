@@ -1,0 +1,158 @@
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { chars4Estimator } from "@bonsai-agent/messages";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { branchItems, leftBranch } from "../src/branch.ts";
+import {
+  type CompactionEvents,
+  compactionEventRules,
+  compactionSettings,
+  navigateTree,
+} from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const settings = compactionSettings({ estimator: "chars4" });
+
+test("case 34: a branch summary hangs on the new leaf and names the old one", async () => {
+  const { session, id } = history("U A | U A(t1=edit:a.ts) T1 A");
+  const summariser = scriptedSummariser();
+  const oldLeafId = session.leafId;
+  const moved = await navigateTree({
+    session,
+    targetId: id("a1"),
+    settings,
+    summariser,
+    summarise: true,
+    focus: "the tests",
+  });
+  expect(moved).toMatchObject({ status: "moved", leafId: id("a1"), previousLeafId: oldLeafId });
+  expect(moved.summaryEntry).toMatchObject({
+    type: "branch_summary",
+    parentId: id("a1"),
+    fromId: oldLeafId,
+    details: { readFiles: [], modifiedFiles: ["a.ts"] },
+  });
+  expect(session.leafId).toBe(moved.summaryEntry?.id);
+  const [request] = summariser.requests;
+  expect(request).toMatchObject({ kind: "branch", focus: "the tests" });
+  expect(request?.prompt.user).not.toContain("Critical Context");
+  expect(request?.messages).toHaveLength(4);
+});
+
+test("case 34: a branch that holds only metadata creates no entry", async () => {
+  const { session, id } = history("U A | m k l p");
+  const summariser = scriptedSummariser();
+  const moved = await navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
+  expect(moved.status).toBe("moved");
+  expect(moved.summaryEntry).toBeUndefined();
+  expect(summariser.requests).toEqual([]);
+  expect(session.leafId).toBe(id("a1"));
+});
+
+test.each([
+  ["case 35: three messages of 100, budget 250: the two newest", "U A | U:100 A:100 U:100", 250, "a2 u3"],
+  ["case 35: a summary entry still enters below 90%", "U A | S:100 A:100 U:100", 250, "s1 a2 u2"],
+  ["case 35: but not from 90% on", "U A | S:100 A:100 U:100", 210, "a2 u2"],
+])("%s", (_, notation, budgetTokens, expected) => {
+  const { session, id, name } = history(notation);
+  const branch = leftBranch(session, id("a1"));
+  const limits = settings.serialize;
+  const items = branchItems({ session, branch, budgetTokens, estimator: chars4Estimator, limits });
+  expect(items.map((item) => name(item.entryId)).join(" ")).toBe(expected);
+});
+
+test("the branch reaches from below the deepest common ancestor to the old leaf", () => {
+  const { session, id, name } = history("U A | U A ^a1 U A U");
+  const branch = leftBranch(session, id("a2"));
+  expect(branch.commonAncestorId).toBe(id("a1"));
+  expect(branch.entries.map((entry) => name(entry.id)).join(" ")).toBe("u3 a3 u4");
+});
+
+test("a user message is left for its parent, and its text is for the editor", async () => {
+  const { session, id } = history('U"first" A U"second" A');
+  expect(await navigateTree({ session, targetId: id("u2"), settings })).toMatchObject({
+    status: "moved",
+    leafId: id("a1"),
+    editorText: "second",
+  });
+  expect(await navigateTree({ session, targetId: id("u1"), settings })).toMatchObject({
+    leafId: null,
+    editorText: "first",
+  });
+  expect(session.projection().items).toEqual([]);
+});
+
+test.each([
+  ["a failing summariser", scriptedSummariser([new Error("down")])],
+  ["an empty answer", scriptedSummariser([{ text: "" }])],
+])("%s cancels the navigation and changes nothing", async (_, summariser) => {
+  const { session, id } = history("U A | U A");
+  const before = JSON.stringify(session.entries());
+  const leafId = session.leafId;
+  const move = navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
+  await expect(move).rejects.toThrow(expect.objectContaining({ code: "branch_summary_failed" }));
+  expect([JSON.stringify(session.entries()), session.leafId]).toEqual([before, leafId]);
+});
+
+test("an abort during the summary is a cancelled navigation", async () => {
+  const { session, id } = history("U A | U A");
+  const abort = new AbortController();
+  const summariser = scriptedSummariser();
+  summariser.summarise = () => {
+    abort.abort();
+    return new Promise(() => {});
+  };
+  const before = JSON.stringify(session.entries());
+  const options = {
+    session,
+    targetId: id("a1"),
+    settings,
+    summariser,
+    summarise: true,
+    signal: abort.signal,
+  };
+  expect((await navigateTree(options)).status).toBe("cancelled");
+  expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test("an unknown target is refused", async () => {
+  const { session } = history("U A");
+  const move = navigateTree({ session, targetId: "nowhere", settings });
+  await expect(move).rejects.toThrow(expect.objectContaining({ code: "tree_target_unknown" }));
+});
+
+test("an extension may cancel the move, or give the summary and a label", async () => {
+  const { session, id } = history("U A | U A");
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const off = lifecycle.on("session_before_tree", () => ({ cancel: true }));
+  expect((await navigateTree({ session, targetId: id("a1"), settings, lifecycle })).status).toBe("cancelled");
+  off();
+  const told: unknown[] = [];
+  lifecycle.on("session_before_tree", ({ preparation }) => {
+    expect(preparation).toMatchObject({
+      targetId: id("a1"),
+      commonAncestorId: id("a1"),
+      userWantsSummary: false,
+    });
+    return { summary: { summary: "Tried it." }, label: "tried" };
+  });
+  lifecycle.on("session_tree", (event) => void told.push(event));
+  const moved = await navigateTree({ session, targetId: id("a1"), settings, lifecycle });
+  expect(moved.summaryEntry).toMatchObject({ summary: "Tried it.", fromHook: true });
+  expect(told).toEqual([expect.objectContaining({ fromExtension: true, summaryEntry: moved.summaryEntry })]);
+  expect(session.entries().at(-1)).toMatchObject({
+    type: "label",
+    label: "tried",
+    targetId: moved.summaryEntry?.id,
+  });
+});
+
+test("files are cumulative over branch summaries and compactions, in both directions", async () => {
+  const { session, id } = history("U A | U A(t1=edit:a.ts) T1 A C() U A(t2=read:b.ts) T2 A");
+  const summariser = scriptedSummariser();
+  const compaction = session.entry(id("c1"));
+  if (compaction?.type === "compaction")
+    compaction.details = { readFiles: ["r.ts"], modifiedFiles: ["m.ts"] };
+  const moved = await navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
+  expect(moved.summaryEntry?.details).toMatchObject({ readFiles: ["b.ts", "r.ts"], modifiedFiles: ["m.ts"] });
+});
