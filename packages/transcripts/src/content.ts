@@ -1,3 +1,4 @@
+import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
 import type {
   AssistantContent,
   AssistantMessage,
@@ -14,8 +15,6 @@ import { isFields } from "./fields.ts";
 
 /** Stands for a result that the transcript does not have. */
 export const MISSING_RESULT = "[No result: the transcript ends or was interrupted before this call finished]";
-/** Replaces the content of a masked tool result in the model's view. */
-export const MASKED_RESULT = "[Old tool result content cleared]";
 
 export function text(value: string): TextContent {
   return { type: "text", text: value };
@@ -117,7 +116,7 @@ export function omitDraft(key: string): EntryDraft {
 }
 
 /** Replaces a tool result in the model's view; the stored one stays. */
-export function maskDraft(key: string, placeholder: string = MASKED_RESULT): EntryDraft {
+export function maskDraft(key: string, placeholder: string = MASK_PLACEHOLDER): EntryDraft {
   return { type: "context_edit", targetId: key, replacement: { content: [text(placeholder)] } };
 }
 
