@@ -1,9 +1,15 @@
 import type { CliIo } from "./io.ts";
-import { type Line, renderLine } from "./views/line.ts";
+import { type Line, renderLine, span } from "./views/line.ts";
 
 const defaultWidth = 80;
 const pipeWidth = 120;
 const minWidth = 24;
+
+/** Something that is neither the result nor an error. */
+export interface Notice {
+  code: string;
+  message: string;
+}
 
 /** The edge to the screen: one JSON value, or lines for a human. */
 export class Output {
@@ -41,6 +47,12 @@ export class Output {
   notice(...lines: Line[]): void {
     const colour = wantsColour(this.#io, this.#io.stderr);
     this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
+  }
+
+  /** Tells what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
+  tell({ code, message }: Notice): void {
+    if (this.wantsJson) this.#io.stderr.write(`${JSON.stringify({ notice: { code, message } })}\n`);
+    else this.notice([span("! ", ["bold", "yellow"]), message]);
   }
 
   /** Prints `value` as JSON when asked for, else the lines of its view. */

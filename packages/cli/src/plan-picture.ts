@@ -1,14 +1,19 @@
 import { type CompactionResult, MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
-import { chars4Estimator, type TokenEstimator } from "@bonsai-agent/messages";
+import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { ProjectionItem } from "@bonsai-agent/session";
 import { kindWord, messagePreview } from "./preview.ts";
 import type { Fate, PlanPart, PlanPicture, PlanPlace } from "./views/plan-picture.ts";
 
+/** The context that a compaction found, and how its tokens are counted. */
+export interface ContextBefore {
+  items: readonly ProjectionItem[];
+  estimator: TokenEstimator;
+}
+
 /** The result of a compaction, or of a plan for one, as a picture of the context before it. */
 export function planPicture(
   result: CompactionResult,
-  before: readonly ProjectionItem[],
-  estimator: TokenEstimator = chars4Estimator,
+  { items: before, estimator }: ContextBefore,
 ): PlanPicture {
   const tokens = new Map(before.map((item) => [item.entryId, estimator.message(item.message)]));
   const sum = (ids: readonly string[]) => ids.reduce((total, id) => total + (tokens.get(id) ?? 0), 0);

@@ -12,7 +12,6 @@ export interface SessionFacts {
   /** ISO 8601; null without a readable time. */
   firstActivity: string | null;
   lastActivity: string | null;
-  name: string | null;
 }
 
 export function sessionFacts(entries: readonly Entry[]): SessionFacts {
@@ -20,13 +19,11 @@ export function sessionFacts(entries: readonly Entry[]): SessionFacts {
   const models = new Map<string, number>();
   const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
   let usage = emptyUsage();
-  let name: string | undefined;
   for (const entry of entries) {
     increment(counts, kind(entry));
     const model = modelOf(entry);
     if (model !== undefined) increment(models, model);
     usage = addUsage(usage, usageOf(entry));
-    if (entry.type === "session_info") name = entry.name;
     noteTime(times, Date.parse(entry.timestamp));
   }
   return {
@@ -35,7 +32,6 @@ export function sessionFacts(entries: readonly Entry[]): SessionFacts {
     models: [...models].sort((a, b) => b[1] - a[1]).map(([model, answers]) => ({ model, answers })),
     firstActivity: isoTime(times.first),
     lastActivity: isoTime(times.last),
-    name: name ?? null,
   };
 }
 

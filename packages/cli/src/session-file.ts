@@ -3,12 +3,21 @@ import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
+import type { Notice } from "./output.ts";
 import { withReadingProgress } from "./progress.ts";
 
 /** Opens the session that a command's first argument names. */
 export function openNamedSession(invocation: Invocation): Session {
-  const file = sessionFile(invocation);
-  return withReadingProgress(invocation.io, file, () => openSession(file));
+  return openSessionFile(sessionFile(invocation), invocation);
+}
+
+/** Opens a session file; what its user should know about it is told on stderr. */
+export function openSessionFile(file: string, { io, output }: Invocation): Session {
+  // In JSON only what cannot be learnt otherwise: stderr should hold an error alone.
+  const onNotice = (notice: Notice) => {
+    if (!output.wantsJson || notice.code === "migrated_copy") output.tell(notice);
+  };
+  return withReadingProgress(io, file, () => openSession(file, { onNotice }));
 }
 
 /** The absolute path of the session that a command's first argument names: a file, or the id of a recorded one. */

@@ -3,15 +3,16 @@ import {
   type CompactionSettings,
   planCompaction,
   runCompaction,
+  sessionEstimate,
 } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { ProjectionItem, Session } from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
 import { compactionReport } from "../compaction-report.ts";
 import { openCompactionTarget } from "../compaction-target.ts";
 import { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import type { Invocation } from "../invocation.ts";
-import { planPicture } from "../plan-picture.ts";
+import { type ContextBefore, planPicture } from "../plan-picture.ts";
 import { withProgress } from "../progress.ts";
 import { rehearsal } from "../rehearsal.ts";
 import { leafOf, openNamedSession } from "../session-file.ts";
@@ -28,7 +29,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
-  const items = session.projection(leafId).items;
+  const before = contextBefore(session, settings, leafId);
   const planned = planCompaction({
     session,
     settings,
@@ -36,9 +37,9 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
     ...(leafId === null ? {} : { leafId }),
   });
   if (planned.status !== "planned")
-    return finish(invocation, { result: planned, items, file: session.file! });
+    return finish(invocation, { result: planned, before, file: session.file! });
   const rehearsed = await compacted(rehearsal(session, leafId), settings, invocation);
-  return finish(invocation, { result: foretold(planned, rehearsed), items, file: session.file! });
+  return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file! });
 }
 
 function foretold(planned: CompactionResult, rehearsed: CompactionResult): CompactionResult {
@@ -50,11 +51,10 @@ function foretold(planned: CompactionResult, rehearsed: CompactionResult): Compa
 
 async function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   const target = openCompactionTarget(invocation);
-  const { session } = target;
-  const items = session.projection().items;
-  const result = await compacted(session, settings, invocation);
+  const before = contextBefore(target.stage, settings);
+  const result = await compacted(target.stage, settings, invocation);
   if (result.status === "failed" || result.status === "cancelled") target.discard();
-  return finish(invocation, { result, items, file: session.file! });
+  return finish(invocation, { result, before, file: target.carryOut(result) });
 }
 
 function compacted(
@@ -75,19 +75,27 @@ function model({ options }: Invocation): { model?: { contextWindow: number } } {
   return typeof options.window === "number" ? { model: { contextWindow: options.window } } : {};
 }
 
+function contextBefore(
+  session: Session,
+  settings: CompactionSettings,
+  leafId: string | null = session.leafId,
+): ContextBefore {
+  const { items } = session.projection(leafId);
+  return { items, estimator: sessionEstimate({ session, settings, leafId }).estimator };
+}
+
 interface Finished {
   result: CompactionResult;
-  /** The context before. */
-  items: readonly ProjectionItem[];
+  before: ContextBefore;
   file: string;
 }
 
 /** A failure is told twice: as a status among the results, and as an error. */
-function finish({ io, output }: Invocation, { result, items, file }: Finished): ExitCode {
+function finish({ io, output }: Invocation, { result, before, file }: Finished): ExitCode {
   const { error, status } = result;
   if (output.wantsJson) output.json(compactionReport(result));
   else if (error === undefined) {
-    output.lines(compactView({ result, picture: planPicture(result, items), file, width: output.width }));
+    output.lines(compactView({ result, picture: planPicture(result, before), file, width: output.width }));
   }
   if (error !== undefined) return reportFailure(error, io, output.wantsJson);
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;

@@ -1,4 +1,5 @@
-import { chars4Estimator, type Message } from "@bonsai-agent/messages";
+import type { Message } from "@bonsai-agent/messages";
+import { contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
 import { leafOf, openNamedSession } from "../session-file.ts";
 import { contextView } from "../views/context-view.ts";
@@ -15,12 +16,13 @@ export interface ContextItem {
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
+  const size = contextSize(session, invocation, leafId);
   const items: ContextItem[] = session.projection(leafId).items.map(({ entryId, message }) => ({
     entryId,
     role: message.role,
-    tokens: chars4Estimator.message(message),
+    tokens: size.estimator.message(message),
     message,
   }));
   const { output } = invocation;
-  output.result(items, () => contextView({ items, leafId, width: output.width }));
+  output.result(items, () => contextView({ items, size, leafId, width: output.width }));
 }

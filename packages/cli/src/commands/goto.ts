@@ -1,11 +1,16 @@
-import { contentText } from "@bonsai-agent/messages";
-import type { Entry, Session } from "@bonsai-agent/session";
+import { digestSummariser, type Navigation, navigateTree } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import { ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
+import { withProgress } from "../progress.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
+import { callSettings } from "../settings.ts";
 import { gotoView } from "../views/goto-view.ts";
 
 /** What `bonsai goto --json` prints. */
 export interface GotoReport {
+  /** The position now; with a summary, the summary. */
   leafId: string | null;
   previousLeafId: string | null;
   /** The text of the user message that was chosen: to be written anew. */
@@ -13,26 +18,47 @@ export interface GotoReport {
   summaryEntryId?: string;
 }
 
-export async function run(invocation: Invocation): Promise<undefined> {
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  refuseIdleFocus(invocation.options);
   const session = openNamedSession(invocation);
-  const target = session.entry(resolveEntryId(session, invocation.args[1]!))!;
-  const previousLeafId = session.leafId;
-  const place = placeFor(target);
-  move(session, place.leafId);
-  const report: GotoReport = { leafId: session.leafId, previousLeafId, ...editorText(place.editorText) };
+  const navigation = await navigate(session, invocation);
+  const report = gotoReport(session, navigation);
   invocation.output.result(report, () => gotoView({ report, session, width: invocation.output.width }));
+  return navigation.status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-/** Where choosing an entry leads: a user message is to be written anew, so its place is its parent. */
-function placeFor(target: Entry): { leafId: string | null; editorText?: string } {
-  if (target.type !== "message" || target.message?.role !== "user") return { leafId: target.id };
-  return { leafId: target.parentId, editorText: contentText(target.message.content) };
+function navigate(session: Session, invocation: Invocation): Promise<Navigation> {
+  const { args, options, io } = invocation;
+  const summarise = options.summarize === true;
+  return io.interruptible((signal) =>
+    withProgress(io, "Summarising the branch", () =>
+      navigateTree({
+        session,
+        targetId: resolveEntryId(session, args[1]!),
+        settings: callSettings(invocation),
+        summarise,
+        ...(summarise ? { summariser: digestSummariser() } : {}),
+        ...(typeof options.focus === "string" ? { focus: options.focus } : {}),
+        signal,
+      }),
+    ),
+  );
 }
 
-function move(session: Session, leafId: string | null): void {
-  if (session.leafId !== leafId) session.moveTo(leafId);
+function gotoReport(session: Session, { previousLeafId, editorText, summaryEntry }: Navigation): GotoReport {
+  return {
+    leafId: session.leafId,
+    previousLeafId,
+    ...(editorText === undefined ? {} : { editorText }),
+    ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }),
+  };
 }
 
-function editorText(text: string | undefined): { editorText?: string } {
-  return text === undefined ? {} : { editorText: text };
+function refuseIdleFocus(options: Invocation["options"]): void {
+  if (options.focus === undefined || options.summarize === true) return;
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: "--focus says what a summary should dwell on, and no summary was asked for.",
+    hint: "Add --summarize, or leave --focus out.",
+  });
 }

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
-import { chars4Estimator, type Usage } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import { fileOperations } from "@bonsai-agent/compaction";
+import type { Message, Usage } from "@bonsai-agent/messages";
+import type { Entry, Session } from "@bonsai-agent/session";
 import { type CompactionRecord, compactionRecord } from "../compaction-record.ts";
+import { type ContextSize, contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
 import { sessionFacts } from "../session-facts.ts";
 import { openNamedSession } from "../session-file.ts";
@@ -27,7 +29,8 @@ export interface ShowReport {
   /** Messages by role, other entries by type. */
   counts: Record<string, number>;
   branchCount: number;
-  context: { items: number; tokens: number };
+  /** The tokens of the next request as far as it is known; `isEstimate` where no provider's report can be trusted. */
+  context: { items: number; tokens: number; isEstimate: boolean };
   usage: Usage;
   costUsd: number;
   models: { model: string; answers: number }[];
@@ -41,14 +44,15 @@ export interface ShowReport {
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
-  const report = showReport(session);
+  const report = showReport(session, contextSize(session, invocation));
   output.result(report, () => showView({ report, width: output.width, nowMs: io.now() }));
 }
 
-function showReport(session: Session): ShowReport {
+function showReport(session: Session, size: ContextSize): ShowReport {
   const { header } = session;
-  const { counts, usage, models, firstActivity, lastActivity, name } = sessionFacts(session.entries());
-  const { items } = session.projection();
+  const entries = session.entries();
+  const { counts, usage, models, firstActivity, lastActivity } = sessionFacts(entries);
+  const { read, modified } = fileOperations(messagesOf(entries));
   const file = session.file!;
   return {
     id: session.id,
@@ -56,25 +60,27 @@ function showReport(session: Session): ShowReport {
     sizeBytes: statSync(file).size,
     version: header.version ?? 1,
     cwd: session.cwd,
-    name,
+    name: session.name ?? null,
     parentSession: header.parentSession ?? null,
     createdAt: header.timestamp,
     firstActivity,
     lastActivity,
     leafId: session.leafId,
-    entryCount: session.entries().length,
+    entryCount: entries.length,
     counts,
     branchCount: branchCount(sessionTree(session)),
-    context: {
-      items: items.length,
-      tokens: items.reduce((sum, item) => sum + chars4Estimator.message(item.message), 0),
-    },
+    context: { items: size.items, tokens: size.tokens, isEstimate: size.isEstimate },
     usage,
     costUsd: usage.cost.total,
     models,
-    readFiles: [],
-    modifiedFiles: [],
-    problemCount: 0,
-    compaction: compactionRecord(session.path(), chars4Estimator),
+    readFiles: read.toSorted(),
+    modifiedFiles: modified.toSorted(),
+    problemCount: session.problems().length,
+    compaction: compactionRecord(session.path(), size.estimator),
   };
+}
+
+/** Of all branches, in file order; a damaged entry can lack its message. */
+function messagesOf(entries: readonly Entry[]): Message[] {
+  return entries.flatMap((entry) => (entry.type === "message" && entry.message ? [entry.message] : []));
 }

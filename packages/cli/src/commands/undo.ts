@@ -1,5 +1,6 @@
-import { BonsaiError, chars4Estimator } from "@bonsai-agent/messages";
-import { type Entry, liveCompaction, project } from "@bonsai-agent/session";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { liveCompaction } from "@bonsai-agent/session";
+import { contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
 import { openNamedSession } from "../session-file.ts";
 import { type Line, span } from "../views/line.ts";
@@ -18,21 +19,17 @@ export interface UndoReport {
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const path = session.path();
-  const compaction = liveCompaction(path);
+  const compaction = liveCompaction(session.path());
   if (compaction === undefined) throw nothingToUndo();
+  const before = contextSize(session, invocation);
   const entry = session.undoCompaction(compaction.id);
   const report: UndoReport = {
     compactionId: compaction.id,
     entryId: entry.id,
-    tokensBefore: tokensOf(path),
-    tokensAfter: tokensOf(session.path()),
+    tokensBefore: before.tokens,
+    tokensAfter: contextSize(session, invocation).tokens,
   };
   invocation.output.result(report, () => lines(report));
-}
-
-function tokensOf(path: readonly Entry[]): number {
-  return project(path).items.reduce((sum, item) => sum + chars4Estimator.message(item.message), 0);
 }
 
 function nothingToUndo(): BonsaiError {

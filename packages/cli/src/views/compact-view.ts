@@ -23,24 +23,19 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield headline(options);
   yield [];
   yield* planView({ picture, width });
+  yield [];
   if (result.status === "compacted") yield* written(options);
+  else yield [span("Nothing is written in a dry run.", "gray")];
 }
 
 function headline({ result }: CompactViewOptions): Line {
-  const sizes = `${count(result.tokensBefore)} → ${counted(result.tokensAfter, "token")}`;
-  if (result.status === "planned")
-    return [span("Plan", ["bold", "green"]), `  ${sizes}`, span("  (nothing is written)", "gray")];
-  return [span("Compacted", ["bold", "green"]), `  ${sizes}`];
+  const sizes = `  ${count(result.tokensBefore)} → ${counted(result.tokensAfter, "token")}`;
+  return [span(result.status === "planned" ? "Plan" : "Compacted", ["bold", "green"]), sizes];
 }
 
-function* written({ result, file }: CompactViewOptions): Generator<Line> {
-  const { requests, costUsd } = result;
-  yield [];
-  yield [
-    "Written to ",
-    span(file, "cyan"),
-    ` as ${result.entryId}`,
-    requests > 0 && costUsd > 0 ? ` for ${usd(costUsd)}` : "",
-  ];
-  yield [span("`bonsai undo` takes it back; nothing is lost from the file.", "gray")];
+function* written({ result, file, width }: CompactViewOptions): Generator<Line> {
+  yield ["Written to ", span(file, "cyan")];
+  if (result.costUsd > 0) yield [`${counted(result.requests, "request")} for ${usd(result.costUsd)}`];
+  const undo = "Nothing is lost from the file: `bonsai undo` takes the compaction back.";
+  for (const text of wrap(undo, width)) yield [span(text, "gray")];
 }

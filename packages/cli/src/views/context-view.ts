@@ -1,4 +1,5 @@
 import type { ContextItem } from "../commands/context.ts";
+import type { ContextSize } from "../context-size.ts";
 import { kindWord, messagePreview } from "../preview.ts";
 import { bar } from "./bar.ts";
 import { type Line, span } from "./line.ts";
@@ -8,12 +9,13 @@ import { table } from "./table.ts";
 
 export interface ContextViewOptions {
   items: readonly ContextItem[];
+  size: Pick<ContextSize, "tokens" | "isEstimate">;
   leafId: string | null;
   width: number;
 }
 
 /** What the model sees: the items in order, then where its tokens go. */
-export function* contextView({ items, leafId, width }: ContextViewOptions): Generator<Line> {
+export function* contextView({ items, size, leafId, width }: ContextViewOptions): Generator<Line> {
   const tokens = items.reduce((sum, item) => sum + item.tokens, 0);
   if (items.length > 0) {
     yield* itemTable(items, width);
@@ -25,6 +27,7 @@ export function* contextView({ items, leafId, width }: ContextViewOptions): Gene
     span(`about ${counted(tokens, "token")}`, "bold"),
     leafId === null ? "" : span(` at ${leafId}`, "gray"),
   ];
+  if (!size.isEstimate) yield [`${counted(size.tokens, "token")} with prompt and tools, as reported`];
   if (tokens > 0) yield* shares(items, tokens, width);
 }
 

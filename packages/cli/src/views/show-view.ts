@@ -43,10 +43,7 @@ function facts({ report, width, nowMs }: ShowViewOptions): Line[] {
       [report.models.map(({ model, answers }) => `${model} (${count(answers)})`).join(", ") || "none"],
     ],
     ["branches", [`${count(report.branchCount)}, now at ${report.leafId ?? "the beginning"}`]],
-    [
-      "context",
-      [`about ${counted(report.context.tokens, "token")} in ${counted(report.context.items, "item")}`],
-    ],
+    ["context", contextSize(report)],
   ];
   if (report.parentSession !== null) rows.push(["fork of", [report.parentSession]]);
   return rows.flatMap(([name, value]) => factLines(name, value, width));
@@ -64,6 +61,14 @@ function factLines(name: string, value: Line, width: number): Line[] {
     at === 0 ? head : " ".repeat(lineWidth([head])),
     line,
   ]);
+}
+
+function contextSize({ context }: ShowReport): Line {
+  const tokens = counted(context.tokens, "token");
+  const items = ` in ${counted(context.items, "item")}`;
+  return context.isEstimate
+    ? [`about ${tokens}${items}`]
+    : [`${tokens}${items}`, span("  as reported", "gray")];
 }
 
 function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): Line {

@@ -1,0 +1,217 @@
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { recordedSession } from "@bonsai-agent/testkit";
+import { describe, expect, test } from "vitest";
+import type { ContextItem } from "../src/commands/context.ts";
+import type { ShowReport } from "../src/commands/show.ts";
+import type { CompactionReport } from "../src/compaction-report.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
+
+const fields = [
+  "status",
+  "reason",
+  "rung",
+  "tokensBefore",
+  "tokensAfter",
+  "firstKeptEntryId",
+  "splitTurn",
+  "summarizedEntryIds",
+  "turnPrefixEntryIds",
+  "keptEntryIds",
+  "readFiles",
+  "modifiedFiles",
+  "summary",
+  "entryId",
+  "requests",
+  "costUsd",
+];
+
+function contextIds(file: string): Promise<string[]> {
+  return jsonOf<ContextItem[]>(["context", file]).then((items) => items.map((item) => item.entryId));
+}
+
+describe("bonsai compact", () => {
+  test("-o compacts a copy and leaves the session byte for byte", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const copy = join(testFolder(), "copy.jsonl");
+    const report = await jsonOf<CompactionReport>(["compact", file, "--digest", "-o", copy]);
+    expect(Object.keys(report)).toEqual(fields);
+    expect(report).toMatchObject({ status: "compacted", reason: "manual", costUsd: 0 });
+    expect(report.tokensAfter).toBeLessThan(report.tokensBefore);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(await contextIds(copy)).toEqual([report.entryId, ...report.keptEntryIds]);
+    expect(report.keptEntryIds[0]).toBe(report.firstKeptEntryId);
+  });
+
+  test("without -o appends to the session, and keeps every earlier byte", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const report = await jsonOf<CompactionReport>(["compact", file]);
+    expect(report.status).toBe("compacted");
+    expect(readFileSync(file).subarray(0, before.length).equals(before)).toBe(true);
+    const { compaction } = await jsonOf<ShowReport>(["show", file]);
+    expect(compaction).toMatchObject({ summary: report.summary, compactionCount: 1 });
+  });
+
+  test("--dry-run tells the same and writes nothing", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const planned = await jsonOf<CompactionReport>(["compact", file, "--dry-run"]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(planned.status).toBe("planned");
+    expect(planned).not.toHaveProperty("entryId");
+    const done = await jsonOf<CompactionReport>(["compact", file]);
+    const same = [
+      "tokensBefore",
+      "tokensAfter",
+      "keptEntryIds",
+      "summarizedEntryIds",
+      "turnPrefixEntryIds",
+    ] as const;
+    for (const field of [...same, "readFiles", "modifiedFiles", "firstKeptEntryId", "summary"] as const) {
+      expect(planned[field]).toEqual(done[field]);
+    }
+  });
+
+  test.each([80, 40])("draws the plan at %i columns", async (columns) => {
+    const { stdout } = await runCli(["compact", longSession(), "--dry-run"], { columns });
+    expect(stdout).toMatch(/^Plan {2}[\d,]+ → [\d,]+ tokens/);
+    expect(stdout).toContain("summarised");
+    expect(stdout).toMatch(/╞═+╡ {2}cut/);
+    expect(stdout).toContain("kept");
+    expect(stdout).toMatch(/^before .*\nafter /m);
+    expect(stdout).toMatch(/^Files modified/m);
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+
+  test("says what it did, and how to take it back", async () => {
+    const file = longSession();
+    const { stdout } = await runCli(["compact", file], { columns: 80 });
+    expect(stdout).toMatch(/^Compacted {2}/);
+    expect(stdout).toContain("bonsai undo");
+    expect(stdout).toContain(file);
+  });
+
+  test("everything fits: nothing to compact, and no byte is written", async () => {
+    const file = writeLines(sampleLines());
+    const before = readFileSync(file);
+    expect(await jsonOf(["compact", file])).toMatchObject({ status: "nothing-to-compact" });
+    expect((await runCli(["compact", file])).stdout).toContain("nothing to compact");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("directly after a compaction: already compacted", async () => {
+    const file = longSession();
+    await jsonOf(["compact", file]);
+    expect(await jsonOf(["compact", file])).toMatchObject({ status: "already-compacted" });
+    expect(await jsonOf(["compact", file, "--dry-run"])).toMatchObject({ status: "already-compacted" });
+  });
+
+  test("--leaf compacts at another place", async () => {
+    const file = longSession();
+    const ids = await contextIds(file);
+    const leaf = ids[Math.floor(ids.length * 0.8)]!;
+    const planned = await jsonOf<CompactionReport>([
+      "compact",
+      file,
+      "--leaf",
+      leaf,
+      "--keep",
+      "4k",
+      "--dry-run",
+    ]);
+    expect(planned.keptEntryIds.at(-1)).toBe(leaf);
+    const copy = join(testFolder(), "copy.jsonl");
+    const done = await jsonOf<CompactionReport>([
+      "compact",
+      file,
+      "--leaf",
+      leaf,
+      "--keep",
+      "4k",
+      "-o",
+      copy,
+    ]);
+    expect(done.keptEntryIds).toEqual(planned.keptEntryIds);
+    expect((await contextIds(copy)).at(-1)).toBe(leaf);
+  });
+
+  test("--focus reaches the summariser", async () => {
+    const plain = await jsonOf<CompactionReport>(["compact", longSession(), "--dry-run"]);
+    const focused = await jsonOf<CompactionReport>([
+      "compact",
+      longSession(),
+      "--dry-run",
+      "--focus",
+      "the tests",
+    ]);
+    expect([plain.status, focused.status]).toEqual(["planned", "planned"]);
+  });
+
+  test.each([
+    ["--model", "openai/gpt-5"],
+    ["-e", "./mine.ts"],
+  ])("%s is refused, for it is not built yet", async (flag, value) => {
+    const file = longSession();
+    const { code, stdout, stderr } = await runCli(["compact", file, flag, value, "--json"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    const { error } = JSON.parse(stderr);
+    expect(error.code).toBe("not_built_yet");
+    expect(error.message).toContain(value);
+  });
+
+  test("Ctrl-C ends it with 130 and leaves the session as it is, and no copy", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const copy = join(testFolder(), "copy.jsonl");
+    const signal = AbortSignal.abort(new Error("Interrupted by Ctrl-C"));
+    const inPlace = await runCli(["compact", file, "--json"], { signal });
+    expect(inPlace.code).toBe(130);
+    expect(JSON.parse(inPlace.stdout).status).toBe("cancelled");
+    expect((await runCli(["compact", file, "-o", copy], { signal })).code).toBe(130);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(existsSync(copy)).toBe(false);
+  });
+
+  test("-o never overwrites", async () => {
+    const file = longSession();
+    const { code, stderr } = await runCli(["compact", file, "-o", file, "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr).error.code).toBe("output_exists");
+  });
+
+  // Where the recording is: what the generated session below stands for.
+  const recorded = recordedSession();
+  if (recorded !== undefined) {
+    test("works on a recorded session of version 1", async () => {
+      const file = join(testFolder(), "recorded.jsonl");
+      copyFileSync(recorded, file);
+      await compactVersion1(file);
+    });
+  }
+
+  test("works on a generated session of version 1", async () => {
+    const file = longSession();
+    const lines = readFileSync(file, "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const [{ version: _version, ...header }, ...entries] = lines;
+    const linear = entries
+      .filter((entry) => entry.type === "message")
+      .map(({ id, parentId, ...entry }) => entry);
+    await compactVersion1(writeLines([header, ...linear]));
+  });
+});
+
+async function compactVersion1(file: string): Promise<void> {
+  const before = readFileSync(file);
+  const copy = join(testFolder(), "copy.jsonl");
+  const report = await jsonOf<CompactionReport>(["compact", file, "--digest", "-o", copy]);
+  expect(report.status).toBe("compacted");
+  expect(readFileSync(file).equals(before)).toBe(true);
+  expect(await contextIds(copy)).toEqual([report.entryId, ...report.keptEntryIds]);
+  expect((await jsonOf<ShowReport>(["show", copy])).version).toBe(3);
+}

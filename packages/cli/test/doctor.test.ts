@@ -1,0 +1,134 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type DamageName, damagedSessions } from "@bonsai-agent/testkit";
+import { describe, expect, test } from "vitest";
+import type { ProblemRow } from "../src/commands/doctor.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
+
+/** What the doctor finds in each damaged file, or the code of the error that refuses it. */
+const findings: Record<DamageName, string[] | string> = {
+  "torn last line": ["torn_line"],
+  "garbage line with descendants": ["damaged_line", "missing_parent"],
+  "missing parent": ["missing_parent"],
+  "duplicate id": ["duplicate_id"],
+  "id reused by its own descendant": ["duplicate_id"],
+  cycle: ["cycle"],
+  "entry that is its own parent": ["cycle"],
+  "parent after its child": ["late_parent"],
+  "damaged header": ["damaged_header", "damaged_line"],
+  "second header": ["not_an_entry"],
+  "compaction without summary": ["missing_summary"],
+  "unknown type": [],
+  "message entry without message": ["missing_message"],
+  "message without content": [],
+  "number as a line": ["not_an_entry"],
+  "array as a line": ["not_an_entry"],
+  "entry without id": ["missing_id", "missing_parent"],
+  "future version": [],
+  "invalid UTF-8": ["invalid_utf8"],
+  "NUL tail": ["nul_bytes"],
+  CRLF: [],
+  "byte-order mark": ["byte_order_mark"],
+  "compaction that keeps a missing entry": ["missing_kept_entry"],
+  "several roots": [],
+  empty: "session_empty",
+  "header alone": [],
+  "header without newline": [],
+  "entries without header": ["damaged_header"],
+  "no session at all": "not_a_session",
+  "binary file": "not_a_session",
+};
+
+const damaged = damagedSessions();
+
+describe.each(Object.keys(findings) as DamageName[])("a file with %s", (name) => {
+  function damagedFile(): string {
+    const file = join(testFolder(), "damaged.jsonl");
+    writeFileSync(file, damaged[name]);
+    return file;
+  }
+
+  test("is diagnosed", async () => {
+    const file = damagedFile();
+    const { code, stdout, stderr } = await runCli(["doctor", file, "--json"]);
+    const expected = findings[name];
+    if (typeof expected === "string") {
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(JSON.parse(stderr).error.code).toBe(expected);
+      return;
+    }
+    expect([code, stderr]).toEqual([0, ""]);
+    const rows = JSON.parse(stdout) as ProblemRow[];
+    expect(rows.map((row) => row.kind)).toEqual(expected);
+    for (const row of rows) {
+      expect(Object.keys(row).filter((key) => key !== "entryId")).toEqual([
+        "line",
+        "kind",
+        "message",
+        "repair",
+      ]);
+    }
+    expect((await runCli(["doctor", file], { columns: 60 })).code).toBe(0);
+  });
+
+  test("is never changed by looking, and no command trips over it", async () => {
+    const file = damagedFile();
+    const looks = [["show"], ["context"], ["tree"], ["tree", "--all"], ["export"], ["compact", "--dry-run"]];
+    for (const [command, ...flags] of looks) {
+      const { stderr } = await runCli([command!, file, ...flags], { columns: 60 });
+      expect(stderr).not.toContain("unexpected_error");
+    }
+    expect(readFileSync(file).equals(damaged[name])).toBe(true);
+  });
+
+  test("is mended in a copy that is sound, or refused", async () => {
+    const file = damagedFile();
+    const copy = join(testFolder(), "mended.jsonl");
+    const { code } = await runCli(["doctor", file, "--repair", "-o", copy]);
+    expect(code).toBe(typeof findings[name] === "string" ? 1 : 0);
+    if (code !== 0) return;
+    const left = await jsonOf<ProblemRow[]>(["doctor", copy]);
+    expect(left.filter((row) => !keptAsTheyAre.has(row.kind))).toEqual([]);
+    expect(readFileSync(file).equals(damaged[name])).toBe(true);
+  });
+});
+
+/** Nothing can be put in the place of what is missing: the entries stay, and are told of again. */
+const keptAsTheyAre = new Set(["missing_message", "missing_summary", "missing_kept_entry"]);
+
+test("every damage of the testkit has its finding", () => {
+  expect(Object.keys(findings)).toEqual(Object.keys(damaged));
+});
+
+describe("bonsai doctor", () => {
+  test("finds nothing in a sound file", async () => {
+    const file = writeLines(sampleLines());
+    expect(await jsonOf(["doctor", file])).toEqual([]);
+    expect((await runCli(["doctor", file])).stdout).toContain("is sound");
+  });
+
+  test("--repair without -o writes beside the file, and only when there is damage", async () => {
+    const file = writeLines([...sampleLines(), { no: "entry" }]);
+    const { code, stdout, stderr } = await runCli(["doctor", file, "--repair", "--json"]);
+    const copy = file.replace(".jsonl", ".repaired.jsonl");
+    expect([code, existsSync(copy)]).toEqual([0, true]);
+    expect(JSON.parse(stdout)).toHaveLength(1);
+    expect(JSON.parse(stderr)).toEqual({ notice: { code: "repaired_copy", message: copy } });
+    const sound = writeLines(sampleLines());
+    await runCli(["doctor", sound, "--repair"]);
+    expect(existsSync(sound.replace(".jsonl", ".repaired.jsonl"))).toBe(false);
+  });
+
+  test("-o without --repair is wrong usage; an existing file is never overwritten", async () => {
+    const file = writeLines(sampleLines());
+    expect((await runCli(["doctor", file, "-o", "x.jsonl"])).code).toBe(2);
+    expect((await runCli(["doctor", file, "--repair", "-o", file])).stderr).toContain("[output_exists]");
+  });
+
+  test("tells a human line, kind, finding and repair", async () => {
+    const file = writeLines([...sampleLines(), { no: "entry" }]);
+    const { stdout } = await runCli(["doctor", file], { columns: 60 });
+    await expect(stdout.replace(file, "FILE")).toMatchFileSnapshot("golden/doctor-60.txt");
+  });
+});
