@@ -68,5 +68,5 @@ function compare(root: string, pkg: Package): string[] {
 }
 
 function codesIn(source: string): string[] {
-  return [...source.matchAll(/\bcode: "([a-z0-9_]+)"/g)].map((match) => match[1]!);
+  return [...source.matchAll(/BonsaiError\(\{\s*code: "([a-z0-9_]+)"/g)].map((match) => match[1]!);
 }
