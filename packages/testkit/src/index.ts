@@ -3,6 +3,15 @@ export { type DamageName, damagedSessions } from "./damaged-sessions.ts";
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type History, history } from "./history-notation.ts";
+export {
+  type Plant,
+  type PlantedLanguage,
+  type PlantedSession,
+  type PlantedSessionOptions,
+  plantedLanguages,
+  plantedSession,
+  type Trap,
+} from "./planted-session.ts";
 export { type Random, seededRandom } from "./random.ts";
 export { recordedSession } from "./recorded-session.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";
