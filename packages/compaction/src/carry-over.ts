@@ -85,7 +85,9 @@ function latestRequest(plan: CompactionPlan, maxChars: number): LatestRequest | 
   const item = [...plan.history, ...plan.turnPrefix].findLast((each) => requestText(each) !== undefined);
   if (item === undefined) return earlierRequest(ownDetails(plan.previous).latestRequest);
   const text = requestText(item) ?? "";
-  return { entryId: item.entryId, text: text.length > maxChars ? clip(text, maxChars) : text };
+  if (text.length <= maxChars) return { entryId: item.entryId, text };
+  const note = `\n[Cut: the whole text, ${text.length.toLocaleString("en")} characters, is in entry ${item.entryId}.]`;
+  return { entryId: item.entryId, text: clip(text, maxChars) + note };
 }
 
 /** What a person typed; undefined for anything else. */

@@ -1,9 +1,11 @@
 import {
+  byScriptEstimator,
   type Calibration,
   calibrate,
   calibratedEstimator,
   chars4Estimator,
   chars4FloorEstimator,
+  type Message,
   type TokenEstimator,
 } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
@@ -44,6 +46,17 @@ function plain(estimator: TokenEstimator): SessionEstimate {
   return { estimator, overheadTokens: 0, calibration: undefined };
 }
 
+/** The context is looked at before every request, and a message counts the same each time. */
+const counted = new WeakMap<Message, number>();
+const base: TokenEstimator = {
+  ...byScriptEstimator,
+  message(message) {
+    const tokens = counted.get(message) ?? byScriptEstimator.message(message);
+    counted.set(message, tokens);
+    return tokens;
+  },
+};
+
 /** A calibration from fewer answers says less than the one before the compaction did. */
 const ENOUGH_SAMPLES = 4;
 
@@ -51,7 +64,7 @@ const ENOUGH_SAMPLES = 4;
 function calibrationOf(session: Session, leafId: string | null): Calibration {
   const { items, compaction } = session.projection(leafId);
   const staleBefore = staleCount(session, leafId, items);
-  const learned = calibrate({ messages: items.map((item) => item.message), staleBefore });
+  const learned = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
   const known = learned.samples >= ENOUGH_SAMPLES ? undefined : storedCalibration(compaction);
   return known ?? learned;
 }
