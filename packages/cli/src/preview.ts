@@ -36,7 +36,7 @@ export function previewOf(entry: Entry): string {
         : "(no message)";
     case "compaction":
     case "branch_summary":
-      return oneLine(String(entry.summary ?? ""));
+      return summaryPreview(entry.summary);
     case "custom_message":
       return oneLine(`${entry.customType}: ${previewText(entry.content)}`);
     case "model_change":
@@ -75,10 +75,15 @@ export function messagePreview(message: Message): string {
       return oneLine(`$ ${message.command}`);
     case "branchSummary":
     case "compactionSummary":
-      return oneLine(message.summary);
+      return summaryPreview(message.summary);
     default:
       return oneLine(previewText(message.content));
   }
+}
+
+/** A summary begins with a sentence in brackets that tells the model what it is: no news for a human. */
+function summaryPreview(summary: unknown): string {
+  return oneLine(String(summary ?? "").replace(/^\[[^\]]*\]\s*/, ""));
 }
 
 function previewText(content: unknown): string {

@@ -12,12 +12,16 @@ const bytesReadInPatience = 40_000_000;
 /** Shows `label` on a terminal's stderr while the work takes longer than half a second, and then takes it away. */
 export async function withProgress<T>(io: CliIo, label: string, work: () => Promise<T>): Promise<T> {
   if (!io.stderr.isTTY) return work();
-  const timer = setTimeout(() => show(io, label), patienceMs);
+  let shown = false;
+  const timer = setTimeout(() => {
+    shown = true;
+    show(io, label);
+  }, patienceMs);
   try {
     return await work();
   } finally {
     clearTimeout(timer);
-    clear(io);
+    if (shown) clear(io);
   }
 }
 

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { ContextItem } from "../src/commands/context.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
 import type { TreeRow } from "../src/commands/tree.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { sampleLines, writeLines } from "./sample-session.ts";
+import { longSession, sampleLines, writeLines } from "./sample-session.ts";
 
 describe("bonsai goto", () => {
   test("a user message leads to its parent and gives its text back", async () => {
@@ -53,6 +54,35 @@ describe("bonsai goto", () => {
     const before = readFileSync(file);
     expect((await runCli(["goto", file, "cccc0007"])).stdout).toContain("still at cccc0007");
     expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("--summarize hangs a summary of the branch left under the new position", async () => {
+    const file = longSession();
+    const rows = await jsonOf<TreeRow[]>(["tree", file]);
+    const target = rows.filter((row) => row.role === "assistant")[2]!.id;
+    const leaf = rows.at(-1)!.id;
+    const report = await jsonOf<GotoReport>(["goto", file, target, "--summarize", "--focus", "the tests"]);
+    expect(report).toMatchObject({ previousLeafId: leaf, leafId: report.summaryEntryId });
+    const summary = (await jsonOf<TreeRow[]>(["tree", file])).find((row) => row.id === report.summaryEntryId);
+    expect(summary).toMatchObject({ parentId: target, type: "branch_summary", active: true });
+    expect(summary!.preview).not.toBe("");
+    const context = await jsonOf<ContextItem[]>(["context", file]);
+    expect(context.at(-1)).toMatchObject({ entryId: report.summaryEntryId, role: "branchSummary" });
+  });
+
+  test("--summarize that is interrupted moves nothing", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const target = (await jsonOf<TreeRow[]>(["tree", file]))[3]!.id;
+    const { code } = await runCli(["goto", file, target, "--summarize"], { signal: AbortSignal.abort() });
+    expect(code).toBe(130);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("--focus without --summarize is wrong usage", async () => {
+    const { code, stderr } = await runCli(["goto", writeLines(sampleLines()), "aaaa0002", "--focus", "x"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("[wrong_usage]");
   });
 
   test("tells a human where one was, where one is and what to write anew", async () => {
