@@ -171,8 +171,10 @@ export function parseLine(line: Line, store: SessionStore): unknown {
 /** As `parseLine`, for bytes at hand. */
 export function parseBytes(bytes: Buffer): unknown {
   const start = firstByteOfValue(bytes, 0, bytes.length);
+  let end = bytes.length;
+  while (end > start && bytes[end - 1]! <= 0x20) end -= 1;
   try {
-    return JSON.parse(bytes.toString("utf8", start));
+    return JSON.parse(bytes.toString("utf8", start, end));
   } catch {
     // No JSON, or longer than a string can be. The callers report the line with its number.
     return undefined;

@@ -116,6 +116,11 @@ export class EntryIndex {
     this.#columns.damaged[number] = 1;
   }
 
+  /** Where a record's line lies. */
+  place(number: number): { offset: number; lengthBytes: number } {
+    return { offset: this.#columns.offset[number]!, lengthBytes: this.#columns.lengthBytes[number]! };
+  }
+
   record(number: number): EntryRecord {
     const parent = this.parent(number);
     return {
@@ -123,8 +128,7 @@ export class EntryIndex {
       id: this.id(number),
       parentId: parent < 0 ? null : this.id(parent),
       type: this.type(number),
-      offset: this.#columns.offset[number]!,
-      lengthBytes: this.#columns.lengthBytes[number]!,
+      ...this.place(number),
       line: this.#columns.line[number]!,
     };
   }

@@ -2,17 +2,20 @@ import { isUtf8 } from "node:buffer";
 import type { Entry } from "./entry.ts";
 import type { DamagedLine, EntryIndex, EntryRecord } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
+import { LineWindow } from "./line-window.ts";
 import type { Problem, ProblemKind } from "./problem.ts";
 import { readHeader } from "./session-header.ts";
 import type { SessionReader } from "./session-reader.ts";
-import { ViewSeeker } from "./view-seeker.ts";
 
 /** Looks through a whole session: every line is read and parsed. In file order. */
 export function findProblems(reader: SessionReader): Problem[] {
   const problems = [...headerProblems(reader)];
   const index = reader.index();
   // Bodies first: one that turns out to be lost changes what its children hang on.
-  for (let number = 0; number < index.count; number += 1) problems.push(...recordProblems(reader, number));
+  const lines = new LineWindow(reader.store);
+  for (let number = 0; number < index.count; number += 1) {
+    problems.push(...recordProblems({ reader, index, number, line: lines.bytes(index.place(number)) }));
+  }
   for (const damaged of index.damagedLines()) problems.push(lineProblem(damaged));
   for (const number of index.unnamed()) {
     const record = index.record(number);
@@ -66,10 +69,15 @@ function lineProblem(damaged: DamagedLine): Problem {
   };
 }
 
-function* recordProblems(reader: SessionReader, number: number): Generator<Problem> {
-  const index = reader.index();
+function* recordProblems(of: {
+  reader: SessionReader;
+  index: EntryIndex;
+  number: number;
+  line: Buffer;
+}): Generator<Problem> {
+  const { reader, index, number, line } = of;
   const record = index.record(number);
-  const entry = reader.entryAt(number);
+  const entry = reader.parse(number, line);
   if (entry === undefined) {
     yield index.isOpenLine(number)
       ? problem(record, "torn_line", "The last line was cut off.", "left out")
@@ -81,7 +89,7 @@ function* recordProblems(reader: SessionReader, number: number): Generator<Probl
         );
     return;
   }
-  if (!isUtf8(readBytes(reader.store, record))) {
+  if (!isUtf8(line)) {
     yield problem(record, "invalid_utf8", "Some bytes are no UTF-8.", "each is replaced by U+FFFD");
   }
   if (index.earlierOfSameId(number) >= 0) {
@@ -122,17 +130,19 @@ function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: En
 function* compactionProblems(reader: SessionReader): Generator<Problem> {
   const index = reader.index();
   for (const number of index.numbersOf("compaction")) {
-    const seeker = new ViewSeeker();
-    let at = number;
-    for (let done = false; at >= 0 && !done; at = index.parent(at)) {
-      const entry = reader.entryAt(at);
-      done = entry !== undefined && seeker.older(entry);
-    }
-    if (!seeker.lacksKeptEntry || seeker.compaction?.id !== index.id(number)) continue;
-    const message = `The first kept entry ${seeker.compaction.firstKeptEntryId} is not before the compaction.`;
+    const entry = reader.entryAt(number);
+    if (entry?.type !== "compaction" || descendsFrom(index, number, entry.firstKeptEntryId)) continue;
+    const message = `The first kept entry ${entry.firstKeptEntryId} is not before the compaction.`;
     const repair = "kept; the model sees what the compaction before it kept";
     yield problem(index.record(number), "missing_kept_entry", message, repair);
   }
+}
+
+/** True when the record is, or hangs below, an entry with this id. */
+function descendsFrom(index: EntryIndex, number: number, id: string): boolean {
+  if (typeof id !== "string" || index.find(id) < 0) return false;
+  for (let at = number; at >= 0; at = index.parent(at)) if (index.id(at) === id) return true;
+  return false;
 }
 
 function problem(record: EntryRecord, kind: ProblemKind, message: string, repair: string): Problem {

@@ -3,10 +3,14 @@ import { entryFrom } from "./entry-body.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
+import { LineWindow } from "./line-window.ts";
 import type { SessionStore } from "./session-store.ts";
 import { leafAfter, readTail, type Tail } from "./tail.ts";
 
 const FIRST_SWEEP_ENTRIES = 4096;
+/** What stands for a record's number: there is none; the place before the first entry. */
+const ABSENT = -1;
+const ROOT = -2;
 
 /**
  * Reads one stored session: its end from the end, all else through the index, which is made when somebody
@@ -40,30 +44,43 @@ export class SessionReader {
 
   /** The entry of a record; undefined when its body turns out to be damaged. */
   entryAt(number: number): Entry | undefined {
-    const index = this.#index ?? this.index();
-    if (index.isDamaged(number)) return undefined;
     const known = this.#entries.get(number)?.deref();
     if (known !== undefined) return known;
-    const record = index.record(number);
-    const value = parseBytes(readBytes(this.store, record));
-    const entry = entryFrom(value, { ...record, version: this.version });
+    const entry = this.parse(number, readBytes(this.store, this.#madeIndex().record(number)));
+    if (entry !== undefined) this.#remember(number, entry);
+    return entry;
+  }
+
+  /** Makes an entry of a record's line, anew each time; undefined, and noted, when its body is damaged. */
+  parse(number: number, line: Buffer): Entry | undefined {
+    const index = this.#madeIndex();
+    if (index.isDamaged(number)) return undefined;
+    const entry = entryFrom(parseBytes(line), { ...index.record(number), version: this.version });
     if (entry === undefined) index.markDamaged(number);
-    else this.#remember(number, entry);
     return entry;
   }
 
   /** The newest entry with this id. */
   entry(id: string): Entry | undefined {
-    const number = this.index().find(id);
+    const number = this.find(id);
     return number < 0 ? undefined : this.entryAt(number);
+  }
+
+  /** Number of the newest undamaged record with this id; -1 for none. */
+  find(id: string): number {
+    const index = this.index();
+    let number = index.find(id);
+    while (number >= 0 && this.entryAt(number) === undefined) number = index.earlierOfSameId(number);
+    return number;
   }
 
   /** All entries in file order. */
   entries(): Entry[] {
     const { count } = this.index();
+    const lines = new LineWindow(this.store);
     const entries: Entry[] = [];
     for (let number = 0; number < count; number += 1) {
-      const entry = this.entryAt(number);
+      const entry = this.#entryIn(lines, number);
       if (entry !== undefined) entries.push(entry);
     }
     return entries;
@@ -74,15 +91,19 @@ export class SessionReader {
    * @param held entries in memory that end the path: they stand for their own copies.
    */
   path(leafId: string, held: readonly Entry[] = []): Entry[] | undefined {
-    const index = this.index();
-    const leaf = index.find(leafId);
-    if (leaf < 0 || this.entryAt(leaf) === undefined) return undefined;
+    const leaf = this.find(leafId);
+    return leaf < 0 ? undefined : this.#pathTo(leaf, held);
+  }
+
+  #pathTo(leaf: number, held: readonly Entry[] = []): Entry[] {
+    const index = this.#madeIndex();
     const numbers = index.ancestry(leaf);
+    const lines = new LineWindow(this.store);
     const path: Entry[] = [];
     const firstHeld = numbers.length - held.length;
     numbers.forEach((number, at) => {
       const own = held[at - firstHeld];
-      const entry = own?.id === index.id(number) ? own : this.entryAt(number);
+      const entry = own?.id === index.id(number) ? own : this.#entryIn(lines, number);
       if (entry !== undefined) path.push(entry);
     });
     return relinked(path);
@@ -90,19 +111,43 @@ export class SessionReader {
 
   /** The end of the path to a leaf; undefined when there is no such entry. @param leafId default: as stored. */
   tail(leafId?: string | null): Tail | undefined {
-    const tail = readTail({ ...this, ...(leafId !== undefined && { leafId }) });
-    if (tail !== undefined) return tail;
-    const leaf = leafId ?? this.#storedLeafId();
-    const entries = leaf === null ? [] : this.path(leaf);
-    return entries && { leafId: leaf, entries, reachesRoot: true };
+    const tail = readTail({
+      store: this.store,
+      version: this.version,
+      ...(leafId !== undefined && { leafId }),
+    });
+    return tail ?? this.wholePath(leafId);
   }
 
-  #storedLeafId(): string | null {
-    for (let number = this.index().count - 1; number >= 0; number -= 1) {
+  /** As `tail`, through the index and back to the root. */
+  wholePath(leafId?: string | null): Tail | undefined {
+    const leaf = typeof leafId === "string" ? this.find(leafId) : leafId === null ? ROOT : this.#storedLeaf();
+    if (leaf === ABSENT) return undefined;
+    const entries = leaf === ROOT ? [] : this.#pathTo(leaf);
+    return { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
+  }
+
+  #madeIndex(): EntryIndex {
+    return this.#index ?? this.index();
+  }
+
+  /** As `entryAt` for one of many in a row: fewer reads, and nothing is remembered. */
+  #entryIn(lines: LineWindow, number: number): Entry | undefined {
+    const known = this.#entries.get(number)?.deref();
+    return known ?? this.parse(number, lines.bytes(this.#madeIndex().place(number)));
+  }
+
+  /** Number of the record where the last entry leaves the session. */
+  #storedLeaf(): number {
+    const index = this.index();
+    for (let number = index.count - 1; number >= 0; number -= 1) {
       const entry = this.entryAt(number);
-      if (entry !== undefined) return leafAfter(entry);
+      if (entry === undefined) continue;
+      const parent = index.parent(number);
+      if (leafAfter(entry) === entry.id) return number;
+      return parent < 0 ? ROOT : parent;
     }
-    return null;
+    return ROOT;
   }
 
   #remember(number: number, entry: Entry): void {

@@ -43,6 +43,8 @@ class TailReader {
   readonly #newestFirst: Entry[] = [];
   /** Undefined until it is known. */
   #leafId: string | null | undefined;
+  /** The leaf that was asked for, until it is found. */
+  #askedLeafId: string | null | undefined;
   /** The id of the entry to find next; undefined while any entry may be the leaf. */
   #wanted: string | null | undefined;
   /** True once a line was met that only the index can place. */
@@ -51,7 +53,7 @@ class TailReader {
   constructor(options: { store: SessionStore; version: number; leafId?: string | null }) {
     this.#store = options.store;
     this.#version = options.version;
-    this.#leafId = this.#wanted = options.leafId;
+    this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
   }
 
   read(): Tail | undefined {
@@ -77,11 +79,11 @@ class TailReader {
     const kind = head.read(line, this.#store);
     // An id made from a line number is known only to who counted the lines.
     if (kind === "no_id" && this.#wanted === undefined) this.#unclear = true;
-    if (kind !== "entry" || (this.#wanted === undefined && head.torn)) return false;
+    if (kind !== "entry" || (head.torn && this.#mustBeWhole())) return false;
     const { id, parentId } = head;
     if (this.#wanted !== undefined && this.#wanted !== id) return false;
     const entry = head.torn ? undefined : this.#entry(line, { id, parentId });
-    if (entry === undefined && this.#wanted === undefined) return false;
+    if (entry === undefined && this.#mustBeWhole()) return false;
     if (parentId === undefined) {
       this.#unclear = true;
       return false;
@@ -89,10 +91,16 @@ class TailReader {
     return this.#step(entry, parentId);
   }
 
+  /** A leaf has a body; further up the path, one that is lost is stepped over. */
+  #mustBeWhole(): boolean {
+    return this.#wanted === undefined || this.#wanted === this.#askedLeafId;
+  }
+
   /** Goes one entry up the path; a lost body is stepped over. */
   #step(entry: Entry | undefined, parentId: string | null): boolean {
     const isLast = this.#wanted === undefined;
     this.#wanted = parentId;
+    this.#askedLeafId = undefined;
     if (entry === undefined) this.#stepOver(parentId);
     else if (isLast && leafAfter(entry) !== entry.id) this.#leafId = parentId;
     else {

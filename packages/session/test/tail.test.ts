@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Entry, MemoryStore, openSession, type Projection, project } from "../src/index.ts";
+import { SessionReader } from "../src/session-reader.ts";
+import { damagedFile } from "./random-file.ts";
+
+/** Everything the model sees, and where from. What the oldest of it hangs on, only the whole file can tell. */
+function view(path: readonly Entry[]) {
+  return seen(project(path));
+}
+
+function seen({ items, compaction }: Projection) {
+  const shown = items.map(({ entryId, message, edit }) => ({ entryId, message, edit: edit?.id }));
+  return { items: shown, compaction: compaction?.id };
+}
+
+describe("reading a file from its end", () => {
+  test("law: comes to the same leaf and the same projection as reading all of it, whatever is wrong", () => {
+    fc.assert(
+      fc.property(damagedFile, (text) => {
+        const store = new MemoryStore(text);
+        const tail = new SessionReader({ store, version: 3 }).tail()!;
+        const whole = new SessionReader({ store, version: 3 }).wholePath()!;
+        expect(tail.leafId).toBe(whole.leafId);
+        expect(view(tail.entries)).toEqual(view(whole.entries));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("law: a part of the path that reaches the view is projected as the whole path is", () => {
+    fc.assert(
+      fc.property(damagedFile, (text) => {
+        const session = openSession({ store: new MemoryStore(text) });
+        for (const { id } of session.index().records()) {
+          if (session.entry(id) === undefined) continue;
+          expect(seen(session.projection(id))).toEqual(view(session.path(id)));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("law: every path ends at a root, and nothing is on it twice", () => {
+    fc.assert(
+      fc.property(damagedFile, (text) => {
+        const index = openSession({ store: new MemoryStore(text) }).index();
+        for (let number = 0; number < index.count; number += 1) {
+          const path = index.ancestry(number);
+          expect(new Set(path).size).toBe(path.length);
+          expect(path.length).toBe(index.depth(number) + (index.isDamaged(number) ? 0 : 1));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("law: an index that grew with its file equals one made at once", () => {
+    fc.assert(
+      fc.property(damagedFile, fc.array(fc.nat(), { maxLength: 4 }), (text, cuts) => {
+        const bytes = Buffer.from(text);
+        const store = new MemoryStore();
+        const growing = new SessionReader({ store, version: 3 });
+        let done = 0;
+        for (const cut of [...cuts.map((at) => at % bytes.length).sort((a, b) => a - b), bytes.length]) {
+          store.append(bytes.subarray(done, cut).toString("latin1"));
+          growing.index();
+          done = cut;
+        }
+        const whole = new SessionReader({ store: new MemoryStore(bytes.toString("latin1")), version: 3 });
+        expect([...growing.index().records()]).toEqual([...whole.index().records()]);
+        expect(growing.index().damagedLines()).toEqual(whole.index().damagedLines());
+        expect(growing.index().strays()).toEqual(whole.index().strays());
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
