@@ -1,0 +1,102 @@
+import type { Message } from "@bonsai-agent/messages";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { compactionSettings, fileOperations, runCompaction } from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const call = (name: string, args: Record<string, unknown>): Message => ({
+  role: "assistant",
+  content: [{ type: "toolCall", id: "t1", name, arguments: args }],
+  api: "scripted",
+  provider: "scripted",
+  model: "scripted",
+  usage: {
+    input: 0,
+    output: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+  },
+  stopReason: "toolUse",
+  timestamp: 1,
+});
+
+const PATCH =
+  "*** Begin Patch\n*** Update File: src/a.ts\n@@\n-x\n+y\n*** Add File: b.md\n+hi\n*** Move to: c.md\n*** End Patch";
+const DIFF = "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-x\n+y\n--- /dev/null\n+++ b/new.ts\n";
+
+test.each<[string, string, Record<string, unknown>, string[], string[]]>([
+  ["a path is read", "read", { path: "a.ts" }, ["a.ts"], []],
+  ["whatever the tool and the key are called", "viewFile", { filePath: "a.ts", offset: 3 }, ["a.ts"], []],
+  ["many files at once", "read_many", { paths: ["a.ts", "b.ts"] }, ["a.ts", "b.ts"], []],
+  ["content makes a change", "store", { file_path: "a.ts", content: "x" }, [], ["a.ts"]],
+  ["old and new text make a change", "tool", { path: "a.ts", oldText: "x", newText: "y" }, [], ["a.ts"]],
+  [
+    "edits with paths of their own",
+    "multi",
+    { edits: [{ path: "a.ts" }, { path: "b.ts" }] },
+    [],
+    ["a.ts", "b.ts"],
+  ],
+  ["a notebook", "NotebookEdit", { notebook_path: "n.ipynb", new_source: "1" }, [], ["n.ipynb"]],
+  ["the name of a change is enough", "delete_file", { path: "a.ts" }, [], ["a.ts"]],
+  ["a patch's own files", "apply_patch", { input: PATCH }, [], ["src/a.ts", "b.md", "c.md"]],
+  [
+    "a patch inside a command",
+    "shell",
+    { command: ["apply_patch", PATCH] },
+    [],
+    ["src/a.ts", "b.md", "c.md"],
+  ],
+  ["a unified diff", "patch", { patch: DIFF }, [], ["src/a.ts", "new.ts"]],
+  ["a search reads no file", "grep", { pattern: "x", path: "src" }, [], []],
+  ["a listing reads no file", "ls", { path: "." }, [], []],
+  [
+    "an obvious redirect",
+    "bash",
+    { command: "echo hi > out.txt && cat x >> log/all.txt 2>&1" },
+    [],
+    ["out.txt", "log/all.txt"],
+  ],
+  [
+    "a here-document's head, not its body",
+    "bash",
+    { command: "cat > a.sh <<'EOF'\necho x > b.sh\nEOF" },
+    [],
+    ["a.sh"],
+  ],
+  [
+    "no redirect in quotes, to a device or a variable",
+    "bash",
+    { command: "echo 'a > b' > /dev/null; x > $Y; a 2> err" },
+    [],
+    [],
+  ],
+  ["arguments that are no paths", "read", { path: 7, file: "two\nlines", paths: "x" }, [], []],
+])("%s", (_, name, args, read, modified) => {
+  expect(fileOperations([call(name, args)])).toEqual({ read, modified });
+});
+
+test("a failed call touched nothing, and modified wins over read", () => {
+  const { session } = history("U A(t1=edit:a.ts) T1! A(t2=read:a.ts t3=read:b.ts) T2 T3 A(t4=write:b.ts) T4");
+  const messages = session.projection().items.map((item) => item.message);
+  expect(fileOperations(messages)).toEqual({ read: ["a.ts"], modified: ["b.ts"] });
+});
+
+test("long lists show the files touched last and count the others", async () => {
+  const calls = Array.from(
+    { length: 150 },
+    (_, index) => `A(t${index}=read:f${String(index).padStart(3, "0")}.ts) T${index}:50`,
+  );
+  const { session } = history(`U:9 ${calls.join(" ")} A:100 | U:50 A:50`);
+  const settings = compactionSettings({ keepRecentTokens: 100, estimator: "chars4" });
+  const result = await runCompaction({ session, settings, summariser: scriptedSummariser() });
+  const [, shown = ""] = /<read-files>\n([\s\S]*?)\n<\/read-files>/.exec(result.summary ?? "") ?? [];
+  const lines = shown.split("\n");
+  expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual([
+    "f050.ts",
+    "f149.ts",
+    "(and 50 more, touched earlier)",
+  ]);
+  expect(result.readFiles).toHaveLength(150);
+});
