@@ -1,10 +1,11 @@
 import { type Entry, LEAF_CUSTOM_TYPE } from "@bonsai-agent/session";
 
-/** What a tree is made of; a session is one. */
+/** What a tree is made of. A session reads its file for each of them anew, so they are asked for once. */
 export interface TreeSource {
-  readonly leafId: string | null;
-  entries(): readonly Entry[];
-  path(leafId?: string | null): Entry[];
+  /** All, in file order. */
+  entries: readonly Entry[];
+  /** From a root to the current position. */
+  path: readonly Entry[];
 }
 
 /** A session's entries as a tree of positions in file order. Children and roots come with the active branch first. */
@@ -21,11 +22,10 @@ export interface SessionTree {
 const none = -1;
 
 /** Builds the tree in time linear in the number of entries, without recursion. */
-export function sessionTree(source: TreeSource): SessionTree {
-  const entries = source.entries();
+export function sessionTree({ entries, path }: TreeSource): SessionTree {
   const positions = new Map(entries.map((entry, at) => [entry.id, at]));
   const parents = parentPositions(entries, positions);
-  const active = new Set(source.path().map((entry) => positions.get(entry.id)!));
+  const active = new Set(path.map((entry) => positions.get(entry.id)!));
   const shown = shownPositions(entries, parents);
   const activeFirst = (a: number, b: number) => Number(active.has(b)) - Number(active.has(a)) || a - b;
   const roots: number[] = [];

@@ -51,6 +51,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
 function showReport(session: Session, size: ContextSize): ShowReport {
   const { header } = session;
   const entries = session.entries();
+  const path = session.path();
   const { counts, usage, models, firstActivity, lastActivity } = sessionFacts(entries);
   const { read, modified } = fileOperations(messagesOf(entries));
   const file = session.file!;
@@ -68,7 +69,7 @@ function showReport(session: Session, size: ContextSize): ShowReport {
     leafId: session.leafId,
     entryCount: entries.length,
     counts,
-    branchCount: branchCount(sessionTree(session)),
+    branchCount: branchCount(sessionTree({ entries, path })),
     context: { items: size.items, tokens: size.tokens, isEstimate: size.isEstimate },
     usage,
     costUsd: usage.cost.total,
@@ -76,7 +77,7 @@ function showReport(session: Session, size: ContextSize): ShowReport {
     readFiles: read.toSorted(),
     modifiedFiles: modified.toSorted(),
     problemCount: session.problems().length,
-    compaction: compactionRecord(session.path(), size.estimator),
+    compaction: compactionRecord(path, size.estimator),
   };
 }
 

@@ -20,7 +20,7 @@ export interface TreeRow {
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const tree = sessionTree(session);
+  const tree = sessionTree({ entries: session.entries(), path: session.path() });
   const { output, options } = invocation;
   if (output.wantsJson) output.json(treeRows(tree));
   else
