@@ -47,6 +47,7 @@ function commandOf(form: CommandGrammar, io: CliIo, done: (code: ExitCode) => vo
 /** No exits and no prints behind our back. */
 function settle(command: Command, io: CliIo): void {
   command.exitOverride().allowExcessArguments(false).helpCommand(false);
+  command.configureHelp({ minWidthToWrap: 12 });
   command.configureOutput({
     writeOut: (text) => io.stdout.write(text),
     writeErr: () => {},

@@ -63,7 +63,8 @@ export class Output {
 }
 
 function screenWidth(io: CliIo): number {
-  const columns = io.stdout.columns ?? Number(io.env.COLUMNS || Number.NaN);
+  // Behind a pipe (`| less`) the terminal can still be seen on stderr.
+  const columns = io.stdout.columns ?? Number(io.env.COLUMNS || io.stderr.columns || Number.NaN);
   if (Number.isInteger(columns) && columns > 0) return Math.max(minWidth, columns);
   return io.stdout.isTTY ? defaultWidth : pipeWidth;
 }

@@ -96,12 +96,13 @@ function* sizes(picture: PlanPicture, width: number): Generator<Line> {
     ` ${count(tokensAfter).padStart(numberWidth)}`,
     span(share, ["bold", "green"]),
   ];
-  if (summaryTokens > 0) yield sizeNote(looks.summary, `summary, about ${counted(summaryTokens, "token")}`);
-  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(maskedItems, maskedTokens));
+  if (summaryTokens > 0)
+    yield sizeNote(looks.summary, `summary, about ${counted(summaryTokens, "token")}`, width);
+  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(maskedItems, maskedTokens), width);
 }
 
 function maskNote(items: number, tokens: number): string {
-  return `masked: ${counted(items, "old tool result")}, ${counted(tokens, "token")}`;
+  return `masked: ${counted(items, "old tool result")}, ${count(tokens)}`;
 }
 
 function label(text: string): string {
@@ -112,8 +113,9 @@ function parts(picture: PlanPicture): (Look & { value: number })[] {
   return picture.parts.map((part) => ({ value: part.tokens, ...looks[part.fate] }));
 }
 
-function sizeNote(look: Look, text: string): Line {
-  return [label(""), span(look.glyph, look.style), ` ${text}`];
+function sizeNote(look: Look, text: string, width: number): Line {
+  const indent = width < 60 ? "" : label("");
+  return fitLine([indent, span(look.glyph, look.style), ` ${text}`], width);
 }
 
 function boxLine(left: Line, right: Line, width: number): Line {

@@ -12,7 +12,17 @@ export interface SessionsViewOptions {
   nowMs: number;
 }
 
-const idWidth = 8;
+const minIdWidth = 8;
+
+/** As many characters of the ids as tell the listed ones apart. */
+function shortIdWidth(sessions: readonly SessionSummary[]): number {
+  const ids = new Set(sessions.map(({ id }) => id));
+  const longest = Math.max(minIdWidth, ...sessions.map(({ id }) => id.length));
+  for (let width = minIdWidth; width < longest; width += 1) {
+    if (new Set([...ids].map((id) => id.slice(0, width))).size === ids.size) return width;
+  }
+  return longest;
+}
 
 /** Recorded sessions, one a line; on a wide screen with the folder they worked in. */
 export function* sessionsView({
@@ -26,6 +36,7 @@ export function* sessionsView({
     yield [`No sessions in ${home}.`];
     yield [span("Make one of another agent's transcript with `bonsai import`.", "gray")];
   }
+  const idWidth = shortIdWidth(sessions);
   const rows = sessions.map((session): Line[] => [
     [span(session.id.slice(0, idWidth), "cyan")],
     [age(session.lastActivityMs, nowMs)],

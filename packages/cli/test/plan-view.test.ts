@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { lineWidth, renderLine } from "../src/views/line.ts";
+import type { PlanPicture } from "../src/views/plan-picture.ts";
+import { planView } from "../src/views/plan-view.ts";
+
+const picture: PlanPicture = {
+  parts: [
+    { fate: "summarised", items: 792, tokens: 120_000 },
+    { fate: "turnPrefix", items: 3, tokens: 2400 },
+    { fate: "kept", items: 119, tokens: 20_000 },
+  ],
+  first: { entryId: "00000001", kind: "user", preview: "Make the totals right." },
+  cut: { entryId: "00000384", kind: "assistant", preview: "I see why the sum is off by one cent now." },
+  last: { entryId: "000003fa", kind: "result", preview: "bash: 214 tests passed" },
+  splitsTurn: true,
+  maskedItems: 12,
+  maskedTokens: 25_000,
+  tokensBefore: 167_400,
+  tokensAfter: 24_000,
+  summaryTokens: 4000,
+  readFiles: ["src/money.ts"],
+  modifiedFiles: ["src/total.ts", "test/total.test.ts"],
+};
+
+function drawn(picture: PlanPicture, width: number): string {
+  return [...planView({ picture, width })].map((line) => `${renderLine(line, false)}\n`).join("");
+}
+
+test.each([80, 40])("the plan is a picture at %i columns", async (width) => {
+  for (const line of planView({ picture, width })) expect(lineWidth(line)).toBeLessThanOrEqual(width);
+  await expect(drawn(picture, width)).toMatchFileSnapshot(`golden/plan-${width}.txt`);
+});
+
+test("without anything kept there is no cut; without masks, no word of them", () => {
+  const text = drawn({ ...picture, parts: picture.parts.slice(0, 2), cut: undefined, maskedItems: 0 }, 80);
+  expect(text).not.toContain("cut");
+  expect(text).not.toContain("masked");
+});
