@@ -18,15 +18,25 @@ const copy = join(folder, "compacted.jsonl");
 
 chapter("A long session", ["show", session]);
 chapter("What a compaction would do", ["compact", session, "--dry-run"]);
-chapter("The compaction, without a model", ["compact", session, "--digest", "-o", copy]);
+const compact = ["compact", session, "--digest", "-o", copy, "--json"];
+heading("The compaction, without a model", compact);
+const { tokensBefore, tokensAfter, summary } = compacted();
+console.log(
+  `${tokensBefore.toLocaleString("en")} → ${tokensAfter.toLocaleString("en")} tokens. The summary:\n\n${summary}`,
+);
 chapter("What the model sees now", ["context", copy]);
 chapter("The tree: nothing is gone", ["tree", copy]);
 console.log(`\nThe original is untouched: ${session}\nThe compacted copy:        ${copy}`);
-console.log("Go on: bonsai --help, or `node packages/cli/bin/bonsai.js compact YOUR-SESSION.jsonl --dry-run`");
+console.log(
+  "Go on: bonsai --help, or `node packages/cli/bin/bonsai.js compact YOUR-SESSION.jsonl --dry-run`",
+);
 
 function build(): void {
   const turbo = join(root, "node_modules/.bin/turbo");
-  const run = spawnSync(turbo, ["run", "build", "--output-logs=errors-only"], { cwd: root, encoding: "utf8" });
+  const run = spawnSync(turbo, ["run", "build", "--output-logs=errors-only"], {
+    cwd: root,
+    encoding: "utf8",
+  });
   if (run.status === 0) return;
   console.error(run.stdout, run.stderr);
   process.exit(run.status ?? 1);
@@ -38,9 +48,22 @@ function generated(): string {
   return file;
 }
 
-function chapter(title: string, args: string[]): void {
+function heading(title: string, args: string[]): void {
   console.log(`\n${styleText("bold", `── ${title} `.padEnd(78, "─"))}`);
   console.log(styleText("dim", `$ bonsai ${args.join(" ")}`));
+}
+
+function chapter(title: string, args: string[]): void {
+  heading(title, args);
   const run = spawnSync(process.execPath, [bonsai, ...args], { stdio: "inherit" });
   if (run.status !== 0) process.exit(run.status ?? 1);
+}
+
+function compacted(): { tokensBefore: number; tokensAfter: number; summary?: string } {
+  const run = spawnSync(process.execPath, [bonsai, ...compact], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (run.status !== 0) process.exit(run.status ?? 1);
+  return JSON.parse(run.stdout);
 }
