@@ -1,6 +1,6 @@
 // Runs in a process of its own: `node tasks.mjs '{"task": …}'`. It has no imports but types, so that a task
 // loads only what it measures.
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { openSync, readdirSync, readFileSync, statSync, writeSync } from "node:fs";
 
 type SessionPackage = typeof import("@bonsai-agent/session");
 
@@ -60,6 +60,13 @@ const tasks = {
       for (let n = 0; n < input.count; n++) session.append({ type: "message", message: message(n) });
       session.close();
       return `${input.count} appended`;
+    };
+  },
+  "append naive": async ({ file, count }) => {
+    const fd = openSync(file, "a");
+    return () => {
+      for (let n = 0; n < count; n++) writeSync(fd, `${JSON.stringify(message(n))}\n`);
+      return `${count} appended`;
     };
   },
   "append peer": async (input) => {
