@@ -4,6 +4,7 @@ import { JsonlStore } from "./jsonl-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { OpenSessionOptions } from "./open-session.ts";
 import { Session } from "./session.ts";
+import type { SessionStore } from "./session-store.ts";
 
 export interface CreateSessionOptions extends OpenSessionOptions {
   cwd: string;
@@ -20,6 +21,21 @@ export interface CreateSessionOptions extends OpenSessionOptions {
  * @throws BonsaiError `session_exists`, `session_not_created`.
  */
 export function createSession(options: CreateSessionOptions): Session {
+  const { file } = options;
+  return start(options, (line) =>
+    file === undefined ? new MemoryStore(line) : JsonlStore.create(file, line),
+  );
+}
+
+/** Starts a new session in a store that is empty. */
+export function createSessionIn(store: SessionStore, options: Omit<CreateSessionOptions, "file">): Session {
+  return start(options, (line) => {
+    store.append(line);
+    return store;
+  });
+}
+
+function start(options: CreateSessionOptions, storeWith: (line: string) => SessionStore): Session {
   const header: SessionHeader = {
     type: "session",
     version: SESSION_VERSION,
@@ -28,8 +44,7 @@ export function createSession(options: CreateSessionOptions): Session {
     cwd: options.cwd,
     ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),
   };
-  const line = `${JSON.stringify(header)}\n`;
-  const store = options.file === undefined ? new MemoryStore(line) : JsonlStore.create(options.file, line);
+  const store = storeWith(`${JSON.stringify(header)}\n`);
   const { durability, onNotice } = options;
   return new Session({ header, store, version: SESSION_VERSION, durability, onNotice });
 }

@@ -193,9 +193,14 @@ export class EntryIndex {
     return this.#strays.list();
   }
 
+  /** How many records will stay as they are: all but a last line that has no newline yet. */
+  get settledCount(): number {
+    return this.#open?.record === true ? this.count - 1 : this.count;
+  }
+
   /** True where the record is the file's last line and has no newline. */
   isOpenLine(number: number): boolean {
-    return this.#open?.record === true && number === this.count - 1;
+    return number >= this.settledCount;
   }
 
   #visit(line: Line): void {

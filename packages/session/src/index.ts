@@ -1,4 +1,4 @@
-export { type CreateSessionOptions, createSession } from "./create-session.ts";
+export { type CreateSessionOptions, createSession, createSessionIn } from "./create-session.ts";
 export {
   type BranchSummaryEntry,
   type CompactionEntry,
@@ -25,6 +25,7 @@ export { JsonlStore } from "./jsonl-store.ts";
 export { MemoryStore } from "./memory-store.ts";
 export type { SessionNotice } from "./notice.ts";
 export { type OpenSessionOptions, openSession } from "./open-session.ts";
+export type { PathSettings } from "./path-settings.ts";
 export type { Problem, ProblemKind } from "./problem.ts";
 export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";

@@ -1,4 +1,13 @@
-import { closeSync, constants, fdatasyncSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeSync,
+} from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
@@ -42,15 +51,16 @@ export class JsonlStore implements SessionStore {
    */
   static create(path: string, text: string): JsonlStore {
     const file = resolve(path);
+    let store: JsonlStore | undefined;
     try {
-      const store = new JsonlStore(
-        file,
-        openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600),
-        undefined,
-      );
+      const fd = openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
+      store = new JsonlStore(file, fd, undefined);
       store.append(text);
       return store;
     } catch (cause) {
+      store?.close();
+      // What this call itself made, and could not fill.
+      if (store !== undefined) unlinkSync(file);
       throw createFailure(file, cause);
     }
   }

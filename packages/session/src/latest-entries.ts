@@ -18,21 +18,30 @@ export class LatestEntries {
 
   labels(): ReadonlyMap<string, string> {
     const index = this.#reader.index();
+    if (index.count < this.#labelsReadTo) this.#forget();
     for (const number of index.numbersOf("label", this.#labelsReadTo)) this.#readLabel(number);
-    this.#labelsReadTo = index.count;
+    this.#labelsReadTo = index.settledCount;
     return this.#labels;
   }
 
   name(): string | undefined {
     const index = this.#reader.index();
+    if (index.count < this.#namesReadTo) this.#forget();
     for (const number of index.numbersOf("session_info", this.#namesReadTo).reverse()) {
       const entry = this.#reader.entryAt(number);
       if (entry?.type !== "session_info") continue;
       this.#name = typeof entry.name === "string" && entry.name !== "" ? entry.name : undefined;
       break;
     }
-    this.#namesReadTo = index.count;
+    this.#namesReadTo = index.settledCount;
     return this.#name;
+  }
+
+  /** The file was replaced by a shorter one. */
+  #forget(): void {
+    this.#labels.clear();
+    this.#name = undefined;
+    this.#labelsReadTo = this.#namesReadTo = 0;
   }
 
   #readLabel(number: number): void {

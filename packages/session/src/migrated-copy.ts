@@ -36,10 +36,11 @@ export function migratedCopy(source: { header: SessionHeader; reader: SessionRea
   try {
     copyEntries(source.reader, store);
     store.flush();
+    return { header, store: JsonlStore.open(published(draft, original)) };
   } finally {
     store.close();
+    unlinkSync(draft);
   }
-  return { header, store: JsonlStore.open(published(draft, original)) };
 }
 
 function copyEntries(reader: SessionReader, store: SessionStore): void {
@@ -57,13 +58,9 @@ function copyEntries(reader: SessionReader, store: SessionStore): void {
 /** Gives the finished copy the first free name: `x.v3.jsonl`, `x.v3-2.jsonl`, … */
 function published(draft: string, original: string): string {
   const stem = original.replace(/\.jsonl$/, "");
-  try {
-    for (let number = 1; ; number += 1) {
-      const name = `${stem}.v${SESSION_VERSION}${number === 1 ? "" : `-${number}`}.jsonl`;
-      if (linked(draft, name)) return name;
-    }
-  } finally {
-    unlinkSync(draft);
+  for (let number = 1; ; number += 1) {
+    const name = `${stem}.v${SESSION_VERSION}${number === 1 ? "" : `-${number}`}.jsonl`;
+    if (linked(draft, name)) return name;
   }
 }
 

@@ -4,7 +4,9 @@ import { EntryHead, parseBytes } from "./entry-head.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
 import type { SessionStore } from "./session-store.ts";
 
-/** A file whose header cannot be read is looked at this far for entries. */
+/** A header hardly ever is longer. */
+const HEADER_BYTES = 1 << 12;
+/** A file whose header is not found there is looked at this far, also for entries. */
 const LOOK_BYTES = 1 << 20;
 
 export interface HeaderReading {
@@ -20,7 +22,8 @@ export interface HeaderReading {
  * @throws BonsaiError `session_empty`, `not_a_session`.
  */
 export function readHeader(store: SessionStore): HeaderReading {
-  const lines = firstLines(store);
+  let lines = firstLines(store, HEADER_BYTES);
+  if (lines[0]?.kind !== "header") lines = firstLines(store, LOOK_BYTES);
   const first = lines[0];
   if (first === undefined) {
     throw new BonsaiError({
@@ -36,13 +39,13 @@ export function readHeader(store: SessionStore): HeaderReading {
   return { header: completed({ version: SESSION_VERSION }), version: SESSION_VERSION, sound: false };
 }
 
-function firstLines(store: SessionStore): Array<{ kind: string; bytes: Buffer }> {
+function firstLines(store: SessionStore, lookBytes: number): Array<{ kind: string; bytes: Buffer }> {
   const lines: Array<{ kind: string; bytes: Buffer }> = [];
   const head = new EntryHead();
   forEachLine({
     store,
     from: 0,
-    until: Math.min(LOOK_BYTES, store.size()),
+    until: Math.min(lookBytes, store.size()),
     visit: (line) => {
       // One header is all that is wanted; entries count only where it is missing.
       if (lines[0]?.kind === "header") return;

@@ -47,7 +47,7 @@ export class SessionReader {
     const known = this.#entries.get(number)?.deref();
     if (known !== undefined) return known;
     const entry = this.parse(number, readBytes(this.store, this.#madeIndex().record(number)));
-    if (entry !== undefined) this.#remember(number, entry);
+    if (entry !== undefined && !this.#madeIndex().isOpenLine(number)) this.#remember(number, entry);
     return entry;
   }
 

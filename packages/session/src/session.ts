@@ -12,6 +12,7 @@ import { LatestEntries } from "./latest-entries.ts";
 import { LiveView } from "./live-view.ts";
 import { migratedCopy } from "./migrated-copy.ts";
 import type { SessionNotice } from "./notice.ts";
+import { type PathSettings, PathSettingsSeeker, seekInIndex } from "./path-settings.ts";
 import type { Problem } from "./problem.ts";
 import { type Projection, project } from "./projection.ts";
 import { findProblems } from "./session-problems.ts";
@@ -77,6 +78,11 @@ export class Session {
   /** Absolute path of the file; undefined for a session in memory. Changes when an old version goes on in a copy. */
   get file(): string | undefined {
     return this.#reader.store.file;
+  }
+
+  /** Where the session is stored. */
+  get store(): SessionStore {
+    return this.#reader.store;
   }
 
   /** Why nothing can be appended; undefined when it can. */
@@ -185,6 +191,20 @@ export class Session {
   /** The session's name: that of the latest `session_info` entry in file order. */
   get name(): string | undefined {
     return this.#latest.name();
+  }
+
+  /** The model and the thinking level that the current path was last worked on with. */
+  settings(): PathSettings {
+    const seeker = new PathSettingsSeeker();
+    const { entries, reachesRoot } = this.#view;
+    for (let at = entries.length - 1; at >= 0 && !seeker.done; at -= 1) seeker.older(entries[at]!);
+    const oldest = entries[0];
+    if (!seeker.done && !reachesRoot && oldest !== undefined) {
+      const index = this.index();
+      const number = this.#reader.find(oldest.id);
+      seekInIndex(seeker, { index, number, entryAt: (at) => this.entryAt(at) });
+    }
+    return seeker.found;
   }
 
   /** Everything that is wrong in the file, in file order. Reads and parses all of it. */

@@ -1,0 +1,103 @@
+import { appendFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { createSession, openSession } from "../src/index.ts";
+import { appendingProcess } from "./child-session.ts";
+import { scratchFolder } from "./scratch-folder.ts";
+
+const pathOf = scratchFolder();
+
+/** A new session file. */
+function newFile(name: string): string {
+  const file = pathOf(`${name}.jsonl`);
+  createSession({ cwd: "/", file }).close();
+  return file;
+}
+
+/** Every acknowledged entry is there, each append is whole, and the session goes on. */
+function expectWhole(file: string, acknowledged: readonly string[]): void {
+  const session = openSession(file);
+  const lost = acknowledged.filter((id) => session.entry(id)?.type !== "message");
+  expect(lost).toEqual([]);
+  const next = session.append({ type: "message", message: { role: "user", content: "next", timestamp: 0 } });
+  expect(openSession(file).entry(next.id)).toEqual(next);
+  expect(openSession(file).leafId).toBe(next.id);
+  const kinds = new Set(session.problems().map(({ kind }) => kind));
+  kinds.delete("damaged_line");
+  expect([...kinds]).toEqual([]);
+}
+
+describe("a process that is killed while it appends", () => {
+  test.each([1, 17, 130, 400])("after about %i appends loses nothing acknowledged", async (count) => {
+    const file = newFile(`killed-${count}`);
+    const writer = appendingProcess(["loop", file, "a"]);
+    await writer.reached(count);
+    await writer.kill();
+    expect(writer.acknowledged.length).toBeGreaterThanOrEqual(count);
+    expectWhole(file, writer.acknowledged);
+    expect(openSession(file).projection().items.length).toBeGreaterThan(writer.acknowledged.length);
+  });
+});
+
+describe("two processes on one file", () => {
+  test("each keeps a branch of its own, and nobody loses a line when one is killed", async () => {
+    const file = newFile("two");
+    const [staying, killed] = [
+      appendingProcess(["count", file, "600"]),
+      appendingProcess(["loop", file, "b"]),
+    ];
+    await Promise.all([staying.reached(50), killed.reached(50)]);
+    await killed.kill();
+    await staying.ended;
+    expect(staying.acknowledged).toHaveLength(600);
+    const session = openSession(file);
+    for (const { acknowledged } of [staying, killed]) {
+      // Who came second may have begun on the first one's branch, but went on alone.
+      const path = session.path(acknowledged.at(-1)).map(({ id }) => id);
+      expect(path.slice(-acknowledged.length)).toEqual(acknowledged);
+    }
+    expectWhole(file, [...staying.acknowledged, ...killed.acknowledged]);
+  });
+
+  test("one dies in the middle of a line while the other goes on: its next line stands alone", async () => {
+    const file = newFile("half");
+    const dying = () => appendingProcess(["half", file]);
+    const staying = appendingProcess(["count", file, "3000"]);
+    await staying.reached(20);
+    const dead = [dying(), dying(), dying()];
+    await Promise.all([staying.ended, ...dead.map(({ ended }) => ended)]);
+    expect(staying.acknowledged).toHaveLength(3000);
+    expectWhole(file, [...staying.acknowledged, ...dead.flatMap(({ acknowledged }) => acknowledged)]);
+  });
+
+  test("who finds foreign entries says so once, and keeps its own branch", () => {
+    const file = newFile("foreign");
+    const said = (content: string) =>
+      ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
+    const heard: string[] = [];
+    const first = openSession(file, { onNotice: ({ code }) => heard.push(code) });
+    const root = first.append(said("root"));
+    const second = openSession(file);
+    const theirs = second.append(said("theirs"));
+    const ours = [first.append(said("ours")), first.append(said("ours too"))];
+    expect(heard).toEqual(["foreign_entries"]);
+    expect(first.notices).toHaveLength(1);
+    expect(first.path().map(({ id }) => id)).toEqual([root.id, ...ours.map(({ id }) => id)]);
+    expect(first.entry(theirs.id)).toEqual(theirs);
+    expect(first.path(theirs.id).map(({ id }) => id)).toEqual([root.id, theirs.id]);
+    second.append(said("theirs too"));
+    expect(second.notices.map(({ code }) => code)).toEqual(["foreign_entries"]);
+    expect(first.entries()).toHaveLength(5);
+  });
+
+  test("half a line of a living writer, finished later by it, is read as it then is", () => {
+    const file = newFile("slow-writer");
+    const session = openSession(file);
+    const line =
+      '{"type":"label","id":"00000001","parentId":null,"timestamp":"","targetId":"x","label":"y"}\n';
+    appendFileSync(file, line.slice(0, 60));
+    expect(session.label("x")).toBeUndefined();
+    appendFileSync(file, line.slice(60));
+    expect(session.label("x")).toBe("y");
+    expect(session.problems()).toEqual([]);
+  });
+});
