@@ -22,6 +22,7 @@ export interface SummaryJob {
 export interface SummaryPart {
   kind: SummaryKind;
   messages: readonly Message[];
+  following?: readonly Message[] | undefined;
   conversation: string;
   previousSummary?: string | undefined;
   maxSummaryTokens: number;
@@ -47,11 +48,12 @@ export function promptTokens(prompt: SummaryRequest["prompt"], estimator: TokenE
 }
 
 export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryRequest {
-  const { kind, messages, conversation, previousSummary, maxSummaryTokens } = part;
+  const { kind, messages, following, conversation, previousSummary, maxSummaryTokens } = part;
   const { focus, instructions, signal } = job;
   return {
     kind,
     messages,
+    ...(following === undefined ? {} : { following }),
     ...(previousSummary === undefined ? {} : { previousSummary }),
     ...(focus === undefined ? {} : { focus }),
     prompt: summaryPrompt({ kind, conversation, previousSummary, focus, instructions }),

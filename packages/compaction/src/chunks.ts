@@ -14,6 +14,7 @@ const JOINT = "\n\n";
 export interface SpanPart {
   kind: SummaryKind;
   messages: readonly Message[];
+  following?: readonly Message[] | undefined;
   previousSummary: string | undefined;
   maxSummaryTokens: number;
   limits: CompactionSettings["serialize"];

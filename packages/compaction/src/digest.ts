@@ -13,6 +13,8 @@ export interface DigestInput {
   kind: SummaryKind;
   /** Oldest first, as stored. */
   messages: readonly Message[];
+  /** What comes after the messages and stays in view: it mends and replaces, but is not told. */
+  following?: readonly Message[];
   /** The prose that this digest updates: a former digest's or a model's. */
   previousSummary?: string;
   /** What the user asked to dwell on. */
@@ -37,6 +39,7 @@ export function digestSummariser(options: DigestOptions = {}): Summariser {
       const text = digest({
         kind: request.kind,
         messages: request.messages,
+        ...(request.following !== undefined && { following: request.following }),
         ...(request.previousSummary !== undefined && { previousSummary: request.previousSummary }),
         ...(request.focus !== undefined && { focus: request.focus }),
         maxTokens: Math.min(ceiling, request.maxSummaryTokens),

@@ -79,9 +79,12 @@ function spanParts({
   budgets,
   maxTokens = Number.POSITIVE_INFINITY,
 }: SpanOptions): SpanPart[] {
+  const kept = plan.kept.map(originalMessage);
+  const prefix = plan.turnPrefix.map(originalMessage);
   const part = (kind: SummaryKind, items: readonly ViewItem[], previousSummary?: string): SpanPart => ({
     kind,
     messages: items.map(originalMessage),
+    following: kind === "history" ? [...prefix, ...kept] : kept,
     previousSummary,
     maxSummaryTokens: Math.min(maxTokens, maxSummaryTokens(kind, job.summariser, budgets)),
     limits: settings.serialize,

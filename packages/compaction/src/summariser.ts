@@ -7,6 +7,11 @@ export interface SummaryRequest {
   kind: SummaryKind;
   /** What to summarise, oldest first, as stored: masked tool results come with their full content. */
   messages: readonly Message[];
+  /**
+   * What comes right after the messages and is not to be summarised: the early part of a split turn, then what is
+   * kept. It tells which of what the messages say holds no longer.
+   */
+  following?: readonly Message[];
   /** The prose of the summary that this one updates, without its carry-over. */
   previousSummary?: string;
   /** What the user asked the summary to dwell on. */

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { codeLine, logLine } from "./made-text.ts";
+import { codeLine, logLine, madeName } from "./made-text.ts";
 import { chinese } from "./planted/chinese.ts";
 import { english } from "./planted/english.ts";
 import { french } from "./planted/french.ts";
@@ -94,6 +94,7 @@ class Planter {
   readonly #script = new MessageScript();
   readonly #stretchCount: number;
   readonly #session: PlantedSession;
+  readonly #used = new Set<string>();
   /** What a later turn has to say or run. */
   #pending: Array<() => void> = [];
 
@@ -137,9 +138,24 @@ class Planter {
     this.#script.user(lookAlike + filled(this.#random.pick(this.#words.requests), { file }));
   }
 
+  /** A wording comes again only where it names what it is about: else the second would replace the first. */
+  #wording(kind: PlantKind): string | undefined {
+    const free = this.#plantWords[kind].filter(
+      (wording) => !this.#used.has(wording) || /«[^»]*\{(?:mod|table|file)\}/.test(wording),
+    );
+    const wording = free.length === 0 ? undefined : this.#random.pick(free);
+    if (wording !== undefined) this.#used.add(wording);
+    return wording;
+  }
+
   #plant(kind: PlantKind, file: string): void {
+    const wording = this.#wording(kind);
+    if (wording === undefined) {
+      this.#request(file);
+      return;
+    }
     const values = this.#slots.draw();
-    const [first, later] = this.#random.pick(this.#plantWords[kind]).split("=>");
+    const [first, later] = wording.split("=>");
     this.#sayInPassing(first!, values, file);
     if (later === undefined) {
       this.#note(kind, first!, values);
@@ -191,7 +207,11 @@ class Planter {
       keep: file,
       at: this.#script.messages.length - 2,
     });
-    this.#script.call("bash", { command: "npm test" }, `${this.#lines(logLine, 6)}\n Tests  41 passed (41)`);
+    this.#script.call(
+      "bash",
+      { command: "npm test" },
+      `${this.#lines(progressLine, 6)}\n Tests  41 passed (41)`,
+    );
   }
 
   #incident(): void {
@@ -200,7 +220,7 @@ class Planter {
     const [command, error, success] = [incident.command, incident.error, incident.success].map((text) =>
       filled(text, values),
     );
-    const output = `${this.#lines(logLine, 5)}\n${error}\n\nCommand exited with code ${incident.exitCode}`;
+    const output = `${this.#lines(progressLine, 5)}\n${error}\n\nCommand exited with code ${incident.exitCode}`;
     this.#script.call("bash", { command: `${command} 2>&1 | tail -20` }, output, true);
     if (this.#random.chance(0.5)) {
       this.#session.plants.push({
@@ -213,7 +233,7 @@ class Planter {
     }
     this.#pending.push(() => {
       this.#request(this.#slots.file());
-      this.#script.call("bash", { command: command! }, `${this.#lines(logLine, 5)}\n${success}`);
+      this.#script.call("bash", { command: command! }, `${this.#lines(progressLine, 5)}\n${success}`);
       this.#trap("mended", error!);
     });
   }
@@ -258,6 +278,13 @@ class Planter {
   #lines(line: (random: Random) => string, count: number): string {
     return Array.from({ length: count }, () => line(this.#random)).join("\n");
   }
+}
+
+/** A line of output that goes well. */
+function progressLine(random: Random): string {
+  return random.chance(0.5)
+    ? ` ✓ test/${madeName(random)}.test.ts (${random.int(900)} ms)`
+    : `[${random.int(99)}/99] ${madeName(random)}`;
 }
 
 /** The marked words of a template, filled. */

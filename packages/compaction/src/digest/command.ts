@@ -6,6 +6,8 @@ export interface Command {
   folder?: string;
   /** Output went through grep: then no output is good news, and an exit code of 1 too. */
   filtered: boolean;
+  /** The exit code seen is not that of the command itself. */
+  piped: boolean;
   family: CommandFamily;
 }
 
@@ -37,6 +39,7 @@ export function commandOf(written: string): Command | undefined {
     key: key.length > 160 ? `${key.slice(0, 157)}…` : key,
     ...(folder !== undefined && { folder }),
     filtered: /\|\s*(?:e?grep|rg|wc)\b/.test(written),
+    piped: /[^|]\|[^|]|\|\| *(?:true|echo)|; *(?:true|echo)/.test(written),
     family: familyOf(chosen.at(-1)!),
   };
 }

@@ -31,7 +31,7 @@ const indexes = new Map<Language, CueIndex>();
 /** The cues of a folded sentence, in the language it is written in, idioms that only look like one taken out. */
 export function cueHits(folded: string, language: Language): CueHit[] {
   const hits = rawHits(folded, indexOf(language));
-  const idioms = hits.filter((hit) => hit.cue === "idiom");
+  const idioms = hits.filter((hit) => hit.cue === "idiom" && !hits.some((other) => isInside(hit, other)));
   const quoted = quotedSpans(folded);
   return hits.filter(
     (hit) =>
@@ -69,6 +69,10 @@ function matchEnd(folded: string, at: number, phrase: Phrase, unspaced: boolean)
 const isLetter = (char: string): boolean => LETTER.test(char);
 const overlaps = (a: { start: number; end: number }, b: { start: number; end: number }): boolean =>
   a.start < b.end && b.start < a.end;
+
+/** "let's go" in "let's go with" is no idiom. */
+const isInside = (inner: CueHit, outer: CueHit): boolean =>
+  outer.cue !== "idiom" && outer.start <= inner.start && outer.end > inner.end;
 
 /** Longer quotations: what they say is somebody else's voice. A quoted name or value is short and has no cue. */
 function quotedSpans(folded: string): Array<{ start: number; end: number }> {

@@ -1,4 +1,5 @@
 import { fold } from "./fold.ts";
+import { gist } from "./gist.ts";
 import type { Language } from "./language.ts";
 import { errorLines } from "./outcome.ts";
 import type { Statement } from "./statement.ts";
@@ -58,7 +59,7 @@ class FailureLedger {
       ...failureOf(text, "en", at),
       key: key.replace(/ \(in [^)]*\)$/, ""),
       told: key === "",
-      weight: 6,
+      weight: 7,
     });
   }
 
@@ -72,7 +73,7 @@ class FailureLedger {
     const lines = errorLines(use.call.output, 2);
     if (key === "" || lines.length === 0 || use.command?.family === "look") return;
     const label = use.kind === "command" ? `\`${key}\` failed` : `\`${key}\` failed`;
-    const failure = failureOf(`${label}: ${lines.join(" · ")}`, "en", use.call);
+    const failure = failureOf(`${label}: ${gist(lines.join(" · "), 240)}`, "en", use.call);
     this.open = this.open.filter((other) => other.key !== key || !sameFolder(other, use));
     this.open.push({
       ...failure,

@@ -7,11 +7,15 @@ import type { Turn } from "./transcript.ts";
 export interface GoalLine {
   text: string;
   turn: number;
+  order: number;
   weight: number;
 }
 
 const TRIVIAL =
   /^(?:(?:ok|okay|yes|yeah|yep|no|nope|continue|go on|go ahead|proceed|next|thanks|thank you|thx|great|cool|nice|perfect|good|fine|done|stop|wait|sleep|retry|try again|again|please|do it|hello|hi|hey|weiter|ja|nein|danke|gut|mach weiter|continue|oui|non|merci|vas-y|si|no|gracias|sigue|continua|sim|nao|obrigado|да|нет|спасибо|продолжай|дальше|ок|好|好的|继续|谢谢|是|不是|はい|いいえ|続けて|ありがとう|네|아니|계속|감사)[\s.,!…。！]*)+$/iu;
+
+/** A span has many requests; which were worked on most says what it was about. */
+const MAX_LINES = 9;
 
 /** True for a message that asks for nothing by itself: "continue", "/model", "ok thanks". */
 export function isTrivialRequest(request: string): boolean {
@@ -36,13 +40,19 @@ export function goalLines(input: {
       (work.get(use.call.turn) ?? 0) + (use.kind === "edit" || use.kind === "write" ? 2 : 0.5),
     );
   const real = input.turns.filter((turn) => !isTrivialRequest(turn.request));
-  return real.map((turn, position) => {
+  const lines = real.map((turn, position) => {
     const first = position === 0 && !input.hasEarlierGoal;
-    const weight = first
-      ? 12
-      : 1.5 + Math.min(3.5, Math.log2(1 + (work.get(turn.turn) ?? 0)) * 0.7) + (isWish(turn) ? 1 : 0);
-    return { text: requestGist(turn, input.statements, first ? 320 : 170), turn: turn.turn, weight };
+    const size = Math.min(3.5, Math.log2(1 + (work.get(turn.turn) ?? 0)) * 0.7);
+    const weight = first ? 12 : 1 + size + (isWish(turn) ? 1 : 0) + (0.5 * position) / real.length;
+    return {
+      text: requestGist(turn, input.statements, first ? 320 : 170),
+      turn: turn.turn,
+      order: turn.order,
+      weight,
+    };
   });
+  const most = [...lines].sort((a, b) => b.weight - a.weight).slice(0, MAX_LINES);
+  return lines.filter((line) => line.text !== "" && most.includes(line));
 }
 
 function isWish(turn: Turn): boolean {
@@ -52,9 +62,7 @@ function isWish(turn: Turn): boolean {
 /** The request's own sentences that ask for something; rules and facts said along with it stand in their sections. */
 function requestGist(turn: Turn, statements: readonly Statement[], limit: number): string {
   const own = statements.filter((statement) => statement.turn === turn.turn && statement.speaker === "user");
-  const asking = own.filter((statement) =>
-    ["request", "question", "plain", "trouble"].includes(statement.kind),
-  );
-  const text = (asking.length > 0 ? asking : own).map((statement) => statement.text).join(" ");
-  return gist(text === "" ? turn.request : text, limit);
+  const asking = own.filter((statement) => ["request", "question", "trouble"].includes(statement.kind));
+  const rest = own.filter((statement) => statement.kind === "plain" || statement.kind === "decision");
+  return gist((asking.length > 0 ? asking : rest).map((statement) => statement.text).join(" "), limit);
 }

@@ -2,12 +2,19 @@ import { emptySections, type SectionName, type Sections } from "./sections.ts";
 
 /**
  * Reads the prose of a former summary, the digest's own or a model's, back into items: one per top-level bullet or
- * paragraph, sub-bullets joined to their bullet. Text outside known headings counts as critical context.
+ * paragraph, sub-bullets joined to their bullet. Text outside known headings counts as critical context. The summary
+ * of a split turn has two portions, the later one second.
  */
-export function parseSummary(text: string): Sections {
+export function parseSummary(text: string): Sections[] {
+  return withoutCarryOver(text).split(SPLIT_TURN).map(parsePortion);
+}
+
+const SPLIT_TURN = /^\*\*Turn Context \(split turn\):\*\*$/m;
+
+function parsePortion(text: string): Sections {
   const sections = emptySections();
   let current: SectionName = "critical";
-  for (const raw of withoutCarryOver(text).split(/\r?\n/)) {
+  for (const raw of text.split(/\r?\n/)) {
     const line = raw.trimEnd();
     const heading = /^\s*(?:#{1,4}\s+|\*\*)([^*#]+?)(?:\*\*)?:?\s*$/.exec(line);
     const named = heading === null ? undefined : sectionNamed(heading[1]!);
@@ -18,14 +25,17 @@ export function parseSummary(text: string): Sections {
 }
 
 const NAMES: Array<[RegExp, SectionName]> = [
-  [/goal|objective|request and intent|task overview|ziel|objectif|objetivo|目标|目標|цель/iu, "goal"],
+  [
+    /goal|^request$|objective|request and intent|task overview|ziel|objectif|objetivo|目标|目標|цель/iu,
+    "goal",
+  ],
   [/constraint|preference|requirement|rules/i, "constraints"],
   [/in progress|current (?:work|state)/i, "inProgress"],
-  [/^done|completed|accomplish|progress|files and code/i, "done"],
+  [/^done\b|completed|accomplish|progress|files and code/i, "done"],
   [/blocked|errors?\b|open (?:issues|problems)|known issues/i, "blocked"],
   [/decision/i, "decisions"],
   [/next|pending|todo|to-do|remaining/i, "next"],
-  [/critical|context|notes|facts|technical|findings|discover/i, "critical"],
+  [/critical|needed to go on|context|notes|facts|technical|findings|discover/i, "critical"],
 ];
 
 function sectionNamed(title: string): SectionName | undefined {
@@ -36,8 +46,7 @@ function sectionNamed(title: string): SectionName | undefined {
 function withoutCarryOver(text: string): string {
   return text
     .replace(/<(pinned|read-files|modified-files|latest-request|summary-note)>[\s\S]*?<\/\1>/g, "")
-    .replace(/<\/?summary>/g, "")
-    .replace(/^\*\*Turn Context \(split turn\):\*\*$/gm, "## Turn Context");
+    .replace(/<\/?summary>/g, "");
 }
 
 function addLine(items: string[], line: string): void {

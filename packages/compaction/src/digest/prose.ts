@@ -157,7 +157,8 @@ function joinWrapped(lines: ProseLine[]): ProseLine[] {
       last !== undefined && !line.bullet && !line.heading && !last.heading && last.pasted === line.pasted;
     if (
       goesOn &&
-      last.text.length >= 55 &&
+      last.text.length >= 70 &&
+      last.text.length <= 110 &&
       !/[.!?:;。！？：；]$/.test(last.text) &&
       /^\p{Ll}/u.test(line.text)
     )

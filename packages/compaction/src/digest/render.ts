@@ -14,14 +14,14 @@ export interface Item {
 
 /** The share of the budget that a section may take while others still want some. */
 const SHARE: Record<SectionName, number> = {
-  goal: 0.16,
+  goal: 0.12,
   constraints: 0.34,
-  done: 0.2,
-  inProgress: 0.06,
-  blocked: 0.16,
+  done: 0.16,
+  inProgress: 0.05,
+  blocked: 0.22,
   decisions: 0.26,
   next: 0.18,
-  critical: 0.32,
+  critical: 0.3,
 };
 
 interface Block {
@@ -69,6 +69,8 @@ const TURN_PREFIX: Block[] = [
   },
 ];
 const LAYOUTS: Record<SummaryKind, Block[]> = { history: HISTORY, branch: BRANCH, turnPrefix: TURN_PREFIX };
+/** What scores less does not fill room that is left over: a shorter summary is better than noise. */
+const WORTH_FILLING = 4;
 /** Headings and "(none)" lines. */
 const FRAME_TOKENS = 90;
 
@@ -89,6 +91,7 @@ export function chooseItems(items: readonly Item[], maxTokens: number): Item[] {
       if (chosen.has(item)) continue;
       const tokens = digestTokens(item.text) + 2;
       const inSection = (spent.get(item.section) ?? 0) + tokens;
+      if (!capped && item.score < WORTH_FILLING) continue;
       if (total + tokens > budget || (capped && inSection > budget * SHARE[item.section])) continue;
       chosen.add(item);
       spent.set(item.section, inSection);

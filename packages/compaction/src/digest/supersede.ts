@@ -27,14 +27,19 @@ export function supersede(statements: readonly Statement[]): Supersession {
   const index = new Map<string, Statement[]>();
   const recent: Statement[] = [];
   for (const statement of statements) {
-    if (statement.kind === "question") continue;
     const change = changeOf(statement);
-    for (const value of statement.values) if (!change.old.has(value.key)) deadValues.delete(value.key);
-    for (const earlier of candidates(statement, index, change.bare ? recent : [])) {
-      if (replaced.has(earlier) || earlier.order >= statement.order || !replaces(statement, change, earlier))
-        continue;
-      replaced.add(earlier);
-      markDead(deadValues, statement, change, earlier);
+    if (isClaim(statement)) {
+      for (const value of statement.values) if (!change.old.has(value.key)) deadValues.delete(value.key);
+      const standing = candidates(statement, index).filter(
+        (earlier) => !replaced.has(earlier) && earlier.order < statement.order,
+      );
+      const gone = standing.filter((earlier) => replaces(statement, change, earlier));
+      const lone =
+        gone.length === 0 && change.bare ? bareTarget(statement, change, recent, replaced) : undefined;
+      for (const earlier of lone === undefined ? gone : [lone]) {
+        replaced.add(earlier);
+        markDead(deadValues, statement, change, earlier);
+      }
     }
     enter(index, statement);
     if (statement.values.length > 0 && isClaim(statement)) recent.push(statement);
@@ -46,6 +51,8 @@ interface Change {
   /** Speaks of change at all. */
   strong: boolean;
   weak: boolean;
+  /** A word stands by one of its values that marks an old one. */
+  marksOld: boolean;
   revokes: boolean;
   /** Keys of values, and stems, that the statement names as the old ones. */
   old: ReadonlySet<string>;
@@ -63,6 +70,7 @@ function changeOf(statement: Statement): Change {
     strong,
     weak: statement.cues.has("shift") || statement.cues.has("decide"),
     revokes: statement.cues.has("revoke"),
+    marksOld: old.size > 0,
     old: strong ? old : new Set(),
     oldStems: strong ? oldStems : new Set(),
     bare: strong && content.length <= 1 && statement.values.length > 0,
@@ -140,23 +148,35 @@ const isClaim = (statement: Statement): boolean =>
   statement.kind === "constraint" ||
   statement.kind === "fact" ||
   statement.kind === "preference" ||
-  statement.kind === "plain" ||
-  statement.kind === "request";
+  statement.kind === "plain";
 
-function candidates(
-  statement: Statement,
-  index: Map<string, Statement[]>,
-  recent: readonly Statement[],
-): Statement[] {
+function candidates(statement: Statement, index: Map<string, Statement[]>): Statement[] {
   const found = new Set<Statement>();
   for (const key of keysOf(statement)) {
     const list = index.get(key) ?? [];
     for (let at = list.length - 1; at >= 0 && at >= list.length - 25; at--) found.add(list[at]!);
     if (found.size > MAX_CANDIDATES) break;
   }
-  for (const claim of recent.slice(-12)) found.add(claim);
   return [...found].sort((a, b) => b.order - a.order);
 }
+
+/** "Use 9090 instead", with no subject: it means the claim that last named such a value. */
+function bareTarget(
+  statement: Statement,
+  change: Change,
+  recent: readonly Statement[],
+  replaced: ReadonlySet<Statement>,
+): Statement | undefined {
+  const target = recent.findLast(
+    (claim) => !replaced.has(claim) && claim.order < statement.order && hasSetting(claim),
+  );
+  const pair = target === undefined ? undefined : changedPair(statement, change, target);
+  return pair !== undefined && isSetting(pair) ? target : undefined;
+}
+
+const hasSetting = (statement: Statement): boolean => statement.values.some(isSetting);
+const isSetting = ({ type }: Value): boolean =>
+  type === "number" || type === "url" || type === "colour" || type === "version" || type === "hash";
 
 function enter(index: Map<string, Statement[]>, statement: Statement): void {
   if (!isClaim(statement) && statement.kind !== "todo") return;
@@ -189,8 +209,9 @@ function replaces(later: Statement, change: Change, earlier: Statement): boolean
   if (change.strong) {
     if (earlier.values.some((value) => change.old.has(value.key)))
       return pair !== undefined || change.revokes || shared > 0;
-    if (pair !== undefined && shared > 0 && shared / least >= 0.3) return true;
-    if (pair !== undefined && change.bare && pair.type !== "name" && pair.type !== "quote") return true;
+    if (pair !== undefined && isSetting(pair) && namesBoth(later, earlier, pair)) return true;
+    const likely = pair !== undefined && (pair.type !== "path" || later.kind === "decision");
+    if (likely && later.kind !== "request" && shared > 0 && shared / least >= 0.3) return true;
     if (change.revokes && shared >= 1 && shared / Math.max(1, earlier.subject.size) >= 0.5) return true;
     const namesOld = [...change.oldStems].some((word) => earlier.subject.has(word));
     if (namesOld && isChoice(earlier) && (shared >= 2 || later.subject.size <= 4)) return true;
@@ -203,7 +224,9 @@ function replaces(later: Statement, change: Change, earlier: Statement): boolean
       pair !== undefined
     );
   }
-  if (pair === undefined || !isClaim(later)) return false;
+  const corrects = later.cues.has("prefer") || change.weak || change.marksOld;
+  if (pair !== undefined && isSetting(pair) && corrects && namesBoth(later, earlier, pair)) return true;
+  if (pair === undefined || pair.type === "path" || !isClaim(later) || !isClaim(earlier)) return false;
   const union = later.subject.size + earlier.subject.size - shared;
   const alike = union === 0 ? 0 : shared / union;
   if (later.values.length > 4 || earlier.values.length > 4) return false;
@@ -217,16 +240,27 @@ const isChoice = (statement: Statement): boolean =>
   statement.kind === "plain" ||
   statement.kind === "request";
 
-/** A value of the later statement that takes the place of one of the earlier. */
+/** A value of the later statement that takes the place of one of the earlier; the earlier one may stand beside it. */
 function changedPair(later: Statement, change: Change, earlier: Statement): Value | undefined {
   const laterKeys = new Set(later.values.map((value) => value.key));
   const earlierKeys = new Set(earlier.values.map((value) => value.key));
-  const gone = earlier.values.filter((value) => change.old.has(value.key) || !laterKeys.has(value.key));
-  return later.values.find(
+  const gone = earlier.values.filter(
+    (value) => change.old.has(value.key) || !laterKeys.has(value.key) || isSetting(value),
+  );
+  const fresh = later.values.filter(
+    (value) => !earlierKeys.has(value.key) && gone.some((old) => comparable(old.type, value.type)),
+  );
+  // "Rename the planner to X": the word that marks an old value may stand before the only, new one.
+  return fresh.find((value) => !change.old.has(value.key)) ?? fresh[0];
+}
+
+/** "8080 is taken, make it 9090": both values side by side, of which the claim knew one. */
+function namesBoth(later: Statement, earlier: Statement, fresh: Value): boolean {
+  return later.values.some(
     (value) =>
-      !earlierKeys.has(value.key) &&
-      !change.old.has(value.key) &&
-      gone.some((old) => comparable(old.type, value.type)),
+      isSetting(value) &&
+      comparable(value.type, fresh.type) &&
+      earlier.values.some((known) => known.key === value.key),
   );
 }
 
@@ -244,10 +278,11 @@ function markDead(
 ): void {
   const laterKeys = new Set(later.values.map((value) => value.key));
   for (const value of earlier.values) {
-    if (laterKeys.has(value.key) && !change.old.has(value.key)) continue;
-    const by = later.values.find(
-      (other) => !change.old.has(other.key) && other.key !== value.key && comparable(other.type, value.type),
+    if (laterKeys.has(value.key) && !change.old.has(value.key) && !isSetting(value)) continue;
+    const fresh = later.values.filter(
+      (other) => other.key !== value.key && comparable(other.type, value.type),
     );
+    const by = fresh.find((other) => !change.old.has(other.key)) ?? fresh[0];
     if (!change.old.has(value.key) && !isDistinct(value)) continue;
     if (by !== undefined || change.old.has(value.key))
       dead.set(value.key, { by: by?.text ?? "", order: later.order });

@@ -21,6 +21,8 @@ interface Tally {
   last: number;
   statement?: Statement;
   outputLine?: string;
+  /** Somebody named it or a call was given it; what only outputs show may be log. */
+  named: boolean;
 }
 
 const TYPE_BONUS: Record<ValueType, number> = {
@@ -75,7 +77,12 @@ function tallyOutput(tallies: Map<string, Tally>, use: ToolUse, limit: number): 
   const text = use.call.output.slice(0, limit);
   for (const match of text.matchAll(OUTPUT_VALUE)) {
     const written = match[0];
-    if (/^\d+$/.test(written) || /^[a-f]+$/.test(written) || /^(?:file|node|https?):\d+$/.test(written))
+    if (
+      /^\d+$/.test(written) ||
+      /^[\dT.-]+:\d+$/.test(written) ||
+      /^[a-f]+$/.test(written) ||
+      /^(?:file|node|https?):\d+$/.test(written)
+    )
       continue;
     const type: ValueType = written.includes(":")
       ? "url"
@@ -102,17 +109,19 @@ function tally(
 ): Tally {
   let entry = tallies.get(value.key);
   if (entry === undefined) {
-    entry = { value, turns: new Map(), first: turn, last: turn };
+    entry = { value, turns: new Map(), first: turn, last: turn, named: false };
     tallies.set(value.key, entry);
   }
   entry.turns.set(turn, Math.max(entry.turns.get(turn) ?? 0, worth));
+  entry.named ||= worth >= 1;
   entry.last = Math.max(entry.last, turn);
   if (statement !== undefined && (entry.statement === undefined || statement.weight > entry.statement.weight))
     entry.statement = statement;
   return entry;
 }
 
-function isTelling({ value, turns }: Tally): boolean {
+function isTelling({ value, turns, named }: Tally): boolean {
+  if (!named) return false;
   if (value.key.length < 2 || value.text.length > 120 || turns.size < 2) return false;
   if (value.type === "number") return value.key.replace(/\D/g, "").length >= 3 || /[a-z%]/.test(value.key);
   if (value.type === "name" || value.type === "quote")

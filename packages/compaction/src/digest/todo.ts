@@ -10,6 +10,8 @@ export interface Todo {
   text: string;
   state: "open" | "active" | "done";
   source: "tool" | "list" | "said" | "earlier";
+  /** Written with a box: it came from a to-do tool, whose next list takes the place of the last. */
+  boxed: boolean;
   order: number;
   turn: number;
   weight: number;
@@ -74,13 +76,18 @@ class TodoList {
   recall(text: string): void {
     const done = /^\[[xX✓]\]\s*/.test(text);
     const bare = text.replace(/^\[[ xX✓]\]\s*/, "");
-    this.items.push(this.make(bare, done ? "done" : "open", "earlier", { order: -1, turn: 0 }, 6.5));
+    const boxed = bare !== text && !done;
+    const active = bare.replace(/ \(in progress\)$/, "");
+    this.items.push({
+      ...this.make(active, done ? "done" : "open", "earlier", { order: -1, turn: 0 }, 7.5),
+      boxed,
+    });
   }
 
   /** A to-do tool writes its whole list each time. */
   fromTool(use: ToolUse): void {
     const written = todoArguments(use.call.args) ?? [];
-    this.items = this.items.filter((item) => item.source !== "tool");
+    this.items = this.items.filter((item) => !item.boxed);
     for (const { text, status } of written) {
       const state = /^(?:completed?|done|finished|cancell?ed|closed)$/i.test(status)
         ? "done"
@@ -145,6 +152,7 @@ class TodoList {
       text,
       state,
       source,
+      boxed: source === "tool",
       order: at.order,
       turn: at.turn,
       weight,

@@ -29,6 +29,8 @@ export interface Call {
 /** One user message and what followed. */
 export interface Turn {
   turn: number;
+  /** Counts messages. */
+  order: number;
   language: Language;
   /** The user's own prose, without pastes. */
   request: string;
@@ -93,6 +95,7 @@ class TranscriptReader {
     this.language = languageOf(own.join("\n"), this.language);
     this.transcript.turns.push({
       turn: this.turn,
+      order,
       language: this.language,
       request: own.join("\n"),
       aborted: false,

@@ -1,0 +1,130 @@
+import type { CueClass } from "./lexicon/lexicon.ts";
+import { requestOf } from "./requests.ts";
+import type { Speaker } from "./transcript.ts";
+import type { Value } from "./values.ts";
+
+export type StatementKind =
+  | "constraint"
+  | "preference"
+  | "decision"
+  | "fact"
+  | "todo"
+  | "trouble"
+  | "request"
+  | "question"
+  | "plain";
+
+/** What a sentence is judged by. */
+export interface Judged {
+  text: string;
+  folded: string;
+  cues: ReadonlySet<CueClass>;
+  values: readonly Value[];
+  subjectSize: number;
+  speaker: Speaker;
+  closing: boolean;
+}
+
+/** The kind of a sentence, and how much it matters (0 to about 12) before its context is looked at. */
+export function judge(sentence: Judged): { kind: StatementKind; weight: number } {
+  if (sentence.speaker === "user") {
+    const kind = userKind(sentence);
+    return { kind, weight: userWeight(kind, sentence) };
+  }
+  const kind = assistantKind(sentence);
+  return { kind, weight: assistantWeight(kind, sentence) };
+}
+
+const QUESTION = /[?？]["')」]?\s*$|[吗呢么]\s*$|(?:ですか|ますか|でしょうか|かな|까요)[。.]?\s*$/u;
+const POLITE =
+  /\b(?:please|pls|plz|can you|could you|would you|will you|bitte|kannst du|konntest du|peux-tu|pouvez-vous|tu peux|s'il te|s'il vous|puedes|podrias|por favor|pode|poderia|puoi|potresti|per favore)\b|пожалуйста|можешь|请|能不能|可以.*吗|ください|くれる|もらえ|주세요|줄래/u;
+/** "No X" at the start of a clause forbids X; "no, …" answers. */
+const NO_THING =
+  /(?:^|[,;:(–—-]\s?|\b(?:and|but|so|please|also|und|aber|bitte|et|mais|y|pero|e|ma|и|но)\s)(?:no|zero|kein|keine|keinen|pas de|pas d'|zero|sin|sem|senza|без|никаких)\s(?!need\b|idea\b|problem)[\p{L}`"']/u;
+/** "I can't log in" asks for help and forbids nothing. */
+const COMPLAINS =
+  /\b(?:i|it|he|she|they|users?|nobody|ich|es|man|je|on|il|no me|me)\s(?:(?:still|just|now)\s)?(?:can't|cant|cannot|never|don't|doesn't|kann|kriege|n'arrive|ne peux|puedo|deja)\b/;
+/** Words that turn a request into a choice. */
+const DECIDES =
+  /\b(?:go with|going with|let's (?:use|keep|call|take)|lets (?:use|keep|call|take)|call it|name it|stick with)\b|^(?:use|keep|pick|choose)\b|\P{ASCII}/u;
+
+function userKind(sentence: Judged): StatementKind {
+  const { folded, cues } = sentence;
+  const rules = cues.has("forbid") || cues.has("require") || NO_THING.test(folded);
+  if (QUESTION.test(folded) && !(rules && POLITE.test(folded))) return "question";
+  if (cues.has("reports")) return "plain";
+  if (cues.has("todo") && !cues.has("require")) return "todo";
+  if (rules && !(cues.has("broken") && COMPLAINS.test(folded))) return "constraint";
+  if (cues.has("prefer")) return "preference";
+  if (cues.has("change") || cues.has("revoke")) return "decision";
+  return softKind(sentence, requestOf(folded));
+}
+
+/** Where no strong cue tells: a request that sets a value is a choice, one that does not is work to do. */
+function softKind({ folded, cues, values }: Judged, request: "do" | "look" | undefined): StatementKind {
+  if (request === "look") return "request";
+  if (request === "do")
+    return (cues.has("decide") && DECIDES.test(folded)) || values.some(isSetting) ? "decision" : "request";
+  if (cues.has("decide")) return "decision";
+  if (cues.has("ought")) return "constraint";
+  if (cues.has("fact")) return "fact";
+  if (cues.has("todo")) return "todo";
+  return cues.has("broken") ? "trouble" : "plain";
+}
+
+/** A value that a request gives rather than names: a number, an address, a new name. */
+function isSetting({ type, key }: Value): boolean {
+  if (type === "number") return /\d{2}/.test(key);
+  return type === "url" || type === "colour" || type === "version" || type === "flag";
+}
+
+function assistantKind({ folded, cues }: Judged): StatementKind {
+  if (QUESTION.test(folded)) return "question";
+  if (cues.has("reports")) return "plain";
+  if (cues.has("change") || cues.has("decide")) return "decision";
+  if (cues.has("fact")) return "fact";
+  if (cues.has("broken") && !cues.has("fixed")) return "trouble";
+  if (cues.has("prefer") || cues.has("require") || cues.has("forbid")) return "fact";
+  return "plain";
+}
+
+const USER_WEIGHT: Record<StatementKind, number> = {
+  constraint: 10,
+  preference: 8.5,
+  decision: 8,
+  fact: 7,
+  todo: 8,
+  trouble: 4,
+  request: 2,
+  question: 1,
+  plain: 3,
+};
+
+function userWeight(kind: StatementKind, { text, folded, cues, values, subjectSize }: Judged): number {
+  const strong = cues.has("forbid") || cues.has("require") || NO_THING.test(folded);
+  let weight = USER_WEIGHT[kind];
+  if (kind === "constraint" && !strong) weight -= 3;
+  if (kind === "decision" && !cues.has("decide") && !cues.has("change") && !cues.has("revoke")) weight -= 2.5;
+  if (kind === "plain" && values.some((value) => value.type !== "path")) weight += 2.5;
+  if (kind === "plain" && subjectSize >= 3) weight += 0.5;
+  if ((kind === "fact" || kind === "plain") && values.length === 0 && subjectSize < 3) weight -= 3;
+  weight += 0.5 * Math.min(3, values.length);
+  if (/\b\p{Lu}{4,}\b/u.test(text) && /\p{Ll}{3}/u.test(text)) weight += 0.7;
+  if (/[!！]\s*$/.test(text)) weight += 0.3;
+  return weight - lengthPenalty(text);
+}
+
+/** Very short says nothing by itself, very long costs more than it says. */
+function lengthPenalty(text: string): number {
+  const size = /[\u2e80-\uffff]/.test(text) ? text.length * 2.5 : text.length;
+  if (size < 12) return 3;
+  return size > 260 ? Math.min(3, (size - 260) / 120) : 0;
+}
+
+function assistantWeight(kind: StatementKind, { cues, values, closing }: Judged): number {
+  const base = { decision: 4, fact: 3.5, trouble: 2.5, plain: 0.5 }[kind as string] ?? 0;
+  if (base === 0) return 0;
+  if (kind === "fact" && values.length === 0) return 1;
+  const bonus = (closing ? 0.7 : 0) + 0.6 * Math.min(3, values.length) + (cues.has("fact") ? 0.5 : 0);
+  return values.length === 0 ? base - 1.5 + bonus : base + bonus;
+}

@@ -1,0 +1,136 @@
+import { gist } from "./gist.ts";
+import { goalLines, isTrivialRequest } from "./goal.ts";
+import type { StatementKind } from "./judge.ts";
+import { broughtUpToDate, isOutOfDate } from "./out-of-date.ts";
+import type { EarlierStatement, Reading } from "./reading.ts";
+import type { Item } from "./render.ts";
+import type { SectionName } from "./sections.ts";
+import type { Statement } from "./statement.ts";
+
+/** The goal: the first request ever, then what was asked for since, by the work it set off. */
+export function goalItems(reading: Reading): Item[] {
+  const { supersession } = reading;
+  const earlier = reading.earlier.filter(
+    ({ section, statement }, at) => section === "goal" && (at === 0 || !isOutOfDate(statement, supersession)),
+  );
+  const lines = goalLines({
+    turns: reading.transcript.turns.filter((turn) => turn.order < reading.end),
+    uses: reading.uses,
+    statements: reading.statements,
+    hasEarlierGoal: earlier.length > 0,
+  });
+  return [
+    ...earlier.map(
+      ({ statement }, at): Item => ({
+        section: "goal",
+        text: broughtUpToDate(statement.text, statement.order, supersession),
+        score: at === 0 ? 12 : 1.5 + (2 * at) / earlier.length,
+        position: at - earlier.length,
+      }),
+    ),
+    ...lines.map(
+      (line): Item => ({
+        section: "goal",
+        text: broughtUpToDate(line.text, line.order, supersession),
+        score: line.weight,
+        position: line.turn,
+      }),
+    ),
+  ];
+}
+
+/** Rules, tastes, choices and facts, in the words in which they were said. */
+export function statementItems(reading: Reading): Item[] {
+  const used = new Map(reading.terms.map((term) => [term.key, term.score]));
+  const said = reading.statements.filter((statement) => statement.order < reading.end);
+  return [
+    ...reading.earlier
+      .filter((entry) => entry.section !== "goal" && !isOutOfDate(entry.statement, reading.supersession))
+      .map((entry, at) => earlierItem(entry, at, used)),
+    ...said.flatMap((statement) => saidItem(statement, reading, used)),
+  ];
+}
+
+const EARLIER_BASE: Partial<Record<SectionName, number>> = { constraints: 9.8, decisions: 8, critical: 6 };
+
+/** A line that was chosen before is judged by its section and by its own words; it counts more when it is used. */
+function earlierItem(
+  { statement, section }: EarlierStatement,
+  at: number,
+  used: ReadonlyMap<string, number>,
+): Item {
+  const base = (EARLIER_BASE[section] ?? 5) * 0.6 + Math.max(2, statement.weight) * 0.35;
+  return {
+    section,
+    text: statement.text,
+    score: base + comesBack(statement, used) * 0.5,
+    position: at - 100_000,
+  };
+}
+
+function saidItem(statement: Statement, reading: Reading, used: ReadonlyMap<string, number>): Item[] {
+  const section = sectionOf(statement);
+  if (section === undefined || statement.weight <= 1.5 || namesOnlyWork(statement, reading)) return [];
+  if (isOutOfDate(statement, reading.supersession)) return [];
+  const recency = 0.8 * (statement.turn / Math.max(1, reading.transcript.turns.length));
+  const score = statement.weight + recency + Math.min(2, comesBack(statement, used));
+  return [{ section, text: clipped(statement), score, position: statement.order }];
+}
+
+const SECTION_OF: Partial<Record<StatementKind, SectionName>> = {
+  constraint: "constraints",
+  preference: "constraints",
+  decision: "decisions",
+  fact: "critical",
+  plain: "critical",
+};
+
+function sectionOf(statement: Statement): SectionName | undefined {
+  const section = SECTION_OF[statement.kind];
+  if (statement.speaker === "user") {
+    const isChatter = statement.values.length === 0 || isTrivialRequest(statement.text);
+    return statement.kind === "plain" && isChatter && statement.weight < 3.4 ? undefined : section;
+  }
+  if (statement.kind === "plain" || NARRATION.test(statement.text) || /[:：]$/.test(statement.text))
+    return undefined;
+  if (statement.kind === "fact" && statement.cues.has("did") && !EXPLAINS.test(statement.folded))
+    return undefined;
+  if (statement.kind !== "decision" || CHOOSES.test(statement.folded)) return section;
+  return statement.values.length > 0 && !statement.cues.has("did") ? "critical" : undefined;
+}
+
+const CHOOSES =
+  /\b(?:decid\w+|chose|chosen|choose|we'll use|we will use|going with|go with|settled|agreed|instead|switch\w*|renam\w+)\b|\P{ASCII}/u;
+const EXPLAINS =
+  /\b(?:cause|caused|because|reason|turns out|culprit|the (?:problem|issue|bug|fix|trick|catch))\b|\P{ASCII}/u;
+const NARRATION =
+  /^(?:(?:ok|okay|now|next|good|great|perfect|alright|so|and|but|first|then|hmm|wait|aha|ah|yes|right|you're right)[,!.]?\s+)*(?:let me|let's|lets|i'll|i will|i need to|i should|i can see|i see|i'm going to|i bet|looking at|now|here's|here is|this (?:shows|means)|there(?:'s| is| are)|maybe|perhaps|if)\b/i;
+
+/** "Tidy up src/a.ts", said where src/a.ts was then worked on: what was done tells it. */
+function namesOnlyWork(statement: Statement, { uses }: Reading): boolean {
+  if (statement.speaker !== "user" || statement.kind !== "plain" || statement.values.length === 0)
+    return false;
+  const touched = uses.filter((use) => use.call.turn === statement.turn).flatMap((use) => use.paths);
+  return statement.values.every(({ text }) =>
+    touched.some((path) => path.endsWith(text) || text.endsWith(path)),
+  );
+}
+
+/** How much the rest of the span comes back to what the statement names. */
+function comesBack(statement: Statement, used: ReadonlyMap<string, number>): number {
+  return Math.max(0, ...statement.values.map((value) => used.get(value.key) ?? 0)) * 0.5;
+}
+
+/** A long sentence is cut to the part that carries its cue. */
+function clipped({ text, hits }: Statement): string {
+  if (text.length <= 300) return text;
+  const cue = hits.find((hit) => ["forbid", "require", "prefer", "decide", "change"].includes(hit.cue));
+  const start = cue === undefined || cue.start < 180 ? 0 : startOfClause(text, cue.start);
+  return `${start > 0 ? "…" : ""}${gist(text.slice(start), 300)}`;
+}
+
+function startOfClause(text: string, at: number): number {
+  const head = text.slice(0, Math.max(0, at - 20));
+  const ends = [", ", "; ", ": ", " - ", "，", "、"].map((mark) => ({ mark, at: head.lastIndexOf(mark) }));
+  return Math.max(0, ...ends.map((end) => (end.at === -1 ? 0 : end.at + end.mark.length)));
+}
