@@ -64,9 +64,17 @@ export class EntryHead {
   }
 
   #kind(): LineKind {
-    const length = this.typeEnd - this.typeStart;
-    if (length === 7 && this.type === "session") return "header";
-    return "entry";
+    return this.hasType(SESSION) ? "header" : "entry";
+  }
+
+  /** Whether the type has these bytes; cheaper than making a string of it. */
+  hasType(type: Buffer): boolean {
+    return isKey(this.bytes, this.typeStart, this.typeEnd, type);
+  }
+
+  /** True where `parentId` is null. */
+  get isRoot(): boolean {
+    return this.parentStart === NULL;
   }
 
   /** True when all three were found; false when in doubt. */
@@ -181,6 +189,7 @@ export function parseBytes(bytes: Buffer): unknown {
   }
 }
 
+const SESSION = Buffer.from("session");
 const TYPE = Buffer.from("type");
 const ID = Buffer.from("id");
 const PARENT_ID = Buffer.from("parentId");

@@ -46,6 +46,8 @@ export class EntryIndex {
   #strays = new StrayParents();
   readonly #types: string[] = [];
   readonly #typeNumbers = new Map<string, number>();
+  /** Most entries have the type of the one before. */
+  #lastType: { bytes: Buffer; number: number } | undefined;
   #damagedLines: DamagedLine[] = [];
   /** Records without an id of their own, ascending. */
   #unnamed: number[] = [];
@@ -238,7 +240,7 @@ export class EntryIndex {
   /** The nearest earlier record of the id that the head names; notes a stray where there is none. */
   #parentNumber(): number {
     const head = this.#head;
-    if (head.parentId === null) return -1;
+    if (head.isRoot) return -1;
     const parent =
       head.parentStart < 0
         ? -1
@@ -248,17 +250,17 @@ export class EntryIndex {
             // The ids of this record stand in the table already: it is not its own parent.
             before: this.count,
           });
-    if (parent < 0) this.#strays.add(this.count, head.parentId);
+    if (parent < 0) this.#strays.add(this.count, head.parentId ?? undefined);
     return parent;
   }
 
   #typeNumber(): number {
+    const last = this.#lastType;
+    if (last !== undefined && this.#head.hasType(last.bytes)) return last.number;
     const type = this.#head.type;
-    let number = this.#typeNumbers.get(type);
-    if (number === undefined) {
-      number = this.#types.push(type) - 1;
-      this.#typeNumbers.set(type, number);
-    }
+    const number = this.#typeNumbers.get(type) ?? this.#types.push(type) - 1;
+    this.#typeNumbers.set(type, number);
+    this.#lastType = { bytes: Buffer.from(type), number };
     return number;
   }
 
