@@ -53,6 +53,10 @@ const tasks = {
     const { SessionManager } = await peerPackage(input);
     return () => `${SessionManager.open(input.file).buildSessionContext().messages.length} messages`;
   },
+  "index ours": async (input) => {
+    const { openSession } = await sessionPackage(input);
+    return () => `${openSession(input.file).index().count} entries`;
+  },
   "append ours": async (input) => {
     const { openSession } = await sessionPackage(input);
     const session = openSession(input.file);

@@ -1,7 +1,8 @@
 import { writeSync } from "node:fs";
 import type { SessionStore } from "./session-store.ts";
 
-const BUFFER_BYTES = 1 << 20;
+/** Larger ones are slower: with 1 MB, the system took four times as long to write 195 MB. */
+const BUFFER_BYTES = 1 << 17;
 const NEWLINE = 10;
 
 /** Writes lines to a file: copied byte for byte from a store, neighbours at once, or made anew. */
