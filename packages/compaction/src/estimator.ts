@@ -5,6 +5,7 @@ import {
   calibratedEstimator,
   chars4Estimator,
   chars4FloorEstimator,
+  IMAGE_TOKENS,
   type Message,
   type TokenEstimator,
 } from "@bonsai-agent/messages";
@@ -39,7 +40,22 @@ export function sessionEstimate({
   if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator);
   const calibration = calibrationOf(session, leafId);
   const { overheadTokens } = calibration;
-  return { estimator: calibratedEstimator(calibration), overheadTokens, calibration };
+  return { estimator: countingOnce(calibration), overheadTokens, calibration };
+}
+
+/** The calibrated estimator, with the count of each message remembered. */
+function countingOnce(calibration: Calibration): TokenEstimator {
+  const estimator = calibratedEstimator(calibration, base);
+  const message = (each: Message) => {
+    const imageTokens = imageCount(each) * IMAGE_TOKENS;
+    return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration.ratio);
+  };
+  return { ...estimator, message };
+}
+
+function imageCount(message: Message): number {
+  const content = "content" in message && Array.isArray(message.content) ? message.content : [];
+  return content.filter((block) => block?.type === "image").length;
 }
 
 function plain(estimator: TokenEstimator): SessionEstimate {

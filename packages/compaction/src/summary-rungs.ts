@@ -56,7 +56,7 @@ export const digestRung: Rung = {
   },
 };
 
-const MINIMUM_DIGEST_TOKENS = 200;
+const MINIMUM_DIGEST_TOKENS = 600;
 const DIGEST_SHARE = 0.5;
 
 function spanTokens({ plan }: LadderState): number {
