@@ -1,0 +1,60 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openSession, type Session } from "@bonsai-agent/session";
+import { generateWorkday, history, recordedSession } from "@bonsai-agent/testkit";
+import { afterAll, expect, test } from "vitest";
+import { compactionSettings, planCompaction, runCompaction } from "../src/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-recorded-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const settings = compactionSettings();
+const model = { contextWindow: 200_000 };
+
+function opened(source: string, name: string): Session {
+  const file = join(folder, name);
+  copyFileSync(source, file);
+  return openSession(file);
+}
+
+/** Three compactions with work in between; what the first listed is still there after the third. */
+async function compactThrice(session: Session): Promise<void> {
+  const plan = planCompaction({ session, settings, model });
+  const first = await runCompaction({ session, settings, model });
+  expect(first).toMatchObject({
+    status: "compacted",
+    rung: "digest",
+    firstKeptEntryId: plan.firstKeptEntryId,
+  });
+  expect(first.tokensAfter).toBeLessThan(first.tokensBefore / 2);
+  const constraint = /## Constraints & Preferences\n- (.+)/.exec(first.summary ?? "")?.[1] ?? "none found";
+  for (let round = 0; round < 2; round++) {
+    history("U:9000 A:9000 | U:9000 A:9000", session);
+    expect((await runCompaction({ session, settings, model })).status).toBe("compacted");
+  }
+  const shown = session.projection().items[0]?.message;
+  const summary = shown?.role === "compactionSummary" ? shown.summary : "";
+  expect(summary).toContain(constraint);
+  const { readFiles, modifiedFiles } = first;
+  const last = session.projection().compaction?.details as { readFiles: string[]; modifiedFiles: string[] };
+  expect(last.modifiedFiles).toEqual(expect.arrayContaining(modifiedFiles));
+  expect([...last.readFiles, ...last.modifiedFiles]).toEqual(expect.arrayContaining(readFiles));
+  session.close();
+}
+
+test.each(sources())(
+  "three compactions of %s keep the constraints and files of the first",
+  async (_, source) => {
+    await compactThrice(opened(source, "day.jsonl"));
+  },
+);
+
+/** A made working day always, a recorded one where it is there. */
+function sources(): Array<[string, string]> {
+  const made = join(folder, "made.jsonl");
+  generateWorkday({ file: made, seed: 7, entries: 900 });
+  const recorded = recordedSession();
+  const found: Array<[string, string]> = recorded === undefined ? [] : [["a recorded one", recorded]];
+  return [["a made working day", made], ...found];
+}
