@@ -14,7 +14,7 @@ export interface Command {
 export type CommandFamily = "test" | "build" | "check" | "run" | "change" | "look";
 
 const LOOKS =
-  /^(?:ls|cat|head|tail|grep|egrep|rg|ag|find|fd|wc|pwd|which|type|echo|printf|tree|stat|file|du|df|env|date|whoami|sleep|ps|true|awk|sort|uniq|jq|less|more|man|diff|cmp|cd|export|set|source|test|basename|dirname|realpath|column|cut|tr|history|code|open|xdg-open|sed -n|git (?:status|diff|log|show|branch|blame|remote|rev-parse|ls-files|grep|reflog|describe|config --get|stash list))\b/;
+  /^(?:ls|cat|head|tail|grep|egrep|rg|ag|find|fd|wc|pwd|which|type|echo|printf|tree|stat|file|du|df|env|date|whoami|sleep|ps|true|awk|sort|uniq|jq|less|more|man|diff|cmp|cd|export|set|source|test|basename|dirname|realpath|column|cut|tr|history|code|open|xdg-open|sed|perl -|git (?:status|diff|log|show|branch|blame|remote|rev-parse|ls-files|grep|reflog|describe|config --get|stash list))\b/;
 const TESTS =
   /\b(?:tests?|vitest|jest|pytest|unittest|mocha|ava|tape|rspec|phpunit|ctest|playwright|cypress|go test|cargo test|mvn verify|tox|nox|karma|e2e|spec)\b/;
 const CHECKS =
@@ -22,7 +22,7 @@ const CHECKS =
 const BUILDS =
   /\b(?:build|compile|make|webpack|vite build|tsup|tsdown|rollup|esbuild|bundle|gradle|mvn|cargo build|go build|cmake|ninja|docker build)\b/;
 const CHANGES =
-  /^(?:git (?:commit|push|tag|merge|rebase|checkout|reset|revert|cherry-pick|stash|pull)|rm|mv|cp|mkdir|touch|chmod|ln|sed -i|tee)\b/;
+  /^(?:git (?:commit|push|tag|merge|rebase|checkout|reset|revert|cherry-pick|stash|pull)|rm|mv|cp|mkdir|touch|chmod|ln|tee)\b/;
 
 /** Reads a shell command; undefined where it is empty. Of a chain, the last part that does more than look counts. */
 export function commandOf(written: string): Command | undefined {

@@ -121,7 +121,7 @@ class FailureLedger {
       const fixed = statement.cues.has("fixed");
       if (failure.told && statement.closing && statement.speaker === "assistant" && failure.turn > 0) {
         const age = statement.turn - failure.turn;
-        if (age <= 1 || (age <= 4 && sharedValues + sharedStems > 0)) return false;
+        if (age <= 3 || (age <= 6 && sharedValues + sharedStems > 0)) return false;
       }
       if (fixed) return sharedValues === 0 && sharedStems < 2;
       return !(failure.told && (sharedStems >= 2 || sharedValues > 0));

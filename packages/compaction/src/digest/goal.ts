@@ -43,7 +43,7 @@ export function goalLines(input: {
   const lines = real.map((turn, position) => {
     const first = position === 0 && !input.hasEarlierGoal;
     const size = Math.min(3.5, Math.log2(1 + (work.get(turn.turn) ?? 0)) * 0.7);
-    const weight = first ? 12 : 1 + size + (isWish(turn) ? 1 : 0) + (0.5 * position) / real.length;
+    const weight = first ? 12 : 1 + size + substance(turn, input.statements) + (0.5 * position) / real.length;
     return {
       text: requestGist(turn, input.statements, first ? 320 : 170),
       turn: turn.turn,
@@ -55,14 +55,21 @@ export function goalLines(input: {
   return lines.filter((line) => line.text !== "" && most.includes(line));
 }
 
-function isWish(turn: Turn): boolean {
-  return turn.request.length > 60;
+/** What a request names and says, as a measure of how well it tells what was wanted. */
+function substance(turn: Turn, statements: readonly Statement[]): number {
+  const asking = statements.filter(
+    (one) => one.turn === turn.turn && one.speaker === "user" && ASKING.has(one.kind),
+  );
+  const said = asking.reduce((sum, one) => sum + one.values.length * 0.5 + one.subject.size * 0.12, 0);
+  return Math.min(1.8, said) - (asking.length === 0 ? 1 : 0);
 }
+
+const ASKING: ReadonlySet<string> = new Set(["request", "question", "trouble"]);
 
 /** The request's own sentences that ask for something; rules and facts said along with it stand in their sections. */
 function requestGist(turn: Turn, statements: readonly Statement[], limit: number): string {
   const own = statements.filter((statement) => statement.turn === turn.turn && statement.speaker === "user");
-  const asking = own.filter((statement) => ["request", "question", "trouble"].includes(statement.kind));
+  const asking = own.filter((statement) => ASKING.has(statement.kind));
   const rest = own.filter((statement) => statement.kind === "plain" || statement.kind === "decision");
   return gist((asking.length > 0 ? asking : rest).map((statement) => statement.text).join(" "), limit);
 }

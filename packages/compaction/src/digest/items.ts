@@ -1,40 +1,56 @@
 import type { DigestInput } from "../digest.ts";
 import { fold } from "./fold.ts";
+import { hasToken } from "./out-of-date.ts";
 import { type Reading, readSpan } from "./reading.ts";
 import type { Item } from "./render.ts";
 import { goalItems, statementItems } from "./said-items.ts";
+import type { Term } from "./terms.ts";
 import { doneItems, failureItems, inProgressItems, todoItems } from "./work-items.ts";
 
 /** All lines that could stand in the summary, scored. */
 export function digestItems(input: Omit<DigestInput, "maxTokens">): Item[] {
   const reading = readSpan(input);
+  const stated = statementItems(reading);
   const items = [
     ...goalItems(reading),
-    ...statementItems(reading),
+    ...stated,
     ...doneItems(reading),
     ...inProgressItems(reading),
     ...failureItems(reading),
     ...todoItems(reading),
-    ...termItems(reading),
+    ...termItems(reading, stated),
   ];
   return distinct(focused(items, input.focus).filter((item) => item.score > 0 && isReadable(item.text)));
 }
 
-const MAX_TERMS = 40;
+const MAX_NAMES = 14;
+const MAX_SHOWN_LINES = 5;
 
-function termItems({ terms, supersession }: Reading): Item[] {
-  return terms
-    .filter((term) => !supersession.deadValues.has(term.key))
-    .slice(0, MAX_TERMS)
-    .map((term, at) => ({
-      section: "critical",
-      text:
-        term.context === undefined || term.context === term.text
-          ? `\`${term.text}\``
-          : `\`${term.text}\`: ${term.context}`,
-      score: Math.min(4.5, term.score),
-      position: 1_000_000 + at,
-    }));
+/** What the span keeps coming back to and no line told yet: lines of output that show a value, then bare names. */
+function termItems({ terms, supersession }: Reading, told: readonly Item[]): Item[] {
+  const text = told
+    .filter((item) => item.score >= 4)
+    .map((item) => fold(item.text))
+    .join("\n");
+  const untold = terms.filter((term) => !supersession.deadValues.has(term.key) && !hasToken(text, term.key));
+  const shown = untold.filter((term) => term.context !== undefined).slice(0, MAX_SHOWN_LINES);
+  const names = untold.filter((term) => term.context === undefined && term.score >= 2).slice(0, MAX_NAMES);
+  return [
+    ...shown.map(
+      (term, at): Item => ({
+        section: "critical",
+        text: `\`${term.text}\`: ${term.context}`,
+        score: Math.min(4.5, term.score + 1),
+        position: 1_000_000 + at,
+      }),
+    ),
+    ...(names.length === 0 ? [] : [namesItem(names)]),
+  ];
+}
+
+function namesItem(names: readonly Term[]): Item {
+  const text = `Came up again and again: ${names.map((term) => `\`${term.text}\``).join(", ")}`;
+  return { section: "critical", text, score: 5, position: 2_000_000 };
 }
 
 /** What the user asked to dwell on comes before its equals. */

@@ -69,7 +69,7 @@ function softKind({ folded, cues, values }: Judged, request: "do" | "look" | und
   if (cues.has("ought")) return "constraint";
   if (cues.has("fact")) return "fact";
   if (cues.has("todo")) return "todo";
-  return cues.has("broken") ? "trouble" : "plain";
+  return cues.has("broken") && !values.some(isSetting) ? "trouble" : "plain";
 }
 
 /** A value that a request gives rather than names: a number, an address, a new name. */
@@ -105,13 +105,19 @@ function userWeight(kind: StatementKind, { text, folded, cues, values, subjectSi
   let weight = USER_WEIGHT[kind];
   if (kind === "constraint" && !strong) weight -= 3;
   if (kind === "decision" && !cues.has("decide") && !cues.has("change") && !cues.has("revoke")) weight -= 2.5;
-  if (kind === "plain" && values.some((value) => value.type !== "path")) weight += 2.5;
+  if (kind === "plain") weight += plainBonus(values);
   if (kind === "plain" && subjectSize >= 3) weight += 0.5;
   if ((kind === "fact" || kind === "plain") && values.length === 0 && subjectSize < 3) weight -= 3;
   weight += 0.5 * Math.min(3, values.length);
   if (/\b\p{Lu}{4,}\b/u.test(text) && /\p{Ll}{3}/u.test(text)) weight += 0.7;
   if (/[!！]\s*$/.test(text)) weight += 0.3;
   return weight - lengthPenalty(text);
+}
+
+/** A plain sentence says something to keep by its values; a name alone may be an exclamation. */
+function plainBonus(values: readonly Value[]): number {
+  if (values.some(({ type }) => type !== "path" && type !== "name" && type !== "quote")) return 2.5;
+  return values.some(({ type }) => type === "name") ? 1 : 0;
 }
 
 /** Very short says nothing by itself, very long costs more than it says. */
@@ -121,10 +127,19 @@ function lengthPenalty(text: string): number {
   return size > 260 ? Math.min(3, (size - 260) / 120) : 0;
 }
 
-function assistantWeight(kind: StatementKind, { cues, values, closing }: Judged): number {
-  const base = { decision: 4, fact: 3.5, trouble: 2.5, plain: 0.5 }[kind as string] ?? 0;
+const SPECULATES =
+  /\b(?:might|maybe|perhaps|probably|likely|possibly|could be|should (?:be|work|see|pick|detect|use)|suggests?|i think|i bet|seems|vielleicht|wahrscheinlich|vermutlich|peut-etre|probablement|quizas|tal vez|probablemente|forse|talvez)\b|может быть|наверное|вероятно|可能|也许|かもしれ|おそらく|たぶん|아마/u;
+const EXPLAINS =
+  /\b(?:root cause|cause[ds]?|because|reason|turns out|culprit|found it|found out|(?:problem|issue|bug|fix|trick|catch) (?:is|was)|ursache|grund|weil|stellt sich heraus|cause|raison|parce que|s'avere|causa|motivo|porque|resulta que|perche)\b|причина|потому что|оказалось|原因|因为|发现|原因|判明|なぜなら|원인|때문/u;
+
+/** What the assistant says counts by what it explains and chooses; guesses and remarks on the way count little. */
+function assistantWeight(kind: StatementKind, { folded, values, closing }: Judged): number {
+  const base = { decision: 4, fact: 3, trouble: 2.5, plain: 0.5 }[kind as string] ?? 0;
   if (base === 0) return 0;
-  if (kind === "fact" && values.length === 0) return 1;
-  const bonus = (closing ? 0.7 : 0) + 0.6 * Math.min(3, values.length) + (cues.has("fact") ? 0.5 : 0);
-  return values.length === 0 ? base - 1.5 + bonus : base + bonus;
+  const explains = EXPLAINS.test(folded);
+  if (kind === "fact" && values.length === 0 && !explains) return 1;
+  let weight = base + 0.5 * Math.min(3, values.length) + (closing ? 0.6 : -0.3);
+  if (kind === "fact" && explains) weight += 1;
+  if (SPECULATES.test(folded)) weight -= 1.8;
+  return values.length === 0 ? weight - 1 : weight;
 }

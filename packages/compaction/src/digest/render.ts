@@ -69,6 +69,8 @@ const TURN_PREFIX: Block[] = [
   },
 ];
 const LAYOUTS: Record<SummaryKind, Block[]> = { history: HISTORY, branch: BRANCH, turnPrefix: TURN_PREFIX };
+/** What scores less is not worth its line even where its section has room. */
+const LEAST: Partial<Record<SectionName, number>> = { critical: 3.6, decisions: 3.6, goal: 2 };
 /** What scores less does not fill room that is left over: a shorter summary is better than noise. */
 const WORTH_FILLING = 4;
 /** Headings and "(none)" lines. */
@@ -91,7 +93,7 @@ export function chooseItems(items: readonly Item[], maxTokens: number): Item[] {
       if (chosen.has(item)) continue;
       const tokens = digestTokens(item.text) + 2;
       const inSection = (spent.get(item.section) ?? 0) + tokens;
-      if (!capped && item.score < WORTH_FILLING) continue;
+      if (item.score < (capped ? (LEAST[item.section] ?? 0) : WORTH_FILLING)) continue;
       if (total + tokens > budget || (capped && inSection > budget * SHARE[item.section])) continue;
       chosen.add(item);
       spent.set(item.section, inSection);

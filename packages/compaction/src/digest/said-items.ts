@@ -47,8 +47,36 @@ export function statementItems(reading: Reading): Item[] {
     ...reading.earlier
       .filter((entry) => entry.section !== "goal" && !isOutOfDate(entry.statement, reading.supersession))
       .map((entry, at) => earlierItem(entry, at, used)),
-    ...said.flatMap((statement) => saidItem(statement, reading, used)),
+    ...neighboursJoined(said.flatMap((statement) => saidItem(statement, reading, used))),
   ];
+}
+
+const JOINED_CHARS = 220;
+
+/** Short lines of one message and one section read better, and cheaper, as one: lists of values above all. */
+function neighboursJoined(items: readonly Item[]): Item[] {
+  const joined: Item[] = [];
+  for (const item of items) {
+    const last = joined.at(-1);
+    const belongs = last !== undefined && last.position === item.position && last.section === item.section;
+    if (
+      belongs &&
+      item.text.length < 50 &&
+      last.text.length + item.text.length < JOINED_CHARS &&
+      lastPart(last.text) < 50
+    )
+      joined[joined.length - 1] = {
+        ...last,
+        text: `${last.text.replace(/[.。]$/, "")}; ${item.text}`,
+        score: Math.max(last.score, item.score),
+      };
+    else joined.push(item);
+  }
+  return joined;
+}
+
+function lastPart(text: string): number {
+  return text.length - text.lastIndexOf("; ") - 1;
 }
 
 const EARLIER_BASE: Partial<Record<SectionName, number>> = { constraints: 9.8, decisions: 8, critical: 6 };
@@ -88,21 +116,32 @@ const SECTION_OF: Partial<Record<StatementKind, SectionName>> = {
 function sectionOf(statement: Statement): SectionName | undefined {
   const section = SECTION_OF[statement.kind];
   if (statement.speaker === "user") {
-    const isChatter = statement.values.length === 0 || isTrivialRequest(statement.text);
-    return statement.kind === "plain" && isChatter && statement.weight < 3.4 ? undefined : section;
+    return statement.kind === "plain" && isChatter(statement) ? undefined : section;
   }
   if (statement.kind === "plain" || NARRATION.test(statement.text) || /[:：]$/.test(statement.text))
     return undefined;
-  if (statement.kind === "fact" && statement.cues.has("did") && !EXPLAINS.test(statement.folded))
-    return undefined;
-  if (statement.kind !== "decision" || CHOOSES.test(statement.folded)) return section;
-  return statement.values.length > 0 && !statement.cues.has("did") ? "critical" : undefined;
+  if (statement.cut || (statement.cues.has("did") && statement.weight < 4.2)) return undefined;
+  return statement.kind === "decision" && !chooses(statement) ? undefined : section;
+}
+
+/** Nothing to keep: acknowledgements, short remarks without a value, swearing. */
+function isChatter(statement: Statement): boolean {
+  if (isTrivialRequest(statement.text)) return true;
+  if (statement.weight >= 5) return false;
+  return statement.weight < 3.4 || CURSES.test(statement.folded);
+}
+
+const CURSES =
+  /\b(?:fuck\w*|shit\w*|wtf|omfg|damn|crap|stupid|scheisse?|mist|merde|putain|mierda|joder|cazzo|porra)\b|w\.t\.f|блин|чёрт|черт|妈的|靠|くそ/u;
+
+/** The assistant "switches" and "replaces" all the time; a choice is what it says it decided. */
+function chooses({ folded, language, cues, weight }: Statement): boolean {
+  if (weight < 3) return false;
+  return language === "en" ? CHOOSES.test(folded) : cues.has("decide");
 }
 
 const CHOOSES =
-  /\b(?:decid\w+|chose|chosen|choose|we'll use|we will use|going with|go with|settled|agreed|instead|switch\w*|renam\w+)\b|\P{ASCII}/u;
-const EXPLAINS =
-  /\b(?:cause|caused|because|reason|turns out|culprit|the (?:problem|issue|bug|fix|trick|catch))\b|\P{ASCII}/u;
+  /\b(?:decid\w+|chose|chosen|i choose|we'll use|we will use|i'll use|i will use|going with|go with|settled|agreed|best (?:option|solution|approach)|cleanest)\b/;
 const NARRATION =
   /^(?:(?:ok|okay|now|next|good|great|perfect|alright|so|and|but|first|then|hmm|wait|aha|ah|yes|right|you're right)[,!.]?\s+)*(?:let me|let's|lets|i'll|i will|i need to|i should|i can see|i see|i'm going to|i bet|looking at|now|here's|here is|this (?:shows|means)|there(?:'s| is| are)|maybe|perhaps|if)\b/i;
 
@@ -121,8 +160,13 @@ function comesBack(statement: Statement, used: ReadonlyMap<string, number>): num
   return Math.max(0, ...statement.values.map((value) => used.get(value.key) ?? 0)) * 0.5;
 }
 
+/** Words that open a remark and say nothing. */
+const SAID_FIRST = /^(?:(?:ok|okay|alright|dude|hmm+|well|so|and|also|oh|omg|yeah|right|now),?\s+)+/i;
+
 /** A long sentence is cut to the part that carries its cue. */
 function clipped({ text, hits }: Statement): string {
+  const shown = text.replace(SAID_FIRST, "");
+  if (shown.length >= 12 && text.length <= 300) return shown;
   if (text.length <= 300) return text;
   const cue = hits.find((hit) => ["forbid", "require", "prefer", "decide", "change"].includes(hit.cue));
   const start = cue === undefined || cue.start < 180 ? 0 : startOfClause(text, cue.start);

@@ -24,10 +24,12 @@ export interface Statement {
   order: number;
   language: Language;
   closing: boolean;
+  /** Ends where the message was cut off. */
+  cut?: boolean;
 }
 
 /** Where a statement comes from: everything about it but its words. */
-export type StatementSource = Pick<Statement, "speaker" | "turn" | "order" | "closing">;
+export type StatementSource = Pick<Statement, "speaker" | "turn" | "order" | "closing" | "cut">;
 
 /** The statements of what was said, in order. Pasted lines make none. */
 export function statementsOf(said: readonly SaidLine[]): Statement[] {
@@ -70,6 +72,7 @@ export function statementOf(text: string, source: StatementSource, fallback: Lan
     values,
     subject,
     speaker,
+    ...(source.cut && { cut: true }),
     turn: source.turn,
     order: source.order,
     language,

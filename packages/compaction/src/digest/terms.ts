@@ -19,7 +19,6 @@ interface Tally {
   turns: Map<number, number>;
   first: number;
   last: number;
-  statement?: Statement;
   outputLine?: string;
   /** Somebody named it or a call was given it; what only outputs show may be log. */
   named: boolean;
@@ -52,7 +51,7 @@ export function termsOf(input: {
   const tallies = new Map<string, Tally>();
   for (const statement of input.statements)
     for (const value of statement.values)
-      tally(tallies, value, statement.turn, statement.speaker === "user" ? 3 : 1, statement);
+      tally(tallies, value, statement.turn, statement.speaker === "user" ? 3 : 1);
   for (const use of input.uses) tallyUse(tallies, use);
   return [...tallies.values()]
     .filter(isTelling)
@@ -100,13 +99,7 @@ function lineAt(text: string, at: number): string {
   return text.slice(start, end === -1 ? undefined : end).trim();
 }
 
-function tally(
-  tallies: Map<string, Tally>,
-  value: Value,
-  turn: number,
-  worth: number,
-  statement?: Statement,
-): Tally {
+function tally(tallies: Map<string, Tally>, value: Value, turn: number, worth: number): Tally {
   let entry = tallies.get(value.key);
   if (entry === undefined) {
     entry = { value, turns: new Map(), first: turn, last: turn, named: false };
@@ -115,8 +108,6 @@ function tally(
   entry.turns.set(turn, Math.max(entry.turns.get(turn) ?? 0, worth));
   entry.named ||= worth >= 1;
   entry.last = Math.max(entry.last, turn);
-  if (statement !== undefined && (entry.statement === undefined || statement.weight > entry.statement.weight))
-    entry.statement = statement;
   return entry;
 }
 
@@ -134,7 +125,7 @@ function toTerm(entry: Tally, turnCount: number): Term {
   const commonness = entry.turns.size / turnCount;
   const damp = turnCount > 8 && commonness > 0.4 ? 0.4 / commonness : 1;
   const recency = 0.6 + 0.4 * (entry.last / turnCount);
-  const context = entry.statement?.text ?? entry.outputLine;
+  const context = entry.outputLine;
   return {
     key: entry.value.key,
     text: entry.value.text,

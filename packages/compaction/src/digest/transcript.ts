@@ -14,6 +14,8 @@ export interface SaidLine extends ProseLine {
   language: Language;
   /** Said by the assistant with no tool call beside it: an answer, not a remark in passing. */
   closing: boolean;
+  /** The message was cut off in this line. */
+  cut?: boolean;
 }
 
 /** A tool call, or a command run by the user, with what came of it. */
@@ -49,6 +51,7 @@ export interface Transcript {
   summaries: string[];
 }
 
+const CUT_OFF: ReadonlySet<string> = new Set(["aborted", "error", "length"]);
 const MAX_OUTPUT_CHARS = 6_000;
 const INTERRUPTED =
   /^(Request was aborted|Command aborted|\[Request interrupted|Operation aborted|The user (doesn't want|rejected))/;
@@ -125,6 +128,8 @@ class TranscriptReader {
       turn.answered = calls.length === 0 && message.stopReason === "stop";
     }
     this.say(prose(safeText(message)).lines, "assistant", order, calls.length === 0);
+    const last = this.transcript.said.at(-1);
+    if (last?.order === order && CUT_OFF.has(message.stopReason)) last.cut = true;
     for (const block of calls) this.openCall(block, order);
   }
 

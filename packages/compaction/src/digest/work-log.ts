@@ -1,113 +1,140 @@
+import { achievement } from "./achievement.ts";
+import { addRun, type CommandLog, passing, toldCommands } from "./command-log.ts";
 import { gist } from "./gist.ts";
+import { isTrivialRequest } from "./goal.ts";
 import type { Statement } from "./statement.ts";
 import type { ToolUse } from "./tool-use.ts";
 import type { Turn } from "./transcript.ts";
 
-/** What one turn got done. */
+/** A stretch of work as one line. */
 export interface WorkItem {
   text: string;
   turn: number;
-  /** Edits and decided runs, as a measure of how much happened. */
+  /** Edits and telling runs, as a measure of how much happened. */
   size: number;
 }
 
-/** One line for each turn that changed something: what it came to, the files, the commands with their outcome. */
-export function workLog(input: {
+/** What was done in one turn, or in several that belong together. */
+interface Work {
+  headline: string | undefined;
+  requests: string[];
+  edits: Map<string, number>;
+  writes: Set<string>;
+  commands: CommandLog;
+  turn: number;
+}
+
+export interface WorkLogInput {
   turns: readonly Turn[];
   uses: readonly ToolUse[];
   statements: readonly Statement[];
-}): WorkItem[] {
-  const items: WorkItem[] = [];
-  const usesOf = groupByTurn(input.uses, (use) => use.call.turn);
-  const saidOf = groupByTurn(input.statements, (statement) => statement.turn);
-  const numbers = new Set([...usesOf.keys(), ...saidOf.keys()]);
-  const turns = new Map(input.turns.map((turn) => [turn.turn, turn]));
-  for (const number of [...numbers].sort((a, b) => a - b)) {
-    const item = workItem(turns.get(number), number, usesOf.get(number) ?? [], saidOf.get(number) ?? []);
-    if (item !== undefined) items.push(item);
+}
+
+/**
+ * One line for each turn that changed something: what it came to, the files, the commands that did not simply pass.
+ * Turns in a row on the same files that nobody summed up become one. At the end, which commands pass.
+ */
+export function workLog(input: WorkLogInput): WorkItem[] {
+  const works: Work[] = [];
+  for (const work of worksOf(input)) {
+    const last = works.at(-1);
+    if (last !== undefined && belongTogether(last, work)) merge(last, work);
+    else works.push(work);
   }
+  const items = works.map(toItem).filter((item) => item.text !== "");
+  const passes = passing(allRuns(input.uses)).slice(-5);
+  const turn = input.turns.at(-1)?.turn ?? 0;
+  if (passes.length > 0)
+    items.push({
+      text: `Last runs that passed: ${passes.map((key) => `\`${key}\``).join(", ")}`,
+      turn: turn + 1,
+      size: 3,
+    });
   return items;
 }
 
-function groupByTurn<T>(items: readonly T[], turnOf: (item: T) => number): Map<number, T[]> {
-  const groups = new Map<number, T[]>();
-  for (const item of items) {
-    const group = groups.get(turnOf(item));
-    if (group === undefined) groups.set(turnOf(item), [item]);
-    else group.push(item);
+function* worksOf({ turns, uses, statements }: WorkLogInput): Generator<Work> {
+  const usesOf = Map.groupBy(uses, (use) => use.call.turn);
+  const saidOf = Map.groupBy(statements, (statement) => statement.turn);
+  const requestOf = new Map(turns.map((turn) => [turn.turn, turn.request]));
+  let request = "";
+  for (const turn of [...new Set([...requestOf.keys(), ...usesOf.keys()])].sort((a, b) => a - b)) {
+    const asked = requestOf.get(turn) ?? "";
+    // "continue" goes on with what was asked before.
+    if (!isTrivialRequest(asked)) request = asked;
+    const done = usesOf.get(turn);
+    if (done !== undefined) yield workOf(turn, request, done, saidOf.get(turn) ?? []);
   }
-  return groups;
 }
 
-function workItem(
-  turn: Turn | undefined,
-  number: number,
-  uses: ToolUse[],
-  said: Statement[],
-): WorkItem | undefined {
-  const files = fileChanges(uses);
-  const commands = commandOutcomes(uses);
-  const changes = uses.filter((use) => use.kind === "edit" || use.kind === "write").length;
-  if (files.length === 0 && commands.length === 0) return undefined;
-  const facts = [files, commands].filter((part) => part !== "").join("; ");
-  const achieved = achievement(said);
-  if (
-    achieved === undefined &&
-    changes === 0 &&
-    !/failed|commit|push|tag|publish|deploy|install/.test(commands)
-  ) {
-    return { text: facts, turn: number, size: 0.5 };
-  }
-  const headline =
-    achieved ?? (turn === undefined || turn.request === "" ? "" : `“${gist(turn.request, 90)}”`);
-  return {
-    text: headline === "" ? facts : `${headline} — ${facts}`,
-    turn: number,
-    size: changes + (commands === "" ? 0 : 1),
+function workOf(turn: number, request: string, uses: readonly ToolUse[], said: readonly Statement[]): Work {
+  const work: Work = {
+    headline: achievement(said),
+    requests: request === "" ? [] : [gist(request, 80)],
+    edits: new Map(),
+    writes: new Set(),
+    commands: allRuns(uses),
+    turn,
   };
-}
-
-/** The sentence in which the assistant says what it did: the last answer's first such sentence. */
-function achievement(said: readonly Statement[]): string | undefined {
-  const closing = said.filter((statement) => statement.speaker === "assistant" && statement.closing);
-  const lastOrder = closing.at(-1)?.order;
-  const candidates = closing.filter(
-    (statement) =>
-      statement.order === lastOrder &&
-      statement.cues.has("did") &&
-      statement.kind !== "question" &&
-      statement.text.length > 15 &&
-      !NARRATION.test(statement.text),
-  );
-  const best =
-    candidates.find((statement) => statement.subject.size + statement.values.length >= 3) ?? candidates[0];
-  return best === undefined ? undefined : gist(best.text.replace(OPENER, "").replace(/[.:：。]$/, ""), 150);
-}
-
-const NARRATION = /^(?:let me|let's|now (?:let|i)|i'll|i will|here(?:'s| is) what|the issue|looking|wait)\b/i;
-const OPENER =
-  /^(?:(?:perfect|great|excellent|done|good|all done|ok|okay|sure|fertig|erledigt|parfait|listo|perfecto|готово|完成了?|完了)\s*[!.,:—–-]+\s*)+/iu;
-
-/** `edited a.ts (×5), b.ts; wrote c.ts`, most changed first. */
-function fileChanges(uses: readonly ToolUse[]): string {
-  const edited = new Map<string, number>();
-  const written = new Set<string>();
   for (const use of uses) {
     if (use.outcome === "failed" || use.outcome === "aborted") continue;
-    if (use.kind === "write") written.add(use.paths[0]!);
-    if (use.kind === "edit") for (const path of use.paths) edited.set(path, (edited.get(path) ?? 0) + 1);
+    if (use.kind === "write") work.writes.add(use.paths[0]!);
+    if (use.kind === "edit") for (const path of use.paths) count(work.edits, path, 1);
   }
-  const edits = [...edited].filter(([path]) => !written.has(path)).sort((a, b) => b[1] - a[1]);
-  const parts = [];
-  if (edits.length > 0)
-    parts.push(
-      `edited ${listed(
-        edits.map(([path, times]) => (times > 1 ? `${shortPath(path)} (×${times})` : shortPath(path))),
-        4,
-      )}`,
-    );
-  if (written.size > 0) parts.push(`wrote ${listed([...written].map(shortPath), 4)}`);
-  return parts.join("; ");
+  return work;
+}
+
+function allRuns(uses: readonly ToolUse[]): CommandLog {
+  const log: CommandLog = new Map();
+  for (const use of uses) addRun(log, use);
+  return log;
+}
+
+function belongTogether(last: Work, next: Work): boolean {
+  if (last.headline !== undefined || next.headline !== undefined) return false;
+  const files = (work: Work): number => work.edits.size + work.writes.size;
+  return files(next) === 0 || [...next.edits.keys(), ...next.writes].some((path) => last.edits.has(path));
+}
+
+function merge(last: Work, next: Work): void {
+  for (const [path, times] of next.edits) count(last.edits, path, times);
+  for (const path of next.writes) last.writes.add(path);
+  for (const [key, outcomes] of next.commands)
+    last.commands.set(key, [...(last.commands.get(key) ?? []), ...outcomes]);
+  last.requests = [...new Set([...last.requests, ...next.requests])];
+  last.turn = next.turn;
+}
+
+function count(counts: Map<string, number>, path: string, times: number): void {
+  counts.set(path, (counts.get(path) ?? 0) + times);
+}
+
+function toItem(work: Work): WorkItem {
+  const commands = toldCommands(work.commands);
+  const edits = [...work.edits.values()].reduce((sum, times) => sum + times, 0);
+  const size = edits + work.writes.size + (commands === "" ? 0 : 1);
+  const facts = [fileChanges(work), commands].filter((part) => part !== "").join("; ");
+  if (facts === "") return { text: "", turn: work.turn, size: 0 };
+  const asked = work.requests
+    .slice(-3)
+    .map((request) => `“${request}”`)
+    .join(", ");
+  const headline = work.headline ?? asked;
+  return { text: headline === "" ? facts : `${headline} — ${facts}`, turn: work.turn, size };
+}
+
+/** `edited a.ts (×5), b.ts; wrote c.ts`, most changed first; one edit of a file that the headline names goes without saying. */
+function fileChanges({ edits, writes, headline }: Work): string {
+  const changed = [...edits].filter(([path]) => !writes.has(path)).sort((a, b) => b[1] - a[1]);
+  const parts: string[] = [];
+  if (changed.length > 0) parts.push(`edited ${listed(changed.map(timesEdited), 4)}`);
+  if (writes.size > 0) parts.push(`wrote ${listed([...writes].map(shortPath), 4)}`);
+  const only = changed.length === 1 && changed[0]![1] === 1 && writes.size === 0 ? changed[0]![0] : undefined;
+  return only !== undefined && headline?.includes(only) ? "edited" : parts.join("; ");
+}
+
+function timesEdited([path, times]: [string, number]): string {
+  return times > 1 ? `${shortPath(path)} (×${times})` : shortPath(path);
 }
 
 /** The last three parts of a path: enough to know it, the full one stands in the file lists. */
@@ -119,48 +146,4 @@ function shortPath(path: string): string {
 function listed(items: readonly string[], limit: number): string {
   if (items.length <= limit) return items.join(", ");
   return `${items.slice(0, limit).join(", ")} and ${items.length - limit} more`;
-}
-
-/** Runs of a command in a row, told as one: `npm test` failed ×2, then passed. Commands that only look are left out. */
-function commandOutcomes(uses: readonly ToolUse[]): string {
-  const runs = new Map<string, string[]>();
-  for (const use of uses) {
-    const command = use.command;
-    if (
-      command === undefined ||
-      command.family === "look" ||
-      use.outcome === "aborted" ||
-      use.outcome === "unknown"
-    )
-      continue;
-    const told =
-      command.family === "change" || command.family === "run"
-        ? use.outcome === "failed"
-          ? "failed"
-          : "ok"
-        : use.outcome;
-    runs.set(command.key, [...(runs.get(command.key) ?? []), told]);
-  }
-  const told = [...runs].map(
-    ([key, outcomes]) => `\`${key.length > 70 ? `${key.slice(0, 67)}…` : key}\`${sequence(outcomes)}`,
-  );
-  return told.length > 4
-    ? [...told.slice(0, 1), `${told.length - 4} more`, ...told.slice(-3)].join(", ")
-    : told.join(", ");
-}
-
-function sequence(outcomes: readonly string[]): string {
-  const groups: Array<{ outcome: string; times: number }> = [];
-  for (const outcome of outcomes) {
-    const last = groups.at(-1);
-    if (last?.outcome === outcome) last.times++;
-    else groups.push({ outcome, times: 1 });
-  }
-  if (groups.length === 1 && groups[0]!.outcome === "ok")
-    return groups[0]!.times > 1 ? ` (×${groups[0]!.times})` : "";
-  const shown =
-    groups.length > 3
-      ? [{ outcome: "failed", times: outcomes.filter((one) => one === "failed").length }, groups.at(-1)!]
-      : groups;
-  return ` ${shown.map((group) => (group.times > 1 ? `${group.outcome} ×${group.times}` : group.outcome)).join(", then ")}`;
 }

@@ -1,0 +1,23 @@
+import { gist } from "./gist.ts";
+import type { Statement } from "./statement.ts";
+
+const NARRATION =
+  /^(?:let me|let's|now (?:let|i)|i'll|i will|here(?:'s| is) what|here are|the issue|looking|wait|next)\b/i;
+const OPENER =
+  /^(?:(?:perfect|great|excellent|done|good|all done|ok|okay|sure|fertig|erledigt|parfait|c'est fait|listo|perfecto|готово|完成了?|完了(?:しました)?)\s*[!.,:。！—–-]+\s*)+/iu;
+
+/** The sentence in which the assistant says what a turn came to: the first good one of its last answer. */
+export function achievement(said: readonly Statement[]): string | undefined {
+  const answers = said.filter((statement) => statement.speaker === "assistant" && statement.closing);
+  const last = answers.at(-1)?.order;
+  const told = answers.filter((statement) => statement.order === last && tellsOfWork(statement));
+  const best = told.find((statement) => statement.subject.size + statement.values.length >= 3) ?? told[0];
+  return best === undefined ? undefined : gist(best.text.replace(OPENER, "").replace(/[.:：。!]$/, ""), 150);
+}
+
+function tellsOfWork({ text, cues, hits, kind, cut }: Statement): boolean {
+  if (!cues.has("did") || kind === "question" || cut || text.length <= 15 || NARRATION.test(text))
+    return false;
+  // A line that only announces a list counts if it begins with what was done: "Added five tokens:".
+  return !/[:：]$/.test(text) || hits.some((hit) => hit.cue === "did" && hit.start < 12);
+}
