@@ -3,6 +3,7 @@ import type { Entry } from "./entry.ts";
 import type { DamagedLine, EntryIndex, EntryRecord } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
 import { LineWindow } from "./line-window.ts";
+import { withoutAncestor } from "./named-ancestors.ts";
 import type { Problem, ProblemKind } from "./problem.ts";
 import { readHeader } from "./session-header.ts";
 import type { SessionReader } from "./session-reader.ts";
@@ -129,20 +130,16 @@ function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: En
 
 function* compactionProblems(reader: SessionReader): Generator<Problem> {
   const index = reader.index();
+  const kept = new Map<number, string>();
   for (const number of index.numbersOf("compaction")) {
     const entry = reader.entryAt(number);
-    if (entry?.type !== "compaction" || descendsFrom(index, number, entry.firstKeptEntryId)) continue;
-    const message = `The first kept entry ${entry.firstKeptEntryId} is not before the compaction.`;
+    if (entry?.type === "compaction") kept.set(number, String(entry.firstKeptEntryId));
+  }
+  for (const number of withoutAncestor(index, kept)) {
+    const message = `The first kept entry ${kept.get(number)} is not before the compaction.`;
     const repair = "kept; the model sees what the compaction before it kept";
     yield problem(index.record(number), "missing_kept_entry", message, repair);
   }
-}
-
-/** True when the record is, or hangs below, an entry with this id. */
-function descendsFrom(index: EntryIndex, number: number, id: string): boolean {
-  if (typeof id !== "string" || index.find(id) < 0) return false;
-  for (let at = number; at >= 0; at = index.parent(at)) if (index.id(at) === id) return true;
-  return false;
 }
 
 function problem(record: EntryRecord, kind: ProblemKind, message: string, repair: string): Problem {
