@@ -1,3 +1,4 @@
+import type { AssistantMessage } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import { createSession, createSessionIn, type EntryDraft, MemoryStore, openSession } from "../src/index.ts";
 
@@ -175,7 +176,7 @@ describe("model and thinking level", () => {
     const session = createSessionIn(store, { cwd: "/" });
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
     const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, cost };
-    const answer = {
+    const answer: AssistantMessage = {
       role: "assistant",
       content: [],
       api: "a",
@@ -183,10 +184,11 @@ describe("model and thinking level", () => {
       model: "m3",
       usage,
       stopReason: "stop",
-    } as const;
+      timestamp: 0,
+    };
     session.append([
       { type: "thinking_level_change", thinkingLevel: "high" },
-      { type: "message", message: { ...answer, timestamp: 0 } },
+      { type: "message", message: answer },
       said("x"),
     ]);
     const id = session.newId();
