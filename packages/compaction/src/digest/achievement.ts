@@ -12,7 +12,8 @@ export function achievement(said: readonly Statement[]): string | undefined {
   const last = answers.at(-1)?.order;
   const told = answers.filter((statement) => statement.order === last && tellsOfWork(statement));
   const best = told.find((statement) => statement.subject.size + statement.values.length >= 3) ?? told[0];
-  return best === undefined ? undefined : gist(best.text.replace(OPENER, "").replace(/[.:：。!]$/, ""), 150);
+  const line = best ?? answers.find((statement) => statement.order === last && summsUp(statement));
+  return line === undefined ? undefined : gist(line.text.replace(OPENER, "").replace(/[.:：。!]$/, ""), 150);
 }
 
 function tellsOfWork({ text, cues, hits, kind, cut }: Statement): boolean {
@@ -20,4 +21,17 @@ function tellsOfWork({ text, cues, hits, kind, cut }: Statement): boolean {
     return false;
   // A line that only announces a list counts if it begins with what was done: "Added five tokens:".
   return !/[:：]$/.test(text) || hits.some((hit) => hit.cue === "did" && hit.start < 12);
+}
+
+/** Where no word tells of work, an answer's first plain sentence stands for what came of it. */
+function summsUp({ text, kind, cut }: Statement): boolean {
+  const length = text.replace(OPENER, "").length;
+  return (
+    kind !== "question" &&
+    !cut &&
+    length >= 20 &&
+    length <= 160 &&
+    !/[:：]$/.test(text) &&
+    !NARRATION.test(text)
+  );
 }

@@ -93,28 +93,25 @@ function indexOf(language: Language): CueIndex {
   return index;
 }
 
-/** English stands in every index: people mix it into all languages of programming. */
+/** People mix English into all languages of programming; phrases of several words are nobody's false friends. */
 function buildIndex(language: Language): CueIndex {
   const lexicon = lexicons[language];
   const byStart = new Map<string, Phrase[]>();
-  addPhrases(byStart, lexicon);
-  if (language !== "en" && lexicon.unspaced !== true) addMarkedEnglish(byStart);
+  addPhrases(byStart, lexicon, () => true);
+  if (language !== "en")
+    addPhrases(byStart, lexicons.en, (phrase) => /[ ']/.test(phrase) && !phrase.includes("*"));
   return { byStart, unspaced: lexicon.unspaced === true };
 }
 
-function addMarkedEnglish(byStart: Map<string, Phrase[]>): void {
-  for (const [cue, words] of [
-    ["todo", "todo|todo:|fixme"],
-    ["fact", "fyi|btw"],
-    ["require", "must have|max|min"],
-  ] as const)
-    for (const word of words.split("|")) addPhrase(byStart, cue, word);
-}
-
-function addPhrases(byStart: Map<string, Phrase[]>, lexicon: Lexicon): void {
+function addPhrases(
+  byStart: Map<string, Phrase[]>,
+  lexicon: Lexicon,
+  takes: (phrase: string) => boolean,
+): void {
   for (const [cue, list] of Object.entries(lexicon.cues) as Array<[CueClass, string]>) {
     for (const written of list.split("|")) {
       const phrase = fold(written);
+      if (!takes(phrase)) continue;
       addPhrase(byStart, cue, phrase);
       if (phrase.includes("'")) addPhrase(byStart, cue, phrase.replaceAll("'", ""));
     }

@@ -70,19 +70,19 @@ function isReadable(text: string): boolean {
   return /[\p{L}\p{N}]{2}|\p{Script=Han}/u.test(text);
 }
 
-/** Of lines that say the same, the best scored stays. */
+/** Of lines that say the same, the best scored stays. What is being worked on may repeat what was said. */
 function distinct(items: readonly Item[]): Item[] {
   const best = new Map<string, Item>();
   for (const item of items) {
-    const key = wordsOf(item.text);
-    const known = best.get(key);
-    if (known === undefined || known.score < item.score) best.set(key, item);
+    const known = best.get(identity(item));
+    if (known === undefined || known.score < item.score) best.set(identity(item), item);
   }
-  return items.filter((item) => best.get(wordsOf(item.text)) === item);
+  return items.filter((item) => best.get(identity(item)) === item);
 }
 
-function wordsOf(text: string): string {
-  return fold(text)
+function identity({ text, section }: Item): string {
+  const words = fold(text)
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
+  return section === "inProgress" || section === "done" ? `${section} ${words}` : words;
 }

@@ -3,6 +3,7 @@ import { lexicons } from "./lexicon/lexicons.ts";
 
 export type Language = "en" | "de" | "fr" | "es" | "pt" | "it" | "ru" | "zh" | "ja" | "ko";
 
+const SAMPLE_CHARS = 600;
 const LATIN: Language[] = ["en", "de", "fr", "es", "pt", "it"];
 const stopwordSets = new Map<Language, Set<string>>();
 
@@ -22,21 +23,51 @@ export function stopwords(language: Language): Set<string> {
  * tells: a language that is not known here reads as that one, and its sentences live by structure alone.
  */
 export function languageOf(text: string, fallback: Language): Language {
-  const sample = text.slice(0, 600);
+  const sample = text.slice(0, SAMPLE_CHARS);
   const script = scriptLanguage(sample);
   if (script !== undefined) return script;
   const words = fold(sample).match(/[\p{L}']+/gu) ?? [];
-  let best = fallback;
-  let bestCount = 0;
-  for (const language of LATIN) {
-    const known = stopwords(language);
-    const count = words.filter((word) => known.has(word)).length + (language === fallback ? 0.5 : 0);
-    if (count > bestCount) {
-      best = language;
-      bestCount = count;
-    }
+  const counts = LATIN.map((language) => ({ language, count: smallWords(words, language) }));
+  const [best] = counts.sort((a, b) => b.count - a.count);
+  const usual = counts.find(({ language }) => language === fallback)?.count ?? 0;
+  // Languages share small words; one alone changes nothing.
+  return best !== undefined && best.count >= 2 && best.count > usual ? best.language : latinOr(fallback);
+}
+
+/** Follows in which language people write: each message votes, short ones lean on those before. */
+export class LanguageVotes {
+  #current: Language = "en";
+  readonly #votes = new Map<Language, number>();
+
+  get current(): Language {
+    return this.#current;
   }
-  return best;
+
+  /** The language of a message, which becomes the one that later ones lean on. */
+  hear(text: string): Language {
+    const script = scriptLanguage(text.slice(0, SAMPLE_CHARS));
+    if (script !== undefined) {
+      this.#current = script;
+      return script;
+    }
+    const words = fold(text.slice(0, SAMPLE_CHARS)).match(/[\p{L}']+/gu) ?? [];
+    for (const language of LATIN)
+      this.#votes.set(language, (this.#votes.get(language) ?? 0) + smallWords(words, language));
+    const most = Math.max(...this.#votes.values());
+    const leaders = LATIN.filter((language) => this.#votes.get(language) === most);
+    if (!leaders.includes(this.#current)) this.#current = leaders[0] ?? "en";
+    return languageOf(text, this.#current);
+  }
+}
+
+function smallWords(words: readonly string[], language: Language): number {
+  const known = stopwords(language);
+  return words.filter((word) => known.has(word)).length;
+}
+
+/** Latin text amid another script is what programmers of all languages write: English. */
+function latinOr(fallback: Language): Language {
+  return LATIN.includes(fallback) ? fallback : "en";
 }
 
 function scriptLanguage(sample: string): Language | undefined {

@@ -19,7 +19,7 @@ const MAX_CHARS = 24_000;
 const INJECTED =
   /<([a-z][a-z0-9]*(?:[-_][a-z0-9]+)+|system|reminder|context|instructions|stdin|stdout|stderr|output|file|document|pinned|thinking|summary)\b[^>\n]*>/gi;
 const PASTE_NOUN =
-  /\b(log|logs|output|readme|docs?|documentation|trace|stack ?trace|error|errors|message|console|terminal|snippet|changelog|spec|says|said|reads|states|ausgabe|meldung|fehlermeldung|protokoll|sortie|journal|salida|registro|mensaje|saída|messaggio)\b|лог|вывод|ошибк|сообщени|日志|输出|报错|文档|信息|ログ|出力|エラー|ドキュメント|로그|출력|오류|문서/iu;
+  /\b(log|logs|output|readme|docs?|documentation|trace|stack ?trace|error|errors|message|console|terminal|snippet|changelog|spec|wiki|confluence|blog|article|tutorial|handbook|manual|guide|stack ?overflow|slack|email|mail|says|said|reads|states|ausgabe|meldung|fehlermeldung|protokoll|sortie|journal|salida|registro|mensaje|saída|messaggio)\b|лог|вывод|ошибк|сообщени|日志|输出|报错|文档|信息|ログ|出力|エラー|ドキュメント|로그|출력|오류|문서/iu;
 
 /** Takes prose out of a message: code, pasted logs, quotations and text injected by programs go. */
 export function prose(text: string): Prose {

@@ -1,5 +1,5 @@
 import type { DigestInput } from "../digest.ts";
-import { languageOf } from "./language.ts";
+import { type Language, languageOf } from "./language.ts";
 import { parseSummary } from "./previous-summary.ts";
 import { emptySections, type SectionName, type Sections, sectionNames } from "./sections.ts";
 import { type Statement, statementOf, statementsOf } from "./statement.ts";
@@ -35,7 +35,7 @@ export function readSpan(input: Pick<DigestInput, "messages" | "following" | "pr
   const transcript = transcriptOf([...input.messages, ...(input.following ?? [])]);
   const former = [input.previousSummary ?? "", ...transcript.summaries].filter((text) => text !== "");
   const portions = former.flatMap(parseSummary);
-  const earlier = earlierStatements(portions);
+  const earlier = earlierStatements(portions, transcript.turns.at(-1)?.language ?? "en");
   const uses = transcript.calls.map(toolUseOf);
   const statements = statementsOf(transcript.said);
   const compared = [...earlier.map((entry) => entry.statement), ...statements.filter(isWorthComparing)];
@@ -59,14 +59,14 @@ function isWorthComparing(statement: Statement): boolean {
 const STATED: SectionName[] = ["goal", "constraints", "decisions", "critical"];
 
 /** In the order of the portions: what a later one says can replace what an earlier one said, whatever the section. */
-function earlierStatements(portions: readonly Sections[]): EarlierStatement[] {
+function earlierStatements(portions: readonly Sections[], language: Language): EarlierStatement[] {
   let order = -1_000_000;
   return portions.flatMap((portion) => {
     order++;
     return STATED.flatMap((section) =>
       portion[section].map((text) => {
         const source = { speaker: "user" as const, turn: 0, order, closing: false };
-        return { statement: statementOf(text, source, languageOf(text, "en")), section };
+        return { statement: statementOf(text, source, languageOf(text, language)), section };
       }),
     );
   });

@@ -73,7 +73,7 @@ function changeOf(statement: Statement): Change {
     marksOld: old.size > 0,
     old: strong ? old : new Set(),
     oldStems: strong ? oldStems : new Set(),
-    bare: strong && content.length <= 1 && statement.values.length > 0,
+    bare: strong && content.length <= 2 && statement.values.length > 0,
   };
 }
 
@@ -167,11 +167,29 @@ function bareTarget(
   recent: readonly Statement[],
   replaced: ReadonlySet<Statement>,
 ): Statement | undefined {
-  const target = recent.findLast(
-    (claim) => !replaced.has(claim) && claim.order < statement.order && hasSetting(claim),
-  );
+  const standing = recent.filter((claim) => !replaced.has(claim) && claim.order < statement.order);
+  const last = standing.findLast((claim) => claim.speaker === "user");
+  // Right after a claim anything can be meant; later only a setting of the same sort.
+  if (last !== undefined && isCorrection(statement, last)) return last;
+  const target = standing.findLast(hasSetting);
   const pair = target === undefined ? undefined : changedPair(statement, change, target);
   return pair !== undefined && isSetting(pair) ? target : undefined;
+}
+
+/** A short word right after the claim, with one value of the same make: "no, ISO_DATE". */
+function isCorrection(statement: Statement, last: Statement): boolean {
+  const [value] = statement.values;
+  if (
+    value === undefined ||
+    statement.values.length > 1 ||
+    value.type === "path" ||
+    statement.text.length > 60
+  )
+    return false;
+  return (
+    statement.turn - last.turn <= 1 &&
+    last.values.some((old) => old.type === value.type && old.key !== value.key)
+  );
 }
 
 const hasSetting = (statement: Statement): boolean => statement.values.some(isSetting);
@@ -227,10 +245,24 @@ function replaces(later: Statement, change: Change, earlier: Statement): boolean
   const corrects = later.cues.has("prefer") || change.weak || change.marksOld;
   if (pair !== undefined && isSetting(pair) && corrects && namesBoth(later, earlier, pair)) return true;
   if (pair === undefined || pair.type === "path" || !isClaim(later) || !isClaim(earlier)) return false;
+  if (isSetting(pair) && restates(later, earlier, shared)) return true;
   const union = later.subject.size + earlier.subject.size - shared;
   const alike = union === 0 ? 0 : shared / union;
   if (later.values.length > 4 || earlier.values.length > 4) return false;
-  return change.weak ? shared >= 1 && alike >= 0.5 : shared >= 2 && alike >= 0.6;
+  if (isSetting(pair)) return change.weak ? shared >= 1 && alike >= 0.5 : shared >= 2 && alike >= 0.6;
+  // "No new dependencies in a" and "… in b" both hold; "now it is b" does not leave a.
+  if (later.cues.has("shift") && shared >= 2 && alike >= 0.6) return true;
+  return shared >= 1 && NAMES_IT.test(later.folded) && NAMES_IT.test(earlier.folded);
+}
+
+/** Both give a name to the same thing. */
+const NAMES_IT =
+  /\b(?:call(?:ed)?|named?|renamed?|heiss\w*|nenn\w*|appel\w*|nomm\w*|llam\w*|nombr\w*|cham\w*|chiam\w*)\b|назов|назыв|переимен|叫|命名|取名|改名|名前|名は|改め|이름/u;
+
+/** "pgx v5 please": a short word of the user about nothing but what the claim was about. */
+function restates(later: Statement, earlier: Statement, shared: number): boolean {
+  const size = later.subject.size;
+  return later.speaker === "user" && size > 0 && size <= 3 && shared === size && earlier.subject.size <= 6;
 }
 
 const isChoice = (statement: Statement): boolean =>

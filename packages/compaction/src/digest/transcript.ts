@@ -1,5 +1,5 @@
 import { contentBlocks, type Message, messageText } from "@bonsai-agent/messages";
-import { type Language, languageOf } from "./language.ts";
+import { type Language, LanguageVotes, languageOf } from "./language.ts";
 import { type ProseLine, prose } from "./prose.ts";
 
 export type Speaker = "user" | "assistant";
@@ -68,7 +68,7 @@ export function transcriptOf(messages: readonly Message[]): Transcript {
 class TranscriptReader {
   readonly transcript: Transcript = { turns: [], said: [], calls: [], pasted: [], summaries: [] };
   private readonly open = new Map<string, Call>();
-  private language: Language = "en";
+  private readonly votes = { user: new LanguageVotes(), assistant: new LanguageVotes() };
   private turn = 0;
 
   read(message: Message, order: number): void {
@@ -95,27 +95,27 @@ class TranscriptReader {
     const { lines, machine } = prose(text);
     this.turn++;
     const own = lines.filter((line) => !line.pasted).map((line) => line.text);
-    this.language = languageOf(own.join("\n"), this.language);
+    this.say(lines, "user", order, false);
     this.transcript.turns.push({
       turn: this.turn,
       order,
-      language: this.language,
+      language: this.votes.user.current,
       request: own.join("\n"),
       aborted: false,
       answered: false,
     });
-    this.say(lines, "user", order, false);
     for (const line of machine) this.transcript.pasted.push({ text: line, turn: this.turn, order });
   }
 
   private say(lines: ProseLine[], speaker: Speaker, order: number, closing: boolean): void {
+    const language = this.votes[speaker].hear(lines.map((line) => line.text).join("\n"));
     for (const line of lines)
       this.transcript.said.push({
         ...line,
         speaker,
         turn: this.turn,
         order,
-        language: languageOf(line.text, this.language),
+        language: languageOf(line.text, language),
         closing,
       });
   }

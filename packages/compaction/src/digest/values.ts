@@ -85,6 +85,7 @@ function readValue(match: RegExpMatchArray, text: string, language: Language): V
     if (group === "latin" && !hasForeignScript(text)) return undefined;
     if (type === "name" && group === "name" && !isName(cleaned, match.index ?? 0, text, language))
       return undefined;
+    if (/^v\d+(?:\.\d+)*$/i.test(cleaned)) return { type: "version", text: cleaned, key: valueKey(cleaned) };
     return { type: type === "code" ? codeType(cleaned) : type, text: cleaned, key: valueKey(cleaned) };
   }
   return undefined;
