@@ -23,15 +23,17 @@ const PEER_MODULE = "node_modules/@earendil-works/pi-coding-agent/dist/core/sess
 
 /** The temp folder and the processes of one bench; `end()` removes the folder. */
 export class BenchRun {
-  readonly folder = mkdtempSync(join(tmpdir(), "bonsai-bench-"));
+  readonly folder: string;
   /** Where pi is installed, to be measured beside us. */
   readonly #peer = process.env.BONSAI_BENCH_PEER;
-  readonly #script = join(this.folder, "tasks.mjs");
+  readonly #script: string;
 
   /** Tasks run on built JavaScript: what the loader of TypeScript takes is not to be measured. */
   constructor() {
     const tsc = join(repository, "node_modules/typescript/bin/tsc");
     execFileSync(process.execPath, [tsc, "-b", "packages/session"], { cwd: repository, stdio: "inherit" });
+    this.folder = mkdtempSync(join(tmpdir(), "bonsai-bench-"));
+    this.#script = join(this.folder, "tasks.mjs");
     const source = readFileSync(new URL("./tasks.ts", import.meta.url), "utf8");
     writeFileSync(this.#script, stripTypeScriptTypes(source));
   }

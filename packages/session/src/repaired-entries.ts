@@ -5,9 +5,10 @@ import { parseBytes } from "./entry-head.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
 import type { LineWriter } from "./line-writer.ts";
-import { project } from "./projection.ts";
+import { withoutAncestor } from "./named-ancestors.ts";
 import type { SessionStore } from "./session-store.ts";
 import { leafAfter } from "./tail.ts";
+import { undoneBy } from "./view-seeker.ts";
 
 /** `customType` of an entry that stands where one stood that lost what it was. */
 const LOST_CUSTOM_TYPE = "bonsai.lost";
@@ -20,6 +21,10 @@ export class RepairedEntries {
   readonly #index: EntryIndex;
   readonly #version: number;
   readonly #written = new Set<number>();
+  /** The compactions whose first kept entry is not before them. */
+  #lacking: ReadonlySet<number> = new Set();
+  /** Of the compactions written, the id of the first entry that each keeps. */
+  readonly #firstKept = new Map<number, string>();
   /** The last of the file's order among those written, and the last one written. */
   #newest = -1;
   #last = -1;
@@ -36,9 +41,19 @@ export class RepairedEntries {
     const { count } = this.#index;
     // Whose body is lost must be known before its children are written: they hang on its parent then.
     for (let number = 0; number < count; number++) if (this.#isLost(number)) this.#index.markDamaged(number);
+    this.#lacking = new Set(this.#lackingCompactions());
     for (let number = 0; number < count; number++) this.#writeWithParents(number, writer);
     // A parent that stood after its child stands before it now: then the last entry is another one.
     if (this.#last !== this.#newest) writer.write(JSON.stringify(this.#leafMarker()));
+  }
+
+  #lackingCompactions(): Iterable<number> {
+    const kept = new Map<number, string>();
+    for (const number of this.#index.numbersOf("compaction")) {
+      const entry = parseBytes(this.#bytes(number)) as CompactionEntry;
+      kept.set(number, String(entry.firstKeptEntryId));
+    }
+    return withoutAncestor(this.#index, kept);
   }
 
   #isLost(number: number): boolean {
@@ -97,14 +112,33 @@ export class RepairedEntries {
     return typeof entry.summary === "string" ? this.#mendedCompaction(entry, number) : lost(entry);
   }
 
-  /** A compaction that names no entry before it names the first that is seen of it. */
   #mendedCompaction(entry: CompactionEntry, number: number): Entry {
-    const numbers = this.#index.ancestry(number);
-    const isKnown = numbers.some((each) => this.#id(each) === entry.firstKeptEntryId);
-    if (isKnown) return entry;
-    const path = numbers.map((each) => this.#placed(parseBytes(this.#bytes(each)), each));
-    const firstKept = project(path).items[1];
-    return { ...entry, firstKeptEntryId: firstKept?.entryId ?? entry.id };
+    const named = entry.firstKeptEntryId;
+    const kept = this.#lacking.has(number) ? this.#keptBefore(number) : this.#ownId(named, number);
+    this.#firstKept.set(number, kept);
+    return kept === named ? entry : { ...entry, firstKeptEntryId: kept };
+  }
+
+  /** What a compaction keeps that names no entry before it: what the one before it kept, or everything. */
+  #keptBefore(number: number): string {
+    const undone = new Set<string | undefined>();
+    let root = number;
+    for (let at = this.#index.parent(number); at >= 0; at = this.#index.parent(at)) {
+      root = at;
+      if (this.#index.type(at) === "custom")
+        undone.add(undoneBy(this.#placed(parseBytes(this.#bytes(at)), at)));
+      const kept = this.#firstKept.get(at);
+      if (kept !== undefined && !undone.has(this.#id(at))) return kept;
+    }
+    return this.#id(root);
+  }
+
+  /** The id in the copy of the nearest ancestor that has this id in the original. */
+  #ownId(id: string, number: number): string {
+    if (this.#index.earlierOfSameId(this.#index.find(id)) < 0) return id;
+    let at = number;
+    while (at >= 0 && this.#index.id(at) !== id) at = this.#index.parent(at);
+    return at < 0 ? id : this.#id(at);
   }
 
   #leafMarker(): Entry {

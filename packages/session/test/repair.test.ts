@@ -94,6 +94,26 @@ test("a copy never takes the place of a file", () => {
   expect(() => repairSession(file, file)).toThrow(expect.objectContaining({ code: "session_exists" }));
 });
 
+test("compactions that lost what they keep are mended in one walk, undone ones passed over", () => {
+  const stamp = '"timestamp":"2026-01-05T09:00:00.000Z"';
+  const message = (id: string, parent: string) =>
+    `{"type":"message","id":"${id}","parentId":${parent},${stamp},"message":{"role":"user","content":"${id}","timestamp":0}}`;
+  const compaction = (id: string, parent: string, kept: string) =>
+    `{"type":"compaction","id":"${id}","parentId":"${parent}",${stamp},"summary":"${id}","firstKeptEntryId":"${kept}","tokensBefore":1}`;
+  const undo = `{"type":"custom","customType":"bonsai.undo","data":{"compactionId":"c2"},"id":"z","parentId":"c2",${stamp}}`;
+  const lines = [
+    `{"type":"session","version":3,"id":"s",${stamp},"cwd":"/p"}`,
+    ...[message("u1", "null"), message("u2", '"u1"'), message("u3", '"u2"')],
+    ...[compaction("c1", "u3", "u2"), compaction("c2", "c1", "u3"), undo, compaction("c3", "z", "nowhere")],
+    ...Array.from({ length: 20_000 }, (_, n) => compaction(`d${n}`, n === 0 ? "c3" : `d${n - 1}`, "nowhere")),
+  ];
+  const [file, out] = [written(`${lines.join("\n")}\n`), newFile()];
+  repairSession(file, out);
+  expect(diagnoseSession(out)).toEqual([]);
+  expect(texts(openSession(out))).toEqual(["d19999", "u2", "u3"]);
+  expect(texts(openSession(file))).toEqual(["d19999", "u2", "u3"]);
+});
+
 test("law: whatever happens to the bytes, the copy is sound and loses nothing that the model saw", () => {
   const { file } = generateSession({
     file: newFile(),
