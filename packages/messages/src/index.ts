@@ -1,19 +1,13 @@
 export { byScript, byScriptEstimator } from "./by-script.ts";
 export { type CalibrateOptions, type Calibration, calibrate, calibratedEstimator } from "./calibration.ts";
 export { chars4, chars4Estimator, chars4FloorEstimator } from "./chars4.ts";
-export {
-  type AssistantContent,
-  assistantContentSchema,
-  type ImageContent,
-  imageContentSchema,
-  type TextContent,
-  type ThinkingContent,
-  type ToolCall,
-  textContentSchema,
-  thinkingContentSchema,
-  toolCallSchema,
-  type UserContent,
-  userContentSchema,
+export type {
+  AssistantContent,
+  ImageContent,
+  TextContent,
+  ThinkingContent,
+  ToolCall,
+  UserContent,
 } from "./content.ts";
 export {
   type ContextTokens,
@@ -36,8 +30,7 @@ export type {
   ToolResultMessage,
   UserMessage,
 } from "./message.ts";
-export { messageSchema } from "./message-schema.ts";
-export { type Model, type ModelPrices, modelSchema } from "./model.ts";
+export type { Model, ModelPrices } from "./model.ts";
 export { bashExecutionText, contentBlocks, contentText, messageText, toolCalls } from "./text.ts";
 export {
   addUsage,
@@ -46,5 +39,4 @@ export {
   promptTokens,
   type Usage,
   type UsageCost,
-  usageSchema,
 } from "./usage.ts";

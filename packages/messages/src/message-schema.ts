@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { assistantContentSchema, userContentSchema } from "./content.ts";
-import { usageSchema } from "./usage.ts";
+import { assistantContentSchema, userContentSchema } from "./content-schema.ts";
+import { usageSchema } from "./usage-schema.ts";
 
 const userContents = z.union([z.string(), z.array(userContentSchema)]);
 

@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /** US dollars per million tokens. */
 export interface ModelPrices {
   input: number;
@@ -19,14 +17,3 @@ export interface Model {
   maxOutputTokens?: number | undefined;
   usdPerMillionTokens?: ModelPrices | undefined;
 }
-
-export const modelSchema = z.looseObject({
-  provider: z.string(),
-  id: z.string(),
-  name: z.string().optional(),
-  contextWindow: z.number().optional(),
-  maxOutputTokens: z.number().optional(),
-  usdPerMillionTokens: z
-    .looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
-    .optional(),
-});

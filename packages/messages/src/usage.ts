@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /** US dollars, by kind of token. */
 export interface UsageCost {
   input: number;
@@ -24,24 +22,6 @@ export interface Usage {
   totalTokens?: number | undefined;
   cost: UsageCost;
 }
-
-export const usageCostSchema = z.looseObject({
-  input: z.number(),
-  output: z.number(),
-  cacheRead: z.number(),
-  cacheWrite: z.number(),
-  total: z.number(),
-});
-export const usageSchema = z.looseObject({
-  input: z.number(),
-  output: z.number(),
-  cacheRead: z.number(),
-  cacheWrite: z.number(),
-  cacheWrite1h: z.number().optional(),
-  reasoning: z.number().optional(),
-  totalTokens: z.number().optional(),
-  cost: usageCostSchema,
-});
 
 /** A usage of nothing. */
 export function emptyUsage(): Usage {

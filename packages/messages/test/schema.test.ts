@@ -1,20 +1,22 @@
 import {
   type AssistantContent,
   addUsage,
-  type assistantContentSchema,
   BonsaiError,
   type BranchSummaryMessage,
   type CompactionSummaryMessage,
   emptyUsage,
   type Message,
   type Model,
-  messageSchema,
-  type modelSchema,
   type Usage,
   type UserContent,
+} from "@bonsai-agent/messages";
+import {
+  type assistantContentSchema,
+  messageSchema,
+  type modelSchema,
   type usageSchema,
   type userContentSchema,
-} from "@bonsai-agent/messages";
+} from "@bonsai-agent/messages/schemas";
 import { describe, expect, it } from "vitest";
 import type { z } from "zod";
 
