@@ -1,11 +1,12 @@
-import type { CompactionEntry, ContextEditEntry, EntryDraftWithId } from "@bonsai-agent/session";
+import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
+import { calibrationDrafts } from "./calibration-record.ts";
 import type { CompactionResult } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
 import type { ContextView } from "./context-view.ts";
 import { resultOf } from "./describe-run.ts";
 import { isReached } from "./ladder.ts";
-import { compactionManifest } from "./manifest.ts";
 import { failedResult } from "./run-failure.ts";
+import { runManifest } from "./run-manifest.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
 
 /** Writes what the ladder reached, in one append; or says why there is nothing to write. */
@@ -20,16 +21,24 @@ export function commitCompaction(run: Run, state: LadderState): CompactionResult
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
   const id = run.session.newId();
-  const drafts = [...editDrafts(state.view), compactionDraft(run, state, summary, id)];
+  // An extension's details have no room for what was learned.
+  const learned = summary.fromHook ? calibrationDrafts(run.calibration) : [];
+  const drafts = [...editDrafts(state.view), ...learned, compactionDraft(run, state, summary, id)];
+  // Whatever can fail comes before the write: what is written is never reported as failed.
+  const result = resultOf(run, state, "compacted");
   const entries = run.session.append(drafts);
   const entry = entries.at(-1) as CompactionEntry;
-  const edits = entries.slice(0, -1) as ContextEditEntry[];
-  return { ...resultOf(run, state, "compacted"), entry, entryId: entry.id, edits };
+  return { ...result, entry, entryId: entry.id, edits: entries.filter(isEdit) };
 }
 
 function commitEdits(run: Run, state: LadderState): CompactionResult {
-  const edits = run.session.append(editDrafts(state.view)) as ContextEditEntry[];
-  return { ...resultOf(run, state, "masked"), edits };
+  const result = resultOf(run, state, "masked");
+  const entries = run.session.append([...editDrafts(state.view), ...calibrationDrafts(run.calibration)]);
+  return { ...result, edits: entries.filter(isEdit) };
+}
+
+function isEdit(entry: Entry): entry is ContextEditEntry {
+  return entry.type === "context_edit";
 }
 
 function editDrafts({ edits }: ContextView): EntryDraftWithId[] {
@@ -70,7 +79,7 @@ function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { det
       prose: summary.prose,
       ...(pinned.length === 0 ? {} : { pinned }),
       ...(latestRequest === undefined ? {} : { latestRequest }),
-      manifest: compactionManifest({ ...run, ...run.cost, state, path: run.context.branchEntries }),
+      manifest: runManifest(run, state),
     },
   };
 }

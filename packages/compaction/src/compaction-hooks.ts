@@ -7,8 +7,9 @@ import type { CompactionReason } from "./outcome.ts";
 export interface CompactionHooks {
   /** The entries to leave unmasked; "cancel" leaves all. */
   beforeMask(plan: MaskPlan): Promise<readonly string[] | "cancel">;
+  /** The payload is made only where somebody listens: it reads the whole path. */
   beforeCompact(
-    payload: Omit<BeforeCompact, "type" | "reason" | "willRetry" | "signal">,
+    payload: () => Omit<BeforeCompact, "type" | "reason" | "willRetry" | "signal">,
   ): Promise<BeforeCompactResult>;
 }
 
@@ -32,9 +33,10 @@ export function compactionHooks({ lifecycle, reason, signal }: CompactionHooksOp
     },
     async beforeCompact(payload) {
       const type = "session_before_compact" as const;
-      const event = { ...payload, type, reason, willRetry: reason === "overflow", signal };
-      const decision = await lifecycle?.decide("session_before_compact", event, { signal });
-      return decision?.result ?? {};
+      if (!lifecycle?.hasHandlers(type)) return {};
+      const event = { ...payload(), type, reason, willRetry: reason === "overflow", signal };
+      const decision = await lifecycle.decide(type, event, { signal });
+      return decision.result ?? {};
     },
   };
 }

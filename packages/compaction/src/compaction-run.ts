@@ -1,5 +1,5 @@
 import { addUsage, type Calibration, emptyUsage, type Usage } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { type Budgets, budgetsFor } from "./budget.ts";
 import { compactionHooks } from "./compaction-hooks.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
@@ -7,6 +7,7 @@ import { isJustCompacted, readContext } from "./context-meter.ts";
 import { viewOf, viewTokens } from "./context-view.ts";
 import { digestSummariser } from "./digest.ts";
 import { sessionEstimate } from "./estimator.ts";
+import { manifestOf } from "./manifest.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { PlanOptions } from "./plan.ts";
 import type { LadderContext, LadderState } from "./rung.ts";
@@ -15,6 +16,8 @@ import { thresholdTokens } from "./threshold.ts";
 /** One compaction under way: everything that is fixed when it begins, and what it costs. */
 export interface Run {
   readonly session: Session;
+  /** The path that is compacted ends here. */
+  readonly leafId: string | null;
   readonly reason: CompactionReason;
   readonly start: LadderState;
   readonly context: LadderContext;
@@ -52,7 +55,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     budgets,
     summariser: options.summariser,
     digest: options.digest ?? digestSummariser(),
-    branchEntries: session.path(leafId),
+    branchEntries: once(() => session.path(leafId)),
     tokensBefore,
     focus: options.focus,
     pinned: options.pinned ?? [],
@@ -67,9 +70,10 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
   const span = {
     previous: projection.compaction,
     justCompacted: isJustCompacted(session, leafId),
+    keepsLess: keepsLess(projection.compaction, budgets),
     keepTokens: keepTokens(reason, budgets, start),
   };
-  return { session, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
+  return { session, leafId, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
 }
 
 /** A provider that refused the request knows better than any count: the context is above the window. */
@@ -96,4 +100,22 @@ function keepTokens(reason: CompactionReason, budgets: Budgets, start: LadderSta
   return reason === "overflow"
     ? Math.min(budgets.keepTokens, Math.ceil(start.tokens / 2))
     : budgets.keepTokens;
+}
+
+/** Below this share of a former budget, a new one asks for more than that compaction did. */
+const CLEARLY_LESS = 0.9;
+
+/** True when less is to be kept than the budget of the latest compaction; false where that is not known. */
+function keepsLess(compaction: CompactionEntry | undefined, { keepTokens }: Budgets): boolean {
+  const formerTokens = manifestOf(compaction)?.settings?.keepTokens;
+  return typeof formerTokens === "number" && keepTokens < formerTokens * CLEARLY_LESS;
+}
+
+/** A long session's path is read for whoever asks for it, and once. */
+function once(read: () => readonly Entry[]): () => readonly Entry[] {
+  let entries: readonly Entry[] | undefined;
+  return () => {
+    entries ??= read();
+    return entries;
+  };
 }

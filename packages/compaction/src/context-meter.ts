@@ -1,5 +1,6 @@
 import { type ContextTokens, estimateContextTokens, type TokenEstimator } from "@bonsai-agent/messages";
 import { type Entry, type ProjectionItem, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import { tailEntries } from "./tail-entries.ts";
 
 export interface ReadContextOptions {
   session: Session;
@@ -37,11 +38,9 @@ export function staleCount(
 /** The entries after whatever last changed the context other than by adding to it. */
 function freshEntryIds(session: Session, leafId: string | null): Set<string> {
   const ids = new Set<string>();
-  for (let id = leafId; id !== null; ) {
-    const entry = session.entry(id);
-    if (entry === undefined || changesContext(entry) || ids.has(id)) break;
-    ids.add(id);
-    id = entry.parentId;
+  for (const entry of tailEntries(session, leafId, undefined)) {
+    if (changesContext(entry)) break;
+    ids.add(entry.id);
   }
   return ids;
 }
@@ -56,9 +55,8 @@ export function isJustCompacted(session: Session, leafId: string | null = sessio
   const { items, compaction } = session.projection(leafId);
   if (compaction === undefined) return false;
   const visible = new Set(items.map((item) => item.entryId));
-  for (let id = leafId; id !== null; ) {
+  for (const { id } of tailEntries(session, leafId, compaction)) {
     if (visible.has(id)) return id === compaction.id;
-    id = session.entry(id)?.parentId ?? null;
   }
   return false;
 }

@@ -7,6 +7,7 @@ import { readContext } from "./context-meter.ts";
 import { sessionEstimate } from "./estimator.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
 import { runCompaction } from "./run-compaction.ts";
+import { CONTEXT_TOO_LARGE, failureOf } from "./run-failure.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { thresholdTokens } from "./threshold.ts";
 
@@ -73,8 +74,36 @@ export class CompactionController {
     this.#breaker.requestAnswered();
   }
 
-  /** Compacts when the context is above the threshold and nothing speaks against it. */
-  async checkThreshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
+  /** Compacts when the context is above the threshold and nothing speaks against it. Never rejects. */
+  checkThreshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
+    return this.#settled("threshold", () => this.#threshold(at));
+  }
+
+  /** Compacts after the provider refused a request as too long, once for each user message. Never rejects. */
+  recoverFromOverflow(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+    return this.#settled("overflow", () => this.#overflow(at));
+  }
+
+  /** Compacts because the user said so. Never rejects. */
+  compact(at: { focus?: string; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+    return this.#settled("manual", () => this.#run({ reason: "manual", ...at }));
+  }
+
+  /** A session that cannot be read, or a model that cannot be asked for, is an outcome too. */
+  async #settled(
+    reason: CompactionReason,
+    decide: () => Promise<CompactionOutcome>,
+  ): Promise<CompactionOutcome> {
+    try {
+      return await decide();
+    } catch (cause) {
+      const error = failureOf(reason, cause);
+      this.#failed(reason, error);
+      return { status: "failed", reason, detail: error.message, tokensBefore: 0, tokensAfter: 0 };
+    }
+  }
+
+  async #threshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
     const { settings, isSubAgent = false } = this.#options;
     const context = this.#context();
     if (!settings.enabled || !settings.sites.includes(at.site))
@@ -91,32 +120,26 @@ export class CompactionController {
     return this.#automatic({ reason: "threshold", signal: at.signal }, context);
   }
 
-  /** Compacts after the provider refused a request as too long, once for each user message. */
-  async recoverFromOverflow(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+  async #overflow(at: { signal?: AbortSignal }): Promise<CompactionOutcome> {
     const context = this.#context();
     if (!this.#options.settings.onOverflow)
       return skipped("overflow", context, "Recovery from an overflow is switched off.");
     if (this.#recovered) {
-      const detail = "The context overflowed again after it had been compacted for this message.";
+      const detail = `${CONTEXT_TOO_LARGE} Cause: it overflowed again after it had been compacted for this message.`;
       return { ...skipped("overflow", context, detail), status: "failed" };
     }
     this.#recovered = true;
     return this.#automatic({ reason: "overflow", signal: at.signal }, context);
   }
 
-  /** Compacts because the user said so. */
-  compact(at: { focus?: string; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
-    return this.#run({ reason: "manual", ...at }, this.#context());
-  }
-
   async #automatic(request: RunRequest, context: ContextTokens): Promise<CompactionOutcome> {
     const why = this.#breaker.whyOpen();
     if (why !== undefined) return this.#paused(request.reason, context, why);
-    return this.#run(request, context);
+    return this.#run(request);
   }
 
-  async #run({ reason, focus, signal }: RunRequest, context: ContextTokens): Promise<CompactionOutcome> {
-    if (this.#running) return skipped(reason, context, "Another compaction is running.");
+  async #run({ reason, focus, signal }: RunRequest): Promise<CompactionOutcome> {
+    if (this.#running) return skipped(reason, this.#context(), "Another compaction is running.");
     this.#running = true;
     try {
       const result = await runCompaction({
@@ -139,10 +162,8 @@ export class CompactionController {
   #record(result: CompactionResult): void {
     this.#latest = result;
     const { status, reason, error } = result;
-    if (status === "failed" && reason !== "manual") {
-      this.#breaker.failed();
-      if (reason === "threshold") this.#failedInTask = true;
-      if (reason === "threshold" && error !== undefined) this.#options.onWarning?.(error);
+    if (error !== undefined) {
+      this.#failed(reason, error);
     } else if (status === "compacted" || status === "masked") {
       this.#warnedPaused = false;
       if (reason === "manual") this.#breaker.close();
@@ -150,12 +171,22 @@ export class CompactionController {
     }
   }
 
+  /** A task goes on uncompacted after one warning; what an overflow or the user asked for is an error there. */
+  #failed(reason: CompactionReason, error: BonsaiError): void {
+    if (reason === "manual") return;
+    this.#breaker.failed();
+    if (reason !== "threshold" || this.#failedInTask) return;
+    this.#failedInTask = true;
+    this.#options.onWarning?.(error);
+  }
+
   #paused(reason: CompactionReason, context: ContextTokens, why: string): CompactionOutcome {
     const error = this.#pausedError(context, why);
     if (!this.#warnedPaused) this.#options.onWarning?.(error);
     this.#warnedPaused = true;
-    const outcome = skipped(reason, context, error.message);
-    return reason === "overflow" ? { ...outcome, status: "failed" } : outcome;
+    if (reason !== "overflow") return skipped(reason, context, error.message);
+    const detail = `${CONTEXT_TOO_LARGE} Cause: ${error.message}`;
+    return { ...skipped(reason, context, detail), status: "failed" };
   }
 
   #pausedError({ tokens, trailingTokens, source }: ContextTokens, why: string): BonsaiError {

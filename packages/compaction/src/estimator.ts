@@ -9,8 +9,8 @@ import {
   type Message,
   type TokenEstimator,
 } from "@bonsai-agent/messages";
-import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import { ownDetails } from "./carry-over.ts";
+import type { Session } from "@bonsai-agent/session";
+import { recordedCalibration } from "./calibration-record.ts";
 import { staleCount } from "./context-meter.ts";
 import type { CompactionSettings } from "./settings.ts";
 
@@ -76,19 +76,11 @@ const base: TokenEstimator = {
 /** A calibration from fewer answers says less than the one before the compaction did. */
 const ENOUGH_SAMPLES = 4;
 
-/** From the usage after the latest compaction; where that is too little, what that compaction knew. */
+/** From the usage after the latest change of the context; where that is too little, what was known then. */
 function calibrationOf(session: Session, leafId: string | null): Calibration {
   const { items, compaction } = session.projection(leafId);
   const staleBefore = staleCount(session, leafId, items);
   const learned = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
-  const known = learned.samples >= ENOUGH_SAMPLES ? undefined : storedCalibration(compaction);
-  return known ?? learned;
-}
-
-function storedCalibration(compaction: CompactionEntry | undefined): Calibration | undefined {
-  const { manifest } = ownDetails(compaction) as { manifest?: { calibration?: Partial<Calibration> } };
-  const { ratio, overheadTokens, samples } = manifest?.calibration ?? {};
-  const isWhole =
-    typeof ratio === "number" && typeof overheadTokens === "number" && typeof samples === "number";
-  return isWhole ? { ratio, overheadTokens, samples } : undefined;
+  if (learned.samples >= ENOUGH_SAMPLES) return learned;
+  return recordedCalibration(session, leafId, compaction) ?? learned;
 }

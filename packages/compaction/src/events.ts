@@ -1,6 +1,7 @@
 import type { DecideEvent, DecideRule, EventRules, NotifyEvent } from "@bonsai-agent/lifecycle";
 import type { Message, Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
+import { isBoolean, isObject, isResultOf, isText, isTextList, type ResultFields } from "./event-result.ts";
 import type { FileOperations } from "./file-operations.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -133,10 +134,18 @@ export interface CompactionEvents {
 const notify = { kind: "notify" } as const;
 
 function cancellable<Result extends { cancel?: boolean }>(
+  fields: ResultFields<Result>,
   exclusive: DecideRule<Result>["exclusive"],
   refusal: DecideRule<Result>["refusal"],
 ): DecideRule<Result> {
-  return { kind: "decide", onError: "report", exclusive, final: (result) => result.cancel === true, refusal };
+  return {
+    kind: "decide",
+    onError: "report",
+    exclusive,
+    final: (result) => result.cancel === true,
+    refusal,
+    isResult: isResultOf(fields),
+  };
 }
 
 /** How the events of this package behave; `new Lifecycle({rules})` takes them. */
@@ -144,19 +153,39 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
   auto_compaction_start: notify,
   auto_compaction_end: notify,
   session_before_mask: {
-    ...cancellable<{ cancel?: boolean; keep?: string[] }>([], () => ({ cancel: true })),
+    ...cancellable<{ cancel?: boolean; keep?: string[] }>(
+      { cancel: isBoolean, keep: isTextList },
+      [],
+      () => ({
+        cancel: true,
+      }),
+    ),
     merge: { keep: (earlier, later) => [...earlier, ...later] },
   },
   session_mask: notify,
   session_before_compact: {
-    ...cancellable<BeforeCompactResult>(["compaction"], (error) => ({
-      cancel: true,
-      reason: error instanceof Error ? error.message : String(error),
-    })),
+    ...cancellable<BeforeCompactResult>(
+      { cancel: isBoolean, reason: isText, compaction: isObject },
+      ["compaction"],
+      (error) => ({ cancel: true, reason: error instanceof Error ? error.message : String(error) }),
+    ),
     readOnly: ["preparation"],
   },
   session_compact: notify,
   session_compact_failed: notify,
-  session_before_tree: cancellable<BeforeTreeResult>(["summary"], () => ({ cancel: true })),
+  session_before_tree: {
+    ...cancellable<BeforeTreeResult>(
+      {
+        cancel: isBoolean,
+        summary: isObject,
+        customInstructions: isText,
+        replaceInstructions: isBoolean,
+        label: isText,
+      },
+      ["summary"],
+      () => ({ cancel: true }),
+    ),
+    readOnly: ["preparation"],
+  },
   session_tree: notify,
 };

@@ -23,6 +23,8 @@ export interface PlanOptions {
   previous: CompactionEntry | undefined;
   /** True when nothing that the model sees came after that compaction. */
   justCompacted: boolean;
+  /** True when less is to be kept than that compaction was told to keep. */
+  keepsLess: boolean;
   /** Recent tokens to keep. */
   keepTokens: number;
 }
@@ -32,15 +34,23 @@ export interface PlanOptions {
  *
  * Invariant: history, turn prefix and kept are the projection without the previous summary, disjoint and in order.
  */
-export function planSpan({ view, previous, justCompacted, keepTokens }: PlanOptions): CompactionPlan {
+export function planSpan({
+  view,
+  previous,
+  justCompacted,
+  keepsLess,
+  keepTokens,
+}: PlanOptions): CompactionPlan {
   const items = view.items.filter((item) => item.message.role !== "compactionSummary");
-  if (justCompacted) return unplanned("already-compacted", items, previous);
+  if (justCompacted && !keepsLess) return unplanned("already-compacted", items, previous);
   const cut = findCut({
     messages: items.map((item) => item.message),
     tokens: items.map((item) => item.tokens),
     keepTokens,
   });
-  if (cut.index === 0) return unplanned("nothing-to-compact", items, previous);
+  if (cut.index === 0) {
+    return unplanned(justCompacted ? "already-compacted" : "nothing-to-compact", items, previous);
+  }
   const historyEnd = cut.turnStart ?? cut.index;
   return {
     status: "planned",

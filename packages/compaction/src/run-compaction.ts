@@ -7,7 +7,7 @@ import { prepareRun, type Run } from "./compaction-run.ts";
 import { resultOf } from "./describe-run.ts";
 import type { CompactionEvents } from "./events.ts";
 import { climb } from "./ladder.ts";
-import { failedResult } from "./run-failure.ts";
+import { failedResult, unpreparedResult } from "./run-failure.ts";
 import { ladderRungs } from "./rungs.ts";
 
 /**
@@ -18,14 +18,26 @@ import { ladderRungs } from "./rungs.ts";
 export async function runCompaction(options: RunCompactionOptions): Promise<CompactionResult> {
   const { lifecycle, reason = "manual" } = options;
   await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
-  const run = prepareRun(options);
-  const result = await attempt(run);
-  options.onCommitted?.();
-  await announce(result, lifecycle);
+  const result = await attempt(options);
+  try {
+    options.onCommitted?.();
+  } finally {
+    await announce(result, lifecycle);
+  }
   return result;
 }
 
-async function attempt(run: Run): Promise<CompactionResult> {
+async function attempt(options: RunCompactionOptions): Promise<CompactionResult> {
+  let run: Run;
+  try {
+    run = prepareRun(options);
+  } catch (error) {
+    return unpreparedResult(options.reason ?? "manual", error);
+  }
+  return carryOut(run);
+}
+
+async function carryOut(run: Run): Promise<CompactionResult> {
   try {
     const state = await climb({ ...run, rungs: ladderRungs });
     if (run.context.signal.aborted) throw new CompactionCancelled("It was aborted.");

@@ -2,20 +2,54 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionResult } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
 import { resultOf } from "./describe-run.ts";
+import type { CompactionReason } from "./outcome.ts";
 import type { LadderState } from "./rung.ts";
+
+/** What is said, before the causes, when an overflow could not be recovered from. */
+export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /compact to retry manually.";
 
 /** The result of a run that got nowhere: nothing was written. */
 export function failedResult(run: Run, state: LadderState, cause?: unknown): CompactionResult {
-  const error = BonsaiError.is(cause) ? cause : runError(run, state, cause);
+  const error = BonsaiError.is(cause) ? cause : runError(run.reason, causesOf(run, state, cause), cause);
   return { ...resultOf(run, state, "failed"), detail: error.message, error };
 }
 
-function runError(run: Run, state: LadderState, cause: unknown): BonsaiError {
-  const causes = causesOf(run, state, cause);
-  if (run.reason === "overflow") {
+/** The result of a run that could not even begin: the session or its settings could not be read. */
+export function unpreparedResult(reason: CompactionReason, cause: unknown): CompactionResult {
+  const error = failureOf(reason, cause);
+  return {
+    status: "failed",
+    reason,
+    rung: null,
+    tokensBefore: 0,
+    tokensAfter: 0,
+    firstKeptEntryId: null,
+    splitTurn: false,
+    summarizedEntryIds: [],
+    turnPrefixEntryIds: [],
+    keptEntryIds: [],
+    maskedEntryIds: [],
+    readFiles: [],
+    modifiedFiles: [],
+    edits: [],
+    requests: 0,
+    costUsd: 0,
+    detail: error.message,
+    failures: [],
+    error,
+  };
+}
+
+/** Whatever was thrown, as an error for the user. */
+export function failureOf(reason: CompactionReason, cause: unknown): BonsaiError {
+  return BonsaiError.is(cause) ? cause : runError(reason, `Cause: ${messageOf(cause)}`, cause);
+}
+
+function runError(reason: CompactionReason, causes: string, cause: unknown): BonsaiError {
+  if (reason === "overflow") {
     return new BonsaiError({
       code: "context_too_large",
-      message: `Context too large. Compaction failed. Use /compact to retry manually. ${causes}`,
+      message: `${CONTEXT_TOO_LARGE} ${causes}`,
       hint: "Retry with /compact, go back with /tree, start afresh with /new, or choose a model with a larger window.",
       cause,
     });
@@ -30,10 +64,13 @@ function runError(run: Run, state: LadderState, cause: unknown): BonsaiError {
 
 function causesOf({ span }: Run, state: LadderState, cause: unknown): string {
   const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
-  const thrown = cause === undefined ? [] : [cause instanceof Error ? cause.message : String(cause)];
-  const causes = [...failures, ...thrown];
+  const causes = [...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
   if (causes.length > 0) return `Causes: ${causes.join(" | ")}`;
   return span.justCompacted
     ? "Cause: nothing came after the latest compaction."
     : "Cause: nothing is left that could be summarised, masked or cut.";
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -53,8 +53,8 @@ export interface LadderContext {
   /** Undefined where only the digest is there. */
   readonly summariser: Summariser | undefined;
   readonly digest: Summariser | undefined;
-  /** The path that is compacted, oldest first; for the extensions. */
-  readonly branchEntries: readonly Entry[];
+  /** Reads the path that is compacted, oldest first; for the extensions. */
+  readonly branchEntries: () => readonly Entry[];
   readonly tokensBefore: number;
   readonly focus: string | undefined;
   readonly pinned: readonly string[];

@@ -16,11 +16,11 @@ export const extensionRung: Rung = {
   name: "extension",
   applies: isPlanned,
   async attempt(state, context) {
-    const result = await context.hooks.beforeCompact({
+    const result = await context.hooks.beforeCompact(() => ({
       preparation: preparation(state, context),
-      branchEntries: context.branchEntries,
+      branchEntries: context.branchEntries(),
       ...(context.focus === undefined ? {} : { customInstructions: context.focus }),
-    });
+    }));
     if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
     if (result.cancel) throw new CompactionCancelled(result.reason ?? "An extension cancelled it.");
     return result.compaction === undefined ? state : customSummary(state, result.compaction);
@@ -120,6 +120,7 @@ function preparation({ plan }: LadderState, context: LadderContext) {
     tokensBefore: context.tokensBefore,
     ...(previousSummary === undefined ? {} : { previousSummary }),
     fileOps: { read, modified },
-    settings: context.settings,
+    // A copy: what handlers get is frozen.
+    settings: { ...context.settings },
   };
 }

@@ -203,6 +203,7 @@ test("the manifest tells what was kept, masked, summarised and lost, and what it
     lost: { media: [], truncated: [] },
     requests: 1,
     costUsd: 0.01,
+    settings: { preset: "bonsai", estimator: "chars4", keepTokens: 200, reserveTokens: 16_384 },
     state: { provider: "scripted", modelId: "scripted", thinkingLevel: "high" },
   });
 });

@@ -1,0 +1,22 @@
+/** What each field of an event's result must be; no field can be missing here. */
+export type ResultFields<Result> = {
+  readonly [Field in keyof Required<Result>]: (value: unknown) => boolean;
+};
+
+/**
+ * A guard for handlers' results: fields that are known must be what they should be; an object of nothing but
+ * unknown fields is a slip of the pen (`{cancle: true}`), not a result.
+ */
+export function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => boolean {
+  return (value) => {
+    const given = Object.entries(value).filter(([, each]) => each !== undefined);
+    const known = given.filter(([name]) => Object.hasOwn(fields, name));
+    if (given.length > 0 && known.length === 0) return false;
+    return known.every(([name, each]) => fields[name as keyof Result](each));
+  };
+}
+
+export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+export const isText = (value: unknown): boolean => typeof value === "string";
+export const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+export const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);

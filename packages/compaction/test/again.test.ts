@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { openSession, type Session } from "@bonsai-agent/session";
+import { generateWorkday, history } from "@bonsai-agent/testkit";
+import { afterAll, expect, test } from "vitest";
+import {
+  type CompactionEvents,
+  type CompactionManifest,
+  compactionEventRules,
+  compactionSettings,
+  planCompaction,
+  readContext,
+  runCompaction,
+  sessionEstimate,
+} from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-again-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const model = { contextWindow: 200_000 };
+const keeping = (keepRecentTokens: number) => compactionSettings({ keepRecentTokens });
+
+/** What a fresh reader would say the context holds. */
+function tokensNow(session: Session): number {
+  const { estimator, overheadTokens } = sessionEstimate({ session, settings: compactionSettings() });
+  return readContext({ session, estimator, overheadTokens }).tokens;
+}
+
+test("right after a compaction, a smaller keep budget compacts further; the same one does not", async () => {
+  const file = join(folder, "day.jsonl");
+  generateWorkday({ file, seed: 3, entries: 600 });
+  const session = openSession(file);
+  let tokens = Number.POSITIVE_INFINITY;
+  for (const keepTokens of [20_000, 8_000, 3_000]) {
+    const settings = keeping(keepTokens);
+    const plan = planCompaction({ session, settings, model });
+    const result = await runCompaction({ session, settings, model });
+    expect([result.status, plan.status]).toEqual(["compacted", "planned"]);
+    expect(result.keptEntryIds).toEqual(plan.keptEntryIds);
+    expect(result.tokensAfter).toBeLessThan(tokens);
+    expect(result.tokensAfter).toBe(tokensNow(session));
+    tokens = result.tokensAfter;
+    const { manifest } = result.entry!.details as { manifest: CompactionManifest };
+    expect(manifest.settings).toMatchObject({ keepTokens, windowTokens: 200_000 });
+    const before = readFileSync(file);
+    for (const again of [keepTokens, keepTokens * 2]) {
+      const { status } = await runCompaction({ session, settings: keeping(again), model });
+      expect(status).toBe("already-compacted");
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
+  }
+  session.close();
+});
+
+test("a smaller budget that keeps just as much is already compacted", async () => {
+  const { session } = history("U:9000 A:9000 | U:10 A:10");
+  const settings = (keepRecentTokens: number) =>
+    compactionSettings({ keepRecentTokens, estimator: "chars4" });
+  const summariser = scriptedSummariser();
+  expect((await runCompaction({ session, settings: settings(1_000), summariser })).status).toBe("compacted");
+  expect((await runCompaction({ session, settings: settings(500), summariser })).status).toBe(
+    "already-compacted",
+  );
+});
+
+test("what usage taught is not lost to masks, nor to an extension's summary", async () => {
+  const rounds = Array.from({ length: 6 }, (_, at) => `A(t${at}):10@${20_000 + at * 12_000} T${at}:8000`);
+  const { session, id } = history(`U:10 A:10@12000 | U:10 ${rounds.join(" ")} A:10@92000 | U:10 A:10@92100`);
+  const settings = compactionSettings({ mask: { protectTokens: 10_000, minimumTokens: 1_000 } });
+  const before = sessionEstimate({ session, settings }).calibration!;
+  expect(before.samples).toBeGreaterThanOrEqual(4);
+  expect(before.ratio).not.toBe(1);
+  const small = { contextWindow: 100_000 };
+  const masked = await runCompaction({ session, settings, model: small, reason: "threshold" });
+  expect(masked.status).toBe("masked");
+  expect(masked.edits.every((edit) => edit.type === "context_edit")).toBe(true);
+  expect(sessionEstimate({ session, settings }).calibration).toEqual(before);
+  expect(tokensNow(session)).toBe(masked.tokensAfter);
+
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  lifecycle.on("session_before_compact", () => ({
+    compaction: { summary: "Mine.", firstKeptEntryId: id("u3"), tokensBefore: 1 },
+  }));
+  const theirs = await runCompaction({ session, settings: keeping(5), model, lifecycle });
+  expect(theirs).toMatchObject({ status: "compacted", rung: "extension" });
+  expect(sessionEstimate({ session, settings }).calibration).toEqual(before);
+  expect(tokensNow(session)).toBe(theirs.tokensAfter);
+});

@@ -1,0 +1,139 @@
+import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import type { Session } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import {
+  CompactionController,
+  type CompactionEvents,
+  type CompactionReason,
+  compactionEventRules,
+  compactionSettings,
+  runCompaction,
+} from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
+const model = { contextWindow: 60_000 };
+
+function listening() {
+  const log: string[] = [];
+  const notices: LifecycleNotice[] = [];
+  const lifecycle = new Lifecycle<CompactionEvents>({
+    rules: compactionEventRules,
+    onNotice: (notice) => notices.push(notice),
+  });
+  lifecycle.on("auto_compaction_start", () => void log.push("start"));
+  lifecycle.on("session_compact_failed", () => void log.push("failed"));
+  lifecycle.on("auto_compaction_end", ({ outcome }) => void log.push(`end ${outcome.status}`));
+  return { lifecycle, log, notices };
+}
+
+/** A session whose context cannot be read, as when its file was taken away. */
+function unreadable(): Session {
+  const { session } = history("U:30000 A:30000 | U:100 A:100");
+  session.projection = () => {
+    throw new Error("the file is gone");
+  };
+  return session;
+}
+
+test.each<CompactionReason>(["manual", "threshold", "overflow"])(
+  "a context that cannot be read ends a %s compaction with one failure and one end event",
+  async (reason) => {
+    const { lifecycle, log } = listening();
+    const result = await runCompaction({ session: unreadable(), settings, model, lifecycle, reason });
+    const code = reason === "overflow" ? "context_too_large" : "compaction_failed";
+    expect(result).toMatchObject({ status: "failed", reason, error: { code } });
+    expect(result.detail).toContain("the file is gone");
+    expect(log).toEqual(["start", "failed", "end failed"]);
+  },
+);
+
+test("an append that fails is a failure, with one end event, and the lock is free", async () => {
+  const { session } = history("U:30000 A:30000 | U:100 A:100");
+  const { lifecycle, log } = listening();
+  const before = session.projection().items;
+  const controller = new CompactionController({ session, settings, model: () => model, lifecycle });
+  session.append = () => {
+    throw new Error("no space left");
+  };
+  const outcome = await controller.compact();
+  expect(outcome).toMatchObject({ status: "failed", detail: expect.stringContaining("no space left") });
+  expect(controller.isRunning).toBe(false);
+  expect(log).toEqual(["start", "failed", "end failed"]);
+  expect(session.projection().items).toBe(before);
+});
+
+test("the controller never rejects: what it cannot read or ask for is an outcome", async () => {
+  const warnings: string[] = [];
+  const onWarning = (error: Error) => void warnings.push(error.message);
+  const blind = new CompactionController({ session: unreadable(), settings, model: () => model, onWarning });
+  expect((await blind.checkThreshold({ site: "beforePrompt" })).status).toBe("failed");
+  expect((await blind.checkThreshold({ site: "betweenTools" })).status).toBe("failed");
+  expect((await blind.recoverFromOverflow()).status).toBe("failed");
+  expect((await blind.compact()).status).toBe("failed");
+  expect(warnings).toEqual([expect.stringContaining("the file is gone")]);
+
+  const { session } = history("U:30000 A:30000 | U:100 A:100");
+  const noModel = () => {
+    throw new Error("no such model");
+  };
+  const lost = new CompactionController({ session, settings, model: noModel });
+  expect(await lost.compact()).toMatchObject({
+    status: "failed",
+    detail: expect.stringContaining("no such model"),
+  });
+  expect(lost.isRunning).toBe(false);
+});
+
+test("a lock that fails to open does not swallow the end event", async () => {
+  const { session } = history("U:30000 A:30000 | U:100 A:100");
+  const { lifecycle, log } = listening();
+  const onCommitted = () => {
+    throw new Error("stuck");
+  };
+  await expect(runCompaction({ session, settings, lifecycle, onCommitted })).rejects.toThrow("stuck");
+  expect(log).toEqual(["start", "end compacted"]);
+});
+
+test.each([
+  ["session_before_compact", { cancle: true }, "fields {cancle}"],
+  ["session_before_compact", { cancel: "yes" }, "fields {cancel}"],
+  ["session_before_compact", { compaction: "a text" }, "fields {compaction}"],
+  ["session_before_mask", { keeps: [] }, "fields {keeps}"],
+  ["session_before_mask", { keep: "t1" }, "fields {keep}"],
+] as const)("a slip of the pen in %s is noticed and changes nothing: %j", async (event, slip, received) => {
+  const { session } = history("U:30 A(t1):10 T1:65000 A:10 | U:30 A:50 A:500");
+  const { lifecycle, notices } = listening();
+  lifecycle.on(event, () => slip as never, { source: "sloppy" });
+  const summariser = scriptedSummariser();
+  expect((await runCompaction({ session, settings, summariser, lifecycle })).status).toBe("compacted");
+  expect(notices).toEqual([
+    { type: "invalid_result", event, source: "sloppy", received: expect.stringContaining(received) },
+  ]);
+});
+
+test("two handlers that each keep a result unmasked are both heard", async () => {
+  const { session, id } = history(
+    "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:30000 A:10",
+  );
+  const { lifecycle } = listening();
+  lifecycle.on("session_before_mask", () => ({ keep: [id("t1")] }));
+  lifecycle.on("session_before_mask", () => ({ keep: [id("t2")] }));
+  const keepAll = compactionSettings({ estimator: "chars4", keepRecentTokens: 100_000 });
+  const run = { session, settings: keepAll, model: { contextWindow: 80_000 }, lifecycle };
+  expect((await runCompaction({ ...run, reason: "threshold" })).maskedEntryIds).toEqual([]);
+});
+
+test("what an extension is shown cannot be changed under the feet of the next", async () => {
+  const { session } = history("U:30000 A:30000 | U:100 A:100");
+  const { lifecycle } = listening();
+  lifecycle.on("session_before_compact", ({ preparation }) => {
+    expect(() => (preparation.messagesToSummarize as unknown[]).pop()).toThrow(TypeError);
+    expect(() => Object.assign(preparation, { tokensBefore: 1 })).toThrow(TypeError);
+    expect(() => Object.assign(preparation.settings, { keepRecentTokens: 1 })).toThrow(TypeError);
+  });
+  expect((await runCompaction({ session, settings, lifecycle })).status).toBe("compacted");
+  expect(Object.isFrozen(settings)).toBe(false);
+  expect.assertions(5);
+});

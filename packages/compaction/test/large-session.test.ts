@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
+import { generateSession, history } from "@bonsai-agent/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  CompactionController,
+  type CompactionEvents,
+  compactionEventRules,
+  compactionSettings,
+} from "../src/index.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-large-"));
+const file = join(folder, "large.jsonl");
+const ENTRIES = 20_000;
+let fileBytes = 0;
+beforeAll(() => {
+  fileBytes = generateSession({ file, entries: ENTRIES, averageBytes: 700, compactions: 1 }).bytes;
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const settings = compactionSettings({ keepRecentTokens: 2_000 });
+const model = () => ({ contextWindow: 20_000 });
+
+/** The large session, and how much of its file was read so far. */
+function opened() {
+  const inner = JsonlStore.open(file);
+  const read = { bytes: 0 };
+  const store: SessionStore = {
+    file: inner.file,
+    readOnly: inner.readOnly,
+    size: () => inner.size(),
+    read: (target, offset) => {
+      const count = inner.read(target, offset);
+      read.bytes += count;
+      return count;
+    },
+    append: (text) => inner.append(text),
+    flush: () => inner.flush(),
+    close: () => inner.close(),
+  };
+  return { session: openSession({ store }), read };
+}
+
+test("threshold check and compaction of a long, compacted session read no more than its tail", async () => {
+  const { session, read } = opened();
+  const openingBytes = read.bytes;
+  expect(openingBytes).toBeLessThan(fileBytes / 20);
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const controller = new CompactionController({ session, settings, model, lifecycle });
+  await controller.checkThreshold({ site: "beforePrompt" });
+  controller.answerArrived();
+  history("U:9000 A:9000 U:100", session);
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
+  history("U:3000 A:3000 U:100", session);
+  expect((await controller.compact()).status).toBe("compacted");
+  // A write may look at what stands at the end of the file.
+  expect(read.bytes - openingBytes).toBeLessThan(fileBytes / 100);
+  session.close();
+});
+
+test("an extension that listens is given the whole path", async () => {
+  const { session } = opened();
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  let given = 0;
+  lifecycle.on("session_before_compact", ({ branchEntries }) => {
+    given = branchEntries.length;
+  });
+  const controller = new CompactionController({ session, settings, model, lifecycle });
+  history("U:3000 A:3000 U:100", session);
+  await controller.compact();
+  expect(given).toBe(session.path().filter((entry) => entry.type !== "context_edit").length - 1);
+  expect(given).toBeGreaterThan(ENTRIES / 2);
+  session.close();
+});
