@@ -1,6 +1,6 @@
 import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, EntryDraftWithId, Session } from "@bonsai-agent/session";
-import { ownDetails } from "./carry-over.ts";
+import { ownDetails } from "./own-details.ts";
 import { tailEntries } from "./tail-entries.ts";
 
 /** A `custom` entry that keeps what usage had taught, where no manifest of ours can. */

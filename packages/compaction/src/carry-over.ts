@@ -1,20 +1,10 @@
 import { contentText } from "@bonsai-agent/messages";
-import type { Entry } from "@bonsai-agent/session";
 import { clip } from "./clip.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
-import { fileOperations } from "./file-operations.ts";
+import { block, type FileLists, filesOf, renderFiles } from "./file-lists.ts";
+import { ownDetails, texts } from "./own-details.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { withoutReminders } from "./reminders.ts";
-
-/** The files that a summary tells of. */
-export interface FileLists {
-  /** Sorted; without the modified ones. */
-  readFiles: readonly string[];
-  /** Sorted. */
-  modifiedFiles: readonly string[];
-  /** The files that were touched last, at most as many of each list as are shown. */
-  recentFiles: readonly string[];
-}
 
 /** What survives every compaction as data, outside the prose. */
 export interface CarryOver extends FileLists {
@@ -37,47 +27,15 @@ export interface CarryOverOptions {
   latestRequestChars: number;
 }
 
-/** Files that each list of the summary shows; the others are counted. */
-const SHOWN_FILES = 100;
-/** Files that each list of the details keeps. */
-const STORED_FILES = 2_000;
-
 /** What a compaction by this plan carries over: from the span, and from earlier summaries of ours. */
 export function carryOver({ plan, pinned = [], latestRequestChars }: CarryOverOptions): CarryOver {
   const span = [...plan.history, ...plan.turnPrefix];
-  const earlier = [plan.previous, ...span.map((item) => item.entry)].map(ownDetails);
+  const earlier = [plan.previous, ...span.map((item) => item.entry)];
   return {
-    pinned: [...new Set([...earlier.flatMap((details) => strings(details.pinned)), ...pinned])],
+    pinned: [...new Set([...earlier.flatMap((entry) => texts(ownDetails(entry).pinned)), ...pinned])],
     ...filesOf(span, earlier),
     latestRequest: latestRequest(plan, latestRequestChars),
   };
-}
-
-/** The lists of files after a span, with what earlier summaries listed. Modified wins over read. */
-export function filesOf(span: readonly ViewItem[], earlier: readonly Record<string, unknown>[]): FileLists {
-  const now = fileOperations(span.map(originalMessage));
-  const modified = unique([
-    ...now.modified,
-    ...earlier.toReversed().flatMap((each) => strings(each.modifiedFiles)),
-  ]);
-  const isModified = new Set(modified);
-  const read = unique([
-    ...now.read,
-    ...earlier.toReversed().flatMap((each) => strings(each.readFiles)),
-  ]).filter((file) => !isModified.has(file));
-  const stored = (files: string[]) => files.slice(0, STORED_FILES).sort();
-  return {
-    readFiles: stored(read),
-    modifiedFiles: stored(modified),
-    recentFiles: [...read.slice(0, SHOWN_FILES), ...modified.slice(0, SHOWN_FILES)],
-  };
-}
-
-/** The details of a summary that we wrote; nothing of an extension's own. */
-export function ownDetails(entry: Entry | undefined): Record<string, unknown> {
-  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return {};
-  if (entry.fromHook || typeof entry.details !== "object" || entry.details === null) return {};
-  return entry.details as Record<string, unknown>;
 }
 
 function latestRequest(plan: CompactionPlan, maxChars: number): LatestRequest | undefined {
@@ -103,14 +61,6 @@ function earlierRequest(value: unknown): LatestRequest | undefined {
   return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
 }
 
-function strings(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
-}
-
-function unique(values: readonly string[]): string[] {
-  return [...new Set(values)];
-}
-
 /** The carry-over as it stands in the summary; empty where there is none. */
 export function renderCarryOver(carried: CarryOver): string {
   const { latestRequest: request } = carried;
@@ -121,25 +71,4 @@ export function renderCarryOver(carried: CarryOver): string {
   ]
     .filter((text) => text !== "")
     .join("\n\n");
-}
-
-/** The lists of files as they stand in a summary. */
-export function renderFiles(files: FileLists): string {
-  const recent = new Set(files.recentFiles);
-  return [
-    block("read-files", shownFiles(files.readFiles, recent)),
-    block("modified-files", shownFiles(files.modifiedFiles, recent)),
-  ]
-    .filter((text) => text !== "")
-    .join("\n\n");
-}
-
-function shownFiles(files: readonly string[], recent: ReadonlySet<string>): string[] {
-  const shown = files.length <= SHOWN_FILES ? files : files.filter((file) => recent.has(file));
-  const more = files.length - shown.length;
-  return more === 0 ? [...shown] : [...shown, `(and ${more} more, touched earlier)`];
-}
-
-function block(tag: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : `<${tag}>\n${lines.join("\n")}\n</${tag}>`;
 }

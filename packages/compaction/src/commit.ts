@@ -71,11 +71,12 @@ function compactionDraft(
 /** Ours, or an extension's own, which stay as they are. */
 function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { details?: unknown } {
   if (summary.carried === undefined) return summary.details === undefined ? {} : { details: summary.details };
-  const { readFiles, modifiedFiles, pinned, latestRequest } = summary.carried;
+  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest } = summary.carried;
   return {
     details: {
       readFiles,
       modifiedFiles,
+      recentFiles,
       prose: summary.prose,
       ...(pinned.length === 0 ? {} : { pinned }),
       ...(latestRequest === undefined ? {} : { latestRequest }),

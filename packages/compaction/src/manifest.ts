@@ -1,7 +1,7 @@
 import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { ownDetails } from "./carry-over.ts";
 import type { CompactionReason } from "./outcome.ts";
+import { ownDetails } from "./own-details.ts";
 import type { RungName } from "./rung.ts";
 
 /** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */

@@ -3,9 +3,9 @@ import type { Session } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob } from "./ask-summary.ts";
 import { type Branch, branchItems } from "./branch.ts";
 import { budgetsFor, type ModelSizes } from "./budget.ts";
-import { filesOf, ownDetails, renderFiles } from "./carry-over.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import { sessionEstimate } from "./estimator.ts";
+import { type FileLists, filesOf, renderFiles } from "./file-lists.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
@@ -28,7 +28,7 @@ export interface SummariseBranchOptions {
 /** The fields of a branch summary, without its place. */
 export interface BranchSummary {
   summary: string;
-  details: { readFiles: readonly string[]; modifiedFiles: readonly string[]; prose: string };
+  details: FileLists & { prose: string };
   usage?: Usage;
 }
 
@@ -49,9 +49,8 @@ export async function summariseBranch(options: SummariseBranchOptions): Promise<
     if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
   };
   const prose = await proseOf(options, items, onUsage);
-  const earlier = options.branch.entries.map(ownDetails);
-  const files = filesOf(items, earlier);
-  const details = { readFiles: files.readFiles, modifiedFiles: files.modifiedFiles, prose };
+  const files = filesOf(items, options.branch.entries);
+  const details = { ...files, prose };
   const summary = branchSummaryText(prose, renderFiles(files));
   return { summary, details, ...(usage === undefined ? {} : { usage }) };
 }

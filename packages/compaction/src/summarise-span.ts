@@ -12,7 +12,7 @@ import type { CompactionPlan } from "./plan.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { SummaryKind } from "./summariser.ts";
-import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
+import { highTokens, maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
 import { joinedProse, previousProse } from "./summary-text.ts";
 
 export interface SpanOptions {
@@ -20,7 +20,7 @@ export interface SpanOptions {
   job: SummaryJob;
   settings: CompactionSettings;
   budgets: Budgets;
-  /** A further bound on each answer, in tokens. */
+  /** A bound on the whole prose, in tokens. */
   maxTokens?: number | undefined;
 }
 
@@ -72,13 +72,18 @@ async function allOrNone(job: SummaryJob, start: (job: SummaryJob) => Promise<st
   return texts;
 }
 
-function spanParts({
-  plan,
-  job,
-  settings,
-  budgets,
-  maxTokens = Number.POSITIVE_INFINITY,
-}: SpanOptions): SpanPart[] {
+/**
+ * Where two texts share a bound, each is asked for within this part of it: a turn prefix takes a third of what it is
+ * allowed, for it stands beside a history.
+ */
+const SHARED = 0.72;
+const TURN_PREFIX_SHARE = 0.35;
+
+function spanParts(options: SpanOptions): SpanPart[] {
+  const { plan, job, settings, budgets, maxTokens = Number.POSITIVE_INFINITY } = options;
+  const previous = previousProse(plan.previous);
+  const asksHistory = plan.history.length > 0 || outgrows(previous, maxTokens);
+  const bounds = boundsOf({ plan, asksHistory, previous, maxTokens });
   const kept = plan.kept.map(originalMessage);
   const prefix = plan.turnPrefix.map(originalMessage);
   const part = (kind: SummaryKind, items: readonly ViewItem[], previousSummary?: string): SpanPart => ({
@@ -86,13 +91,31 @@ function spanParts({
     messages: items.map(originalMessage),
     following: kind === "history" ? [...prefix, ...kept] : kept,
     previousSummary,
-    maxSummaryTokens: Math.min(maxTokens, maxSummaryTokens(kind, job.summariser, budgets)),
+    maxSummaryTokens: Math.min(bounds[kind], maxSummaryTokens(kind, job.summariser, budgets)),
     limits: settings.serialize,
   });
   return [
-    ...(plan.history.length > 0 ? [part("history", plan.history, previousProse(plan.previous))] : []),
+    ...(asksHistory ? [part("history", plan.history, previous)] : []),
     ...(plan.turnPrefix.length > 0 ? [part("turnPrefix", plan.turnPrefix)] : []),
   ];
+}
+
+/** Without new history, a previous summary stands as it is, unless it leaves no room for the turn prefix. */
+function outgrows(previous: string | undefined, maxTokens: number): boolean {
+  return previous !== undefined && highTokens(previous) > maxTokens * SHARED;
+}
+
+function boundsOf(of: {
+  plan: CompactionPlan;
+  asksHistory: boolean;
+  previous: string | undefined;
+  maxTokens: number;
+}): Record<SummaryKind, number> {
+  const { plan, asksHistory, previous = "", maxTokens } = of;
+  const shared = Math.floor(maxTokens * SHARED);
+  const history = plan.turnPrefix.length > 0 ? shared : maxTokens;
+  const beside = Math.floor((maxTokens - highTokens(previous)) / TURN_PREFIX_SHARE);
+  return { history, turnPrefix: asksHistory ? shared : Math.min(maxTokens, beside), branch: maxTokens };
 }
 
 function wholePart(part: SpanPart): SummaryPart {

@@ -1,6 +1,6 @@
 import type { SummaryJob } from "./ask-summary.ts";
 import { latestRequestChars } from "./budget.ts";
-import { carryOver } from "./carry-over.ts";
+import { type CarryOver, carryOver } from "./carry-over.ts";
 import { CompactionCancelled } from "./compaction-cancelled.ts";
 import { originalMessage, viewTokens } from "./context-view.ts";
 import { customSummary } from "./custom-summary.ts";
@@ -9,6 +9,7 @@ import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts
 import { fitsWhole, type SpanOptions, summariseChunked, summariseWhole } from "./summarise-span.ts";
 import { summarisedState } from "./summarised-state.ts";
 import type { Summariser } from "./summariser.ts";
+import { highTokens } from "./summary-sizes.ts";
 import { previousProse, summaryText } from "./summary-text.ts";
 
 /** Asks the extensions: one may cancel, or supply the summary. */
@@ -51,16 +52,28 @@ export const digestRung: Rung = {
   attempt: (state, context) => {
     // It asks no model, so it costs nothing; and what it says of a short span must be shorter.
     const free = { ...context, onUsage: () => {} };
-    const maxTokens = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(spanTokens(state) * DIGEST_SHARE));
-    return summarised(state, free, context.digest!, (options) => summariseWhole({ ...options, maxTokens }));
+    return summarised(state, free, context.digest!, (options, carried) =>
+      summariseWhole({ ...options, maxTokens: Math.min(digestTokens(state), proseRoom(carried)) }),
+    );
   },
 };
 
 const MINIMUM_DIGEST_TOKENS = 600;
 const DIGEST_SHARE = 0.5;
+/** What a digest may take of the context, frame and carry-over included; only a long request may push it further. */
+const DIGEST_SUMMARY_TOKENS = 4_000;
+const MINIMUM_PROSE_TOKENS = 1_500;
 
-function spanTokens({ plan }: LadderState): number {
-  return viewTokens([...plan!.history, ...plan!.turnPrefix]);
+/** What the digest of a span may be at most, to be shorter than what it stands for. */
+function digestTokens({ plan }: LadderState): number {
+  const spanTokens = viewTokens([...plan!.history, ...plan!.turnPrefix]);
+  const previousTokens = highTokens(previousProse(plan!.previous) ?? "");
+  return Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(previousTokens + spanTokens * DIGEST_SHARE));
+}
+
+/** What is left for the prose beside all that stands around it. */
+function proseRoom(carried: CarryOver): number {
+  return Math.max(MINIMUM_PROSE_TOKENS, DIGEST_SUMMARY_TOKENS - highTokens(summaryText("", carried)));
 }
 
 function isPlanned({ plan, summary }: LadderState): boolean {
@@ -83,15 +96,15 @@ async function summarised(
   state: LadderState,
   context: LadderContext,
   summariser: Summariser,
-  summarise: (options: SpanOptions) => Promise<string>,
+  summarise: (options: SpanOptions, carried: CarryOver) => Promise<string>,
 ): Promise<LadderState> {
   const plan = state.plan!;
-  const prose = await summarise(spanOptions(state, context, summariser));
   const carried = carryOver({
     plan,
     pinned: context.pinned,
     latestRequestChars: latestRequestChars(context.budgets),
   });
+  const prose = await summarise(spanOptions(state, context, summariser), carried);
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
     prose,

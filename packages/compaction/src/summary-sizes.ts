@@ -1,3 +1,4 @@
+import { byScript } from "@bonsai-agent/messages";
 import type { Budgets } from "./budget.ts";
 import type { Summariser, SummaryKind } from "./summariser.ts";
 
@@ -24,4 +25,12 @@ export function requestCapacity(summariser: Summariser): number {
   if (!contextWindow) return Number.POSITIVE_INFINITY;
   const outputTokens = Math.max(Math.min(maxOutputTokens, contextWindow / 2), contextWindow * WINDOW_SHARE);
   return Math.floor(contextWindow - outputTokens);
+}
+
+/** An estimate may err by so much on paths and values. */
+const SAFETY = 1.1;
+
+/** Tokens of a text, rather too many than too few: for what is promised to stay within a bound. */
+export function highTokens(text: string): number {
+  return Math.ceil(byScript(text) * SAFETY);
 }

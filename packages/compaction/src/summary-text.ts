@@ -1,5 +1,6 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { type CarryOver, ownDetails, renderCarryOver } from "./carry-over.ts";
+import { type CarryOver, renderCarryOver } from "./carry-over.ts";
+import { ownDetails } from "./own-details.ts";
 
 const RECORD =
   "[Record of the earlier conversation, which was compacted. It reports what was said and done; it is not a new request.]";
@@ -8,23 +9,46 @@ const BRANCH_RECORD =
   "[Record of a line of work that was tried and left for this one. It reports what was said and done there; it is not a new request.]";
 const SPLIT_TURN = "**Turn Context (split turn):**";
 const NO_HISTORY = "No earlier history.";
+/** Sets the data apart from the last section of the prose. */
+const CARRIED = "## Carried Over";
 const carriedTags = ["pinned", "read-files", "modified-files", "latest-request"];
 
 /** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
 export function summaryText(prose: string, carried: CarryOver): string {
-  return [RECORD, prose, renderCarryOver(carried), CONTINUATION].filter((part) => part !== "").join("\n\n");
+  return [RECORD, prose, setApart(renderCarryOver(carried)), CONTINUATION]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
 /** A branch's summary as the model will see it. */
 export function branchSummaryText(prose: string, files: string): string {
-  return [BRANCH_RECORD, prose, files].filter((part) => part !== "").join("\n\n");
+  return [BRANCH_RECORD, prose, setApart(files)].filter((part) => part !== "").join("\n\n");
+}
+
+function setApart(carried: string): string {
+  return carried === "" ? "" : `${CARRIED}\n\n${carried}`;
 }
 
 /** The prose of a split turn's two summaries, history first. */
 export function joinedProse(history: string | undefined, turnPrefix: string | undefined): string {
   if (turnPrefix === undefined) return history ?? NO_HISTORY;
-  return `${history ?? NO_HISTORY}\n\n---\n\n${SPLIT_TURN}\n\n${turnPrefix}`;
+  const said = withoutEmptySections(turnPrefix) || "(none)";
+  return `${history ?? NO_HISTORY}\n\n---\n\n${SPLIT_TURN}\n\n${said}`;
 }
+
+/** The text without headings that have nothing below them. */
+function withoutEmptySections(text: string): string {
+  const blocks = text.split(/^(?=#{1,6}\s)/m);
+  const levels = blocks.map((each) => /^#*/.exec(each)?.[0].length ?? 0);
+  const says = blocks.map((each) => !nothing.test(each.replace(/^#{1,6}\s.*/, "").trim()));
+  const kept = blocks.filter((_, at) => {
+    const next = levels.findIndex((level, index) => index > at && level <= levels[at]!);
+    return says.slice(at, next < 0 ? undefined : next).includes(true);
+  });
+  return kept.join("").trim();
+}
+
+const nothing = /^(?:[-*]\s*)?(?:\(none\)\.?)?$/i;
 
 /** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
 export function previousProse(entry: CompactionEntry | undefined): string | undefined {
@@ -41,6 +65,7 @@ export function strippedSummary(summary: string): string {
     .replaceAll(BRANCH_RECORD, "")
     .replaceAll(CONTINUATION, "")
     .replaceAll(blocks, "")
+    .replaceAll(new RegExp(`^${CARRIED}$`, "gm"), "")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trim();
 }

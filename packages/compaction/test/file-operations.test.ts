@@ -94,9 +94,9 @@ test("long lists show the files touched last and count the others", async () => 
   const [, shown = ""] = /<read-files>\n([\s\S]*?)\n<\/read-files>/.exec(result.summary ?? "") ?? [];
   const lines = shown.split("\n");
   expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual([
-    "f050.ts",
+    "f110.ts",
     "f149.ts",
-    "(and 50 more, touched earlier)",
+    "(and 110 more, touched earlier)",
   ]);
   expect(result.readFiles).toHaveLength(150);
 });

@@ -1,0 +1,114 @@
+import type { Entry } from "@bonsai-agent/session";
+import { originalMessage, type ViewItem } from "./context-view.ts";
+import { fileOperations } from "./file-operations.ts";
+import { ownDetails, texts } from "./own-details.ts";
+import { highTokens } from "./summary-sizes.ts";
+
+/** The files that a summary tells of. */
+export interface FileLists {
+  /** Sorted; without the modified ones. */
+  readFiles: readonly string[];
+  /** Sorted. */
+  modifiedFiles: readonly string[];
+  /** Those that the summary shows: of each list the ones that were touched last, the latest first. */
+  recentFiles: readonly string[];
+}
+
+/** The files of one list that a summary shows; the others are counted. */
+const SHOWN_FILES = 40;
+/** What both lists may take of a summary; what was modified comes first. */
+const SHOWN_TOKENS = 900;
+const SHOWN_MODIFIED_TOKENS = 550;
+/** Files that each list of the details keeps. */
+const STORED_FILES = 2_000;
+
+/** The lists of files after a span, with what earlier summaries listed. Modified wins over read. */
+export function filesOf(
+  span: readonly ViewItem[],
+  earlierSummaries: ReadonlyArray<Entry | undefined>,
+): FileLists {
+  const now = fileOperations(span.map(originalMessage));
+  const earlier = earlierSummaries.map(listedFiles).reverse();
+  const modified = unique([...now.modified, ...earlier.flatMap((each) => each.modified)]);
+  const isModified = new Set(modified);
+  const read = unique([...now.read, ...earlier.flatMap((each) => each.read)]).filter(
+    (file) => !isModified.has(file),
+  );
+  const shownModified = shown(modified, SHOWN_MODIFIED_TOKENS);
+  const left = SHOWN_TOKENS - shownModified.reduce((sum, file) => sum + lineTokens(file), 0);
+  return {
+    readFiles: stored(read),
+    modifiedFiles: stored(modified),
+    recentFiles: [...shownModified, ...shown(read, left)],
+  };
+}
+
+/** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
+function listedFiles(entry: Entry | undefined): { read: string[]; modified: string[] } {
+  const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
+  if (entry?.type === "compaction" || entry?.type === "branch_summary") {
+    if (!entry.fromHook && !Array.isArray(readFiles) && !Array.isArray(modifiedFiles))
+      return { read: inText(entry.summary, "read-files"), modified: inText(entry.summary, "modified-files") };
+  }
+  const recent = texts(recentFiles);
+  const latestFirst = (files: string[]) => {
+    const listed = new Set(files);
+    return unique([...recent.filter((file) => listed.has(file)), ...files]);
+  };
+  return { read: latestFirst(texts(readFiles)), modified: latestFirst(texts(modifiedFiles)) };
+}
+
+function inText(summary: unknown, tag: string): string[] {
+  const [, lines = ""] = new RegExp(`<${tag}>\\n([\\s\\S]*?)\\n?</${tag}>`).exec(String(summary)) ?? [];
+  return lines.split("\n").flatMap((line) => (line.trim() === "" || more.test(line) ? [] : [line.trim()]));
+}
+
+/** The files with which the room is used up; one that is too long for it is among those that are counted. */
+function shown(latestFirst: readonly string[], maxTokens: number): string[] {
+  let tokens = 0;
+  const files: string[] = [];
+  for (const file of latestFirst) {
+    if (files.length === SHOWN_FILES) break;
+    const size = lineTokens(file);
+    if (tokens + size > maxTokens) continue;
+    tokens += size;
+    files.push(file);
+  }
+  return files;
+}
+
+function lineTokens(file: string): number {
+  return highTokens(`${file}\n`);
+}
+
+function stored(latestFirst: readonly string[]): string[] {
+  return latestFirst.slice(0, STORED_FILES).sort();
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}
+
+/** The lists of files as they stand in a summary. */
+export function renderFiles(files: FileLists): string {
+  const recent = new Set(files.recentFiles);
+  return [
+    block("read-files", shownLines(files.readFiles, recent)),
+    block("modified-files", shownLines(files.modifiedFiles, recent)),
+  ]
+    .filter((text) => text !== "")
+    .join("\n\n");
+}
+
+const more = /^\(and [\d,]+ more, touched earlier\)$/;
+
+function shownLines(files: readonly string[], recent: ReadonlySet<string>): string[] {
+  const lines = files.filter((file) => recent.has(file));
+  const others = files.length - lines.length;
+  return others === 0 ? lines : [...lines, `(and ${others} more, touched earlier)`];
+}
+
+/** Lines between tags, as the carry-over is written; empty for none. */
+export function block(tag: string, lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `<${tag}>\n${lines.join("\n")}\n</${tag}>`;
+}

@@ -1,0 +1,104 @@
+import type { EntryDraftWithId, Session } from "@bonsai-agent/session";
+import { history, plantedLanguages, plantedSession } from "@bonsai-agent/testkit";
+import { decode, encode } from "gpt-tokenizer/encoding/o200k_base";
+import { expect, test } from "vitest";
+import {
+  compactionSettings,
+  digestSummariser,
+  runCompaction,
+  type Summariser,
+  summarySections,
+} from "../src/index.ts";
+
+const settings = compactionSettings({ keepRecentTokens: 4_000 });
+const model = { contextWindow: 200_000 };
+
+/** The summary's tokens as a model counts them. */
+async function compactedTokens(session: Session, digest = digestSummariser()): Promise<number> {
+  const { status, rung, summary = "" } = await runCompaction({ session, settings, model, digest });
+  expect([status, rung]).toEqual(["compacted", "digest"]);
+  return encode(summary).length;
+}
+
+/** Says as much as the built-in digest may at most, whatever there is to say. */
+const talkative: Summariser = {
+  name: "talkative",
+  async summarise({ kind, maxSummaryTokens, previousSummary = "" }) {
+    const allowed = Math.min(3_600, maxSummaryTokens) * (kind === "turnPrefix" ? 0.35 : 1);
+    const headings = summarySections[kind].map((heading) => `## ${heading}`).join("\n");
+    const lines =
+      `${previousSummary}\n- Never change src/limits/payment-provider.ts beyond 4,096 rows.`.repeat(300);
+    const tokens = encode(`${headings}\n${lines}`).slice(0, Math.floor(allowed));
+    return { text: decode(tokens), stopReason: "stop" };
+  },
+};
+
+/** A day's work on very many files with long names. */
+function work(session: Session, round: number, random: () => number): void {
+  const turns = Array.from({ length: 12 }, (_, turn) => {
+    const calls = Array.from({ length: 8 }, (_, at) => {
+      const path = `packages/checkout-${round}/src/${random()}/payment-provider-${turn}-${at}.integration.test.ts`;
+      return `A(c${round}x${turn}x${at}=${at % 2 === 0 ? "edit" : "read"}:${path}) T(c${round}x${turn}x${at}):120`;
+    });
+    const wish = `Please never rename step ${round}.${turn} and keep LIMIT_${turn}=${round * 7 + turn} in config/limits-${turn}.json`;
+    return `U"${wish}" ${calls.join(" ")} A"Decided: step ${turn} uses src/${turn}/handler.ts because of ${round}."`;
+  });
+  history(turns.join(" | "), session);
+}
+
+test.each([
+  ["the built-in digest", digestSummariser()],
+  ["a digest that uses all its room", talkative],
+])(
+  "eight compactions of work on very many files by %s: each summary has at most 4,000 tokens in all",
+  async (_, digest) => {
+    const { session } = history("U A");
+    let next = 17;
+    const random = () => {
+      next = (next * 48_271) % 2_147_483_647;
+      return next % 1_000;
+    };
+    for (let round = 0; round < 8; round++) {
+      work(session, round, random);
+      expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(4_000);
+    }
+  },
+);
+
+test.each(plantedLanguages)(
+  "eight compactions of a session in %s: each summary has at most 4,000 tokens in all",
+  async (language) => {
+    const { messages, stretches } = plantedSession({ seed: 5, language });
+    const { session } = history("");
+    let from = 0;
+    for (const to of stretches) {
+      const drafts = messages.slice(from, to).map((message) => ({ type: "message" as const, message }));
+      session.append(drafts as EntryDraftWithId[]);
+      from = to;
+      expect(await compactedTokens(session)).toBeLessThanOrEqual(4_000);
+    }
+    expect(stretches).toHaveLength(8);
+  },
+);
+
+test.each([
+  ["the built-in digest", digestSummariser()],
+  ["a digest that uses all its room", talkative],
+])(
+  "a split turn's two summaries by %s share the bound, also where the former one fills it",
+  async (_, digest) => {
+    const { session } = history("U A");
+    const round = { next: 0 };
+    work(session, 1, () => round.next++);
+    work(session, 2, () => round.next++);
+    history("X:6000", session);
+    expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(4_000);
+    const former = session.projection().compaction?.summary ?? "";
+    expect(former).not.toContain("**Turn Context (split turn):**");
+    const steps = Array.from({ length: 90 }, (_, at) => `A(s${at}=edit:src/step-${at}.ts) T(s${at}):200`);
+    history(`${steps.join(" ")} A`, session);
+    expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(4_000);
+    const summary = session.projection().compaction?.summary ?? "";
+    expect(summary).toContain("**Turn Context (split turn):**");
+  },
+);
