@@ -75,6 +75,7 @@ const WEIGHTS: Record<Plant["kind"], number> = {
   path: 1,
 };
 const TURNS = 12;
+const FILES = 30;
 const KINDS: PlantKind[] = ["constraint", "preference", "decision", "change", "fact", "todo"];
 
 /**
@@ -95,12 +96,15 @@ class Planter {
   readonly #stretchCount: number;
   readonly #session: PlantedSession;
   readonly #used = new Set<string>();
+  /** The files that the work is about. */
+  readonly #files: readonly string[];
   /** What a later turn has to say or run. */
   #pending: Array<() => void> = [];
 
   constructor(options: PlantedSessionOptions) {
     this.#random = seededRandom(options.seed);
     this.#slots = new Slots(this.#random);
+    this.#files = Array.from({ length: FILES }, () => this.#slots.file());
     this.#words = languages[options.language].tuned;
     this.#plantWords = options.heldOut ? languages[options.language].heldOut : this.#words.plants;
     this.#stretchCount = options.stretches ?? 8;
@@ -122,7 +126,7 @@ class Planter {
   }
 
   #turn(kind: PlantKind | undefined, number: number): void {
-    const file = this.#slots.file();
+    const file = this.#random.pick(this.#files);
     const pending = this.#random.chance(0.6) ? this.#pending.shift() : undefined;
     if (kind !== undefined) this.#plant(kind, file);
     else if (pending !== undefined) pending();
@@ -158,13 +162,13 @@ class Planter {
     const [first, later] = wording.split("=>");
     this.#sayInPassing(first!, values, file);
     if (later === undefined) {
-      this.#note(kind, first!, values);
+      this.#note(kind, coreOf(first!, values));
       return;
     }
     const old = coreOf(first!, values);
     this.#pending.push(() => {
-      this.#sayInPassing(later, values, this.#slots.file());
-      this.#note(kind, later, values);
+      this.#sayInPassing(later, values, this.#random.pick(this.#files));
+      this.#note(kind, coreOf(later, values));
       this.#trap("superseded", oldValue(old, later, values), coreOf(later, values));
     });
   }
@@ -177,8 +181,7 @@ class Planter {
     this.#script.user(this.#random.chance(0.5) ? `${request}${glue}${said}` : `${said}${glue}${request}`);
   }
 
-  #note(kind: PlantKind, template: string, values: Record<string, string>): void {
-    const keep = coreOf(template, values);
+  #note(kind: Plant["kind"], keep: string): void {
     this.#session.plants.push({ kind, weight: WEIGHTS[kind], keep, at: this.#script.messages.length - 1 });
   }
 
@@ -201,12 +204,8 @@ class Planter {
       { path: file, oldText: "a", newText: "b" },
       `Successfully replaced 1 block in ${file}.`,
     );
-    this.#session.plants.push({
-      kind: "path",
-      weight: WEIGHTS.path,
-      keep: file,
-      at: this.#script.messages.length - 2,
-    });
+    const known = this.#session.plants.some((plant) => plant.kind === "path" && plant.keep === file);
+    if (!known) this.#note("path", file);
     this.#script.call(
       "bash",
       { command: "npm test" },
@@ -223,16 +222,11 @@ class Planter {
     const output = `${this.#lines(progressLine, 5)}\n${error}\n\nCommand exited with code ${incident.exitCode}`;
     this.#script.call("bash", { command: `${command} 2>&1 | tail -20` }, output, true);
     if (this.#random.chance(0.5)) {
-      this.#session.plants.push({
-        kind: "openError",
-        weight: WEIGHTS.openError,
-        keep: error!,
-        at: this.#script.messages.length - 1,
-      });
+      this.#note("openError", error!);
       return;
     }
     this.#pending.push(() => {
-      this.#request(this.#slots.file());
+      this.#request(this.#random.pick(this.#files));
       this.#script.call("bash", { command: command! }, `${this.#lines(progressLine, 5)}\n${success}`);
       this.#trap("mended", error!);
     });
@@ -242,12 +236,7 @@ class Planter {
     const values = this.#slots.draw();
     const template = this.#random.pick(findings);
     this.#script.answer(filled(template, values).replace(/[«»]/g, ""));
-    this.#session.plants.push({
-      kind: "finding",
-      weight: WEIGHTS.finding,
-      keep: coreOf(template, values),
-      at: this.#script.messages.length - 1,
-    });
+    this.#note("finding", coreOf(template, values));
   }
 
   /** Writes a list, works, and writes it again with some of it done. */
@@ -260,19 +249,13 @@ class Planter {
       todos: items.map((content, at) => ({ content, status: at < done ? "completed" : "pending" })),
     });
     this.#script.call("todo_write", list(0), "ok");
-    this.#work(this.#slots.file());
+    this.#work(this.#random.pick(this.#files));
     this.#script.call("todo_write", list(2), "ok");
     for (const item of this.#session.plants.filter((plant) => plant.keep.startsWith("Move ")))
       this.#trap("finished", item.keep);
     this.#session.plants = this.#session.plants.filter((plant) => !plant.keep.startsWith("Move "));
     for (const item of items.slice(0, 2)) this.#trap("finished", item);
-    for (const item of items.slice(2))
-      this.#session.plants.push({
-        kind: "todo",
-        weight: WEIGHTS.todo,
-        keep: item,
-        at: this.#script.messages.length - 2,
-      });
+    for (const item of items.slice(2)) this.#note("todo", item);
   }
 
   #lines(line: (random: Random) => string, count: number): string {

@@ -28,17 +28,23 @@ interface CueIndex {
 const LETTER = /[\p{L}\p{N}_]/u;
 const indexes = new Map<Language, CueIndex>();
 
-/** The cues of a folded sentence, in the language it is written in, idioms that only look like one taken out. */
-export function cueHits(folded: string, language: Language): CueHit[] {
-  const hits = rawHits(folded, indexOf(language));
-  const idioms = hits.filter((hit) => hit.cue === "idiom" && !hits.some((other) => isInside(hit, other)));
-  const quoted = quotedSpans(folded);
-  return hits.filter(
-    (hit) =>
-      hit.cue !== "idiom" &&
-      !idioms.some((idiom) => overlaps(hit, idiom)) &&
-      !quoted.some((span) => overlaps(hit, span)),
-  );
+/** The cues of a folded sentence, and the sentence with idioms and longer quotations blanked. */
+export interface CueReading {
+  hits: CueHit[];
+  own: string;
+}
+
+/** Reads a folded sentence in its language; idioms that only look like a cue, and other people's words, are taken out. */
+export function readCues(folded: string, language: Language): CueReading {
+  const all = rawHits(folded, indexOf(language));
+  const idioms = all.filter((hit) => hit.cue === "idiom" && !all.some((other) => isInside(hit, other)));
+  const taken = [...idioms, ...quotedSpans(folded)];
+  const hits = all.filter((hit) => hit.cue !== "idiom" && !taken.some((span) => overlaps(hit, span)));
+  return { hits, own: taken.reduce(blanked, folded) };
+}
+
+function blanked(text: string, { start, end }: { start: number; end: number }): string {
+  return text.slice(0, start) + " ".repeat(end - start) + text.slice(end);
 }
 
 function rawHits(folded: string, index: CueIndex): CueHit[] {

@@ -18,6 +18,8 @@ export type StatementKind =
 export interface Judged {
   text: string;
   folded: string;
+  /** Folded, without idioms and quotations. */
+  own: string;
   cues: ReadonlySet<CueClass>;
   values: readonly Value[];
   subjectSize: number;
@@ -46,11 +48,11 @@ const COMPLAINS =
   /\b(?:i|it|he|she|they|users?|nobody|ich|es|man|je|on|il|no me|me)\s(?:(?:still|just|now)\s)?(?:can't|cant|cannot|never|don't|doesn't|kann|kriege|n'arrive|ne peux|puedo|deja)\b/;
 /** Words that turn a request into a choice. */
 const DECIDES =
-  /\b(?:go with|going with|let's (?:use|keep|call|take)|lets (?:use|keep|call|take)|call it|name it|stick with)\b|^(?:use|keep|pick|choose)\b|\P{ASCII}/u;
+  /\b(?:go with|going with|let'?s (?:use|keep|call|name|take|make)|call it|name it|stick with)\b|^(?:use|keep|pick|choose)\b|\P{ASCII}/u;
 
 function userKind(sentence: Judged): StatementKind {
-  const { folded, cues } = sentence;
-  const rules = cues.has("forbid") || cues.has("require") || NO_THING.test(folded);
+  const { folded, own, cues } = sentence;
+  const rules = cues.has("forbid") || cues.has("require") || NO_THING.test(own);
   if (QUESTION.test(folded) && !(rules && POLITE.test(folded))) return "question";
   if (cues.has("reports")) return "plain";
   if (cues.has("todo") && !cues.has("require")) return "todo";
@@ -100,8 +102,8 @@ const USER_WEIGHT: Record<StatementKind, number> = {
   plain: 3,
 };
 
-function userWeight(kind: StatementKind, { text, folded, cues, values, subjectSize }: Judged): number {
-  const strong = cues.has("forbid") || cues.has("require") || NO_THING.test(folded);
+function userWeight(kind: StatementKind, { text, own, cues, values, subjectSize }: Judged): number {
+  const strong = cues.has("forbid") || cues.has("require") || NO_THING.test(own);
   let weight = USER_WEIGHT[kind];
   if (kind === "constraint" && !strong) weight -= 3;
   if (kind === "decision" && !cues.has("decide") && !cues.has("change") && !cues.has("revoke")) weight -= 2.5;

@@ -30,8 +30,11 @@ export function languageOf(text: string, fallback: Language): Language {
   const counts = LATIN.map((language) => ({ language, count: smallWords(words, language) }));
   const [best] = counts.sort((a, b) => b.count - a.count);
   const usual = counts.find(({ language }) => language === fallback)?.count ?? 0;
+  const isForeign = usual === 0 && /[^\p{ASCII}]/u.test(sample.replace(/[\p{P}\p{S}]/gu, ""));
   // Languages share small words; one alone changes nothing.
-  return best !== undefined && best.count >= 2 && best.count > usual ? best.language : latinOr(fallback);
+  return best !== undefined && (best.count >= 2 || isForeign) && best.count > usual
+    ? best.language
+    : latinOr(fallback);
 }
 
 /** Follows in which language people write: each message votes, short ones lean on those before. */

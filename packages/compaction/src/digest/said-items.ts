@@ -16,7 +16,7 @@ export function goalItems(reading: Reading): Item[] {
   const lines = goalLines({
     turns: reading.transcript.turns.filter((turn) => turn.order < reading.end),
     uses: reading.uses,
-    statements: reading.statements,
+    statements: reading.statements.filter((one) => one.turn <= 1 || !isOutOfDate(one, supersession)),
     hasEarlierGoal: earlier.length > 0,
   });
   return [

@@ -1,4 +1,4 @@
-import { type CueHit, cueHits } from "./cues.ts";
+import { type CueHit, readCues } from "./cues.ts";
 import { fold } from "./fold.ts";
 import { judge, type StatementKind } from "./judge.ts";
 import { type Language, languageOf } from "./language.ts";
@@ -57,12 +57,22 @@ function leans(statement: Statement): boolean {
 export function statementOf(text: string, source: StatementSource, fallback: Language): Statement {
   const language = languageOf(text, fallback);
   const folded = fold(text);
-  const hits = longest(cueHits(folded, language));
+  const cued = readCues(folded, language);
+  const hits = longest(cued.hits);
   const cues = new Set(hits.map((hit) => hit.cue));
   const values = valuesOf(text, language);
   const subject = subjectOf(folded, language, values);
   const { speaker, closing } = source;
-  const judged = judge({ text, folded, cues, values, subjectSize: subject.size, speaker, closing });
+  const judged = judge({
+    text,
+    folded,
+    own: cued.own,
+    cues,
+    values,
+    subjectSize: subject.size,
+    speaker,
+    closing,
+  });
   return {
     text,
     folded,

@@ -1,16 +1,15 @@
 import { type Language, stopwords } from "./language.ts";
+import type { Value } from "./values.ts";
 
 /**
  * What a folded sentence is about, as a set of stems: content words cut to six letters, so that inflections meet in any
  * language; pairs of characters where words are not separated. Values are no subject: they are what changes.
  */
-export function subjectOf(
-  folded: string,
-  language: Language,
-  values: readonly { text: string }[],
-): Set<string> {
+export function subjectOf(folded: string, language: Language, values: readonly Value[]): Set<string> {
   let bare = folded;
   for (const value of values) {
+    // A proper name can be what a sentence is about: "Node 18", "the Stripe account".
+    if (value.type === "name") continue;
     const written = value.text.toLowerCase();
     if (written !== "") bare = bare.split(written).join(" ");
   }
@@ -19,7 +18,8 @@ export function subjectOf(
   for (const word of bare.match(/[\p{L}][\p{L}\p{M}']*/gu) ?? []) {
     if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word)) addPairs(stems, word, small);
     else if (/\p{Script=Hangul}/u.test(word)) stems.add(word.slice(0, 2));
-    else if (word.length > 2 && !small.has(word)) stems.add(stem(word));
+    else if (word.length > 2 && !small.has(word) && !small.has(word.replace(/'s$/, "")))
+      stems.add(stem(word));
   }
   return stems;
 }
