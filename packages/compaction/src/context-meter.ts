@@ -20,29 +20,42 @@ export interface ReadContextOptions {
 export function readContext(options: ReadContextOptions): ContextTokens {
   const { session, estimator, leafId = session.leafId, overheadTokens = 0 } = options;
   const items = options.items ?? session.projection(leafId).items;
+  const known = readings.get(items);
+  const asked = { session, leafId, estimator, overheadTokens };
+  if (known !== undefined && isSame(known.asked, asked)) return known.reading;
   const messages = items.map((item) => item.message);
   const staleBefore = staleCount(session, leafId, items);
-  return estimateContextTokens({ messages, estimator, staleBefore, overheadTokens });
+  const reading = estimateContextTokens({ messages, estimator, staleBefore, overheadTokens });
+  readings.set(items, { asked, reading });
+  return reading;
 }
 
-/** How many of the items, from the first on, are older than whatever last changed the context. */
+type Asked = Required<Pick<ReadContextOptions, "session" | "leafId" | "estimator" | "overheadTokens">>;
+
+/** A list of items never changes, so that what was read of it once need not be read again. */
+const readings = new WeakMap<readonly ProjectionItem[], { asked: Asked; reading: ContextTokens }>();
+
+function isSame(one: Asked, other: Asked): boolean {
+  return (
+    one.session === other.session &&
+    one.leafId === other.leafId &&
+    one.estimator === other.estimator &&
+    one.overheadTokens === other.overheadTokens
+  );
+}
+
+/** How many of the items, from the first on, are older than whatever last changed the context other than by adding. */
 export function staleCount(
   session: Session,
   leafId: string | null,
   items: readonly ProjectionItem[],
 ): number {
-  const fresh = freshEntryIds(session, leafId);
-  return items.findLastIndex((item) => !fresh.has(item.entryId)) + 1;
-}
-
-/** The entries after whatever last changed the context other than by adding to it. */
-function freshEntryIds(session: Session, leafId: string | null): Set<string> {
-  const ids = new Set<string>();
+  let count = items.length;
   for (const entry of tailEntries(session, leafId, undefined)) {
-    if (changesContext(entry)) break;
-    ids.add(entry.id);
+    if (count === 0 || changesContext(entry)) break;
+    if (items[count - 1]?.entryId === entry.id) count -= 1;
   }
-  return ids;
+  return count;
 }
 
 function changesContext(entry: Entry): boolean {

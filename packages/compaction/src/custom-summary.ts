@@ -10,7 +10,7 @@ import { summarisedState } from "./summarised-state.ts";
  */
 export function customSummary(state: LadderState, compaction: CustomCompaction): LadderState {
   const { summary, firstKeptEntryId, details, usage } = compaction;
-  checkSummary(summary);
+  checkCustomSummary("session_before_compact", summary);
   checkCut(state, firstKeptEntryId);
   return summarisedState(state, {
     summary,
@@ -23,12 +23,13 @@ export function customSummary(state: LadderState, compaction: CustomCompaction):
   });
 }
 
-function checkSummary(summary: unknown): void {
+/** @throws BonsaiError for a summary that says nothing. */
+export function checkCustomSummary(event: string, summary: unknown): void {
   if (typeof summary === "string" && summary.trim() !== "") return;
   throw new BonsaiError({
     code: "extension_summary_empty",
-    message: `An extension's session_before_compact gave ${JSON.stringify(summary) ?? "nothing"} as the summary.`,
-    hint: "Return compaction.summary as a text that is not empty, or return nothing for the default summary.",
+    message: `An extension's ${event} gave ${JSON.stringify(summary) ?? "nothing"} as the summary.`,
+    hint: "Return the summary as a text that is not empty, or return nothing for the default summary.",
   });
 }
 

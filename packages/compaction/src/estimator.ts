@@ -9,7 +9,7 @@ import {
   type Message,
   type TokenEstimator,
 } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import type { ProjectionItem, Session } from "@bonsai-agent/session";
 import { recordedCalibration } from "./calibration-record.ts";
 import { staleCount } from "./context-meter.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -38,7 +38,16 @@ export function sessionEstimate({
 }: SessionEstimateOptions): SessionEstimate {
   if (settings.estimator === "chars4") return plain(chars4Estimator);
   if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator);
-  const calibration = calibrationOf(session, leafId);
+  const { items } = session.projection(leafId);
+  const estimate = learned.get(items) ?? calibrated(calibrationOf(session, leafId));
+  learned.set(items, estimate);
+  return estimate;
+}
+
+/** What a context taught; its list of items is another one after every change. */
+const learned = new WeakMap<readonly ProjectionItem[], SessionEstimate>();
+
+function calibrated(calibration: Calibration): SessionEstimate {
   const { overheadTokens } = calibration;
   return { estimator: countingOnce(calibration), overheadTokens, calibration };
 }
@@ -80,7 +89,7 @@ const ENOUGH_SAMPLES = 4;
 function calibrationOf(session: Session, leafId: string | null): Calibration {
   const { items, compaction } = session.projection(leafId);
   const staleBefore = staleCount(session, leafId, items);
-  const learned = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
-  if (learned.samples >= ENOUGH_SAMPLES) return learned;
-  return recordedCalibration(session, leafId, compaction) ?? learned;
+  const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
+  if (found.samples >= ENOUGH_SAMPLES) return found;
+  return recordedCalibration(session, leafId, compaction) ?? found;
 }

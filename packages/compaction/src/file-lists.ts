@@ -43,19 +43,26 @@ export function filesOf(
   };
 }
 
+interface ListedFiles {
+  read: readonly string[];
+  modified: readonly string[];
+}
+
+const NONE: ListedFiles = { read: [], modified: [] };
+
 /** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
-function listedFiles(entry: Entry | undefined): { read: string[]; modified: string[] } {
+function listedFiles(entry: Entry | undefined): ListedFiles {
+  if ((entry?.type !== "compaction" && entry?.type !== "branch_summary") || entry.fromHook) return NONE;
   const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
-  if (entry?.type === "compaction" || entry?.type === "branch_summary") {
-    if (!entry.fromHook && !Array.isArray(readFiles) && !Array.isArray(modifiedFiles))
-      return { read: inText(entry.summary, "read-files"), modified: inText(entry.summary, "modified-files") };
-  }
+  if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles))
+    return { read: inText(entry.summary, "read-files"), modified: inText(entry.summary, "modified-files") };
   const recent = texts(recentFiles);
-  const latestFirst = (files: string[]) => {
-    const listed = new Set(files);
-    return unique([...recent.filter((file) => listed.has(file)), ...files]);
-  };
-  return { read: latestFirst(texts(readFiles)), modified: latestFirst(texts(modifiedFiles)) };
+  return { read: latestFirst(texts(readFiles), recent), modified: latestFirst(texts(modifiedFiles), recent) };
+}
+
+function latestFirst(files: readonly string[], recent: readonly string[]): string[] {
+  const listed = new Set(files);
+  return unique([...recent.filter((file) => listed.has(file)), ...files]);
 }
 
 function inText(summary: unknown, tag: string): string[] {

@@ -2,6 +2,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, Session } from "@bonsai-agent/session";
 import { type Branch, leftBranch } from "./branch.ts";
+import { checkCustomSummary } from "./custom-summary.ts";
 import { digestSummariser } from "./digest.ts";
 import type { BeforeTreeResult, CompactionEvents, TreePreparation } from "./events.ts";
 import { type BranchSummary, type SummariseBranchOptions, summariseBranch } from "./summarise-branch.ts";
@@ -29,7 +30,7 @@ export interface Navigation {
 /**
  * Moves the leaf as `/tree` does. The summary is made before anything is written: a failure or an abort
  * changes nothing.
- * @throws BonsaiError `tree_target_unknown`, `branch_summary_failed`.
+ * @throws BonsaiError `tree_target_unknown`, `branch_summary_failed`, `extension_summary_empty`.
  */
 export async function navigateTree(options: NavigateTreeOptions): Promise<Navigation> {
   const { session, lifecycle, signal = new AbortController().signal } = options;
@@ -41,6 +42,7 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   if (leafId === branch.oldLeafId) return { status: "unchanged", ...place, ...edited };
   const decision = await decide(options, branch, signal);
   if (decision.cancel || signal.aborted) return { status: "cancelled", ...unmoved };
+  if (decision.summary !== undefined) checkCustomSummary("session_before_tree", decision.summary.summary);
   const summary = decision.summary ?? (await ownSummary(options, branch, decision, signal));
   if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
   const summaryEntry = move(session, { leafId, branch, summary, decision });
@@ -118,9 +120,27 @@ interface Move {
   decision: BeforeTreeResult;
 }
 
-function move(session: Session, { leafId, branch, summary, decision }: Move): BranchSummaryEntry | undefined {
-  session.moveTo(leafId);
-  if (summary === undefined || branch.oldLeafId === null) return undefined;
+function move(session: Session, to: Move): BranchSummaryEntry | undefined {
+  session.moveTo(to.leafId);
+  try {
+    return attach(session, to);
+  } catch (error) {
+    // Nobody asked to arrive without the summary.
+    session.moveTo(to.branch.oldLeafId);
+    throw error;
+  }
+}
+
+/** Writes the summary under the new position, and the label that an extension wants there. */
+function attach(
+  session: Session,
+  { leafId, branch, summary, decision }: Move,
+): BranchSummaryEntry | undefined {
+  const { label } = decision;
+  if (summary === undefined || branch.oldLeafId === null) {
+    if (label !== undefined && leafId !== null) session.append({ type: "label", targetId: leafId, label });
+    return undefined;
+  }
   const fromHook = decision.summary !== undefined ? { fromHook: true } : {};
   const entry = session.append({
     type: "branch_summary",
@@ -128,7 +148,6 @@ function move(session: Session, { leafId, branch, summary, decision }: Move): Br
     fromId: branch.oldLeafId,
     ...fromHook,
   }) as BranchSummaryEntry;
-  if (decision.label !== undefined)
-    session.append({ type: "label", targetId: entry.id, label: decision.label });
+  if (label !== undefined) session.append({ type: "label", targetId: entry.id, label });
   return entry;
 }

@@ -36,9 +36,9 @@ function serialiseMessage(message: Message, limits: Limits): string {
         ? ""
         : marked(`Extension ${message.customType}`, body(message.content, limits.userChars));
     case "branchSummary":
-      return marked("Branch summary", safe(clip(message.summary, limits.assistantChars)));
+      return marked("Branch summary", safe(clip(textIn(message.summary), limits.assistantChars)));
     case "compactionSummary":
-      return marked("Earlier summary", safe(clip(message.summary, limits.assistantChars)));
+      return marked("Earlier summary", safe(clip(textIn(message.summary), limits.assistantChars)));
     default:
       return "";
   }
@@ -68,14 +68,19 @@ function commandPart(message: Message & { role: "bashExecution" }, limits: Limit
     : message.exitCode
       ? ` (exit code ${message.exitCode})`
       : "";
-  const command = clip(message.command, limits.commandOutputChars);
-  const output = clip(message.output || "(no output)", limits.commandOutputChars);
+  const command = clip(textIn(message.command), limits.commandOutputChars);
+  const output = clip(textIn(message.output) || "(no output)", limits.commandOutputChars);
   return marked("User command", safe(`${command}${code}\n${output}`));
 }
 
 /** Messages that Bonsai itself puts into the context to keep the model going. */
 function isOwnReminder(message: Message & { role: "custom" }): boolean {
-  return message.customType.startsWith("bonsai.");
+  return textIn(message.customType).startsWith("bonsai.");
+}
+
+/** A field of a stored message; what is no text there is damage, and must not stop the whole summary. */
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }
 
 function body(content: unknown, maxChars: number): string {

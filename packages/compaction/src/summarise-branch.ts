@@ -9,7 +9,6 @@ import { type FileLists, filesOf, renderFiles } from "./file-lists.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
-import { SummaryFailure } from "./summary-failure.ts";
 import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
 import { branchSummaryText } from "./summary-text.ts";
 
@@ -42,6 +41,14 @@ const INSTRUCTION_TOKENS = 1_000;
  * @throws BonsaiError `branch_summary_failed`; nothing was written.
  */
 export async function summariseBranch(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
+  try {
+    return await summaryOf(options);
+  } catch (cause) {
+    throw branchFailure(cause);
+  }
+}
+
+async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
   const items = itemsFor(options);
   if (items.length === 0) return undefined;
   let usage: Usage | undefined;
@@ -65,7 +72,7 @@ function itemsFor({ session, branch, settings, model = {}, summariser }: Summari
   return branchItems({ session, branch, budgetTokens, estimator, limits: settings.serialize });
 }
 
-async function proseOf(
+function proseOf(
   options: SummariseBranchOptions,
   items: readonly ViewItem[],
   onUsage: SummaryJob["onUsage"],
@@ -79,23 +86,24 @@ async function proseOf(
     onUsage,
   };
   const asked = replaceInstructions && focus !== undefined ? { instructions: focus } : { focus };
-  try {
-    return await askSummary(
-      { ...job, ...asked },
-      {
-        kind: "branch",
-        messages,
-        conversation: serialise(messages, settings.serialize).join("\n\n"),
-        maxSummaryTokens: maxSummaryTokens("branch", summariser, budgetsFor({ settings, model })),
-      },
-    );
-  } catch (cause) {
-    if (!(cause instanceof SummaryFailure)) throw cause;
-    throw new BonsaiError({
-      code: "branch_summary_failed",
-      message: `The branch was not summarised, and nothing was moved: ${cause.message}`,
-      hint: "Try again, move without a summary, or summarise with the built-in digest.",
-      cause,
-    });
-  }
+  return askSummary(
+    { ...job, ...asked },
+    {
+      kind: "branch",
+      messages,
+      conversation: serialise(messages, settings.serialize).join("\n\n"),
+      maxSummaryTokens: maxSummaryTokens("branch", summariser, budgetsFor({ settings, model })),
+    },
+  );
+}
+
+function branchFailure(cause: unknown): BonsaiError {
+  if (BonsaiError.is(cause)) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new BonsaiError({
+    code: "branch_summary_failed",
+    message: `The branch was not summarised, and nothing was moved: ${message}`,
+    hint: "Try again, move without a summary, or summarise with the built-in digest.",
+    cause,
+  });
 }

@@ -9,9 +9,13 @@ export function* tailEntries(
   leafId: string | null,
   compaction: CompactionEntry | undefined,
 ): Generator<Entry> {
-  const seen = new Set<string>();
-  for (let id = leafId; id !== null && !seen.has(id); ) {
-    seen.add(id);
+  // A damaged file may hold a cycle: from time to time an id is marked, and coming back to it ends the walk.
+  let marked: string | undefined;
+  let markAt = 64;
+  let steps = 0;
+  for (let id = leafId; id !== null && id !== marked; ) {
+    steps += 1;
+    if (steps === markAt) [marked, markAt] = [id, markAt * 2];
     const entry = session.entry(id);
     if (entry === undefined) return;
     yield entry;

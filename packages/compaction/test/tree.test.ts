@@ -156,3 +156,47 @@ test("files are cumulative over branch summaries and compactions, in both direct
   const moved = await navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
   expect(moved.summaryEntry?.details).toMatchObject({ readFiles: ["b.ts", "r.ts"], modifiedFiles: ["m.ts"] });
 });
+
+test("an extension's empty summary is refused, and nothing moves", async () => {
+  const { session, id } = history("U A | U A");
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  lifecycle.on("session_before_tree", () => ({ summary: { summary: " " } }));
+  const before = JSON.stringify(session.entries());
+  const move = navigateTree({ session, targetId: id("a1"), settings, lifecycle });
+  await expect(move).rejects.toThrow(expect.objectContaining({ code: "extension_summary_empty" }));
+  expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test("a summary that cannot be written takes the move back", async () => {
+  const { session, id } = history("U A | U A");
+  const { leafId } = session;
+  const append = session.append.bind(session) as (drafts: unknown) => never;
+  session.append = (drafts: unknown): never => {
+    if ((drafts as { type?: string }).type === "branch_summary") throw new Error("no space left");
+    return append(drafts);
+  };
+  const summariser = scriptedSummariser();
+  const move = navigateTree({ session, targetId: id("a1"), settings, summarise: true, summariser });
+  await expect(move).rejects.toThrow("no space left");
+  expect(session.leafId).toBe(leafId);
+});
+
+test("a handler that throws or slips is told of, and the move goes on; a label without a summary is set", async () => {
+  const { session, id } = history("U A | U A");
+  const notices: string[] = [];
+  const lifecycle = new Lifecycle<CompactionEvents>({
+    rules: compactionEventRules,
+    onNotice: ({ type }) => notices.push(type),
+  });
+  lifecycle.on("session_before_tree", () => {
+    throw new Error("lost");
+  });
+  lifecycle.on("session_before_tree", () => ({ lable: "tried" }) as never);
+  lifecycle.on("session_before_tree", ({ preparation }) => {
+    expect(Object.isFrozen(preparation)).toBe(true);
+    return { label: "tried" };
+  });
+  expect((await navigateTree({ session, targetId: id("a1"), settings, lifecycle })).status).toBe("moved");
+  expect(notices).toEqual(["handler_error", "invalid_result"]);
+  expect(session.label(id("a1"))).toBe("tried");
+});
