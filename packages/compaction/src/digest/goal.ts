@@ -16,6 +16,8 @@ const TRIVIAL =
 
 /** A span has many requests; which were worked on most says what it was about. */
 const MAX_LINES = 9;
+/** "investigate" alone says nothing later. */
+const LEAST_CHARS = 16;
 
 /** True for a message that asks for nothing by itself: "continue", "/model", "ok thanks". */
 export function isTrivialRequest(request: string): boolean {
@@ -52,7 +54,10 @@ export function goalLines(input: {
     };
   });
   const most = [...lines].sort((a, b) => b.weight - a.weight).slice(0, MAX_LINES);
-  return lines.filter((line) => line.text !== "" && most.includes(line));
+  return lines.filter(
+    (line) =>
+      (line.weight >= 12 || line.text.length >= LEAST_CHARS) && line.text !== "" && most.includes(line),
+  );
 }
 
 /** What a request names and says, as a measure of how well it tells what was wanted. */

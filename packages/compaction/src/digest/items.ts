@@ -20,9 +20,12 @@ export function digestItems(input: Omit<DigestInput, "maxTokens">): Item[] {
     ...todoItems(reading),
     ...termItems(reading, stated),
   ];
-  return distinct(focused(items, input.focus).filter((item) => item.score > 0 && isReadable(item.text)));
+  return distinct(
+    focused(withoutOldNames(items), input.focus).filter((item) => item.score > 0 && isReadable(item.text)),
+  );
 }
 
+const NAMES_LINE = "Came up again and again:";
 const MAX_NAMES = 14;
 const MAX_SHOWN_LINES = 5;
 
@@ -48,17 +51,23 @@ function termItems({ terms, supersession }: Reading, told: readonly Item[]): Ite
   ];
 }
 
+/** A new line of names takes the place of the former summary's. */
+function withoutOldNames(items: readonly Item[]): Item[] {
+  const newest = items.findLast((item) => item.text.startsWith(NAMES_LINE));
+  return items.filter((item) => item === newest || !item.text.startsWith(NAMES_LINE));
+}
+
 function namesItem(names: readonly Term[]): Item {
-  const text = `Came up again and again: ${names.map((term) => `\`${term.text}\``).join(", ")}`;
+  const text = `${NAMES_LINE} ${names.map((term) => `\`${term.text}\``).join(", ")}`;
   return { section: "critical", text, score: 5, position: 2_000_000 };
 }
 
 /** What the user asked to dwell on comes before its equals. */
-function focused(items: Item[], focus: string | undefined): Item[] {
+function focused(items: readonly Item[], focus: string | undefined): Item[] {
   const words = fold(focus ?? "")
     .split(/[^\p{L}\p{N}_./-]+/u)
     .filter((word) => word.length > 2);
-  if (words.length === 0) return items;
+  if (words.length === 0) return [...items];
   return items.map((item) => {
     const folded = fold(item.text);
     const found = words.filter((word) => folded.includes(word)).length;

@@ -118,8 +118,13 @@ function userWeight(kind: StatementKind, { text, own, cues, values, subjectSize 
 
 /** A plain sentence says something to keep by its values; a name alone may be an exclamation. */
 function plainBonus(values: readonly Value[]): number {
-  if (values.some(({ type }) => type !== "path" && type !== "name" && type !== "quote")) return 2.5;
+  if (values.some(tells)) return 2.5;
   return values.some(({ type }) => type === "name") ? 1 : 0;
+}
+
+function tells({ type, key }: Value): boolean {
+  if (type === "number") return /\d\D*\d|\d\s?[a-z%]/.test(key);
+  return type !== "path" && type !== "name" && type !== "quote";
 }
 
 /** Very short says nothing by itself, very long costs more than it says. */

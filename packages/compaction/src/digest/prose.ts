@@ -25,29 +25,63 @@ const PASTE_NOUN =
 export function prose(text: string): Prose {
   const machine: string[] = [];
   const lines: ProseLine[] = [];
+  let announced = false;
+  for (const paragraph of paragraphs(withoutInjected(clipMiddle(text)))) {
+    const isMachine = machineLines(paragraph);
+    // A line that introduces foreign text may be followed by a blank line.
+    let pasted = announced;
+    announced = false;
+    paragraph.forEach((raw, at) => {
+      const line = raw.trim();
+      if (isMachine[at]) machine.push(line);
+      else lines.push(proseLine(line, pasted));
+      if (!isMachine[at] && !pasted && introduces(line)) {
+        pasted = true;
+        announced = at === paragraph.length - 1;
+      }
+    });
+  }
+  return { lines: joinWrapped(lines), machine };
+}
+
+/** The text in paragraphs of lines that are not blank, fenced code left out. */
+function paragraphs(text: string): string[][] {
+  const found: string[][] = [[]];
   let fenced = false;
-  let paste: "no" | "announced" | "running" = "no";
-  for (const raw of withoutInjected(clipMiddle(text)).split(/\r?\n/)) {
+  for (const raw of text.split(/\r?\n/)) {
     const line = raw.trim();
     if (/^(```|~~~)/.test(line)) {
       fenced = !fenced && !/^```.*```$/.test(line);
-      continue;
-    }
-    if (fenced) continue;
-    if (line === "") {
-      if (paste === "running") paste = "no";
-      continue;
-    }
-    if (isMachineLine(raw, line)) {
-      machine.push(line);
-      if (paste === "announced" || PROMPT.test(line)) paste = "running";
-      continue;
-    }
-    if (paste === "announced") paste = "running";
-    lines.push(proseLine(line, paste === "running"));
-    if (/[:：]$/.test(line) && PASTE_NOUN.test(line)) paste = "announced";
+      found.push([]);
+    } else if (line === "") found.push([]);
+    else if (!fenced) found.at(-1)!.push(raw);
   }
-  return { lines: joinWrapped(lines), machine };
+  return found.filter((paragraph) => paragraph.length > 0);
+}
+
+function introduces(line: string): boolean {
+  return /[:：]$/.test(line) && PASTE_NOUN.test(line);
+}
+
+/** Share of machine lines from which on a whole paragraph is taken for a paste. */
+const PASTE_SHARE = 0.3;
+
+/**
+ * Which lines of a paragraph are machine text: those that look it; what is printed after a prompt; indented lines that
+ * go on after one; and, in a paragraph with many of them, everything from the first on.
+ */
+function machineLines(paragraph: readonly string[]): boolean[] {
+  const looks = paragraph.map((raw) => isMachineLine(raw, raw.trim()));
+  const count = looks.filter(Boolean).length;
+  const isPaste = paragraph.length >= 3 && count / paragraph.length >= PASTE_SHARE;
+  let running = false;
+  let before = false;
+  return paragraph.map((raw, at) => {
+    const isMachine = looks[at]! || running || (before && /^\s/.test(raw));
+    if (looks[at] && (isPaste || PROMPT.test(raw.trim()))) running = true;
+    before = isMachine;
+    return isMachine;
+  });
 }
 
 /** A message of megabytes is a paste; what a person wrote stands at its ends. */
@@ -98,6 +132,10 @@ const MACHINE_LINE = [
   /^[─━═│┃┌└├╭╰*_=~\s-]{6,}$/,
   /^\|.*\|$/,
   /^\^+$/,
+  /^[\u2190-\u21ff\u2800-\u28ff\u25a0-\u25ff\u23fa\u23bf\u273b]/u,
+  /^(~|\/[\w.-]+)\/\S*$/,
+  /^[\w./~-]+\.\w+:\d+(:\d+)?:?$/,
+  /^(Node\.js v\d|Debugger attached|Waiting for the debugger|Traceback|Caused by:|\.\.\. \d+ more)/,
   /^\/\/|^\/\*|^\*\/|^#!|^#include\b/,
   /^(import|export|const|let|var|function|class|def|return|public|private|package|using|fn|func|type|interface)\s.*[;{}()=]/,
   /^<\/?[a-z][^>]*>/i,

@@ -69,10 +69,10 @@ const TURN_PREFIX: Block[] = [
   },
 ];
 const LAYOUTS: Record<SummaryKind, Block[]> = { history: HISTORY, branch: BRANCH, turnPrefix: TURN_PREFIX };
-/** What scores less is not worth its line even where its section has room. */
+/** What scores less is not worth its line, even where its section has room … */
 const LEAST: Partial<Record<SectionName, number>> = { critical: 3.6, decisions: 3.6, goal: 2 };
-/** What scores less does not fill room that is left over: a shorter summary is better than noise. */
-const WORTH_FILLING = 4;
+/** … nor to fill room that the others left: a shorter summary is better than noise. */
+const LEAST_TO_FILL: Partial<Record<SectionName, number>> = { done: 1, critical: 4, decisions: 4, goal: 3.2 };
 /** Headings and "(none)" lines. */
 const FRAME_TOKENS = 90;
 
@@ -93,7 +93,7 @@ export function chooseItems(items: readonly Item[], maxTokens: number): Item[] {
       if (chosen.has(item)) continue;
       const tokens = digestTokens(item.text) + 2;
       const inSection = (spent.get(item.section) ?? 0) + tokens;
-      if (item.score < (capped ? (LEAST[item.section] ?? 0) : WORTH_FILLING)) continue;
+      if (item.score < ((capped ? LEAST : LEAST_TO_FILL)[item.section] ?? 0)) continue;
       if (total + tokens > budget || (capped && inSection > budget * SHARE[item.section])) continue;
       chosen.add(item);
       spent.set(item.section, inSection);

@@ -87,7 +87,7 @@ function earlierItem(
   at: number,
   used: ReadonlyMap<string, number>,
 ): Item {
-  const base = (EARLIER_BASE[section] ?? 5) * 0.6 + Math.max(2, statement.weight) * 0.35;
+  const base = (EARLIER_BASE[section] ?? 5) * 0.55 + Math.max(2, statement.weight) * 0.4;
   return {
     section,
     text: statement.text,
@@ -125,10 +125,12 @@ function sectionOf(statement: Statement): SectionName | undefined {
 }
 
 /** Nothing to keep: acknowledgements, short remarks without a value, swearing. */
-function isChatter(statement: Statement): boolean {
-  if (isTrivialRequest(statement.text)) return true;
-  if (statement.weight >= 5) return false;
-  return statement.weight < 3.4 || CURSES.test(statement.folded);
+function isChatter({ text, folded, subject, values, weight }: Statement): boolean {
+  if (isTrivialRequest(text) || weight < 3) return true;
+  if (values.some(({ type }) => type !== "name")) return false;
+  // Where words are not separated, the subject counts pairs of characters.
+  const little = /[\u2e80-\uffff]/.test(text) ? 8 : 5;
+  return CURSES.test(folded) || (values.length === 0 && subject.size < little);
 }
 
 const CURSES =

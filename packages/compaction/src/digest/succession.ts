@@ -147,6 +147,9 @@ export function isSetting(value: Value | undefined): boolean {
 /** A value that means the same wherever it stands; a name or a word in quotes does not. */
 export function isDistinct(value: Value): boolean {
   if (value.type === "number") return value.key.replace(/\D/g, "").length >= 2;
+  // A single plain word in backticks is a word.
+  if (value.type === "code" && /^\p{L}+$/u.test(value.text) && !/\p{Ll}\p{Lu}/u.test(value.text))
+    return false;
   return value.type !== "name" && value.type !== "quote" && value.key.length > 3;
 }
 

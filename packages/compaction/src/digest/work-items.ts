@@ -5,11 +5,13 @@ import { namesReplaced } from "./out-of-date.ts";
 import type { Reading } from "./reading.ts";
 import type { Item } from "./render.ts";
 import { type Todo, todosOf } from "./todo.ts";
-import { workLog } from "./work-log.ts";
+import { LAST_RUNS, workLog } from "./work-log.ts";
 
 /** What was done: older work fades first, and turns that changed much stay longer. */
 export function doneItems(reading: Reading): Item[] {
-  const done = reading.sections.done.filter((text) => !namesReplaced(text, reading.supersession));
+  const done = reading.sections.done.filter(
+    (text) => !namesReplaced(text, reading.supersession) && !text.startsWith(LAST_RUNS),
+  );
   const last = Math.max(1, reading.transcript.turns.length);
   const log = workLog({
     turns: reading.transcript.turns,

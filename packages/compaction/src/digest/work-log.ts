@@ -6,6 +6,9 @@ import type { Statement } from "./statement.ts";
 import type { ToolUse } from "./tool-use.ts";
 import type { Turn } from "./transcript.ts";
 
+/** How the line begins that tells what passes; the next summary writes it anew. */
+export const LAST_RUNS = "Last runs that passed:";
+
 /** A stretch of work as one line. */
 export interface WorkItem {
   text: string;
@@ -46,7 +49,7 @@ export function workLog(input: WorkLogInput): WorkItem[] {
   const turn = input.turns.at(-1)?.turn ?? 0;
   if (passes.length > 0)
     items.push({
-      text: `Last runs that passed: ${passes.map((key) => `\`${key}\``).join(", ")}`,
+      text: `${LAST_RUNS} ${passes.map((key) => `\`${key}\``).join(", ")}`,
       turn: turn + 1,
       size: 3,
     });
