@@ -1,63 +1,82 @@
-import { constants, copyFileSync, rmSync } from "node:fs";
+import { chmodSync, constants, copyFileSync } from "node:fs";
 import type { CompactionResult } from "@bonsai-agent/compaction";
 import {
   cloneSession,
   type Entry,
   type EntryDraftWithId,
+  openSession,
   SESSION_VERSION,
   type Session,
 } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
+import { NewFile } from "./new-file.ts";
 import { outputFile } from "./output-file.ts";
 import { rehearsal } from "./rehearsal.ts";
-import { leafOf, openSessionFile, sessionFile } from "./session-file.ts";
+import { leafOf, openNamedSession } from "./session-file.ts";
 
 /** Where a compaction takes place. */
 export interface CompactionTarget {
   /** What is compacted: the session itself, or where `--leaf` names another place, a rehearsal standing there. */
   stage: Session;
-  /** Writes what the stage came to, and gives back the file that holds it. */
+  /** Writes what the stage came to, and gives back the file that holds it: with `-o`, only now there is one. */
   carryOut(result: CompactionResult): string;
-  /** Leaves everything as it was found. */
-  discard(): void;
+  /** Ends the use of it. What was not carried out is as it was found. */
+  close(): void;
 }
 
 /** The named session, or with `-o` a copy of it. */
 export function openCompactionTarget(invocation: Invocation): CompactionTarget {
-  const copy = outputFile(invocation);
-  const session =
-    copy === undefined ? openSessionFile(sessionFile(invocation), invocation) : copied(copy, invocation);
+  const path = outputFile(invocation);
+  const copy = path === undefined ? undefined : new NewFile(path);
+  try {
+    return target(copy, invocation);
+  } catch (error) {
+    copy?.discard();
+    throw error;
+  }
+}
+
+function target(copy: NewFile | undefined, invocation: Invocation): CompactionTarget {
+  const session = copy === undefined ? openNamedSession(invocation) : copied(copy.temporaryPath, invocation);
   const leafId = leafOf(session, invocation);
   const elsewhere = leafId !== session.leafId;
   return {
     stage: elsewhere ? rehearsal(session, leafId) : session,
     carryOut: (result) => {
       if (elsewhere) repeat(session, leafId, result);
-      return session.file!;
-    },
-    discard: () => {
       session.close();
-      if (copy !== undefined) rmSync(copy, { force: true });
+      copy?.publish();
+      return copy?.path ?? session.file!;
+    },
+    close: () => {
+      session.close();
+      copy?.discard();
     },
   };
 }
 
 /** A copy is byte for byte; of an older format it is one of today's, for the session could not go on in it. */
 function copied(copy: string, invocation: Invocation): Session {
-  const origin = sessionFile(invocation);
-  const session = openSessionFile(origin, invocation);
-  const old = (session.header.version ?? 1) < SESSION_VERSION;
-  if (old) cloneSession(session, { file: copy });
-  else copyFileSync(origin, copy, constants.COPYFILE_EXCL);
-  session.close();
-  return openSessionFile(copy, invocation);
+  const origin = openNamedSession(invocation);
+  const old = (origin.header.version ?? 1) < SESSION_VERSION;
+  if (old) cloneSession(origin, { file: copy });
+  else copyBytes(origin.file!, copy);
+  origin.close();
+  // What is to be known about it was told of the origin.
+  return openSession(copy);
+}
+
+function copyBytes(origin: string, copy: string): void {
+  copyFileSync(origin, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+  chmodSync(copy, 0o600);
 }
 
 /** What was rehearsed elsewhere is written in one go: a run that is cancelled or fails has written nothing. */
 function repeat(session: Session, leafId: string | null, { edits, entry }: CompactionResult): void {
-  if (entry === undefined) return;
+  const written = entry === undefined ? edits : [...edits, entry];
+  if (written.length === 0) return;
   session.moveTo(leafId);
-  session.append([...edits, entry].map(draftOf));
+  session.append(written.map(draftOf));
 }
 
 function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {

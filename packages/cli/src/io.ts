@@ -15,7 +15,7 @@ export interface CliIo {
   readonly cwd: string;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs work that Ctrl-C cancels in good order: the signal is aborted instead of the process being killed. */
+  /** Runs work that Ctrl-C (or SIGTERM) cancels in good order: its signal is aborted instead of the process being killed. */
   interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
 }
 
@@ -27,18 +27,22 @@ export function processIo(): CliIo {
     env: process.env,
     cwd: process.cwd(),
     now: Date.now,
-    interruptible: interruptibleBySigint,
+    interruptible: interruptibleBySignals,
   };
 }
 
-/** The handler stands only while the work runs, and once: the second Ctrl-C kills. */
-async function interruptibleBySigint<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+const interrupting = ["SIGINT", "SIGTERM"] as const;
+
+/** The handlers stand only while the work runs, and once: the second Ctrl-C kills. */
+async function interruptibleBySignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
-  const interrupt = () => controller.abort(new Error("Interrupted by Ctrl-C"));
-  process.once("SIGINT", interrupt);
+  const interrupt = (name: NodeJS.Signals) => {
+    controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Ended by ${name}`));
+  };
+  for (const name of interrupting) process.once(name, interrupt);
   try {
     return await work(controller.signal);
   } finally {
-    process.removeListener("SIGINT", interrupt);
+    for (const name of interrupting) process.removeListener(name, interrupt);
   }
 }

@@ -10,8 +10,12 @@ import type { Invocation } from "./invocation.ts";
 export function outputFile({ options, io }: Invocation): string | undefined {
   if (typeof options.output !== "string") return undefined;
   const file = resolve(io.cwd, options.output);
-  if (!existsSync(file)) return file;
-  throw new BonsaiError({
+  if (existsSync(file)) throw outputExists(file);
+  return file;
+}
+
+export function outputExists(file: string): BonsaiError {
+  return new BonsaiError({
     code: "output_exists",
     message: `${file} exists already, and is not overwritten.`,
     hint: "Name another file after -o, or move this one away first.",

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
@@ -173,6 +173,40 @@ describe("bonsai compact", () => {
     expect((await runCli(["compact", file, "-o", copy], { signal })).code).toBe(130);
     expect(readFileSync(file).equals(before)).toBe(true);
     expect(existsSync(copy)).toBe(false);
+  });
+
+  test("-o makes a copy that only its owner reads, whatever the session's mode, and leaves nothing beside it", async () => {
+    const file = longSession();
+    chmodSync(file, 0o644);
+    const folder = testFolder();
+    await jsonOf(["compact", file, "-o", join(folder, "deep", "copy.jsonl")]);
+    expect(statSync(join(folder, "deep", "copy.jsonl")).mode & 0o777).toBe(0o600);
+    expect(readdirSync(join(folder, "deep"))).toEqual(["copy.jsonl"]);
+  });
+
+  test("-o makes the copy also where there is nothing to compact", async () => {
+    const file = writeLines(sampleLines());
+    const copy = join(testFolder(), "copy.jsonl");
+    expect(await jsonOf(["compact", file, "-o", copy])).toMatchObject({ status: "nothing-to-compact" });
+    expect(readFileSync(copy).equals(readFileSync(file))).toBe(true);
+  });
+
+  test("-o: of two at once one wins, and the other is told that the copy exists", async () => {
+    const file = longSession();
+    const folder = testFolder();
+    const argv = ["compact", file, "-o", join(folder, "copy.jsonl"), "--json"];
+    const runs = await Promise.all([runCli(argv), runCli(argv)]);
+    expect(runs.map(({ code }) => code).sort()).toEqual([0, 1]);
+    const loser = runs.find(({ code }) => code === 1)!;
+    expect(JSON.parse(loser.stderr).error.code).toBe("output_exists");
+    expect(readdirSync(folder)).toEqual(["copy.jsonl"]);
+  });
+
+  test("-o leaves nothing behind when the place to stand at is unknown", async () => {
+    const folder = testFolder();
+    const argv = ["compact", longSession(), "--leaf", "nowhere", "-o", join(folder, "copy.jsonl")];
+    expect((await runCli(argv)).code).toBe(1);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   test("-o never overwrites", async () => {

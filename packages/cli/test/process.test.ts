@@ -1,9 +1,11 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { generateSession } from "@bonsai-agent/testkit";
+import { describe, expect, test } from "vitest";
 import { processIo } from "../src/io.ts";
-import { longSession } from "./sample-session.ts";
+import { longSession, testFolder } from "./sample-session.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const node = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
@@ -37,4 +39,27 @@ test("Ctrl-C aborts interruptible work instead of killing, once", async () => {
   expect(aborted).toBe(true);
   await interruptible(async () => {});
   expect(process.listenerCount("SIGINT")).toBe(before);
+});
+
+describe("a compaction that a signal ends while it runs", () => {
+  test.each([
+    ["SIGINT", []],
+    ["SIGTERM", []],
+    ["SIGINT", ["-o", "copy.jsonl"]],
+  ] as const)("%s %j: 130, nothing written, nothing left behind", async (signal, flags) => {
+    const folder = testFolder();
+    const file = join(folder, "session.jsonl");
+    generateSession({ file, entries: 30_000, seed: 5 });
+    // A torn last line is told of when the session is open: from then on the run can be interrupted.
+    appendFileSync(file, '{"type":"mess');
+    const before = readFileSync(file);
+    const child = spawn(process.execPath, [...node, "compact", file, ...flags], { cwd: folder });
+    const notice = new Promise<void>((resolve) => child.stderr.once("data", () => resolve()));
+    const ended = new Promise((resolve) => child.once("close", (code) => resolve(code)));
+    await notice;
+    child.kill(signal);
+    expect(await ended).toBe(130);
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readdirSync(folder)).toEqual(["session.jsonl"]);
+  });
 });

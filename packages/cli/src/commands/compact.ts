@@ -11,6 +11,7 @@ import { compactionReport } from "../compaction-report.ts";
 import { openCompactionTarget } from "../compaction-target.ts";
 import { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
+import { interruptibleDigest } from "../interruptible-digest.ts";
 import type { Invocation } from "../invocation.ts";
 import { type ContextBefore, planPicture } from "../plan-picture.ts";
 import { withProgress } from "../progress.ts";
@@ -38,7 +39,9 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   });
   if (planned.status !== "planned")
     return finish(invocation, { result: planned, before, file: session.file! });
-  const rehearsed = await compacted(rehearsal(session, leafId), settings, invocation);
+  const rehearsed = await invocation.io.interruptible((signal) =>
+    compacted(rehearsal(session, leafId), settings, { invocation, signal }),
+  );
   return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file! });
 }
 
@@ -49,25 +52,35 @@ function foretold(planned: CompactionResult, rehearsed: CompactionResult): Compa
     : planned;
 }
 
-async function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
-  const target = openCompactionTarget(invocation);
-  const before = contextBefore(target.stage, settings);
-  const result = await compacted(target.stage, settings, invocation);
-  if (result.status === "failed" || result.status === "cancelled") target.discard();
-  return finish(invocation, { result, before, file: target.carryOut(result) });
+function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
+  return invocation.io.interruptible(async (signal) => {
+    const target = openCompactionTarget(invocation);
+    try {
+      const before = contextBefore(target.stage, settings);
+      const result = await compacted(target.stage, settings, { invocation, signal });
+      const file = isDone(result) ? target.carryOut(result) : undefined;
+      return finish(invocation, { result, before, file });
+    } finally {
+      target.close();
+    }
+  });
+}
+
+/** Done is also what there was nothing to do about: exit code 0 means that the copy is there. */
+function isDone({ status }: CompactionResult): boolean {
+  return status !== "failed" && status !== "cancelled";
 }
 
 function compacted(
   session: Session,
   settings: CompactionSettings,
-  invocation: Invocation,
+  { invocation, signal }: { invocation: Invocation; signal: AbortSignal },
 ): Promise<CompactionResult> {
   const { io, options } = invocation;
   const focus = typeof options.focus === "string" ? { focus: options.focus } : {};
-  return io.interruptible((signal) =>
-    withProgress(io, "Compacting", () =>
-      runCompaction({ session, settings, signal, ...model(invocation), ...focus }),
-    ),
+  const digest = interruptibleDigest();
+  return withProgress(io, "Compacting", () =>
+    runCompaction({ session, settings, signal, digest, ...model(invocation), ...focus }),
   );
 }
 
@@ -87,7 +100,8 @@ function contextBefore(
 interface Finished {
   result: CompactionResult;
   before: ContextBefore;
-  file: string;
+  /** What was, or would be, written to; undefined where nothing came of it. */
+  file: string | undefined;
 }
 
 /** A failure is told twice: as a status among the results, and as an error. */

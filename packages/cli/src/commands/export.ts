@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
+import { NewFile } from "../new-file.ts";
 import { outputFile } from "../output-file.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
 import { span } from "../views/line.ts";
@@ -19,10 +20,20 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
   const text = exportMarkdown(session, { ...leaf, all: options.all === true });
   if (file !== undefined) {
-    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+    write(file, text);
     const sizeBytes = Buffer.byteLength(text);
     const report: ExportReport = { format: "markdown", file, sizeBytes };
     output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
   } else if (output.wantsJson) output.json({ format: "markdown", text } satisfies ExportReport);
   else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
+}
+
+function write(path: string, text: string): void {
+  const file = new NewFile(path);
+  try {
+    writeFileSync(file.temporaryPath, text, { flag: "wx", mode: 0o600 });
+    file.publish();
+  } finally {
+    file.discard();
+  }
 }

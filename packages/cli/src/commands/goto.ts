@@ -1,7 +1,8 @@
-import { digestSummariser, type Navigation, navigateTree } from "@bonsai-agent/compaction";
+import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { ExitCode } from "../exit-code.ts";
+import { interruptibleDigest } from "../interruptible-digest.ts";
 import type { Invocation } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
@@ -37,7 +38,7 @@ function navigate(session: Session, invocation: Invocation): Promise<Navigation>
         targetId: resolveEntryId(session, args[1]!),
         settings: callSettings(invocation),
         summarise,
-        ...(summarise ? { summariser: digestSummariser() } : {}),
+        ...(summarise ? { summariser: interruptibleDigest() } : {}),
         ...(typeof options.focus === "string" ? { focus: options.focus } : {}),
         signal,
       }),

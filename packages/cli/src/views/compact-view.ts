@@ -9,7 +9,7 @@ export interface CompactViewOptions {
   result: CompactionResult;
   picture: PlanPicture;
   /** The file that was, or would be, written to. */
-  file: string;
+  file: string | undefined;
   width: number;
 }
 
@@ -34,7 +34,7 @@ function headline({ result }: CompactViewOptions): Line {
 }
 
 function* written({ result, file, width }: CompactViewOptions): Generator<Line> {
-  yield ["Written to ", span(file, "cyan")];
+  if (file !== undefined) yield ["Written to ", span(file, "cyan")];
   if (result.costUsd > 0) yield [`${counted(result.requests, "request")} for ${usd(result.costUsd)}`];
   const undo = "Nothing is lost from the file: `bonsai undo` takes the compaction back.";
   for (const text of wrap(undo, width)) yield [span(text, "gray")];
