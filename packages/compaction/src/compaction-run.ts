@@ -60,7 +60,13 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     focus: options.focus,
     pinned: options.pinned ?? [],
     signal,
-    targetTokens: targetTokens({ reason, limit: thresholdTokens(settings, budgets), tokensBefore, start }),
+    targetTokens: targetTokens({
+      reason,
+      limitTokens: thresholdTokens(settings, budgets),
+      readTokens: reading.tokens,
+      tokensBefore,
+      estimatedTokens: start.tokens,
+    }),
     onUsage: (usage) => {
       cost.requests += 1;
       if (usage !== undefined) cost.usage = addUsage(cost.usage ?? emptyUsage(), usage);
@@ -82,17 +88,20 @@ function tokensAtStart(tokens: number, reason: CompactionReason, { windowTokens 
 }
 
 /**
- * The target in estimated tokens. What the provider counts beyond the estimate (system prompt, tools, error of
- * the estimate) is taken to stay; so the target errs on the small side.
+ * The target in estimated tokens. What was read beyond the estimate (system prompt, tools) is taken to stay. Where an
+ * overflow shows that the reading itself was too low, all of it is taken to be too low by the same factor.
  */
 function targetTokens(of: {
   reason: CompactionReason;
-  limit: number | undefined;
+  limitTokens: number | undefined;
+  readTokens: number;
   tokensBefore: number;
-  start: LadderState;
+  estimatedTokens: number;
 }): number | undefined {
-  if (of.reason === "manual" || of.limit === undefined) return undefined;
-  return of.limit - (of.tokensBefore - of.start.tokens);
+  const { reason, limitTokens, readTokens, tokensBefore, estimatedTokens } = of;
+  if (reason === "manual" || limitTokens === undefined) return undefined;
+  const factor = tokensBefore / Math.max(1, readTokens);
+  return Math.floor(limitTokens / factor) - (readTokens - estimatedTokens);
 }
 
 /** After an overflow something must go, even where by estimate everything would fit. */
