@@ -50,6 +50,8 @@ export interface PlantedSessionOptions {
   heldOut?: boolean;
   /** Stretches of work, each a dozen turns. Default 8. */
   stretches?: number;
+  /** How many things each stretch after the first adds, at most 12. Default 4. */
+  additions?: number;
 }
 
 const languages = {
@@ -94,6 +96,7 @@ class Planter {
   readonly #plantWords: Wordings["plants"];
   readonly #script = new MessageScript();
   readonly #stretchCount: number;
+  readonly #additions: number;
   readonly #session: PlantedSession;
   readonly #used = new Set<string>();
   /** The files that the work is about. */
@@ -108,6 +111,7 @@ class Planter {
     this.#words = languages[options.language].tuned;
     this.#plantWords = options.heldOut ? languages[options.language].heldOut : this.#words.plants;
     this.#stretchCount = options.stretches ?? 8;
+    this.#additions = options.additions ?? 4;
     this.#session = { messages: this.#script.messages, stretches: [], plants: [], traps: [] };
   }
 
@@ -122,7 +126,7 @@ class Planter {
   }
 
   #some(): PlantKind[] {
-    return Array.from({ length: 4 }, () => this.#random.pick(KINDS));
+    return Array.from({ length: this.#additions }, () => this.#random.pick(KINDS));
   }
 
   #turn(kind: PlantKind | undefined, number: number): void {

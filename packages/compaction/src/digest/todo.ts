@@ -135,6 +135,8 @@ class TodoList {
       const shared = [...item.subject].filter((word) => statement.subject.has(word)).length;
       const sharedValues = [...item.values].filter((key) => values.has(key)).length;
       const all = item.subject.size + item.values.size;
+      // What names a thing is done only by word of that thing.
+      if (item.values.size > 0 && sharedValues === 0) continue;
       if (shared + sharedValues >= 2 && (shared + sharedValues) / Math.max(1, all) >= 0.5)
         item.state = "done";
     }
@@ -164,6 +166,8 @@ class TodoList {
 
 function same(a: Todo, b: Todo): boolean {
   if (fold(a.text) === fold(b.text)) return true;
+  // "Migrate ledger_1" and "migrate ledger_2" are two.
+  if (a.values.size > 0 && b.values.size > 0 && a.values.isDisjointFrom(b.values)) return false;
   const shared =
     [...a.subject].filter((word) => b.subject.has(word)).length +
     [...a.values].filter((key) => b.values.has(key)).length;
