@@ -47,7 +47,7 @@ export function goalLines(input: {
     const size = Math.min(3.5, Math.log2(1 + (work.get(turn.turn) ?? 0)) * 0.7);
     const weight = first ? 12 : 1 + size + substance(turn, input.statements) + (0.5 * position) / real.length;
     return {
-      text: requestGist(turn, input.statements, first ? 320 : 170),
+      text: first ? firstGist(turn, input.statements) : requestGist(turn, input.statements),
       turn: turn.turn,
       order: turn.order,
       weight,
@@ -71,10 +71,22 @@ function substance(turn: Turn, statements: readonly Statement[]): number {
 
 const ASKING: ReadonlySet<string> = new Set(["request", "question", "trouble"]);
 
+/** The first request sets the scene: all of it but rules, tastes and to-dos, which have sections of their own. */
+function firstGist(turn: Turn, statements: readonly Statement[]): string {
+  const own = ownStatements(turn, statements).filter(
+    (one) => !["constraint", "preference", "todo"].includes(one.kind),
+  );
+  return gist(own.length === 0 ? turn.request : own.map((statement) => statement.text).join(" "), 320);
+}
+
 /** The request's own sentences that ask for something; rules and facts said along with it stand in their sections. */
-function requestGist(turn: Turn, statements: readonly Statement[], limit: number): string {
-  const own = statements.filter((statement) => statement.turn === turn.turn && statement.speaker === "user");
+function requestGist(turn: Turn, statements: readonly Statement[]): string {
+  const own = ownStatements(turn, statements);
   const asking = own.filter((statement) => ASKING.has(statement.kind));
   const rest = own.filter((statement) => statement.kind === "plain" || statement.kind === "decision");
-  return gist((asking.length > 0 ? asking : rest).map((statement) => statement.text).join(" "), limit);
+  return gist((asking.length > 0 ? asking : rest).map((statement) => statement.text).join(" "), 170);
+}
+
+function ownStatements(turn: Turn, statements: readonly Statement[]): Statement[] {
+  return statements.filter((statement) => statement.turn === turn.turn && statement.speaker === "user");
 }

@@ -126,7 +126,7 @@ function sectionOf(statement: Statement): SectionName | undefined {
 
 /** Nothing to keep: acknowledgements, short remarks without a value, swearing. */
 function isChatter({ text, folded, subject, values, weight }: Statement): boolean {
-  if (isTrivialRequest(text) || weight < 3) return true;
+  if (isTrivialRequest(text) || weight < 3 || /[:：]$/.test(text)) return true;
   if (values.some(({ type }) => type !== "name")) return false;
   // Where words are not separated, the subject counts pairs of characters.
   const little = /[\u2e80-\uffff]/.test(text) ? 8 : 5;

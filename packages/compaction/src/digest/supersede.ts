@@ -15,6 +15,7 @@ const MAX_CANDIDATES = 80;
 const MAX_PER_KEY = 25;
 /** How far back a change without a subject looks for what it means. */
 const MAX_LOOK_BACK = 60;
+const MAX_TURNS_BETWEEN = 6;
 
 /**
  * Finds which statements stand no longer. A later statement replaces an earlier one when it names the earlier value as
@@ -79,7 +80,9 @@ class Walk implements Supersession {
     // Right after a claim anything can be meant; later only a setting of the same sort.
     if (last !== undefined && isCorrection(statement, last)) return last;
     const target = standing.findLast((claim) => claim.values.some(isSetting));
-    return target !== undefined && isSetting(freshValue(statement, change, target)) ? target : undefined;
+    if (target === undefined || statement.turn - target.turn > MAX_TURNS_BETWEEN) return undefined;
+    const fresh = freshValue(statement, change, target);
+    return isSetting(fresh) && target.values.some((value) => value.type === fresh?.type) ? target : undefined;
   }
 
   /** Notes which values hold no longer, so that no other line shows them as if they did. */
