@@ -1,9 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, Option } from "commander";
 import { ExitCode } from "./exit-code.ts";
 import { grammar } from "./grammar.ts";
 import type { CommandGrammar, OptionGrammar } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
+import { notEmpty, optionValues } from "./option-value.ts";
 import { Output } from "./output.ts";
 
 /** Reads a command line by the grammar and runs its command. Throws what the command throws. */
@@ -23,6 +24,7 @@ export async function runCommand(argv: readonly string[], io: CliIo): Promise<Ex
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return ExitCode.done;
+    if (error.code === "commander.help") throw noCommand(error);
     throw usageError(error, argv);
   }
   return exitCode;
@@ -31,7 +33,9 @@ export async function runCommand(argv: readonly string[], io: CliIo): Promise<Ex
 function commandOf(form: CommandGrammar, io: CliIo, done: (code: ExitCode) => void): Command {
   const command = new Command(form.name).description(`${form.summary}.`);
   settle(command, io);
-  for (const [syntax, description] of form.args) command.addArgument(new Argument(syntax, description));
+  for (const [syntax, description] of form.args) {
+    command.addArgument(new Argument(syntax, description).argParser(notEmpty));
+  }
   for (const option of form.options ?? []) command.addOption(optionOf(option));
   command.option("--json", "print JSON; an error is JSON on stderr");
   command.addHelpText("after", examples(form));
@@ -58,19 +62,8 @@ function settle(command: Command, io: CliIo): void {
 
 function optionOf(form: OptionGrammar): Option {
   const option = new Option(form.flags, form.description).conflicts([...(form.conflicts ?? [])]);
-  return form.kind === undefined ? option : option.argParser(form.kind === "tokens" ? tokens : wholeNumber);
-}
-
-function tokens(value: string): number {
-  const match = /^(\d+)([kKmM]?)$/.exec(value.replaceAll(/[_,]/g, ""));
-  if (match === null)
-    throw new InvalidArgumentError("It must be a whole number of tokens, like 20000 or 20k.");
-  return Number(match[1]) * ({ "": 1, k: 1000, m: 1_000_000 }[match[2]!.toLowerCase()] ?? 1);
-}
-
-function wholeNumber(value: string): number {
-  if (!/^\d+$/.test(value)) throw new InvalidArgumentError("It must be a whole number, like 20.");
-  return Number(value);
+  // A flag without a value has nothing to parse.
+  return form.flags.includes("<") ? option.argParser<unknown>(optionValues[form.kind ?? "text"]) : option;
 }
 
 function examples(form: CommandGrammar): string {
@@ -94,6 +87,16 @@ function usageError(error: CommanderError, argv: readonly string[]): BonsaiError
     message,
     hint: `\`bonsai ${command === undefined ? "" : `${command} `}--help\` says what is possible.`,
     cause: error,
+  });
+}
+
+/** `bonsai --json` names nothing to do. */
+function noCommand(cause: CommanderError): BonsaiError {
+  return new BonsaiError({
+    code: "wrong_usage",
+    message: "No command was given.",
+    hint: "`bonsai --help` lists the commands.",
+    cause,
   });
 }
 

@@ -14,12 +14,14 @@ export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): Ex
   const known = BonsaiError.is(error) ? error : unexpected(error);
   const { code, message, hint } = known;
   if (wantsJson) io.stderr.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
-  else new Output(io, false).notice(...failureLines(known, io));
+  else {
+    const output = new Output(io, false);
+    output.notice(...failureLines(known, io, output.noticeWidth - 2));
+  }
   return usageCodes.has(code) ? ExitCode.usage : ExitCode.failed;
 }
 
-function failureLines(error: BonsaiError, io: CliIo): Line[] {
-  const width = Math.min(io.stderr.columns ?? 100, 100) - 2;
+function failureLines(error: BonsaiError, io: CliIo, width: number): Line[] {
   const [first = "", ...rest] = paragraph(`${error.message} [${error.code}]`, width);
   return [
     [span("✗ ", "red"), span(first, "bold")],

@@ -73,7 +73,11 @@ export const grammar: readonly CommandGrammar[] = [
     args: [session, entry],
     options: [
       { flags: "--summarize", description: "take a summary of the branch that is left along" },
-      { flags: "--focus <text>", description: "what that summary should dwell on" },
+      {
+        flags: "--focus <text>",
+        description: "what that summary should dwell on",
+        kind: "text or nothing",
+      },
     ],
     examples: [
       ["bonsai goto session.jsonl 0000010c", "go back to an entry"],
@@ -90,7 +94,11 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--dry-run", description: "show the plan and write nothing", conflicts: ["output"] },
       { flags: "--keep <tokens>", description: "tokens of recent context to keep, like 20k", kind: "tokens" },
       { flags: "--window <tokens>", description: "the model's context window, like 200k", kind: "tokens" },
-      { flags: "--focus <text>", description: "what the summary should dwell on" },
+      {
+        flags: "--focus <text>",
+        description: "what the summary should dwell on",
+        kind: "text or nothing",
+      },
       {
         flags: "--preset <name>",
         description: "another agent's policy: bonsai, pi, klaude, tunacode, opencode",

@@ -28,11 +28,11 @@ export interface CommandGrammar {
   load(): Promise<{ run: Command }>;
 }
 
-/** One flag; `kind` says how its value is read (default: as text). */
+/** One flag; `kind` says how its value is read (default: as text that is not empty). */
 export interface OptionGrammar {
   readonly flags: string;
   readonly description: string;
-  readonly kind?: "tokens" | "count";
+  readonly kind?: "tokens" | "count" | "text or nothing";
   /** Flags that cannot stand beside this one. */
   readonly conflicts?: readonly string[];
 }

@@ -1,3 +1,5 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+
 /** The part of a stream that the CLI writes to. */
 export interface OutStream {
   write(text: string): unknown;
@@ -25,10 +27,26 @@ export function processIo(): CliIo {
     stdout: process.stdout,
     stderr: process.stderr,
     env: process.env,
-    cwd: process.cwd(),
+    get cwd() {
+      return workingFolder();
+    },
     now: Date.now,
     interruptible: interruptibleBySignals,
   };
+}
+
+/** Asked for when it is needed: much works without it. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "working_folder_gone",
+      message: "The folder that this shell stands in does not exist any more.",
+      hint: "Go to another folder (`cd`) and run the command again.",
+      cause,
+    });
+  }
 }
 
 const interrupting = ["SIGINT", "SIGTERM"] as const;

@@ -11,13 +11,27 @@ function printVersion(): void {
 }
 
 async function runProgram(): Promise<void> {
-  process.stdout.on("error", endQuietly);
+  const unwritten = firstWriteError();
   const [{ run }, { processIo }] = await Promise.all([import("./program.ts"), import("./io.ts")]);
-  process.exitCode = await run(argv, processIo());
+  const io = processIo();
+  process.exitCode = await run(argv, io);
+  const error = await unwritten();
+  if (error === undefined) return;
+  const { reportFailure } = await import("./failure.ts");
+  process.exitCode = reportFailure(error, io, argv.includes("--json"));
 }
 
-/** The reader left (`bonsai tree … | head`): that is its right, not an error. */
-function endQuietly(error: NodeJS.ErrnoException): void {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
+/** Watches what is printed; the function it gives back waits until all of it is written. */
+function firstWriteError(): () => Promise<Error | undefined> {
+  let first: Error | undefined;
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // The reader left (`bonsai tree … | head`): that is its right, not an error.
+    if (error.code === "EPIPE") process.exit(0);
+    first ??= error;
+  });
+  // Nobody is left to be told.
+  process.stderr.on("error", () => {});
+  // The event comes a moment after the callback.
+  const settle = (resolve: (error: Error | undefined) => void) => setImmediate(() => resolve(first));
+  return () => new Promise((resolve) => process.stdout.write("", () => settle(resolve)));
 }

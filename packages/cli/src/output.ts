@@ -1,9 +1,11 @@
 import type { CliIo } from "./io.ts";
 import { type Line, renderLine, span } from "./views/line.ts";
+import { wrap } from "./views/text-width.ts";
 
 const defaultWidth = 80;
 const pipeWidth = 120;
 const minWidth = 24;
+const maxNoticeWidth = 100;
 
 /** Something that is neither the result nor an error. */
 export interface Notice {
@@ -15,14 +17,18 @@ export interface Notice {
 export class Output {
   /** True when the caller asked for JSON. */
   readonly wantsJson: boolean;
-  /** Columns that human output may take. */
+  /** Columns that human output may take on stdout. */
   readonly width: number;
+  /** The same of notices and errors, on stderr. */
+  readonly noticeWidth: number;
   readonly #io: CliIo;
 
   constructor(io: CliIo, wantsJson: boolean) {
     this.#io = io;
     this.wantsJson = wantsJson;
     this.width = screenWidth(io);
+    const behind = { stdout: io.stderr, stderr: io.stdout, env: io.env };
+    this.noticeWidth = Math.min(screenWidth(behind), maxNoticeWidth);
   }
 
   /** Prints one JSON value: indented on a terminal, on one line elsewhere. */
@@ -52,7 +58,10 @@ export class Output {
   /** Tells what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
   tell({ code, message }: Notice): void {
     if (this.wantsJson) this.#io.stderr.write(`${JSON.stringify({ notice: { code, message } })}\n`);
-    else this.notice([span("! ", ["bold", "yellow"]), message]);
+    else {
+      const lines = wrap(message, this.noticeWidth - 2);
+      this.notice(...lines.map((line, at) => [span(at === 0 ? "! " : "  ", ["bold", "yellow"]), line]));
+    }
   }
 
   /** Prints `value` as JSON when asked for, else the lines of its view. */
@@ -62,7 +71,7 @@ export class Output {
   }
 }
 
-function screenWidth(io: CliIo): number {
+function screenWidth(io: Pick<CliIo, "stdout" | "stderr" | "env">): number {
   // Behind a pipe (`| less`) the terminal can still be seen on stderr.
   const columns = io.stdout.columns ?? Number(io.env.COLUMNS || io.stderr.columns || Number.NaN);
   if (Number.isInteger(columns) && columns > 0) return Math.max(minWidth, columns);

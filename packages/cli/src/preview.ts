@@ -7,24 +7,29 @@ export function kindOf(entry: Entry): string {
   return kindWord(entry.type === "message" ? entry.message?.role : entry.type);
 }
 
-const kindWords: Readonly<Record<string, string>> = {
-  toolResult: "result",
-  bashExecution: "command",
-  custom: "extension",
-  branchSummary: "branch",
-  compactionSummary: "summary",
-  damagedMessage: "damaged",
-  branch_summary: "branch",
-  custom_message: "extension",
-  thinking_level_change: "thinking",
-  model_change: "model",
-  session_info: "info",
-  context_edit: "edit",
-};
+/** A map, for a damaged file can name a kind `constructor`. */
+const kindWords = new Map(
+  Object.entries({
+    toolResult: "result",
+    bashExecution: "command",
+    custom: "extension",
+    branchSummary: "branch",
+    compactionSummary: "summary",
+    damagedMessage: "damaged",
+    branch_summary: "branch",
+    custom_message: "extension",
+    thinking_level_change: "thinking",
+    model_change: "model",
+    session_info: "info",
+    context_edit: "edit",
+  }),
+);
+
+const maxKindLength = 24;
 
 /** A message's role or an entry's type as a short word for a column. */
 export function kindWord(kind: unknown): string {
-  return typeof kind === "string" ? (kindWords[kind] ?? kind) : "damaged";
+  return typeof kind === "string" ? (kindWords.get(kind) ?? oneLine(kind, maxKindLength)) : "damaged";
 }
 
 /** An entry in one line. */
@@ -38,23 +43,23 @@ export function previewOf(entry: Entry): string {
     case "branch_summary":
       return summaryPreview(entry.summary);
     case "custom_message":
-      return oneLine(`${entry.customType}: ${previewText(entry.content)}`);
+      return oneLine(`${word(entry.customType)}: ${previewText(entry.content)}`);
     case "model_change":
-      return oneLine(`${entry.provider}/${entry.modelId}`);
+      return oneLine(`${word(entry.provider)}/${word(entry.modelId)}`);
     case "thinking_level_change":
-      return oneLine(String(entry.thinkingLevel));
+      return oneLine(word(entry.thinkingLevel));
     case "session_info":
-      return oneLine(String(entry.name ?? ""));
+      return oneLine(word(entry.name ?? ""));
     case "label":
       return oneLine(
-        entry.label === undefined ? `cleared at ${entry.targetId}` : `${entry.label} at ${entry.targetId}`,
+        `${entry.label === undefined ? "cleared" : word(entry.label)} at ${word(entry.targetId)}`,
       );
     case "context_edit":
-      return oneLine(entry.replacement === null ? `omits ${entry.targetId}` : `replaces ${entry.targetId}`);
+      return oneLine(`${entry.replacement === null ? "omits" : "replaces"} ${word(entry.targetId)}`);
     case "custom":
-      return oneLine(String(entry.customType ?? ""));
+      return oneLine(word(entry.customType ?? ""));
     case "usage":
-      return oneLine(`${entry.provider}/${entry.model}`);
+      return oneLine(`${word(entry.provider)}/${word(entry.model)}`);
     default:
       return "";
   }
@@ -69,10 +74,10 @@ export function messagePreview(message: Message): string {
       );
     case "toolResult":
       return oneLine(
-        `${message.toolName}${message.isError ? " failed" : ""}: ${previewText(message.content)}`,
+        `${word(message.toolName)}${message.isError === true ? " failed" : ""}: ${previewText(message.content)}`,
       );
     case "bashExecution":
-      return oneLine(`$ ${message.command}`);
+      return oneLine(`$ ${word(message.command)}`);
     case "branchSummary":
     case "compactionSummary":
       return summaryPreview(message.summary);
@@ -83,19 +88,19 @@ export function messagePreview(message: Message): string {
 
 /** A summary begins with a sentence in brackets that tells the model what it is: no news for a human. */
 function summaryPreview(summary: unknown): string {
-  return oneLine(String(summary ?? "").replace(/^\[[^\]]*\]\s*/, ""));
+  return oneLine(word(summary ?? "").replace(/^\[[^\]]*\]\s*/, ""));
 }
 
 function previewText(content: unknown): string {
   const blocks = contentBlocks(content);
   const images = blocks.filter((block) => block.type === "image").length;
-  const text = blocks.map((block) => (block.type === "text" ? String(block.text ?? "") : "")).join(" ");
+  const text = blocks.map((block) => (block.type === "text" ? word(block.text ?? "") : "")).join(" ");
   return `${text}${images > 0 ? ` [${images === 1 ? "image" : `${images} images`}]` : ""}`;
 }
 
 function callsPreview(message: Message): string {
   return toolCalls(message)
-    .map((call) => `${call.name}(${argumentPreview(call.arguments)})`)
+    .map((call) => `${word(call.name)}(${argumentPreview(call.arguments)})`)
     .join(" ");
 }
 
@@ -113,6 +118,12 @@ function argumentPreview(args: unknown): string {
 
 function stopPreview(message: Message): string {
   if (message.role !== "assistant") return "";
-  if (message.stopReason === "error") return `[failed: ${message.errorMessage ?? "no reason given"}]`;
+  if (message.stopReason === "error")
+    return `[failed: ${typeof message.errorMessage === "string" ? message.errorMessage : "no reason given"}]`;
   return message.stopReason === "aborted" || message.stopReason === "length" ? `[${message.stopReason}]` : "";
+}
+
+/** Damaged files hold anything where a word should be. */
+function word(value: unknown): string {
+  return typeof value === "string" ? value : "?";
 }

@@ -18,7 +18,8 @@ export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode>
 }
 
 function wantsOverview(argv: readonly string[]): boolean {
-  return argv.length === 0 || (argv.length === 1 && ["--help", "-h", "help"].includes(argv[0]!));
+  const words = argv.filter((word) => word !== "--json");
+  return argv.length === 0 || (words.length === 1 && helpWords.has(words[0]!));
 }
 
 async function printOverview(io: CliIo): Promise<ExitCode> {
@@ -31,7 +32,9 @@ async function printOverview(io: CliIo): Promise<ExitCode> {
   return ExitCode.done;
 }
 
-/** `bonsai help tree` is `bonsai tree --help`. */
+const helpWords: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
+
+/** `bonsai help tree` and `bonsai --help tree` are `bonsai tree --help`. */
 function normalised(argv: readonly string[]): readonly string[] {
-  return argv[0] === "help" && argv.length > 1 ? [argv[1]!, "--help"] : argv;
+  return helpWords.has(argv[0]!) && argv.length > 1 ? [argv[1]!, "--help"] : argv;
 }

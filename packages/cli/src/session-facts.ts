@@ -9,29 +9,35 @@ export interface SessionFacts {
   usage: Usage;
   /** Answers by `provider/model`, most first. */
   models: { model: string; answers: number }[];
-  /** ISO 8601; null without a readable time. */
+  /** ISO 8601: first and last message; null without a readable time. */
   firstActivity: string | null;
   lastActivity: string | null;
+  /** ISO 8601: the latest entry of any kind; a compaction or a move writes without being activity. */
+  lastWrite: string | null;
 }
 
 export function sessionFacts(entries: readonly Entry[]): SessionFacts {
   const counts = new Map<string, number>();
   const models = new Map<string, number>();
-  const times = { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+  const activity = noTimes();
+  const writes = noTimes();
   let usage = emptyUsage();
   for (const entry of entries) {
     increment(counts, kind(entry));
     const model = modelOf(entry);
     if (model !== undefined) increment(models, model);
     usage = addUsage(usage, usageOf(entry));
-    noteTime(times, Date.parse(entry.timestamp));
+    const writtenMs = Date.parse(entry.timestamp);
+    noteTime(writes, writtenMs);
+    if (entry.type === "message" || entry.type === "custom_message") noteTime(activity, writtenMs);
   }
   return {
     counts: Object.fromEntries([...counts].sort((a, b) => b[1] - a[1])),
     usage,
     models: [...models].sort((a, b) => b[1] - a[1]).map(([model, answers]) => ({ model, answers })),
-    firstActivity: isoTime(times.first),
-    lastActivity: isoTime(times.last),
+    firstActivity: isoTime(activity.first),
+    lastActivity: isoTime(activity.last),
+    lastWrite: isoTime(writes.last),
   };
 }
 
@@ -42,7 +48,8 @@ function kind(entry: Entry): string {
 
 function modelOf(entry: Entry): string | undefined {
   if (entry.type !== "message" || entry.message?.role !== "assistant") return undefined;
-  return `${entry.message.provider}/${entry.message.model}`;
+  const { provider, model } = entry.message;
+  return `${typeof provider === "string" ? provider : "?"}/${typeof model === "string" ? model : "?"}`;
 }
 
 function usageOf(entry: Entry): Usage {
@@ -51,13 +58,28 @@ function usageOf(entry: Entry): Usage {
   return wholeUsage("usage" in entry ? entry.usage : undefined);
 }
 
-/** Recordings can lack a usage or parts of it. */
+/** Recordings can lack a usage or parts of it, or hold what is no number. */
 function wholeUsage(usage: Partial<Usage> | undefined): Usage {
   const none = emptyUsage();
-  return { ...none, ...usage, cost: { ...none.cost, ...usage?.cost } };
+  const cost = { ...none.cost, ...numbersOf(usage?.cost) };
+  return { ...none, ...numbersOf(usage), cost };
 }
 
-function noteTime(times: { first: number; last: number }, ms: number): void {
+function numbersOf(value: unknown): Record<string, number> {
+  if (typeof value !== "object" || value === null) return {};
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => Number.isFinite(each)));
+}
+
+interface Times {
+  first: number;
+  last: number;
+}
+
+function noTimes(): Times {
+  return { first: Number.POSITIVE_INFINITY, last: Number.NEGATIVE_INFINITY };
+}
+
+function noteTime(times: Times, ms: number): void {
   if (Number.isNaN(ms)) return;
   times.first = Math.min(times.first, ms);
   times.last = Math.max(times.last, ms);

@@ -13,10 +13,7 @@ export function openNamedSession(invocation: Invocation): Session {
 
 /** Opens a session file; what its user should know about it is told on stderr. */
 export function openSessionFile(file: string, { io, output }: Invocation): Session {
-  // In JSON only what cannot be learnt otherwise: stderr should hold an error alone.
-  const onNotice = (notice: Notice) => {
-    if (!output.wantsJson || notice.code === "migrated_copy") output.tell(notice);
-  };
+  const onNotice = (notice: Notice) => output.tell(notice);
   return withReadingProgress(io, file, () => openSession(file, { onNotice }));
 }
 

@@ -10,7 +10,23 @@ export function callSettings({ io, options }: Invocation): CompactionSettings {
   const file = join(bonsaiHome({ ...io.env }), "settings.json");
   const own = compactionSection(file);
   validate(own, file);
-  return compactionSettings(layered(layered(own, environmentSettings(io.env)), flagSettings(options)));
+  return withFlags(layered(own, environmentSettings(io.env)), options);
+}
+
+/** What stands below the flags is valid: what is wrong now is a flag. */
+function withFlags(section: Section, options: Section): CompactionSettings {
+  try {
+    return compactionSettings(layered(section, flagSettings(options)));
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    const flag = options.preset === undefined ? "--keep" : "--preset";
+    throw new BonsaiError({
+      code: "wrong_usage",
+      message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
+      hint: `Correct ${flag}, or leave it out.`,
+      cause: error,
+    });
+  }
 }
 
 /** Values in the file are told of with the file's name; a wrong flag has no file. */

@@ -1,5 +1,5 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { appendFileSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateSession } from "@bonsai-agent/testkit";
@@ -26,6 +26,42 @@ test("a reader that leaves ends it quietly", () => {
 
 test("the exit code reaches the shell", () => {
   expect(spawnSync(process.execPath, [...node, "shwo"]).status).toBe(2);
+});
+
+test("notices are told in JSON too", () => {
+  const file = longSession();
+  appendFileSync(file, '{"type":"mess');
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...node, "compact", file, "--json"], {
+    encoding: "utf8",
+  });
+  expect([status, JSON.parse(stdout).status]).toEqual([0, "compacted"]);
+  expect(
+    stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).notice.code),
+  ).toEqual(["torn_line"]);
+});
+
+test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error like any other", () => {
+  const command = `"$0" ${node.map((word) => `'${word}'`).join(" ")} context "$1" --json > /dev/full`;
+  const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, longSession()], {
+    encoding: "utf8",
+  });
+  expect(status).toBe(1);
+  expect(JSON.parse(stderr).error).toMatchObject({ code: "file_access_failed" });
+});
+
+test("in a folder that is gone, a file is still found by its whole path, and the rest is a clear error", () => {
+  const folder = testFolder();
+  const command = `cd "$2" && rmdir "$2" && "$0" ${node.map((word) => `'${word}'`).join(" ")} $3 --json "$1"`;
+  const run = (name: string, file: string) => {
+    mkdirSync(folder, { recursive: true });
+    return spawnSync("sh", ["-c", command, process.execPath, file, folder, name], { encoding: "utf8" });
+  };
+  const { status, stderr } = run("show", "session.jsonl");
+  expect(status).toBe(1);
+  expect(JSON.parse(stderr).error.code).toBe("working_folder_gone");
 });
 
 test("Ctrl-C aborts interruptible work instead of killing, once", async () => {

@@ -58,10 +58,11 @@ describe("compaction settings", () => {
       expect(error.message).toContain(word);
   });
 
-  test("a wrong preset is told without a file", async () => {
+  test("a wrong preset of the command line is told with the flag, without a file", async () => {
     const { stderr } = await runCli(["compact", longSession(), "--dry-run", "--preset", "mine", "--json"]);
     const { error } = JSON.parse(stderr);
-    expect(error.code).toBe("compaction_setting_invalid");
+    expect(error.code).toBe("wrong_usage");
     expect(error.message).toContain('"mine"');
+    expect(error.hint).toBe("Correct --preset, or leave it out.");
   });
 });

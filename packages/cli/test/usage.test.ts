@@ -37,6 +37,14 @@ describe("the command line", () => {
     [["compact", "x", "--dry-run", "-o", "y"], "wrong_usage", "cannot be used with"],
     [["compact", "x", "--digest", "--model", "a/b"], "wrong_usage", "cannot be used with"],
     [["sessions", "--limit", "-3"], "wrong_usage", "whole number"],
+    [["sessions", "-n", "0"], "wrong_usage", "from 1 on"],
+    [["search", "x", "y", "-n", "0"], "wrong_usage", "from 1 on"],
+    [["show", ""], "wrong_usage", "must not be empty"],
+    [["import", ""], "wrong_usage", "must not be empty"],
+    [["search", "x", ""], "wrong_usage", "must not be empty"],
+    [["export", "x", "-o", ""], "wrong_usage", "must not be empty"],
+    [["compact", "x", "--keep", "99999999999999999999"], "wrong_usage", "No context is as large as that."],
+    [["compact", "x", "--preset", "mine"], "wrong_usage", "Correct --preset"],
   ])("%j is wrong usage", async (argv, code, words) => {
     const human = await runCli(argv);
     expect(human.code).toBe(2);
@@ -47,6 +55,23 @@ describe("the command line", () => {
     const { error } = JSON.parse(json.stderr);
     expect(Object.keys(error)).toEqual(["code", "message", "hint"]);
     expect(error.code).toBe(code);
+  });
+
+  test("--json alone names no command", async () => {
+    const { code, stdout, stderr } = await runCli(["--json"]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(JSON.parse(stderr).error).toMatchObject({
+      code: "wrong_usage",
+      message: "No command was given.",
+    });
+    expect((await runCli(["--json", "--help"])).stdout).toBe((await runCli([])).stdout);
+    expect((await runCli(["--help", "tree"])).stdout).toBe((await runCli(["tree", "--help"])).stdout);
+  });
+
+  test.each(["40", "80"])("an error keeps to COLUMNS=%s where there is no terminal", async (columns) => {
+    const argv = ["context", writeLines(sampleLines()), "--leaf", "no-such-entry"];
+    const { stderr } = await runCli(argv, { env: { COLUMNS: columns } });
+    for (const line of stderr.split("\n")) expect(line.length).toBeLessThanOrEqual(Number(columns));
   });
 
   test("a session that does not exist is a failure with a hint", async () => {

@@ -33,6 +33,18 @@ describe("printable text", () => {
   });
 });
 
+describe("numbers of any size and kind", () => {
+  test.each([Number.NaN, Number.POSITIVE_INFINITY, undefined, "7"])("%j is no number", (value) => {
+    expect(count(value as number)).toBe("?");
+    expect(usd(value as number)).toBe("?");
+  });
+
+  test("a table of 200,000 rows is made", () => {
+    const rows = Array.from({ length: 200_000 }, (_, at) => [[String(at)]]);
+    expect(table(rows, { columns: [{ align: "right" }], width: 80 })).toHaveLength(200_000);
+  });
+});
+
 describe("width", () => {
   test.each([
     ["", 0],

@@ -22,8 +22,11 @@ export interface ShowReport {
   parentSession: string | null;
   /** ISO 8601. */
   createdAt: string;
+  /** Of the first and of the last message. */
   firstActivity: string | null;
   lastActivity: string | null;
+  /** Of any entry: a compaction, a move or a label is no activity. */
+  lastWrite: string | null;
   leafId: string | null;
   entryCount: number;
   /** Messages by role, other entries by type. */
@@ -52,7 +55,7 @@ function showReport(session: Session, size: ContextSize): ShowReport {
   const { header } = session;
   const entries = session.entries();
   const path = session.path();
-  const { counts, usage, models, firstActivity, lastActivity } = sessionFacts(entries);
+  const { counts, usage, models, firstActivity, lastActivity, lastWrite } = sessionFacts(entries);
   const { read, modified } = fileOperations(messagesOf(entries));
   const file = session.file!;
   return {
@@ -66,6 +69,7 @@ function showReport(session: Session, size: ContextSize): ShowReport {
     createdAt: header.timestamp,
     firstActivity,
     lastActivity,
+    lastWrite,
     leafId: session.leafId,
     entryCount: entries.length,
     counts,

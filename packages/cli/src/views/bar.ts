@@ -1,4 +1,5 @@
 import { type Line, type Style, span } from "./line.ts";
+import { largest } from "./numbers.ts";
 
 /** One part of a stacked bar. The glyphs differ, so that the picture needs no colour. */
 export interface BarPart {
@@ -36,7 +37,7 @@ function shares(values: readonly number[], width: number): number[] {
     excess !== 0;
     excess -= Math.sign(excess)
   ) {
-    columns[columns.indexOf(Math.max(...columns))]! -= Math.sign(excess);
+    columns[columns.indexOf(largest(columns))]! -= Math.sign(excess);
   }
   return columns;
 }

@@ -20,7 +20,8 @@ export function* doctorView({ problems, file, copy, width }: DoctorViewOptions):
   if (problems.length > 0 || copy !== undefined) yield [];
   if (copy !== undefined) yield ["The repaired copy is ", span(copy, "cyan")];
   else if (problems.length > 0) {
-    yield [span("The session opens as it is; `--repair` writes a copy without the damage.", "gray")];
+    const hint = "The session opens as it is; `--repair` writes a copy without the damage.";
+    for (const text of wrap(hint, width)) yield [span(text, "gray")];
   }
 }
 

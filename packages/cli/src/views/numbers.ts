@@ -1,8 +1,15 @@
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
-/** 1234567 as `1,234,567`. */
+/** 1234567 as `1,234,567`; `?` for what is no number. */
 export function count(value: number): string {
-  return grouped.format(value);
+  return Number.isFinite(value) ? grouped.format(value) : "?";
+}
+
+/** The largest of the values, or `least`; for lists of any length, which a spread into `Math.max` is not. */
+export function largest(values: Iterable<number>, least = 0): number {
+  let largest = least;
+  for (const value of values) if (value > largest) largest = value;
+  return largest;
 }
 
 /** `1 entry`, `1,018 entries`. */
@@ -18,8 +25,9 @@ export function percent(part: number, whole: number): string {
   return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
 }
 
-/** US dollars: to the cent from ten cents on, finer below. */
+/** US dollars: to the cent from ten cents on, finer below; `?` for what is no number. */
 export function usd(value: number): string {
+  if (!Number.isFinite(value)) return "?";
   if (value === 0) return "$0";
   return value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
 }

@@ -1,5 +1,6 @@
 import { grammar } from "../grammar.ts";
 import { type Line, span } from "./line.ts";
+import { largest } from "./numbers.ts";
 import { wrap } from "./text-width.ts";
 
 const about =
@@ -11,7 +12,7 @@ const yet =
 
 /** What `bonsai` says when it is called without a command. */
 export function overview(width: number): Line[] {
-  const nameWidth = Math.max(...grammar.map((command) => command.name.length)) + 4;
+  const nameWidth = largest(grammar.map((command) => command.name.length)) + 4;
   return [
     [span("bonsai", ["bold", "green"])],
     ...paragraph(about, width),

@@ -1,8 +1,9 @@
 import type { SessionSummary, SkippedFile } from "@bonsai-agent/session";
 import { type Line, span } from "./line.ts";
-import { age, bytes, counted } from "./numbers.ts";
+import { age, bytes, counted, largest } from "./numbers.ts";
 import { oneLine } from "./printable.ts";
 import { table } from "./table.ts";
+import { wrap } from "./text-width.ts";
 
 export interface SessionsViewOptions {
   sessions: readonly SessionSummary[];
@@ -17,7 +18,10 @@ const minIdWidth = 8;
 /** As many characters of the ids as tell the listed ones apart. */
 function shortIdWidth(sessions: readonly SessionSummary[]): number {
   const ids = new Set(sessions.map(({ id }) => id));
-  const longest = Math.max(minIdWidth, ...sessions.map(({ id }) => id.length));
+  const longest = largest(
+    sessions.map(({ id }) => id.length),
+    minIdWidth,
+  );
   for (let width = minIdWidth; width < longest; width += 1) {
     if (new Set([...ids].map((id) => id.slice(0, width))).size === ids.size) return width;
   }
@@ -33,8 +37,9 @@ export function* sessionsView({
   nowMs,
 }: SessionsViewOptions): Generator<Line> {
   if (sessions.length === 0) {
-    yield [`No sessions in ${home}.`];
-    yield [span("Make one of another agent's transcript with `bonsai import`.", "gray")];
+    for (const text of wrap(`No sessions in ${home}.`, width)) yield [text];
+    const hint = "Make one of another agent's transcript with `bonsai import`.";
+    for (const text of wrap(hint, width)) yield [span(text, "gray")];
   }
   const idWidth = shortIdWidth(sessions);
   const rows = sessions.map((session): Line[] => [

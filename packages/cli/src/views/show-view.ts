@@ -5,7 +5,7 @@ import { kindWord } from "../preview.ts";
 import { bar } from "./bar.ts";
 import { fileListLines } from "./file-list.ts";
 import { type Line, lineWidth, type Style, span } from "./line.ts";
-import { age, bytes, count, counted, duration, moment, percent, usd } from "./numbers.ts";
+import { age, bytes, count, counted, duration, largest, moment, percent, usd } from "./numbers.ts";
 import { oneLine, printableLines } from "./printable.ts";
 import { kindStyle } from "./role-colour.ts";
 import { table } from "./table.ts";
@@ -38,6 +38,7 @@ function facts({ report, width, nowMs }: ShowViewOptions): Line[] {
     ["file", [report.file]],
     ["size", [`${bytes(report.sizeBytes)}, format version ${report.version}`]],
     ["activity", activity(report, nowMs)],
+    ...lastWrite(report, nowMs),
     [
       "models",
       [report.models.map(({ model, answers }) => `${model} (${count(answers)})`).join(", ") || "none"],
@@ -78,6 +79,14 @@ function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): L
   return [age(last, nowMs), span(`  ${moment(first)}${length === "" ? "" : `, for ${length}`}`, "gray")];
 }
 
+/** Only where it says something that the activity does not. */
+function lastWrite({ lastActivity, lastWrite }: ShowReport, nowMs: number): [string, Line][] {
+  if (lastWrite === null) return [];
+  const ms = Date.parse(lastWrite);
+  const said = lastActivity === null ? "" : age(Date.parse(lastActivity), nowMs);
+  return age(ms, nowMs) === said ? [] : [["last write", [age(ms, nowMs), span(`  ${moment(ms)}`, "gray")]]];
+}
+
 function* section(title: string, rows: Line[][], width: number): Generator<Line> {
   yield [];
   yield [span(title, "bold")];
@@ -89,7 +98,7 @@ const maxGaugeWidth = 24;
 
 function entryRows(report: ShowReport, width: number): Line[][] {
   const rows = Object.entries(report.counts);
-  const most = Math.max(0, ...rows.map(([, value]) => value));
+  const most = largest(rows.map(([, value]) => value));
   return rows.map(([kind, value]) => {
     const word = kindWord(kind);
     return [

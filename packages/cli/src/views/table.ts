@@ -1,4 +1,5 @@
 import { fitLine, type Line, lineWidth, type Span } from "./line.ts";
+import { largest } from "./numbers.ts";
 
 export interface Column {
   align?: "left" | "right";
@@ -21,7 +22,7 @@ const minFlexibleWidth = 8;
 /** Rows in aligned columns. Each cell is a line; missing cells are empty. */
 export function table(rows: readonly (readonly Line[])[], options: TableOptions): Line[] {
   const { columns, indent = 0, gap = 2 } = options;
-  const widths = columns.map((_, at) => Math.max(0, ...rows.map((row) => lineWidth(row[at] ?? []))));
+  const widths = columns.map((_, at) => largest(rows.map((row) => lineWidth(row[at] ?? []))));
   const used = widths.reduce((sum, width) => sum + width, indent + gap * (columns.length - 1));
   const flexible = columns.findIndex((column) => column.flexible);
   if (flexible >= 0 && used > options.width) {

@@ -28,7 +28,7 @@ export function* treeView(options: TreeViewOptions): Generator<Line> {
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
     const run = runFrom(tree, place.at);
     yield* runLines(run, place, options);
-    stack.push(...places(tree.children(run.at(-1)!), place.rest, maxGuides, true));
+    for (const branch of places(tree.children(run.at(-1)!), place.rest, maxGuides, true)) stack.push(branch);
   }
   yield* summary(options);
 }
@@ -114,8 +114,8 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
   const muted = !tree.isActive(at) || kind === "result";
   const preview = span(previewOf(entry), muted ? "gray" : undefined);
   const tokens =
-    entry.type === "compaction"
-      ? [span(`of ${counted(Number(entry.tokensBefore), "token")} `, "magenta")]
+    entry.type === "compaction" && Number.isFinite(entry.tokensBefore)
+      ? [span(`of ${counted(entry.tokensBefore, "token")} `, "magenta")]
       : [];
   const padded = width < 60 ? kind : kind.padEnd(9);
   return [span(padded, kindStyle(kind)), span(" "), ...tokens, preview];
