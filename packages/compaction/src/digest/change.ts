@@ -35,7 +35,7 @@ export function changeOf(statement: Statement): Change {
     marksOld: marked.values.size > 0,
     old: strong ? marked.values : new Set(),
     oldStems: strong ? marked.stems : new Set(),
-    bare: strong && content.length <= 1 && values.length > 0,
+    bare: strong && statement.speaker === "user" && content.length <= 1 && values.length > 0,
   };
 }
 

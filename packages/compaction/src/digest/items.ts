@@ -10,9 +10,11 @@ import { doneItems, failureItems, inProgressItems, todoItems } from "./work-item
 /** All lines that could stand in the summary, scored. */
 export function digestItems(input: Omit<DigestInput, "maxTokens">): Item[] {
   const reading = readSpan(input);
-  const stated = statementItems(reading);
+  const goal = goalItems(reading);
+  const first = goal.find((item) => item.score >= FIRST_GOAL_SCORE)?.text ?? "";
+  const stated = statementItems(reading).filter((item) => !first.includes(item.text));
   const items = [
-    ...goalItems(reading),
+    ...goal,
     ...stated,
     ...doneItems(reading),
     ...inProgressItems(reading),
@@ -25,6 +27,8 @@ export function digestItems(input: Omit<DigestInput, "maxTokens">): Item[] {
   );
 }
 
+/** The first request stands whatever else does, so what it says need not be said again. */
+const FIRST_GOAL_SCORE = 12;
 const NAMES_LINE = "Came up again and again:";
 const MAX_NAMES = 14;
 const MAX_SHOWN_LINES = 5;

@@ -53,7 +53,7 @@ function isAllPassed(end: string): boolean {
 const ERROR_LINE =
   /error|exception|fail|fatal|panic|denied|refused|not found|no such|cannot|can't|unable|invalid|undefined|unexpected|expected|missing|timed? ?out|timeout|conflict|abort|killed|segfault|traceback|assert|E[A-Z]{4,}|fehler|erreur|échec|échou|errore|erro\b|fallo|ошибк|не удалось|错误|失败|异常|エラー|失敗|例外|오류|실패/iu;
 const NOISE_LINE =
-  /^(?:npm (?:ERR!|error) (?:code|path|workspace|location|command|errno|A complete log|Lifecycle)|npm warn|(?:FAIL|FAILED|FAILURES?)\s*$|=+ .* =+$|>|\(node:|Debugger|Waiting for the debugger|at .+\(|at \S+:\d+|Command exited with code|Command aborted|\^|\d+ \||\s*$|ELIFECYCLE|Error in the js-debug|node:internal|error Command failed|make: \*\*\*|husky -|.*\b0 (?:errors?|failed|failures)\b)/i;
+  /^(?:npm (?:ERR!|error) (?:code|path|workspace|location|command|errno|A complete log|Lifecycle)|npm warn|(?:FAIL|FAILED|FAILURES?)\s*(?:\(.*\))?$|=+ .* =+$|>|\(node:|Debugger|Waiting for the debugger|at .+\(|at \S+:\d+|Command exited with code|Command aborted|\^|\d+ \||\s*$|ELIFECYCLE|Error in the js-debug|node:internal|error Command failed|make: \*\*\*|husky -|.*\b0 (?:errors?|failed|failures)\b)/i;
 
 const SHARP_LINE =
   /\b\w*(?:Error|Exception)\b|\berror\b|\bE[A-Z]{4,}|^FAIL|panic|fatal|denied|refused|\bgot\b.*\bwant|\bexpected\b|\breceived\b|--- FAIL|^E\s{2}|错误|エラー|ошибк/iu;
