@@ -1,5 +1,5 @@
 import type { Message } from "./message.ts";
-import { bashExecutionText, contentBlocks } from "./text.ts";
+import { bashExecutionText, contentBlocks, jsonText } from "./text.ts";
 
 /** Tokens counted for an image, whatever its size. */
 export const IMAGE_TOKENS = 1200;
@@ -51,15 +51,5 @@ function blockText(block: Record<string, unknown>): string {
       return `${typeof block.name === "string" ? block.name : ""}${jsonText(block.arguments ?? {})}`;
     default:
       return "";
-  }
-}
-
-/** What JSON cannot hold (a cycle, a BigInt) cannot reach a model either: it counts as nothing. */
-function jsonText(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch (error) {
-    if (error instanceof TypeError) return "";
-    throw error;
   }
 }

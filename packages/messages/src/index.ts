@@ -31,7 +31,7 @@ export type {
   UserMessage,
 } from "./message.ts";
 export type { Model, ModelPrices } from "./model.ts";
-export { bashExecutionText, contentBlocks, contentText, messageText, toolCalls } from "./text.ts";
+export { bashExecutionText, contentBlocks, contentText, jsonText, messageText, toolCalls } from "./text.ts";
 export {
   addUsage,
   contextTokens,

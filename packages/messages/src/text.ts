@@ -57,6 +57,20 @@ export function bashExecutionText(message: {
   return `$ ${stringOr(message.command, "")}\n${output}${cancelled ? "\n(cancelled)" : failed}`;
 }
 
+/**
+ * A value as JSON, for showing and counting. Total: what JSON cannot hold (a cycle, a BigInt) cannot reach a
+ * model either and is empty; what is nested deeper than the stack reaches is named in a few words.
+ */
+export function jsonText(value: unknown, indent?: number): string {
+  try {
+    return JSON.stringify(value, undefined, indent) ?? "";
+  } catch (error) {
+    if (error instanceof TypeError) return "";
+    if (error instanceof RangeError) return '"[nested too deeply to show]"';
+    throw error;
+  }
+}
+
 function isSound(block: Record<string, unknown>): block is Record<string, unknown> & ToolCall {
   return typeof block.id === "string" && typeof block.name === "string" && isRecord(block.arguments);
 }

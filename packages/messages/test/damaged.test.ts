@@ -5,6 +5,7 @@ import {
   contentText,
   contextTokens,
   estimateContextTokens,
+  jsonText,
   type Message,
   messageText,
   promptTokens,
@@ -140,5 +141,16 @@ describe("a command of the user", () => {
     ],
   ])("%j", (message, text) => {
     expect(bashExecutionText(message)).toBe(text);
+  });
+});
+
+describe("values nested deeper than the stack reaches", () => {
+  it.each([5_000, 100_000])("%d levels are counted and shown in a few words", (depth) => {
+    const path: unknown = JSON.parse(`${"[".repeat(depth)}${"]".repeat(depth)}`);
+    const content = [{ type: "toolCall", id: "t", name: "read", arguments: { path } }];
+    const message = { role: "assistant", content } as unknown as Message;
+    expect(chars4Estimator.message(message)).toBeGreaterThan(0);
+    expect(toolCalls(message)).toHaveLength(1);
+    expect(jsonText(path)).toContain("[");
   });
 });

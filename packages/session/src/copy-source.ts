@@ -1,4 +1,5 @@
 import { type Entry, SESSION_VERSION } from "./entry.ts";
+import { entryFrom, entryLine } from "./entry-body.ts";
 import { parseBytes } from "./entry-head.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { JsonlStore } from "./jsonl-store.ts";
@@ -68,7 +69,8 @@ export class StoredLines implements CopySource<number> {
   }
 
   #entry(number: number): Entry {
-    return parseBytes(readBytes(this.#store, this.#index.record(number))) as Entry;
+    const record = this.#index.record(number);
+    return entryFrom(parseBytes(readBytes(this.#store, record)), { ...record, version: SESSION_VERSION })!;
   }
 }
 
@@ -105,7 +107,7 @@ export class ParsedEntries implements CopySource<Entry> {
 
   write(fd: number, entries: Iterable<Entry>, added: readonly Entry[]): void {
     const writer = new LineWriter(fd);
-    for (const entry of entries) writer.write(JSON.stringify(entry));
+    for (const entry of entries) writer.write(entryLine(entry));
     for (const entry of added) writer.write(JSON.stringify(entry));
     writer.end();
   }

@@ -1,23 +1,33 @@
 import type { Entry } from "./entry.ts";
 import { chainedId } from "./entry-index.ts";
+import { lostEntry, soundEntry } from "./sound-entry.ts";
 
 /**
- * Makes an entry of a line's parsed value, as of today's version. The file stays as it is: older versions are
- * migrated in memory only.
+ * Makes an entry of a line's parsed value, as of today's version and safe to read. The file stays as it is:
+ * older versions are migrated, and odd fields mended, in memory only.
  * @param place the id and the parent that the entry has in the tree, whatever its line says.
+ * @param odd gets the names of the fields that held something else than they should.
  * @returns undefined when the value is no object.
  */
 export function entryFrom(
   value: unknown,
   place: { id: string; parentId: string | null; version: number },
+  odd?: string[],
 ): Entry | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const entry = value as Record<string, unknown>;
   if (place.version <= 2) renameHookMessage(entry);
   if (place.version === 1) nameFirstKept(entry);
-  if (entry.id === place.id && entry.parentId === place.parentId) return entry as unknown as Entry;
+  return soundEntry(placed(entry, place), odd) as unknown as Entry;
+}
+
+function placed(
+  entry: Record<string, unknown>,
+  place: { id: string; parentId: string | null },
+): Record<string, unknown> {
+  if (entry.id === place.id && entry.parentId === place.parentId) return entry;
   const { type, id, parentId, ...fields } = entry;
-  return { type, id: place.id, parentId: place.parentId, ...fields } as unknown as Entry;
+  return { type, id: place.id, parentId: place.parentId, ...fields };
 }
 
 /** Up to version 2, an extension's message had a role of another name. */
@@ -32,4 +42,15 @@ function nameFirstKept(entry: Record<string, unknown>): void {
   if (entry.type !== "compaction" || typeof index !== "number") return;
   entry.firstKeptEntryId = chainedId(index);
   delete entry.firstKeptEntryIndex;
+}
+
+/** The line that stores an entry. Values that are nested deeper than JSON can be written are left out. */
+export function entryLine(entry: Entry): string {
+  try {
+    return JSON.stringify(entry);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const { type, id, parentId, timestamp } = entry;
+    return JSON.stringify(lostEntry({ type, id, parentId, timestamp }));
+  }
 }

@@ -50,6 +50,8 @@ function* leafTexts(value: unknown): Generator<string> {
   while (open.length > 0) {
     const next = open.pop();
     if (typeof next === "string" || typeof next === "number") yield String(next);
-    else if (typeof next === "object" && next !== null) open.push(...Object.values(next).reverse());
+    else if (typeof next === "object" && next !== null) {
+      for (const inner of Object.values(next).reverse()) open.push(inner);
+    }
   }
 }

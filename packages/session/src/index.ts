@@ -47,3 +47,4 @@ export {
 export type { SessionStore } from "./session-store.ts";
 export type { SessionSummary } from "./session-summary.ts";
 export type { Durability } from "./session-writer.ts";
+export { writeSessionFile } from "./write-session-file.ts";

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { linkSync, unlinkSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
+import { entryLine } from "./entry-body.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { MemoryStore } from "./memory-store.ts";
 import type { SessionReader } from "./session-reader.ts";
@@ -48,7 +49,7 @@ function copyEntries(reader: SessionReader, store: SessionStore): void {
   const { count } = reader.index();
   for (let number = 0; number < count; number += 1) {
     const entry = reader.entryAt(number);
-    if (entry !== undefined) batch += `${JSON.stringify(entry)}\n`;
+    if (entry !== undefined) batch += `${entryLine(entry)}\n`;
     if (batch.length < BATCH_CHARACTERS && number < count - 1) continue;
     if (batch !== "") store.append(batch);
     batch = "";

@@ -48,11 +48,11 @@ export function openSession(
 }
 
 function readOnlyReason(reading: HeaderReading): string | undefined {
-  if (!reading.sound) {
-    return "its header is missing or damaged (`bonsai doctor FILE --repair` writes a repaired copy).";
+  if (reading.damage !== undefined) {
+    return `${reading.damage} (\`bonsai doctor FILE --repair\` writes a copy with a sound header).`;
   }
   if (reading.version <= SESSION_VERSION) return undefined;
-  return `it has format version ${reading.header.version}, and this program knows versions up to ${SESSION_VERSION}.`;
+  return `It has format version ${reading.header.version}, and this program knows versions up to ${SESSION_VERSION}.`;
 }
 
 function endsTorn(store: SessionStore): boolean {

@@ -13,8 +13,11 @@
  * - `cycle`: the entry is among its own ancestors; the link that closes the circle is not followed.
  * - `duplicate_id`: the id was used before; children mean the nearest earlier entry of that id.
  * - `missing_id`: an entry without an id; it is named after its line.
- * - `missing_message`: a message entry without a message.
- * - `missing_summary`: a compaction without a summary; it hides nothing.
+ * - `missing_message`: a message entry without a message; it is read as a `custom` entry `bonsai.lost`.
+ * - `missing_summary`: a compaction or branch summary without a summary; it is read in the same way, and hides
+ *   nothing.
+ * - `odd_field`: a field of the header or of a known type of entry that holds something else than it should (a
+ *   number for a name, a time that is none); it is read as if it held nothing.
  * - `missing_kept_entry`: a compaction whose first kept entry is not before it on its path; it keeps what
  *   the compaction before it kept.
  */
@@ -33,6 +36,7 @@ export type ProblemKind =
   | "missing_id"
   | "missing_message"
   | "missing_summary"
+  | "odd_field"
   | "missing_kept_entry";
 
 /** One thing that is wrong in a session file, what reading makes of it, and what a repaired copy would do. */

@@ -106,8 +106,19 @@ function entryMessage(entry: Entry): Message | undefined {
   }
 }
 
+/** What a model can be shown. A message of another role is kept and, like an entry of another type, left out. */
+const SHOWN_ROLES: ReadonlySet<unknown> = new Set([
+  "user",
+  "assistant",
+  "toolResult",
+  "bashExecution",
+  "custom",
+  "branchSummary",
+  "compactionSummary",
+]);
+
 function shownMessage(message: Message | undefined): Message | undefined {
-  if (typeof message !== "object" || message === null || message.role === "system") return undefined;
+  if (typeof message !== "object" || message === null || !SHOWN_ROLES.has(message.role)) return undefined;
   if (message.role === "bashExecution" && message.excludeFromContext) return undefined;
   return message;
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type CompactionEntry, type Entry, LEAF_CUSTOM_TYPE, SESSION_VERSION } from "./entry.ts";
-import { entryFrom } from "./entry-body.ts";
+import { entryFrom, entryLine } from "./entry-body.ts";
 import { parseBytes } from "./entry-head.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
@@ -9,9 +9,6 @@ import { withoutAncestor } from "./named-ancestors.ts";
 import type { SessionStore } from "./session-store.ts";
 import { leafAfter } from "./tail.ts";
 import { undoneBy } from "./view-seeker.ts";
-
-/** `customType` of an entry that stands where one stood that lost what it was. */
-const LOST_CUSTOM_TYPE = "bonsai.lost";
 
 const [OPEN_BRACE, CLOSE_BRACE] = [0x7b, 0x7d];
 
@@ -50,8 +47,8 @@ export class RepairedEntries {
   #lackingCompactions(): Iterable<number> {
     const kept = new Map<number, string>();
     for (const number of this.#index.numbersOf("compaction")) {
-      const entry = parseBytes(this.#bytes(number)) as CompactionEntry;
-      kept.set(number, String(entry.firstKeptEntryId));
+      const entry = this.#placed(parseBytes(this.#bytes(number)), number);
+      if (entry.type === "compaction") kept.set(number, entry.firstKeptEntryId);
     }
     return withoutAncestor(this.#index, kept);
   }
@@ -71,11 +68,12 @@ export class RepairedEntries {
     if (this.#index.isDamaged(number)) return;
     const bytes = this.#bytes(number);
     const value = parseBytes(bytes);
-    const entry = this.#placed(value, number);
-    const mended = this.#mended(entry, number);
-    const isStoredAsIs = this.#version >= SESSION_VERSION && mended === value && isSound(bytes);
-    if (isStoredAsIs) writer.copy(this.#index.record(number));
-    else writer.write(JSON.stringify(mended));
+    const odd: string[] = [];
+    const entry = this.#placed(value, number, odd);
+    const mended = entry.type === "compaction" ? this.#mendedCompaction(entry, number) : entry;
+    const isSame = mended === value && odd.length === 0;
+    if (this.#version >= SESSION_VERSION && isSame && isSound(bytes)) writer.copy(this.#index.record(number));
+    else writer.write(entryLine(mended));
     this.#note(mended, number);
   }
 
@@ -87,10 +85,10 @@ export class RepairedEntries {
   }
 
   /** The entry with the id and parent that it has in the copy. */
-  #placed(value: unknown, number: number): Entry {
+  #placed(value: unknown, number: number, odd?: string[]): Entry {
     const parent = this.#index.parent(number);
     const parentId = parent < 0 ? null : this.#id(parent);
-    return entryFrom(value, { id: this.#id(number), parentId, version: this.#version })!;
+    return entryFrom(value, { id: this.#id(number), parentId, version: this.#version }, odd)!;
   }
 
   /** An id that was used before becomes a longer one of its own. */
@@ -104,12 +102,6 @@ export class RepairedEntries {
 
   #bytes(number: number): Buffer {
     return readBytes(this.#store, this.#index.record(number));
-  }
-
-  #mended(entry: Entry, number: number): Entry {
-    if (entry.type === "message" && !isObject(entry.message)) return lost(entry);
-    if (entry.type !== "compaction") return entry;
-    return typeof entry.summary === "string" ? this.#mendedCompaction(entry, number) : lost(entry);
   }
 
   #mendedCompaction(entry: CompactionEntry, number: number): Entry {
@@ -151,12 +143,6 @@ export class RepairedEntries {
 /** Whether a line can be copied as it is. */
 function isSound(bytes: Buffer): boolean {
   return bytes[0] === OPEN_BRACE && bytes.at(-1) === CLOSE_BRACE && isUtf8(bytes);
-}
-
-/** Keeps what is left of an entry, and its place in the tree. */
-function lost(entry: Entry): Entry {
-  const { id, parentId, timestamp, ...data } = entry;
-  return { type: "custom", customType: LOST_CUSTOM_TYPE, id, parentId, timestamp, data };
 }
 
 function isObject(value: unknown): boolean {

@@ -1,8 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { EntryHead, parseBytes } from "./entry-head.ts";
+import { type FieldRule, type Fields, isText, mendFields, optional, text } from "./field-rule.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
 import type { SessionStore } from "./session-store.ts";
+import { TIMESTAMP } from "./sound-entry.ts";
 
 /** A header hardly ever is longer. */
 const HEADER_BYTES = 1 << 12;
@@ -13,8 +15,10 @@ export interface HeaderReading {
   readonly header: SessionHeader;
   /** 1, 2 or 3; a future version as it stands. */
   readonly version: number;
-  /** False where the header line is missing or damaged, and the header was made up. */
-  readonly sound: boolean;
+  /** Why the header cannot be trusted, so that what it does not say was made up; undefined for a sound one. */
+  readonly damage: string | undefined;
+  /** Names of fields that held something else than they should. */
+  readonly odd: readonly string[];
 }
 
 /**
@@ -32,12 +36,32 @@ export function readHeader(store: SessionStore): HeaderReading {
       hint: "Give the path of a session file, or start a new session.",
     });
   }
-  const value = first.kind === "header" ? (parseBytes(first.bytes) as Record<string, unknown>) : undefined;
-  if (value !== undefined) return { header: completed(value), version: versionOf(value), sound: true };
+  const value = first.kind === "header" ? (parseBytes(first.bytes) as Fields) : undefined;
+  if (value !== undefined) return headerReading(value);
   const entry = lines.find((line) => line.kind === "entry");
   if (entry === undefined) throw notASession(store, first.bytes);
-  return { header: completed({ version: SESSION_VERSION }), version: SESSION_VERSION, sound: false };
+  const { header, version } = headerReading({ type: "session", version: SESSION_VERSION });
+  return { header, version, damage: "The first line is no session header", odd: [] };
 }
+
+function headerReading(value: Fields): HeaderReading {
+  const odd: string[] = [];
+  const told = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
+  const version = versionOf(value.version);
+  const damage =
+    version === undefined ? `The header names the format version ${told}, which cannot be` : undefined;
+  // What is written with another version than it has must not be trusted: today's is the best guess.
+  if (version === undefined) value.version = SESSION_VERSION;
+  mendFields(value, HEADER_FIELDS, { odd });
+  return { header: value as unknown as SessionHeader, version: version ?? SESSION_VERSION, damage, odd };
+}
+
+const HEADER_FIELDS: readonly FieldRule[] = [
+  { field: "id", isSound: (value) => isText(value) && value !== "", safe: () => "unknown" },
+  TIMESTAMP,
+  text("cwd"),
+  optional(text("parentSession")),
+];
 
 function firstLines(store: SessionStore, lookBytes: number): Array<{ kind: string; bytes: Buffer }> {
   const lines: Array<{ kind: string; bytes: Buffer }> = [];
@@ -56,21 +80,10 @@ function firstLines(store: SessionStore, lookBytes: number): Array<{ kind: strin
   return lines;
 }
 
-function completed(value: Record<string, unknown>): SessionHeader {
-  const text = (field: unknown) => (typeof field === "string" ? field : "");
-  return {
-    ...value,
-    type: "session",
-    id: text(value.id) || "unknown",
-    timestamp: text(value.timestamp),
-    cwd: text(value.cwd),
-  };
-}
-
-function versionOf(value: Record<string, unknown>): number {
-  if (value.version === undefined || value.version === null) return 1;
-  const version = Number(value.version);
-  return Number.isInteger(version) && version >= 1 ? version : Number.POSITIVE_INFINITY;
+/** Undefined for what no version can be. */
+function versionOf(version: unknown): number | undefined {
+  if (version === undefined || version === null) return 1;
+  return Number.isSafeInteger(version) && (version as number) >= 1 ? (version as number) : undefined;
 }
 
 function notASession(store: SessionStore, first: Buffer): BonsaiError {

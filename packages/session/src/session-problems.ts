@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import type { Entry } from "./entry.ts";
+import { SESSION_VERSION } from "./entry.ts";
 import type { DamagedLine, EntryIndex, EntryRecord } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
 import { LineWindow } from "./line-window.ts";
@@ -7,17 +7,22 @@ import { withoutAncestor } from "./named-ancestors.ts";
 import type { Problem, ProblemKind } from "./problem.ts";
 import { readHeader } from "./session-header.ts";
 import type { SessionReader } from "./session-reader.ts";
+import { isEssential } from "./sound-entry.ts";
 
 /** Looks through a whole session: every line is read and parsed. In file order. */
 export function findProblems(reader: SessionReader): Problem[] {
   const problems = [...headerProblems(reader)];
+  const headerIsDamaged = problems.some(({ kind }) => kind === "damaged_header");
   const index = reader.index();
   // Bodies first: one that turns out to be lost changes what its children hang on.
   const lines = new LineWindow(reader.store);
   for (let number = 0; number < index.count; number += 1) {
     problems.push(...recordProblems({ reader, index, number, line: lines.bytes(index.place(number)) }));
   }
-  for (const damaged of index.damagedLines()) problems.push(lineProblem(damaged));
+  for (const damaged of index.damagedLines()) {
+    // The first line is told already.
+    if (damaged.line > 1 || !headerIsDamaged) problems.push(lineProblem(damaged));
+  }
   for (const number of index.unnamed()) {
     const record = index.record(number);
     problems.push(
@@ -42,12 +47,21 @@ function* headerProblems(reader: SessionReader): Generator<Problem> {
       repair: "left out",
     };
   }
-  if (!readHeader(store).sound) {
+  const { damage, odd } = readHeader(store);
+  if (damage !== undefined) {
     yield {
       line: 1,
       kind: "damaged_header",
-      message: "The first line is no session header; the entries can be read.",
-      repair: "a new header is written",
+      message: `${damage}; the entries are read as version ${SESSION_VERSION}.`,
+      repair: "a sound header is written",
+    };
+  }
+  for (const field of odd) {
+    yield {
+      line: 1,
+      kind: "odd_field",
+      message: `The field ${field} of the header does not hold what it should.`,
+      repair: "read and repaired as if it held nothing",
     };
   }
 }
@@ -78,7 +92,8 @@ function* recordProblems(of: {
 }): Generator<Problem> {
   const { reader, index, number, line } = of;
   const record = index.record(number);
-  const entry = reader.parse(number, line);
+  const odd: string[] = [];
+  const entry = reader.parse(number, line, odd);
   if (entry === undefined) {
     yield index.isOpenLine(number)
       ? problem(record, "torn_line", "The last line was cut off.", "left out")
@@ -97,21 +112,28 @@ function* recordProblems(of: {
     const repair = "it gets a new id; its children, which come after it, follow";
     yield problem(record, "duplicate_id", `The id ${record.id} was used before.`, repair);
   }
-  yield* fieldProblems(record, entry);
+  for (const field of odd) yield fieldProblem(record, field);
 }
 
-function* fieldProblems(record: EntryRecord, entry: Entry): Generator<Problem> {
-  if (entry.type === "message" && (typeof entry.message !== "object" || entry.message === null)) {
-    yield problem(
-      record,
-      "missing_message",
-      "A message entry without a message.",
-      "kept; the model sees nothing of it",
-    );
+function fieldProblem(record: EntryRecord, field: string): Problem {
+  const lost = "read and repaired as a `custom` entry `bonsai.lost`, which the model does not see";
+  if (record.type === "message" && field === "message") {
+    return problem(record, "missing_message", "A message entry without a message.", lost);
   }
-  if (entry.type === "compaction" && typeof entry.summary !== "string") {
-    yield problem(record, "missing_summary", "A compaction without a summary: it hides nothing.", "kept");
+  if (field === "summary") {
+    const what =
+      record.type === "compaction"
+        ? "A compaction without a summary: it hides nothing."
+        : "A branch summary without a summary.";
+    return problem(record, "missing_summary", what, lost);
   }
+  const repair = isEssential(record.type, field) ? lost : "read and repaired as if it held nothing";
+  return problem(
+    record,
+    "odd_field",
+    `The field ${field} of a ${record.type} entry does not hold what it should.`,
+    repair,
+  );
 }
 
 function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
@@ -133,7 +155,7 @@ function* compactionProblems(reader: SessionReader): Generator<Problem> {
   const kept = new Map<number, string>();
   for (const number of index.numbersOf("compaction")) {
     const entry = reader.entryAt(number);
-    if (entry?.type === "compaction") kept.set(number, String(entry.firstKeptEntryId));
+    if (entry?.type === "compaction") kept.set(number, entry.firstKeptEntryId);
   }
   for (const number of withoutAncestor(index, kept)) {
     const message = `The first kept entry ${kept.get(number)} is not before the compaction.`;

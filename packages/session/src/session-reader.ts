@@ -51,11 +51,11 @@ export class SessionReader {
     return entry;
   }
 
-  /** Makes an entry of a record's line, anew each time; undefined, and noted, when its body is damaged. */
-  parse(number: number, line: Buffer): Entry | undefined {
+  /** Makes an entry of a record's line, anew each time; undefined, and noted, when its body is damaged. @param odd gets the names of odd fields. */
+  parse(number: number, line: Buffer, odd?: string[]): Entry | undefined {
     const index = this.#madeIndex();
     if (index.isDamaged(number)) return undefined;
-    const entry = entryFrom(parseBytes(line), { ...index.record(number), version: this.version });
+    const entry = entryFrom(parseBytes(line), { ...index.record(number), version: this.version }, odd);
     if (entry === undefined) index.markDamaged(number);
     return entry;
   }

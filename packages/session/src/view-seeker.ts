@@ -25,7 +25,7 @@ export class ViewSeeker {
     this.#awaited.delete(entry.id);
     const undone = undoneBy(entry);
     if (undone !== undefined) this.#undone.add(undone);
-    if (entry.type === "compaction" && isUsable(entry) && !this.#undone.has(entry.id)) this.#meet(entry);
+    if (entry.type === "compaction" && !this.#undone.has(entry.id)) this.#meet(entry);
     return this.#compactions[0]?.keptCount !== undefined;
   }
 
@@ -59,9 +59,4 @@ export function undoneBy(entry: Entry): string | undefined {
   const id =
     typeof data === "object" && data !== null && "compactionId" in data ? data.compactionId : undefined;
   return typeof id === "string" ? id : undefined;
-}
-
-/** A compaction that lost its summary would hide history for nothing: it counts as none. */
-function isUsable(entry: CompactionEntry): boolean {
-  return typeof entry.summary === "string";
 }

@@ -93,10 +93,10 @@ describe("two processes on one file", () => {
     const file = newFile("slow-writer");
     const session = openSession(file);
     const line =
-      '{"type":"label","id":"00000001","parentId":null,"timestamp":"","targetId":"x","label":"y"}\n';
-    appendFileSync(file, line.slice(0, 60));
+      '{"type":"label","id":"00000001","parentId":null,"timestamp":"2026-01-05T09:00:00.000Z","targetId":"x","label":"y"}\n';
+    appendFileSync(file, line.slice(0, 80));
     expect(session.label("x")).toBeUndefined();
-    appendFileSync(file, line.slice(60));
+    appendFileSync(file, line.slice(80));
     expect(session.label("x")).toBe("y");
     expect(session.problems()).toEqual([]);
   });

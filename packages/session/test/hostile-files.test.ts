@@ -3,7 +3,7 @@ import { MemoryStore, openSession } from "../src/index.ts";
 
 // Files that would take hours if any step were quadratic. No clock is read: the runner's time limit is the measure.
 const COUNT = 30_000;
-const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"","cwd":"/"}';
+const HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/"}';
 const id = (number: number) => (0xa0000000 + number).toString(16);
 
 function file(lineOf: (number: number) => string): string {
@@ -11,12 +11,12 @@ function file(lineOf: (number: number) => string): string {
 }
 
 function says(own: string, parentId: string | null): string {
-  return `{"type":"message","id":"${own}","parentId":${JSON.stringify(parentId)},"message":{"role":"user","content":"x"}}`;
+  return `{"type":"message","id":"${own}","parentId":${JSON.stringify(parentId)},"timestamp":"2026-01-05T09:00:00.000Z","message":{"role":"user","content":"x"}}`;
 }
 
 function compacts(number: number, firstKept: string): string {
   const parent = number === 0 ? "null" : `"${id(number - 1)}"`;
-  return `{"type":"compaction","id":"${id(number)}","parentId":${parent},"summary":"s","firstKeptEntryId":"${firstKept}","tokensBefore":1}`;
+  return `{"type":"compaction","id":"${id(number)}","parentId":${parent},"timestamp":"2026-01-05T09:00:00.000Z","summary":"s","firstKeptEntryId":"${firstKept}","tokensBefore":1}`;
 }
 
 describe("many thousand entries", () => {
@@ -33,7 +33,12 @@ describe("many thousand entries", () => {
       undefined,
     ],
     ["between damaged lines", (at: number) => (at % 2 === 0 ? "{" : says(id(at), id(at - 1))), COUNT / 2],
-    ["without ids", () => '{"type":"message","parentId":null,"message":{"role":"user","content":"x"}}', 1],
+    [
+      "without ids",
+      () =>
+        '{"type":"message","parentId":null,"timestamp":"2026-01-05T09:00:00.000Z","message":{"role":"user","content":"x"}}',
+      1,
+    ],
     ["of as many types", (at: number) => `{"type":"t${at}","id":"${id(at)}","parentId":null}`, 0],
     ["that compact and keep a stranger", (at: number) => compacts(at, "stranger"), 1],
     ["that compact and keep the first", (at: number) => compacts(at, id(0)), 1],

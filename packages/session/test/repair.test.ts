@@ -32,7 +32,7 @@ const expected: Record<DamageName, string[] | "session_empty" | "not_a_session">
   cycle: ["cycle"],
   "entry that is its own parent": ["cycle"],
   "parent after its child": ["late_parent"],
-  "damaged header": ["damaged_header", "damaged_line"],
+  "damaged header": ["damaged_header"],
   "second header": ["not_an_entry"],
   "compaction without summary": ["missing_summary"],
   "unknown type": [],

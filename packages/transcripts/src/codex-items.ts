@@ -1,4 +1,5 @@
 import type { AssistantContent, ToolCall, Usage, UserContent } from "@bonsai-agent/messages";
+import { jsonText } from "@bonsai-agent/messages";
 import { callArguments, imageOfUrl, text } from "./content.ts";
 import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./fields.ts";
 import type { NoticeLog } from "./notices.ts";
@@ -63,7 +64,7 @@ function reasoning(item: Fields, notices: NoticeLog, line: number): AssistantCon
   const isEncrypted = typeof item.encrypted_content === "string" && item.encrypted_content !== "";
   if (isEncrypted && thinking === "") notices.add("unreadable", line);
   if (!isEncrypted) return thinking === "" ? [] : [{ type: "thinking", thinking }];
-  return [{ type: "thinking", thinking, thinkingSignature: JSON.stringify(item) }];
+  return [{ type: "thinking", thinking, thinkingSignature: jsonText(item) }];
 }
 
 /** The id that a call and its output share; hosted tools have none of their own. */
@@ -97,12 +98,11 @@ export function outputOf(
   const raw = item.output ?? item.tools ?? item.result;
   const output = typeof raw === "string" ? unwrapped(raw) : raw;
   if (!isFields(output)) {
-    const content =
-      Array.isArray(output) && item.type === "tool_search_output" ? JSON.stringify(output) : output;
+    const content = Array.isArray(output) && item.type === "tool_search_output" ? jsonText(output) : output;
     const blocks = itemContent(content, notices, line);
     return { content: blocks, isError: saysFailed(blocks) };
   }
-  const content = itemContent(output.content ?? output.output ?? JSON.stringify(output), notices, line);
+  const content = itemContent(output.content ?? output.output ?? jsonText(output), notices, line);
   const exitCode = numberAt(fieldsAt(output, "metadata"), "exit_code");
   return { content, isError: output.success === false || exitCode !== 0 || saysFailed(content) };
 }

@@ -1,4 +1,5 @@
 import type { AssistantContent, Usage, UserContent } from "@bonsai-agent/messages";
+import { jsonText } from "@bonsai-agent/messages";
 import { callArguments, text } from "./content.ts";
 import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./fields.ts";
 import type { NoticeLog } from "./notices.ts";
@@ -6,7 +7,8 @@ import type { NoticeLog } from "./notices.ts";
 /** Content of Google's API as a list of parts: it can be a string, one part or a list of either. */
 export function partsOf(content: unknown): Fields[] {
   if (typeof content === "string") return content === "" ? [] : [{ text: content }];
-  if (Array.isArray(content)) return content.flatMap(partsOf);
+  // A list within a list is no part.
+  if (Array.isArray(content)) return content.flatMap((part) => (Array.isArray(part) ? [] : partsOf(part)));
   return isFields(content) ? [content] : [];
 }
 
@@ -58,7 +60,7 @@ export function functionResponses(content: unknown): Fields[] {
 export function responseContent(response: Fields): { content: UserContent[]; isError: boolean } {
   const body = fieldsAt(response, "response") ?? {};
   const error = stringAt(body, "error");
-  const said = stringAt(body, "output") ?? error ?? JSON.stringify(body);
+  const said = stringAt(body, "output") ?? error ?? jsonText(body);
   const media = listAt(response, "parts").flatMap((part): UserContent[] => {
     const inline = fieldsAt(part, "inlineData");
     const data = stringAt(inline, "data");

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
-import type { Entry, SessionHeader } from "@bonsai-agent/session";
+import { type Entry, type SessionHeader, writeSessionFile } from "@bonsai-agent/session";
 import { readClaudeCode } from "./claude-code.ts";
 import { readCodex } from "./codex.ts";
 import { detectTranscript, type TranscriptFormat } from "./detect.ts";
@@ -16,7 +16,6 @@ import { exportedSession, storageFolder, storedSession } from "./opencode-storag
 import { pairToolCalls } from "./pair-tool-calls.ts";
 import { readQwen } from "./qwen.ts";
 import type { Transcript } from "./step.ts";
-import { writeSessionFile } from "./write-session-file.ts";
 
 export interface ImportOptions {
   /** A transcript file, or OpenCode's storage folder. Only ever read. */
@@ -64,7 +63,7 @@ export interface ImportResult extends ImportedSession {
  * Reads another agent's transcript into a session. The same transcript gives the same session each
  * time, ids included. Never writes to the transcript.
  * @throws BonsaiError `transcript_not_found`, `transcript_unknown`, `transcript_empty`,
- *   `transcript_is_session`, `transcript_ambiguous`, `file_exists`.
+ *   `transcript_is_session`, `transcript_ambiguous`, `session_exists`, `session_not_created`.
  */
 export function importTranscript(options: ImportOptions): ImportResult {
   const { format, program } = recognised(options.path);

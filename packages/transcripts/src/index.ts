@@ -1,3 +1,4 @@
+export { writeSessionFile } from "@bonsai-agent/session";
 export { type DetectedTranscript, detectTranscript, type TranscriptFormat } from "./detect.ts";
 export { IMPORT_CUSTOM_TYPE } from "./entries.ts";
 export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
@@ -10,4 +11,3 @@ export {
 } from "./import-transcript.ts";
 export type { ImportNotice, NoticeKind } from "./notices.ts";
 export { redactSecrets } from "./redact.ts";
-export { writeSessionFile } from "./write-session-file.ts";

@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   contentBlocks,
   contentText,
+  jsonText,
   type ToolCall,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
@@ -89,12 +90,10 @@ function thinkingMarkdown(thinking: string): string {
 
 /** The call in one line; its arguments in full only where the line does not hold them. */
 function callMarkdown(call: ToolCall): string {
-  const values = Object.entries(call.arguments ?? {}).map(
-    ([name, value]) => `${name}=${JSON.stringify(value)}`,
-  );
+  const values = Object.entries(call.arguments ?? {}).map(([name, value]) => `${name}=${jsonText(value)}`);
   const head = `${call.name}(${values.join(", ")})`;
   if (head.length <= HEAD_CHARS) return `**Tool call** ${codeSpan(head)}`;
-  const args = codeBlock(JSON.stringify(call.arguments, undefined, 2), "json");
+  const args = codeBlock(jsonText(call.arguments, 2), "json");
   return `**Tool call** ${codeSpan(`${head.slice(0, HEAD_CHARS)}…`)}\n\n${folded("Arguments", args)}`;
 }
 

@@ -277,7 +277,7 @@ describe("importTranscript", () => {
     const file = join(mkdtempSync(join(tmpdir(), "bonsai-import-")), "taken.jsonl");
     writeFileSync(file, "mine");
     expect(() => importTranscript({ path: fixture("qwen.jsonl"), into: { file } })).toThrowError(
-      expect.objectContaining({ code: "file_exists" }),
+      expect.objectContaining({ code: "session_exists" }),
     );
     expect(readFileSync(file, "utf8")).toBe("mine");
   });

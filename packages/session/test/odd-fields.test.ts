@@ -1,0 +1,259 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BonsaiError, byScriptEstimator, messageText, toolCalls } from "@bonsai-agent/messages";
+import {
+  cloneSession,
+  diagnoseSession,
+  forkSession,
+  listSessions,
+  openSession,
+  repairSession,
+  type Session,
+  searchEntries,
+} from "@bonsai-agent/session";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import { assistant, base, bash, HEADER, oddSession, SOUND, user } from "./odd-session.ts";
+
+const root = mkdtempSync(join(tmpdir(), "bonsai-odd-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let files = 0;
+const newFile = () => join(root, `${files++}.jsonl`);
+function written(...lines: object[]): string {
+  const file = newFile();
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  return file;
+}
+
+const texts = (session: Session) => session.projection().items.map(({ message }) => messageText(message));
+
+/** Everything that is done with a session; ends in nothing but a result or an error with a code. */
+function useAll(file: string): void {
+  const session = openSession(file);
+  for (const { message } of session.projection().items) {
+    messageText(message);
+    toolCalls(message);
+    byScriptEstimator.message(message);
+  }
+  for (const entry of session.entries()) new Date(entry.timestamp).toISOString();
+  new Date(session.header.timestamp).toISOString();
+  session.labels();
+  expect(["string", "undefined"]).toContain(typeof session.name);
+  session.settings();
+  session.problems();
+  Array.from(searchEntries(session, "hello"));
+  listSessions({ folder: root });
+  openSession(forkSession(session, { file: newFile() })).projection();
+  openSession(cloneSession(session, { file: newFile() })).projection();
+}
+
+function useRepaired(file: string): void {
+  const out = newFile();
+  repairSession(file, out);
+  expect(diagnoseSession(out)).toEqual([]);
+  expect(texts(openSession(out))).toEqual(texts(openSession(file)));
+  useAll(out);
+}
+
+test("law: any value in any field is read, told and repaired, and throws nothing but an error with a code", () => {
+  fc.assert(
+    fc.property(oddSession, (lines) => {
+      const file = written(...lines);
+      const bytes = readFileSync(file);
+      try {
+        useAll(file);
+        useRepaired(file);
+      } catch (error) {
+        if (!BonsaiError.is(error)) throw error;
+      }
+      expect(readFileSync(file)).toEqual(bytes);
+      for (const name of readdirSync(root)) unlinkSync(join(root, name));
+    }),
+    { numRuns: 400 },
+  );
+});
+
+test("sound entries of every type have no odd field, and are repaired byte for byte", () => {
+  const entries = SOUND.map((entry, at) => ({ ...entry, ...base(`a${at + 1}`, `a${at}`) }));
+  const file = written(HEADER, { type: "message", ...base("a0", null), message: user }, ...entries);
+  expect(diagnoseSession(file)).toEqual([]);
+  const out = newFile();
+  repairSession(file, out);
+  expect(readFileSync(out, "utf8")).toBe(readFileSync(file, "utf8"));
+  expect(openSession(file).entries().slice(1)).toEqual(entries);
+});
+
+describe("an odd field is told by its name", () => {
+  const compaction = { type: "compaction", summary: "s", firstKeptEntryId: "a", tokensBefore: 1 };
+  test.each<[string, object, kinds: string[], read: object]>([
+    ["a compaction's size", { ...compaction, tokensBefore: "x" }, ["odd_field"], { tokensBefore: 0 }],
+    ["a negative size", { ...compaction, tokensBefore: -1 }, ["odd_field"], { tokensBefore: 0 }],
+    [
+      "what a compaction keeps",
+      { ...compaction, firstKeptEntryId: { toString: 5 } },
+      ["odd_field", "missing_kept_entry"],
+      { firstKeptEntryId: "" },
+    ],
+    [
+      "a compaction's summary",
+      { ...compaction, summary: 5 },
+      ["missing_summary"],
+      { type: "custom", customType: "bonsai.lost" },
+    ],
+    [
+      "a branch summary",
+      { type: "branch_summary", fromId: "a", summary: null },
+      ["missing_summary"],
+      { customType: "bonsai.lost" },
+    ],
+    [
+      "where a branch ended",
+      { type: "branch_summary", fromId: 5, summary: "s" },
+      ["odd_field"],
+      { fromId: "" },
+    ],
+    [
+      "an extension's type",
+      { type: "custom_message", customType: 5, content: "x", display: true },
+      ["odd_field"],
+      { customType: "unknown" },
+    ],
+    ["a name", { type: "session_info", name: 5 }, ["odd_field"], { type: "session_info" }],
+    ["a label", { type: "label", targetId: "a", label: 5 }, ["odd_field"], { type: "label" }],
+    [
+      "a label's target",
+      { type: "label", targetId: 5, label: "x" },
+      ["odd_field"],
+      { customType: "bonsai.lost" },
+    ],
+    [
+      "an edit's target",
+      { type: "context_edit", targetId: 5, replacement: null },
+      ["odd_field"],
+      { customType: "bonsai.lost" },
+    ],
+    [
+      "an edit's replacement",
+      { type: "context_edit", targetId: "a", replacement: 5 },
+      ["odd_field"],
+      { customType: "bonsai.lost" },
+    ],
+    [
+      "a number for a time",
+      { type: "session_info", timestamp: 86_400_000 },
+      ["odd_field"],
+      { timestamp: "1970-01-02T00:00:00.000Z" },
+    ],
+    [
+      "no time",
+      { type: "session_info", timestamp: undefined },
+      ["odd_field"],
+      { timestamp: "1970-01-01T00:00:00.000Z" },
+    ],
+    [
+      "a time that is none",
+      { type: "session_info", timestamp: "soon" },
+      ["odd_field"],
+      { timestamp: "1970-01-01T00:00:00.000Z" },
+    ],
+    [
+      "a number for a role",
+      { type: "message", message: { role: 5 } },
+      ["odd_field"],
+      { message: { role: "unknown" } },
+    ],
+    [
+      "no role",
+      { type: "message", message: { content: "x" } },
+      ["odd_field"],
+      { message: { role: "unknown", content: "x" } },
+    ],
+    [
+      "a role nobody knows",
+      { type: "message", message: { role: "constructor" } },
+      [],
+      { message: { role: "constructor" } },
+    ],
+    [
+      "content in lists of lists",
+      { type: "message", message: { role: "user", content: [["x"], null] } },
+      ["odd_field"],
+      { message: { content: [] } },
+    ],
+    [
+      "a command without text",
+      { type: "message", message: { ...bash, command: null, output: 5 } },
+      ["odd_field", "odd_field"],
+      { message: { command: "", output: "" } },
+    ],
+    [
+      "a usage that is none",
+      { type: "message", message: { ...assistant, usage: 5 } },
+      ["odd_field"],
+      { message: { role: "assistant" } },
+    ],
+    ["a type that every object has", { type: "constructor" }, [], { type: "constructor" }],
+  ])("%s", (_, entry, kinds, read) => {
+    const file = written(
+      HEADER,
+      { type: "message", ...base("a", null), message: user },
+      { ...base("b", "a"), ...entry },
+    );
+    expect(diagnoseSession(file).map(({ kind }) => kind)).toEqual(kinds);
+    expect(openSession(file).entry("b")).toMatchObject(read);
+    useAll(file);
+    useRepaired(file);
+  });
+
+  test("a message of an unknown role is kept, and the model does not see it", () => {
+    const message = { role: "toString", content: "x" };
+    const file = written(
+      HEADER,
+      { type: "message", ...base("a", null), message: user },
+      { type: "message", ...base("b", "a"), message },
+    );
+    expect(texts(openSession(file))).toEqual(["hello"]);
+    expect(openSession(file).entry("b")).toMatchObject({ message });
+  });
+});
+
+describe("an odd header", () => {
+  const lines = [
+    { type: "message", ...base("a", null), message: user },
+    { type: "message", ...base("b", "a"), message: user },
+    { type: "message", ...base("c", "a"), message: { ...user, content: "other" } },
+  ];
+
+  test.each([0, -1, 3.5, "3", [], {}, true])(
+    "version %j is a damage, and repaired as version 3",
+    (version) => {
+      const file = written({ ...HEADER, version }, ...lines);
+      expect(diagnoseSession(file).map(({ line, kind }) => [line, kind])).toEqual([[1, "damaged_header"]]);
+      const out = newFile();
+      repairSession(file, out);
+      expect(diagnoseSession(out)).toEqual([]);
+      expect(openSession(out).header).toEqual(HEADER);
+      expect(texts(openSession(out))).toEqual(["hello", "other"]);
+      expect(texts(openSession(file))).toEqual(["hello", "other"]);
+    },
+  );
+
+  test("says why nothing can be appended", () => {
+    const file = written({ ...HEADER, version: -1 }, ...lines);
+    expect(openSession(file).readOnly).toMatch(/^The header names the format version -1, which cannot be/);
+  });
+
+  test("fields of other kinds are told by name, and read as nothing", () => {
+    const file = written({ ...HEADER, id: {}, timestamp: 5, cwd: {}, parentSession: 7 }, ...lines);
+    expect(diagnoseSession(file).map(({ line, message }) => [line, message.split(" ")[2]])).toEqual([
+      [1, "id"],
+      [1, "timestamp"],
+      [1, "cwd"],
+      [1, "parentSession"],
+    ]);
+    expect(openSession(file).header).toMatchObject({ id: "unknown", cwd: "" });
+    useRepaired(file);
+  });
+});
