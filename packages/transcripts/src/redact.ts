@@ -1,22 +1,35 @@
 interface SecretPattern {
   name: string;
   pattern: RegExp;
-  /** What of the match stays; default: nothing. */
-  keep?: (groups: string[]) => { before: string; after?: string } | undefined;
+  /** What of the match stays; default: nothing. Undefined where it is no secret. */
+  keep?: (match: FoundMatch) => { before: string; after?: string } | undefined;
+}
+
+interface FoundMatch {
+  text: string;
+  groups: string[];
+  /** The character after the match; empty at the end. */
+  next: string;
 }
 
 /**
  * Secrets by their own form, or by the name that stands before them. Bare hexadecimal strings and UUIDs
  * are never secrets by themselves: commits and entries are named by them.
+ *
+ * Invariant: time is linear. What a pattern walks over, it takes, or nothing can begin within it.
  */
 const PATTERNS: readonly SecretPattern[] = [
   {
     name: "private key",
     pattern:
-      /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\s\S]{0,20000}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)/g,
+      /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN)[\s\S]){0,20000}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)/g,
   },
   { name: "API key", pattern: /\bsk-ant-[A-Za-z0-9_-]{20,}/g },
-  { name: "API key", pattern: /\bsk-(?:proj-|svcacct-|admin-|or-v1-)?(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{20,}/g },
+  {
+    name: "API key",
+    pattern: /\bsk-[A-Za-z0-9_-]{20,}/g,
+    keep: ({ text }) => (/\d/.test(text) ? { before: "" } : undefined),
+  },
   { name: "API key", pattern: /\bAIza[0-9A-Za-z_-]{35}/g },
   { name: "API key", pattern: /\b(?:gsk|xai|pplx|r8)[-_][A-Za-z0-9]{30,}/g },
   { name: "token", pattern: /\bgh[pousr]_[A-Za-z0-9]{36,}/g },
@@ -28,27 +41,59 @@ const PATTERNS: readonly SecretPattern[] = [
   { name: "token", pattern: /\bhf_[A-Za-z0-9]{30,}/g },
   { name: "token", pattern: /\bya29\.[A-Za-z0-9_-]{20,}/g },
   { name: "token", pattern: /\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}/g },
-  { name: "token", pattern: /\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g },
+  {
+    name: "token",
+    pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
+  },
   { name: "key", pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g },
   { name: "key", pattern: /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/g },
   { name: "webhook", pattern: /https:\/\/hooks\.slack\.com\/services\/[A-Za-z0-9/]{20,}/g },
   {
     name: "authorization",
     pattern: /\b((?:Bearer|Basic)\s+)([A-Za-z0-9._~+/=-]{16,})/gi,
-    keep: ([before = "", value = ""]) => (looksRandom(value) ? { before } : undefined),
+    keep: ({ groups: [before = "", value = ""] }) => (looksRandom(value) ? { before } : undefined),
   },
   {
     name: "password",
     pattern: /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:@/]{0,100}:)([^\s:@/]{3,200})(@)/gi,
-    keep: ([before = "", , after = ""]) => ({ before, after }),
+    keep: ({ groups: [before = "", , after = ""] }) => ({ before, after }),
   },
   {
     name: "secret",
+    // The name is looked at once for each word, from its beginning.
     pattern:
-      /\b([A-Za-z0-9_]*(?:api_?key|secret|passw(?:or)?d|access_?key|private_?key|auth_?token|access_?token|refresh_?token|_token)[A-Za-z0-9_]*\\?["']?\s*[:=]\s*\\?["']?)([A-Za-z0-9+/_=.~!@#$%^&*-]{8,})/gi,
-    keep: ([before = "", value = ""]) => (looksRandom(value) ? { before } : undefined),
+      /(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]*(?:api[-_]?key|secret|passw(?:or)?d|passphrase|access[-_]?key|private[-_]?key|auth[-_]?token|access[-_]?token|refresh[-_]?token|[-_]token|token\b))([A-Za-z0-9_-]+)(\\?["']?\s*[:=]\s*)(\\?["']?)([A-Za-z0-9+/_=.~!@#$%^&*-]{6,})/gi,
+    keep: namedSecret,
   },
 ];
+
+function namedSecret({ groups, next }: FoundMatch): { before: string } | undefined {
+  const [name = "", separator = "", quote = "", value = ""] = groups;
+  if (!isSecretName(name) || next === "(") return undefined;
+  const isSecret = (value.length >= 8 && looksRandom(value)) || isPhrase({ name, separator, quote, value });
+  return isSecret ? { before: `${name}${separator}${quote}` } : undefined;
+}
+
+/** `token` alone, or last in a name; a count of tokens is none. */
+function isSecretName(name: string): boolean {
+  return !/token/i.test(name) || /token$/i.test(name) || /secret|passw|key/i.test(name);
+}
+
+/** What a password of words looks like, by the way that it is written down: `DB_PASSWORD=a-b-c`, `"a-b-c"`. */
+function isPhrase(found: { name: string; separator: string; quote: string; value: string }): boolean {
+  const { name, separator, quote, value } = found;
+  if (!/(?:secret|passw(?:or)?d|passphrase|token)\\?["']?$/i.test(name)) return false;
+  if (
+    /^(?:[$%=*&<]|process\.|env\.|os\.|string|number|boolean|undefined|required|optional|object|\.)/i.test(
+      value,
+    )
+  )
+    return false;
+  if (/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[,;]?$/.test(value)) return false;
+  if (quote !== "") return true;
+  if (/^[A-Z0-9_]+$/.test(name) && separator === "=") return true;
+  return value.length >= 8 && /[A-Za-z][-!@#%^&*+~]\w/.test(value);
+}
 
 /** Digits among letters, and no call, path or placeholder: names of variables and types are not secrets. */
 function looksRandom(value: string): boolean {
@@ -62,7 +107,9 @@ export function redactSecrets(text: string): { text: string; count: number } {
   for (const { name, pattern, keep } of PATTERNS) {
     redacted = redacted.replace(pattern, (match: string, ...rest: unknown[]) => {
       const groups = rest.filter((group) => typeof group === "string").slice(0, -1);
-      const kept = keep === undefined ? { before: "" } : keep(groups);
+      const [offset, whole] = rest.slice(-2) as [number, string];
+      const next = whole.charAt(offset + match.length);
+      const kept = keep === undefined ? { before: "" } : keep({ text: match, groups, next });
       if (kept === undefined) return match;
       count += 1;
       return `${kept.before}[redacted: ${name}]${kept.after ?? ""}`;
