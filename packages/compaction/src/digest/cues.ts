@@ -55,10 +55,16 @@ function rawHits(folded: string, index: CueIndex): CueHit[] {
     if (phrases === undefined) continue;
     for (const phrase of phrases) {
       const end = matchEnd(folded, at, phrase, index.unspaced);
-      if (end > 0) hits.push({ cue: phrase.cue, start: at, end });
+      if (end > 0 && !isPartOfName(folded, at, end)) hits.push({ cue: phrase.cue, start: at, end });
     }
   }
   return hits;
+}
+
+/** "audit" in `src/audit-3.ts` is no word of the sentence. */
+function isPartOfName(folded: string, at: number, end: number): boolean {
+  if (at > 1 && /[/\\@#._-]/.test(folded[at - 1]!) && /[a-z0-9]/i.test(folded[at - 2]!)) return true;
+  return /^[-_/.][a-z0-9]/i.test(folded.slice(end, end + 2)) && /[a-z0-9]/i.test(folded[end - 1]!);
 }
 
 function matchEnd(folded: string, at: number, phrase: Phrase, unspaced: boolean): number {
@@ -84,7 +90,7 @@ const isInside = (inner: CueHit, outer: CueHit): boolean =>
 function quotedSpans(folded: string): Array<{ start: number; end: number }> {
   const spans: Array<{ start: number; end: number }> = [];
   for (const match of folded.matchAll(
-    /"[^"]{12,}"|«[^»]{8,}»|「[^」]{6,}」|『[^』]{6,}』|'[^'\n]{16,}'(?![\p{L}])/gu,
+    /`[^`]+`|"[^"]{12,}"|«[^»]{8,}»|「[^」]{6,}」|『[^』]{6,}』|'[^'\n]{16,}'(?![\p{L}])/gu,
   ))
     spans.push({ start: match.index, end: match.index + match[0].length });
   return spans;

@@ -9,7 +9,7 @@ export function fold(text: string): string {
         .normalize("NFD")
         .replace(/[\u0300-\u036f]/g, "")
         .normalize("NFC")
-        .replace(/[‘’ʼ´`]/g, "'")
+        .replace(/[‘’ʼ´]/g, "'")
         .replace(/[“”„]/g, '"')
         .replace(/ß/g, "ss");
   return plain.toLowerCase().replace(/\s+/g, " ").trim();

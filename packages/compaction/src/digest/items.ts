@@ -11,7 +11,8 @@ import { doneItems, failureItems, inProgressItems, todoItems } from "./work-item
 export function digestItems(input: Omit<DigestInput, "maxTokens">): Item[] {
   const reading = readSpan(input);
   const goal = goalItems(reading);
-  const first = goal.find((item) => item.score >= FIRST_GOAL_SCORE)?.text ?? "";
+  // A turn prefix has a first request too, but its line does not last.
+  const first = (input.kind === "history" && goal.find((item) => item.score >= FIRST_GOAL_SCORE)?.text) || "";
   const stated = statementItems(reading).filter((item) => !first.includes(item.text));
   const items = [
     ...goal,
