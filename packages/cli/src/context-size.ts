@@ -9,6 +9,8 @@ export interface ContextSize {
   /** Counts tokens as compaction does. */
   estimator: TokenEstimator;
   items: number;
+  /** System prompt and tools, as the session's usage taught them; 0 where it did not. */
+  overheadTokens: number;
   /** The whole request: as the provider reported it last, where that can be trusted. */
   tokens: number;
   /** True where no report can be trusted. */
@@ -27,5 +29,5 @@ export function contextSize(
     leafId,
   });
   const { tokens, source } = readContext({ session, estimator, leafId, items, overheadTokens });
-  return { estimator, items: items.length, tokens, isEstimate: source === "estimate" };
+  return { estimator, items: items.length, overheadTokens, tokens, isEstimate: source === "estimate" };
 }

@@ -16,29 +16,38 @@ export interface SessionFacts {
   lastWrite: string | null;
 }
 
-export function sessionFacts(entries: readonly Entry[]): SessionFacts {
-  const counts = new Map<string, number>();
-  const models = new Map<string, number>();
-  const activity = noTimes();
-  const writes = noTimes();
-  let usage = emptyUsage();
-  for (const entry of entries) {
-    increment(counts, kind(entry));
+/** Adds entries up, one after the other, and keeps none of them. */
+export class FactCounter {
+  readonly #counts = new Map<string, number>();
+  readonly #models = new Map<string, number>();
+  readonly #activity = noTimes();
+  readonly #writes = noTimes();
+  #usage = emptyUsage();
+
+  add(entry: Entry): void {
+    increment(this.#counts, kind(entry));
     const model = modelOf(entry);
-    if (model !== undefined) increment(models, model);
-    usage = addUsage(usage, usageOf(entry));
+    if (model !== undefined) increment(this.#models, model);
+    this.#usage = addUsage(this.#usage, usageOf(entry));
     const writtenMs = Date.parse(entry.timestamp);
-    noteTime(writes, writtenMs);
-    if (entry.type === "message" || entry.type === "custom_message") noteTime(activity, writtenMs);
+    noteTime(this.#writes, writtenMs);
+    if (entry.type === "message" || entry.type === "custom_message") noteTime(this.#activity, writtenMs);
   }
-  return {
-    counts: Object.fromEntries([...counts].sort((a, b) => b[1] - a[1])),
-    usage,
-    models: [...models].sort((a, b) => b[1] - a[1]).map(([model, answers]) => ({ model, answers })),
-    firstActivity: isoTime(activity.first),
-    lastActivity: isoTime(activity.last),
-    lastWrite: isoTime(writes.last),
-  };
+
+  facts(): SessionFacts {
+    return {
+      counts: Object.fromEntries(mostFirst(this.#counts)),
+      usage: this.#usage,
+      models: mostFirst(this.#models).map(([model, answers]) => ({ model, answers })),
+      firstActivity: isoTime(this.#activity.first),
+      lastActivity: isoTime(this.#activity.last),
+      lastWrite: isoTime(this.#writes.last),
+    };
+  }
+}
+
+function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
+  return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
 function kind(entry: Entry): string {

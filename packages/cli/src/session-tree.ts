@@ -1,31 +1,29 @@
-import { type Entry, LEAF_CUSTOM_TYPE } from "@bonsai-agent/session";
-
-/** What a tree is made of. A session reads its file for each of them anew, so they are asked for once. */
-export interface TreeSource {
-  /** All, in file order. */
-  entries: readonly Entry[];
-  /** From a root to the current position. */
-  path: readonly Entry[];
-}
+import type { Entry, Session } from "@bonsai-agent/session";
+import { type OutlineEntry, outlineEntry, storedEntries } from "./session-outline.ts";
 
 /** A session's entries as a tree of positions in file order. Children and roots come with the active branch first. */
 export interface SessionTree {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly OutlineEntry[];
   readonly roots: readonly number[];
   /** Children that are worth showing: a childless record of a moved leaf is not. */
   children(at: number): readonly number[];
   /** True on the path from a root to the current position. */
   isActive(at: number): boolean;
   labelOf(at: number): string | undefined;
+  /** The whole entry, read anew. */
+  entry(at: number): Entry;
 }
 
 const none = -1;
 
-/** Builds the tree in time linear in the number of entries, without recursion. */
-export function sessionTree({ entries, path }: TreeSource): SessionTree {
+/**
+ * Builds the tree in time linear in the number of entries, without recursion.
+ * @param entries of all branches in file order, where the caller has them.
+ */
+export function sessionTree(session: Session, entries = outline(session)): SessionTree {
   const positions = new Map(entries.map((entry, at) => [entry.id, at]));
   const parents = parentPositions(entries, positions);
-  const active = new Set(path.map((entry) => positions.get(entry.id)!));
+  const active = ancestry(parents, positions.get(session.leafId ?? "") ?? none);
   const shown = shownPositions(entries, parents);
   const activeFirst = (a: number, b: number) => Number(active.has(b)) - Number(active.has(a)) || a - b;
   const roots: number[] = [];
@@ -36,36 +34,40 @@ export function sessionTree({ entries, path }: TreeSource): SessionTree {
   }
   roots.sort(activeFirst);
   for (const siblings of children.values()) if (siblings.length > 1) siblings.sort(activeFirst);
-  const labels = labelsOf(entries);
+  const labels = session.labels();
   return {
     entries,
     roots,
     children: (at) => children.get(at) ?? [],
     isActive: (at) => active.has(at),
     labelOf: (at) => labels.get(entries[at]!.id),
+    entry: (at) => session.entryAt(entries[at]!.number)!,
   };
 }
 
 /** The number of ends that the tree has: one for a session without branches. */
 export function branchCount(tree: SessionTree): number {
   return tree.entries.reduce((ends, entry, at) => {
-    const end = tree.children(at).length === 0 && !isLeafRecord(entry);
+    const end = tree.children(at).length === 0 && !entry.isLeafRecord;
     return ends + Number(end);
   }, 0);
 }
 
-/** The latest label of each entry that has one. */
-export function labelsOf(entries: readonly Entry[]): Map<string, string> {
-  const labels = new Map<string, string>();
-  for (const entry of entries) {
-    if (entry.type !== "label") continue;
-    if (entry.label === undefined) labels.delete(entry.targetId);
-    else labels.set(entry.targetId, entry.label);
-  }
-  return labels;
+function outline(session: Session): OutlineEntry[] {
+  return Array.from(storedEntries(session), ([number, entry]) => outlineEntry(number, entry));
 }
 
-function parentPositions(entries: readonly Entry[], positions: ReadonlyMap<string, number>): Int32Array {
+/** A position and all above it. */
+function ancestry(parents: Int32Array, from: number): Set<number> {
+  const found = new Set<number>();
+  for (let at = from; at !== none; at = parents[at]!) found.add(at);
+  return found;
+}
+
+function parentPositions(
+  entries: readonly OutlineEntry[],
+  positions: ReadonlyMap<string, number>,
+): Int32Array {
   const parents = Int32Array.from(entries, ({ parentId }) =>
     parentId === null ? none : (positions.get(parentId) ?? none),
   );
@@ -88,14 +90,10 @@ function cutCycles(parents: Int32Array): void {
   }
 }
 
-function shownPositions(entries: readonly Entry[], parents: Int32Array): number[] {
+function shownPositions(entries: readonly OutlineEntry[], parents: Int32Array): number[] {
   const hasChild = new Uint8Array(entries.length);
   for (const parent of parents) if (parent !== none) hasChild[parent] = 1;
-  return [...entries.keys()].filter((at) => hasChild[at] === 1 || !isLeafRecord(entries[at]!));
-}
-
-function isLeafRecord(entry: Entry): boolean {
-  return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
+  return [...entries.keys()].filter((at) => hasChild[at] === 1 || !entries[at]!.isLeafRecord);
 }
 
 function listAt(lists: Map<number, number[]>, key: number): number[] {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ContextItem } from "../src/commands/context.ts";
+import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { sampleLines, writeLines } from "./sample-session.ts";
+import { header, longSession, sampleLines, writeLines } from "./sample-session.ts";
 
 describe("bonsai context", () => {
   test("prints the projection as JSON: entryId, role, tokens, message", async () => {
@@ -37,10 +38,40 @@ describe("bonsai context", () => {
     await expect(stdout).toMatchFileSnapshot(`golden/context-${columns}.txt`);
   });
 
+  test.each([
+    ["as estimated", ["--digest"]],
+    ["as reported", undefined],
+  ])("adds up to what bonsai show tells, %s", async (_, flags) => {
+    const file = longSession();
+    if (flags !== undefined) await jsonOf(["compact", file, ...flags]);
+    const { context } = await jsonOf<ShowReport>(["show", file]);
+    const { stdout } = await runCli(["context", file], { columns: 80 });
+    expect(stdout).toMatch(
+      new RegExp(`^(about )?${context.tokens.toLocaleString("en-US")} tokens in all`, "m"),
+    );
+    const parts = [...stdout.matchAll(/^[█▓▒░▚▞·] {2}[a-z ]+? +([\d,]+) +[<>\d]+%/gm)];
+    const sum = parts.reduce((total, [, tokens]) => total + Number(tokens!.replaceAll(",", "")), 0);
+    expect(sum).toBe(context.tokens);
+  });
+
+  test("of 150,000 items is printed", async () => {
+    const message = { role: "user", content: "hi", timestamp: 0 };
+    const lines = Array.from({ length: 150_000 }, (_, at) => ({
+      type: "message",
+      id: at.toString(16).padStart(8, "0"),
+      parentId: at === 0 ? null : (at - 1).toString(16).padStart(8, "0"),
+      timestamp: "2026-11-20T09:00:00.000Z",
+      message,
+    }));
+    const { code, stdout } = await runCli(["context", writeLines([header, ...lines])], { columns: 80 });
+    expect(code).toBe(0);
+    expect(stdout).toContain("150,000 items at 000249ef");
+  });
+
   test("of a session without entries is empty", async () => {
     const file = writeLines(sampleLines().slice(0, 1));
     expect(await jsonOf(["context", file])).toEqual([]);
-    expect((await runCli(["context", file])).stdout).toBe("0 items, about 0 tokens\n");
+    expect((await runCli(["context", file])).stdout).toBe("0 items at the beginning\n");
   });
 
   test("refuses an unknown entry and an ambiguous one", async () => {

@@ -43,6 +43,20 @@ describe("bonsai show", () => {
     expect(report.usage).toMatchObject({ input: 50, output: 100, cacheRead: 5000, cacheWrite: 250 });
   });
 
+  test("activity is the span of messages; what was written later is told apart", async () => {
+    const lines = sampleLines();
+    const label = { type: "label", id: "dddd0001", parentId: "cccc0007", targetId: "cccc0006", label: "now" };
+    const file = writeLines([...lines, { ...label, timestamp: "2027-11-20T09:00:00.000Z" }]);
+    const report = await jsonOf<ShowReport>(["show", file]);
+    expect(report).toMatchObject({
+      lastActivity: (lines.at(-1) as { timestamp: string }).timestamp,
+      lastWrite: "2027-11-20T09:00:00.000Z",
+    });
+    const { stdout } = await runCli(["show", file], { columns: 80 });
+    expect(stdout).toContain("activity   16 hours ago  2026-11-20 09:00, for 6 minutes");
+    expect(stdout).toContain("last write just now  2027-11-20 09:00");
+  });
+
   test("a session without a compaction has null for it", async () => {
     const file = writeLines(sampleLines().slice(0, 5));
     expect((await jsonOf<ShowReport>(["show", file])).compaction).toBeNull();

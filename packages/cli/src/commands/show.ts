@@ -1,12 +1,13 @@
 import { statSync } from "node:fs";
 import { fileOperations } from "@bonsai-agent/compaction";
-import type { Message, Usage } from "@bonsai-agent/messages";
-import type { Entry, Session } from "@bonsai-agent/session";
+import { type Message, toolCalls, type Usage } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
 import { type CompactionRecord, compactionRecord } from "../compaction-record.ts";
 import { type ContextSize, contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
-import { sessionFacts } from "../session-facts.ts";
+import { FactCounter, type SessionFacts } from "../session-facts.ts";
 import { openNamedSession } from "../session-file.ts";
+import { type OutlineEntry, outlineEntry, storedEntries } from "../session-outline.ts";
 import { branchCount, sessionTree } from "../session-tree.ts";
 import { showView } from "../views/show-view.ts";
 
@@ -53,10 +54,9 @@ export async function run(invocation: Invocation): Promise<undefined> {
 
 function showReport(session: Session, size: ContextSize): ShowReport {
   const { header } = session;
-  const entries = session.entries();
-  const path = session.path();
-  const { counts, usage, models, firstActivity, lastActivity, lastWrite } = sessionFacts(entries);
-  const { read, modified } = fileOperations(messagesOf(entries));
+  const { entries, calling, facts } = readOnce(session);
+  const { counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
+  const { read, modified } = fileOperations(calling);
   const file = session.file!;
   return {
     id: session.id,
@@ -73,7 +73,7 @@ function showReport(session: Session, size: ContextSize): ShowReport {
     leafId: session.leafId,
     entryCount: entries.length,
     counts,
-    branchCount: branchCount(sessionTree({ entries, path })),
+    branchCount: branchCount(sessionTree(session, entries)),
     context: { items: size.items, tokens: size.tokens, isEstimate: size.isEstimate },
     usage,
     costUsd: usage.cost.total,
@@ -81,11 +81,26 @@ function showReport(session: Session, size: ContextSize): ShowReport {
     readFiles: read.toSorted(),
     modifiedFiles: modified.toSorted(),
     problemCount: session.problems().length,
-    compaction: compactionRecord(path, size.estimator),
+    compaction: compactionRecord(session, size),
   };
 }
 
-/** Of all branches, in file order; a damaged entry can lack its message. */
-function messagesOf(entries: readonly Entry[]): Message[] {
-  return entries.flatMap((entry) => (entry.type === "message" && entry.message ? [entry.message] : []));
+/** What is wanted of all branches, from one reading of the file. */
+function readOnce(session: Session): { entries: OutlineEntry[]; calling: Message[]; facts: SessionFacts } {
+  const counter = new FactCounter();
+  const entries: OutlineEntry[] = [];
+  const calling: Message[] = [];
+  for (const [number, entry] of storedEntries(session)) {
+    counter.add(entry);
+    entries.push(outlineEntry(number, entry));
+    if (entry.type === "message" && entry.message) calling.push(...callsOnly(entry.message));
+  }
+  return { entries, calling, facts: counter.facts() };
+}
+
+/** What tells which files were touched: calls, and failures of calls. Large texts are not held. */
+function callsOnly(message: Message): Message[] {
+  if (message.role === "toolResult") return message.isError ? [{ ...message, content: [] }] : [];
+  const calls = toolCalls(message);
+  return message.role === "assistant" && calls.length > 0 ? [{ ...message, content: calls }] : [];
 }

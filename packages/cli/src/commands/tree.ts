@@ -20,7 +20,7 @@ export interface TreeRow {
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const tree = sessionTree({ entries: session.entries(), path: session.path() });
+  const tree = sessionTree(session);
   const { output, options } = invocation;
   if (output.wantsJson) output.json(treeRows(tree));
   else
@@ -28,7 +28,8 @@ export async function run(invocation: Invocation): Promise<undefined> {
 }
 
 function treeRows(tree: SessionTree): TreeRow[] {
-  return tree.entries.map((entry, at) => {
+  return tree.entries.map((_, at) => {
+    const entry = tree.entry(at);
     const role = roleOf(entry);
     const label = tree.labelOf(at);
     return {

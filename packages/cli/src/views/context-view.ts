@@ -2,10 +2,11 @@ import type { ContextItem } from "../commands/context.ts";
 import type { ContextSize } from "../context-size.ts";
 import { kindWord, messagePreview } from "../preview.ts";
 import { bar } from "./bar.ts";
-import { type Line, span } from "./line.ts";
+import { type Line, type Style, span } from "./line.ts";
 import { count, counted, percent } from "./numbers.ts";
 import { kindStyle } from "./role-colour.ts";
 import { table } from "./table.ts";
+import { wrap } from "./text-width.ts";
 
 export interface ContextViewOptions {
   items: readonly ContextItem[];
@@ -14,21 +15,16 @@ export interface ContextViewOptions {
   width: number;
 }
 
-/** What the model sees: the items in order, then where its tokens go. */
+/** What the model sees: the items in order, then where the tokens of the next request go. */
 export function* contextView({ items, size, leafId, width }: ContextViewOptions): Generator<Line> {
-  const tokens = items.reduce((sum, item) => sum + item.tokens, 0);
   if (items.length > 0) {
     yield* itemTable(items, width);
     yield [];
   }
-  yield [
-    span(counted(items.length, "item"), "bold"),
-    ", ",
-    span(`about ${counted(tokens, "token")}`, "bold"),
-    leafId === null ? "" : span(` at ${leafId}`, "gray"),
-  ];
-  if (!size.isEstimate) yield [`${counted(size.tokens, "token")} with prompt and tools, as reported`];
-  if (tokens > 0) yield* shares(items, tokens, width);
+  yield* wrap(`${counted(items.length, "item")} at ${leafId ?? "the beginning"}`, width).map((line) => [
+    span(line, "bold"),
+  ]);
+  if (size.tokens > 0) yield* shares(items, size, width);
 }
 
 function itemTable(items: readonly ContextItem[], width: number): Line[] {
@@ -47,28 +43,62 @@ function itemTable(items: readonly ContextItem[], width: number): Line[] {
 }
 
 const glyphs = ["█", "▓", "▒", "░", "▚", "▞"];
+/** A damaged file can have as many roles as messages. */
+const maxRoles = 8;
 
-/** One bar for each role, and all of them in one. */
-function shares(items: readonly ContextItem[], tokens: number, width: number): Line[] {
-  const byRole = new Map<string, number>();
+interface Share {
+  name: string;
+  tokens: number;
+  style?: Style | undefined;
+}
+
+/** One bar for each role, and all of them in one; they add up to the tokens that `bonsai show` tells. */
+function* shares(
+  items: readonly ContextItem[],
+  size: ContextViewOptions["size"],
+  width: number,
+): Generator<Line> {
+  const roles = byRole(items);
+  const beside = size.tokens - roles.reduce((sum, { tokens }) => sum + tokens, 0);
+  const all = beside > 0 ? [...roles, { name: besideName, tokens: beside, style: "gray" as const }] : roles;
+  const parts = all.map((share, at) => ({
+    ...share,
+    value: share.tokens,
+    glyph: share.name === besideName ? "·" : glyphs[Math.min(at, glyphs.length - 1)]!,
+  }));
+  const whole = Math.max(size.tokens, size.tokens - beside);
+  const rows = parts.map(({ name, tokens, glyph, style }): Line[] => [
+    [span(glyph, style)],
+    [name],
+    [count(tokens)],
+    [percent(tokens, whole)],
+    [name === besideName && width >= 60 ? span("learned from usage", "gray") : ""],
+  ]);
+  if (beside < 0) rows.push([[], ["estimated too high"], [`-${count(-beside)}`]]);
+  const columns = [{}, {}, { align: "right" }, { align: "right" }, {}] as const;
+  yield bar(parts, { width: Math.min(width, 80) });
+  yield* table(rows, { columns, width });
+  yield totalLine(size);
+}
+
+const besideName = "prompt and tools";
+
+function totalLine({ tokens, isEstimate }: ContextViewOptions["size"]): Line {
+  const text = counted(tokens, "token");
+  return isEstimate
+    ? [span(`about ${text}`, "bold"), " in all"]
+    : [span(text, "bold"), " in all", span("  as reported", "gray")];
+}
+
+/** Tokens by role, most first; beyond so many roles the rest is one. */
+function byRole(items: readonly ContextItem[]): Share[] {
+  const sums = new Map<string, number>();
   for (const item of items) {
     const role = kindWord(item.role);
-    byRole.set(role, (byRole.get(role) ?? 0) + item.tokens);
+    sums.set(role, (sums.get(role) ?? 0) + item.tokens);
   }
-  const roles = [...byRole].sort((a, b) => b[1] - a[1]);
-  const parts = roles.map(([role, value], at) => ({
-    value,
-    glyph: glyphs[Math.min(at, glyphs.length - 1)]!,
-    style: kindStyle(role),
-  }));
-  const legend = roles.map(([role, value], at): Line[] => [
-    [span(parts[at]!.glyph, parts[at]!.style)],
-    [role],
-    [count(value)],
-    [percent(value, tokens)],
-  ]);
-  return [
-    bar(parts, { width: Math.min(width, 80) }),
-    ...table(legend, { columns: [{}, {}, { align: "right" }, { align: "right" }], width, gap: 2 }),
-  ];
+  const sorted = [...sums].sort((a, b) => b[1] - a[1]);
+  const shown = sorted.slice(0, maxRoles).map(([name, tokens]) => ({ name, tokens, style: kindStyle(name) }));
+  const others = sorted.slice(maxRoles).reduce((sum, [, tokens]) => sum + tokens, 0);
+  return others > 0 ? [...shown, { name: "others", tokens: others, style: undefined }] : shown;
 }

@@ -1,4 +1,3 @@
-import { kindOf } from "../preview.ts";
 import type { SessionTree } from "../session-tree.ts";
 
 /** A line of a folded run: an entry with how many after it are folded away, or many turns folded into one line. */
@@ -44,7 +43,7 @@ function lines(
 }
 
 function isTurn(tree: SessionTree, at: number): boolean {
-  return kindOf(tree.entries[at]!) === "user";
+  return tree.entries[at]!.kind === "user";
 }
 
 /** Entries that say something about others: no place where somebody would want to stand. */

@@ -1,4 +1,4 @@
-import { kindOf, previewOf } from "../preview.ts";
+import { previewOf } from "../preview.ts";
 import { branchCount, type SessionTree } from "../session-tree.ts";
 import { fitLine, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
@@ -109,8 +109,8 @@ function labelSpans(label: string | undefined): Span[] {
 }
 
 function content({ tree, width }: TreeViewOptions, at: number): Span[] {
-  const entry = tree.entries[at]!;
-  const kind = kindOf(entry);
+  const { kind } = tree.entries[at]!;
+  const entry = tree.entry(at);
   const muted = !tree.isActive(at) || kind === "result";
   const preview = span(previewOf(entry), muted ? "gray" : undefined);
   const tokens =
