@@ -23,7 +23,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     edits: [],
     requests: cost.requests,
     costUsd: (summary?.usage ?? cost.usage)?.cost.total ?? 0,
-    detail: details[status],
+    detail: detailOf(run, state, status),
     failures: state.failures,
   };
 }
@@ -37,6 +37,16 @@ const details: Record<CompactionStatus, string> = {
   cancelled: "Compaction cancelled.",
   failed: "Compaction failed.",
 };
+
+/** Success is not claimed where what is left still does not fit the model. */
+function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
+  const { windowTokens } = run.context.budgets;
+  const tokensAfter = state.tokens + run.overheadTokens;
+  if (windowTokens === undefined || tokensAfter <= windowTokens) return details[status];
+  if (status !== "compacted" && status !== "masked") return details[status];
+  const [left, window] = [tokensAfter, windowTokens].map((tokens) => tokens.toLocaleString("en"));
+  return `${details[status]} It still holds ${left} tokens, more than the model's window of ${window}: keep less, or choose a model with a larger window.`;
+}
 
 /** Only a plan that was carried out, or is shown as a plan, divides the context; else all of it is kept. */
 function spans(state: LadderState, status: CompactionStatus) {

@@ -3,6 +3,7 @@ import { CompactionCancelled } from "./compaction-cancelled.ts";
 import { type PlanOptions, planSpan } from "./plan.ts";
 import type { LadderContext, LadderState, Rung } from "./rung.ts";
 import { SummaryFailure } from "./summary-failure.ts";
+import { saysNothing } from "./summary-text.ts";
 
 export interface ClimbOptions {
   rungs: readonly Rung[];
@@ -39,6 +40,8 @@ async function step(rung: Rung, state: LadderState, context: LadderContext): Pro
   try {
     const next = await rung.attempt(state, context);
     if (next === state) return state;
+    if (next.summary !== undefined && saysNothing(next.summary.prose))
+      throw new SummaryFailure("empty", "The summary says nothing.");
     if (next.tokens < state.tokens || maySpend(next, context)) return { ...next, rung: rung.name };
     throw new SummaryFailure(
       "too-large",

@@ -53,7 +53,7 @@ export const digestRung: Rung = {
     // It asks no model, so it costs nothing; and what it says of a short span must be shorter.
     const free = { ...context, onUsage: () => {} };
     return summarised(state, free, context.digest!, (options, carried) =>
-      summariseWhole({ ...options, maxTokens: Math.min(digestTokens(state), proseRoom(carried)) }),
+      summariseWhole({ ...options, maxTokens: Math.min(digestTokens(state), proseRoom(carried, context)) }),
     );
   },
 };
@@ -71,9 +71,13 @@ function digestTokens({ plan }: LadderState): number {
   return Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(previousTokens + spanTokens * DIGEST_SHARE));
 }
 
-/** What is left for the prose beside all that stands around it. */
-function proseRoom(carried: CarryOver): number {
-  return Math.max(MINIMUM_PROSE_TOKENS, DIGEST_SUMMARY_TOKENS - highTokens(summaryText("", carried)));
+/** What is left for the prose beside all that stands around it; in a small window, a quarter of it for both. */
+function proseRoom(carried: CarryOver, { budgets }: LadderContext): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
+  const totalTokens = Math.min(DIGEST_SUMMARY_TOKENS, quarter);
+  const minimumTokens = Math.min(MINIMUM_PROSE_TOKENS, Math.floor(totalTokens / 2));
+  return Math.max(minimumTokens, totalTokens - highTokens(summaryText("", carried)));
 }
 
 function isPlanned({ plan, summary }: LadderState): boolean {

@@ -36,6 +36,11 @@ export function joinedProse(history: string | undefined, turnPrefix: string | un
   return `${history ?? NO_HISTORY}\n\n---\n\n${SPLIT_TURN}\n\n${said}`;
 }
 
+/** True for a summary of headings alone. */
+export function saysNothing(prose: string): boolean {
+  return prose.split(/\n+/).every((line) => /^#{1,6}\s/.test(line) || nothing.test(line.trim()));
+}
+
 /** The text without headings that have nothing below them. */
 function withoutEmptySections(text: string): string {
   const blocks = text.split(/^(?=#{1,6}\s)/m);

@@ -60,6 +60,7 @@ test.each([
     "u1 a1 t1 a2 / u2 a3 t1 | a4",
   ],
   ["a steering message between call and result stays", "U:9 A(t1):9 U:9 T1:50", 60, "/ u1 | a1 u2 t1"],
+  ["also where it is the one that crosses the budget", "U:9 A(t1):9 U:9 T1:50", 55, "/ u1 | a1 u2 t1"],
   ["nothing follows a compaction", "U:100 A:100 C() m p", 10, "already-compacted"],
   ["an undone compaction counts no more", "U:100 A:100 U:100 A:100 C(u2) Z(c1)", 200, "u1 a1 | u2 a2"],
 ])("%s", (_, notation, keep, expected) => {
@@ -139,6 +140,50 @@ test("case 7: files over two compactions; an extension's own details are not mer
   history("U:900 A(t5=read:c.ts) T5 A:100 U:50 A:50", session);
   const third = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
   expect(third.readFiles).toEqual(["c.ts"]);
+});
+
+test("case 7: what an earlier compaction listed as read is modified from its first change on", async () => {
+  const { session } = history("U:900 A(t1=read:a.ts) T1 A:100 U:50 A:50");
+  const compact = () => runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
+  expect(await compact()).toMatchObject({ readFiles: ["a.ts"], modifiedFiles: [] });
+  history("U:900 A(t2=edit:a.ts t3=read:b.ts) T2 T3 A:100 U:50 A:50", session);
+  expect(await compact()).toMatchObject({ readFiles: ["b.ts"], modifiedFiles: ["a.ts"] });
+});
+
+test("case 7: nothing in an extension's own details passes for ours", async () => {
+  const { session, id } = history("U:900 A | U:50 A:50");
+  const details = {
+    prose: "Their prose",
+    pinned: ["Their pin"],
+    readFiles: ["theirs.ts"],
+    manifest: { settings: { keepTokens: 9_000 } },
+  };
+  const compaction = {
+    type: "compaction" as const,
+    firstKeptEntryId: id("u2"),
+    tokensBefore: 900,
+    fromHook: true,
+  };
+  session.append({ ...compaction, summary: "Their summary", details });
+  const summariser = scriptedSummariser();
+  expect((await runCompaction({ session, settings: keeping(50), summariser })).status).toBe(
+    "already-compacted",
+  );
+  history("U:900 A:100 U:50 A:50", session);
+  const { summary } = await runCompaction({ session, settings: keeping(100), summariser });
+  expect(summariser.requests[0]?.previousSummary).toBe("Their summary");
+  expect(summary).not.toMatch(/Their p|theirs\.ts/);
+});
+
+test("case 8: a model that repeats the frame does not double it", async () => {
+  const { session } = history("U:900 A:100 U:50 A:50");
+  const first = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
+  history("U:900 A:100 U:50 A:50", session);
+  const parrot = scriptedSummariser([{ text: first.summary ?? "" }]);
+  const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser: parrot });
+  expect(summary.match(/\[End of the record\. Go on from here/g)).toHaveLength(1);
+  expect(summary.match(/\[Record of the earlier conversation/g)).toHaveLength(1);
+  expect(summary.match(/^## Carried Over$/gm) ?? []).toHaveLength(0);
 });
 
 test("case 8: three compactions: one continuation sentence, no reminder in the input", async () => {

@@ -33,8 +33,13 @@ test("case 20: overflow twice: one compaction, then an error; a new user message
   const summariser = scriptedSummariser();
   const { session, controller } = controllerFor({ summariser });
   expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+  // Even where there would be something to compact again.
+  history("A(t1):10 T1:50000 A:10", session);
   const again = await controller.recoverFromOverflow();
   expect(again).toMatchObject({ status: "failed", reason: "overflow" });
+  expect(again.detail).toMatch(
+    /^Context too large\. Compaction failed\. Use \/compact to retry manually\. Cause: it overflowed again/,
+  );
   expect(summariser.requests).toHaveLength(1);
   controller.userMessageArrived();
   history("U:30000 A:30000 U:10 A:10", session);

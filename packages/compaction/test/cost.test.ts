@@ -1,0 +1,60 @@
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { compactionSettings, runCompaction } from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
+const LONG = "U:4000 A:4000 | U:4000 A:4000 | U:100 A:100";
+
+test("refused answers and requests that fail are counted, and what they cost", async () => {
+  const { session } = history(LONG);
+  const always = compactionSettings({ ...settings, summarizer: { fallback: "always" } });
+  const summariser = scriptedSummariser([{ text: "" }]);
+  const refused = await runCompaction({ session, settings: always, summariser });
+  expect(refused).toMatchObject({ rung: "digest", requests: 1, costUsd: 0.01 });
+  expect(refused.entry?.usage?.cost.total).toBe(0.01);
+
+  const other = history(LONG).session;
+  const failing = scriptedSummariser([new Error("no connection")]);
+  const failed = await runCompaction({ session: other, settings, summariser: failing });
+  expect(failed).toMatchObject({ status: "failed", requests: 1, costUsd: 0 });
+});
+
+test("chunks are counted one by one, the request that was too long included", async () => {
+  const { session } = history(LONG);
+  const tooLong = { stopReason: "error" as const, errorMessage: "prompt is too long", overflow: true };
+  const summariser = scriptedSummariser([tooLong]);
+  const result = await runCompaction({ session, settings, summariser });
+  expect(result).toMatchObject({ rung: "chunks", requests: summariser.requests.length });
+  expect(summariser.requests.length).toBeGreaterThan(2);
+  expect(result.costUsd).toBeCloseTo(0.01 * summariser.requests.length);
+});
+
+test("a digest costs nothing, and in a small window it takes no more than its share", async () => {
+  const { session } = history(LONG);
+  const result = await runCompaction({ session, settings, model: { contextWindow: 8_192 } });
+  expect(result).toMatchObject({ rung: "digest", requests: 0, costUsd: 0 });
+  expect(result.tokensAfter).toBeLessThan(8_192 / 4 + 300);
+});
+
+test("success is qualified where what is left does not fit the window", async () => {
+  const { session } = history("U:4000 A:4000 | U:10 A:3000");
+  const result = await runCompaction({ session, settings, model: { contextWindow: 3_000 } });
+  expect(result.detail).toContain("more than the model's window of 3,000");
+});
+
+test.each(["manual", "overflow"] as const)(
+  "on %s, a summary of headings alone is refused",
+  async (reason) => {
+    const { session } = history("U:900 A:900 | U:100 A:100");
+    const empty = {
+      text: "## Goal\n(none)\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n(none)\n\n## Key Decisions\n- (none)\n\n## Next Steps\n",
+    };
+    const digest = scriptedSummariser([empty]);
+    const { status, failures } = await runCompaction({ session, settings, digest, reason });
+    expect(status).toBe("failed");
+    expect(failures).toEqual([
+      expect.objectContaining({ rung: "digest", message: "The summary says nothing." }),
+    ]);
+  },
+);
