@@ -1,0 +1,77 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createSession, openSession, type Session, searchEntries } from "../src/index.ts";
+import { scratchFolder } from "./scratch-folder.ts";
+
+// A session on disk is looked through line by line before anything is parsed; one in memory is not.
+const pathOf = scratchFolder();
+let files = 0;
+
+function stored(...texts: string[]): Session {
+  const session = createSession({ cwd: "/p", file: pathOf(`${files++}.jsonl`) });
+  session.append(
+    texts.map((content) => ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const),
+  );
+  return session;
+}
+
+const found = (session: Session, query: string) =>
+  [...searchEntries(session, query)].map(({ snippet }) => snippet);
+
+test.each([
+  ["any case", "The Quick fox", "quick FOX"],
+  ["a quoted text", 'he said "no" twice', 'said "no"'],
+  ["across a newline", "first\nsecond", "first\nsecond"],
+  ["a backslash", "C:\\temp\\x", "c:\\temp"],
+  ["another script", "位置は東京です", "東京"],
+  ["accents, in another case", "Grüße aus Zürich", "GRÜßE AUS"],
+  ["a control character", "\u001b[31mred", "\u001b[31m"],
+  ["special characters as they are", "a.b*c(d)[e]", "B*C(D)[E]"],
+])("finds %s, and nothing in other lines", (_, text, query) => {
+  const session = stored("something else", text, "more of it");
+  expect([...searchEntries(session, query)].map(({ entryId }) => entryId)).toEqual([
+    session.entries()[1]!.id,
+  ]);
+});
+
+test("finds what another program wrote in escapes, and letters of any case among them", () => {
+  const session = stored("plain");
+  session.close();
+  const line = `{"type":"message","id":"eeeeeeee","parentId":null,"timestamp":"","message":{"role":"user","content":"\\u0047r\\u00fc\\u00dfe","timestamp":0}}`;
+  writeFileSync(session.file!, `${readFileSync(session.file!, "utf8")}${line}\n`);
+  expect(found(openSession(session.file!), "gRÜSSE")).toEqual([]);
+  expect(found(openSession(session.file!), "gRÜße")).toEqual(["Grüße"]);
+});
+
+test("blank and damaged lines do not shift what is found", () => {
+  const session = stored("one needle", "two");
+  session.close();
+  const [header, ...lines] = readFileSync(session.file!, "utf8").trim().split("\n");
+  const third = (lines.at(-1) ?? "")
+    .replace(/"id":"\w+"/, '"id":"0000abcd"')
+    .replace('"two"', '"last needle"');
+  writeFileSync(session.file!, [header, "", "{garbage}", "", "42", ...lines, "", "[]", third, ""].join("\n"));
+  expect(found(openSession(session.file!), "needle")).toEqual(["one needle", "last needle"]);
+});
+
+test("law: whatever part of a text is asked for, its entry is found on disk as in memory", () => {
+  const part = fc.record({
+    text: fc.oneof(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ minLength: 1 })),
+    from: fc.nat(),
+    length: fc.nat(),
+  });
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 1, maxLength: 30, size: "max" }), (parts) => {
+      const session = stored(...parts.map(({ text }) => text));
+      const ids = session.entries().map(({ id }) => id);
+      parts.forEach(({ text, from, length }, at) => {
+        const start = from % text.length;
+        const query = text.slice(start, start + 1 + (length % (text.length - start)));
+        expect([...searchEntries(session, query)].map(({ entryId }) => entryId)).toContain(ids[at]);
+      });
+      session.close();
+    }),
+    { numRuns: 40 },
+  );
+});
