@@ -46,7 +46,7 @@ it("is what a colleague taking over would want", () => {
     ].join("\n"),
     Progress: "",
     Done: [
-      "- fix CSRF_TRUSTED_ORIGINS — edited requirements.txt; `python manage.py test` failed",
+      "- “We're migrating our Django app from 3.2 to 4.2. Start with requirements.txt…” — edited requirements.txt; `python manage.py test` failed",
       "- CSRF_TRUSTED_ORIGINS is fixed: the scheme was missing — edited config/settings.py; `python manage.py test` failed",
     ].join("\n"),
     "In Progress": "- “hmm demo got moved to 21 March, freeze is the 17th then”",

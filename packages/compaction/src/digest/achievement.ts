@@ -1,4 +1,5 @@
 import { gist } from "./gist.ts";
+import { requestOf } from "./requests.ts";
 import type { Statement } from "./statement.ts";
 
 const NARRATION =
@@ -17,21 +18,15 @@ export function achievement(said: readonly Statement[]): string | undefined {
 }
 
 function tellsOfWork({ text, cues, hits, kind, cut }: Statement): boolean {
-  if (!cues.has("did") || kind === "question" || cut || text.length <= 15 || NARRATION.test(text))
-    return false;
+  if (!cues.has("did") || kind === "question" || cut || text.length <= 15) return false;
+  if (NARRATION.test(text) || /\bbeing\b/.test(text)) return false;
   // A line that only announces a list counts if it begins with what was done: "Added five tokens:".
   return !/[:：]$/.test(text) || hits.some((hit) => hit.cue === "did" && hit.start < 12);
 }
 
 /** Where no word tells of work, an answer's first plain sentence stands for what came of it. */
-function summsUp({ text, kind, cut }: Statement): boolean {
+function summsUp({ text, folded, subject, kind, cut }: Statement): boolean {
   const length = text.replace(OPENER, "").length;
-  return (
-    kind !== "question" &&
-    !cut &&
-    length >= 20 &&
-    length <= 160 &&
-    !/[:：]$/.test(text) &&
-    !NARRATION.test(text)
-  );
+  if (kind === "question" || cut || length < 20 || length > 160 || subject.size < 3) return false;
+  return !/[:：]$|^`[^`]+`:|\bbeing\b/.test(text) && !NARRATION.test(text) && requestOf(folded) === undefined;
 }
