@@ -37,7 +37,10 @@ test("of two edits of one message the later counts, and it can bring back what w
 
 test("an edit that lost its replacement edits nothing", () => {
   const edit = { type: "context_edit", id: "e", parentId: "a", ...stamp, targetId: "a" };
-  expect(texts(opened(says("a", null), JSON.stringify(edit)))).toEqual(["a"]);
+  const session = opened(says("a", null), JSON.stringify(edit));
+  expect(texts(session)).toEqual(["a"]);
+  const { items } = project([session.entry("a")!, edit as unknown as Entry]);
+  expect(items.map(({ entryId, edit: by }) => [entryId, by])).toEqual([["a", undefined]]);
 });
 
 test("a compaction keeps from the nearest entry of the id that it names, not from an older one", () => {
