@@ -1,3 +1,4 @@
+import { mayBeJson } from "./json-start.ts";
 import { type Line, readBytes } from "./line-reader.ts";
 import type { SessionStore } from "./session-store.ts";
 
@@ -181,6 +182,7 @@ export function parseBytes(bytes: Buffer): unknown {
   const start = firstByteOfValue(bytes, 0, bytes.length);
   let end = bytes.length;
   while (end > start && bytes[end - 1]! <= 0x20) end -= 1;
+  if (!mayBeJson(bytes, start, end)) return undefined;
   try {
     return JSON.parse(bytes.toString("utf8", start, end));
   } catch {

@@ -53,6 +53,19 @@ describe("many thousand entries", () => {
   });
 });
 
+describe("a million lines", () => {
+  test.each(["x", "{", "}", "{x}", "[x]", '"', "-", "tru", "7", "[]", "\0"])(
+    "of %j are told in no time",
+    (line) => {
+      const count = 300_000;
+      const content = `${HEADER}\n${says("aaaaaaaa", null)}\n${`${line}\n`.repeat(count)}`;
+      const session = openSession({ store: new MemoryStore(content) });
+      expect(session.leafId).toBe("aaaaaaaa");
+      expect(session.problems()).toHaveLength(count);
+    },
+  );
+});
+
 describe("one line of many megabytes", () => {
   class CountingStore extends MemoryStore {
     bytesRead = 0;

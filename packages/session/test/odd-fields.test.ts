@@ -71,7 +71,7 @@ test("law: any value in any field is read, told and repaired, and throws nothing
       expect(readFileSync(file)).toEqual(bytes);
       for (const name of readdirSync(root)) unlinkSync(join(root, name));
     }),
-    { numRuns: 400 },
+    { numRuns: 120 },
   );
 });
 

@@ -1,0 +1,22 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { mayBeJson } from "../src/json-start.ts";
+
+const may = (text: string) => mayBeJson(Buffer.from(text), 0, Buffer.byteLength(text));
+
+test("law: what is JSON is never taken for garbage", () => {
+  fc.assert(
+    fc.property(fc.json(), fc.constantFrom(0, 1, 4), (json, indent) => {
+      expect(may(JSON.stringify(JSON.parse(json), null, indent))).toBe(true);
+      expect(may(json.trim())).toBe(true);
+    }),
+  );
+  for (const text of ["1e999", "-0", "0.5E-3", "[ ]", "{ }", '""']) expect(may(text)).toBe(true);
+});
+
+test.each(["", "x", "{", "[", '"', "{x}", "[x]", "tru", "-", "1x", "}"])(
+  "%j is garbage at a glance",
+  (text) => {
+    expect(may(text)).toBe(false);
+  },
+);
