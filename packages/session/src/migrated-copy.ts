@@ -1,12 +1,54 @@
 import { randomUUID } from "node:crypto";
-import { linkSync, unlinkSync } from "node:fs";
+import { existsSync, linkSync, unlinkSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { entryLine } from "./entry-body.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { MemoryStore } from "./memory-store.ts";
-import type { SessionReader } from "./session-reader.ts";
+import { readHeader } from "./session-header.ts";
+import { SessionReader } from "./session-reader.ts";
 import type { SessionStore } from "./session-store.ts";
+
+/** A session in today's version. */
+export interface Copy {
+  header: SessionHeader;
+  store: SessionStore;
+}
+
+/** A copy that was made before: whoever opens the original again goes on there. Damaged ones do not count. */
+export function earlierCopy(source: { header: SessionHeader; reader: SessionReader }): Copy | undefined {
+  const original = source.reader.store.file;
+  if (original === undefined) return undefined;
+  for (let number = 1; existsSync(copyName(original, number)); number += 1) {
+    const copy = copyOf(copyName(original, number), source.reader);
+    if (copy !== undefined) return copy;
+  }
+  return undefined;
+}
+
+/** The session in the file, if it is a sound copy of all that the original holds. */
+function copyOf(file: string, original: SessionReader): Copy | undefined {
+  let store: SessionStore | undefined;
+  try {
+    store = JsonlStore.open(file);
+    const { header, version, damage, odd } = readHeader(store);
+    const isOurs = header.parentSession === original.store.file && version === SESSION_VERSION;
+    const isSound = damage === undefined && odd.length === 0 && store.readOnly === undefined;
+    if (isOurs && isSound && holdsAll(store, original)) return { header, store };
+  } catch (error) {
+    // What cannot be read is no copy to go on in.
+    if (!BonsaiError.is(error)) throw error;
+  }
+  store?.close();
+  return undefined;
+}
+
+function holdsAll(store: SessionStore, original: SessionReader): boolean {
+  const copy = new SessionReader({ store, version: SESSION_VERSION });
+  const index = copy.index();
+  if (index.damagedLines().length > 0 || index.strays().length > 0) return false;
+  return Array.from(original.index().records()).every(({ id }) => index.find(id) >= 0);
+}
 
 const BATCH_CHARACTERS = 1 << 20;
 
@@ -15,10 +57,7 @@ const BATCH_CHARACTERS = 1 << 20;
  * appears under its name only once it is complete, and replaces nothing.
  * @throws BonsaiError `session_not_created`.
  */
-export function migratedCopy(source: { header: SessionHeader; reader: SessionReader }): {
-  header: SessionHeader;
-  store: SessionStore;
-} {
+export function migratedCopy(source: { header: SessionHeader; reader: SessionReader }): Copy {
   const original = source.reader.store.file;
   const header: SessionHeader = {
     ...source.header,
@@ -58,11 +97,15 @@ function copyEntries(reader: SessionReader, store: SessionStore): void {
 
 /** Gives the finished copy the first free name: `x.v3.jsonl`, `x.v3-2.jsonl`, … */
 function published(draft: string, original: string): string {
-  const stem = original.replace(/\.jsonl$/, "");
   for (let number = 1; ; number += 1) {
-    const name = `${stem}.v${SESSION_VERSION}${number === 1 ? "" : `-${number}`}.jsonl`;
+    const name = copyName(original, number);
     if (linked(draft, name)) return name;
   }
+}
+
+function copyName(original: string, number: number): string {
+  const stem = original.replace(/\.jsonl$/, "");
+  return `${stem}.v${SESSION_VERSION}${number === 1 ? "" : `-${number}`}.jsonl`;
 }
 
 /** False when the name is taken: a link, unlike a rename, never replaces a file. */

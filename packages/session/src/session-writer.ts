@@ -12,6 +12,10 @@ export type Durability = "process" | "power";
 /** Up to this size, a file's ids are looked through before a short new one is given. */
 const KNOWN_IDS_BYTES = 4 << 20;
 
+/** To ask for a file's size takes a tenth of an append: who appends fast asks now and then. */
+const LOOK_EVERY_APPENDS = 64;
+const LOOK_EVERY_MS = 50;
+
 /** Makes entries and appends them, each call as one write. Notices when somebody else appends to the same file. */
 export class SessionWriter {
   readonly #reader: SessionReader;
@@ -20,6 +24,8 @@ export class SessionWriter {
   readonly #ids = new IdSource();
   #shortIds: boolean;
   #expectedBytes: number;
+  #sinceLook = LOOK_EVERY_APPENDS;
+  #lookedAtMs = 0;
 
   constructor(options: { reader: SessionReader; durability: Durability; onForeign: () => void }) {
     this.#reader = options.reader;
@@ -59,14 +65,24 @@ export class SessionWriter {
     try {
       this.#expectedBytes += store.append(text);
     } catch (error) {
-      this.#expectedBytes = store.size();
+      // A part of it may have been stored; more than all of it is somebody else's.
+      const mostBytes = this.#expectedBytes + Buffer.byteLength(text);
+      const size = store.size();
+      if (size > mostBytes) this.lookForForeign();
+      this.#expectedBytes = size;
       throw error;
     }
     if (this.#durability === "power" && entries.some(holdsMessage)) store.flush();
-    this.#lookForForeign();
+    this.#sinceLook += 1;
+    const now = Date.now();
+    if (this.#sinceLook >= LOOK_EVERY_APPENDS || now - this.#lookedAtMs >= LOOK_EVERY_MS)
+      this.lookForForeign(now);
   }
 
-  #lookForForeign(): void {
+  /** Tells when somebody else has appended since the last look. */
+  lookForForeign(now: number = Date.now()): void {
+    this.#sinceLook = 0;
+    this.#lookedAtMs = now;
     const size = this.#reader.store.size();
     if (size === this.#expectedBytes) return;
     this.#expectedBytes = size;

@@ -10,7 +10,7 @@ import {
 import type { EntryIndex } from "./entry-index.ts";
 import { LatestEntries } from "./latest-entries.ts";
 import { LiveView } from "./live-view.ts";
-import { migratedCopy } from "./migrated-copy.ts";
+import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
 import type { SessionNotice } from "./notice.ts";
 import { type PathSettings, PathSettingsSeeker, seekInIndex } from "./path-settings.ts";
 import type { Problem } from "./problem.ts";
@@ -44,6 +44,8 @@ export class Session {
   #latest: LatestEntries;
   #view: LiveView;
   #leafId: string | null;
+  /** True once something was appended here, and the session is open. */
+  #appended = false;
   readonly #readOnly: string | undefined;
   readonly #durability: Durability;
   readonly #onNotice: ((notice: SessionNotice) => void) | undefined;
@@ -146,6 +148,7 @@ export class Session {
 
   /** All entries in file order, those of other processes included. Reads the whole file. */
   entries(): readonly Entry[] {
+    this.#lookForForeign();
     return this.#reader.entries();
   }
 
@@ -170,6 +173,7 @@ export class Session {
 
   /** Every entry by id, parent, type and place, as stored now, without parsed bodies. */
   index(): EntryIndex {
+    this.#lookForForeign();
     return this.#reader.index();
   }
 
@@ -214,6 +218,8 @@ export class Session {
 
   /** Ends the use of the file; a second call does nothing. */
   close(): void {
+    this.#lookForForeign();
+    this.#appended = false;
     this.#reader.store.close();
   }
 
@@ -229,19 +235,27 @@ export class Session {
     if (this.#reader.version < SESSION_VERSION) this.#continueInCopy();
     const entries = this.#writer.make(drafts, parentId);
     this.#writer.write(entries);
+    this.#appended = true;
     return entries;
   }
 
   #continueInCopy(): void {
-    const { header, store } = migratedCopy({ header: this.#header, reader: this.#reader });
+    const source = { header: this.#header, reader: this.#reader };
+    const earlier = earlierCopy(source);
+    const { header, store } = earlier ?? migratedCopy(source);
     const original = this.file;
     this.#reader.store.close();
     this.#header = header;
     this.#reader = new SessionReader({ store, version: SESSION_VERSION });
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
-    const message = `${original ?? "The session"} has an older format and stays as it is; the session goes on in ${store.file ?? "a copy"}.`;
+    const message = `${original ?? "The session"} has an older format and stays as it is; the session goes on in ${store.file ?? "a copy"}${earlier ? ", which was made of it before" : ""}.`;
     this.notify({ code: "migrated_copy", message });
+  }
+
+  /** Only who appends cares: for a reader, what others append is news like any other. */
+  #lookForForeign(): void {
+    if (this.#appended) this.#writer.lookForForeign();
   }
 
   #newWriter(): SessionWriter {

@@ -79,14 +79,31 @@ describe("two processes on one file", () => {
     const second = openSession(file);
     const theirs = second.append(said("theirs"));
     const ours = [first.append(said("ours")), first.append(said("ours too"))];
+    first.entries();
     expect(heard).toEqual(["foreign_entries"]);
     expect(first.notices).toHaveLength(1);
     expect(first.path().map(({ id }) => id)).toEqual([root.id, ...ours.map(({ id }) => id)]);
     expect(first.entry(theirs.id)).toEqual(theirs);
     expect(first.path(theirs.id).map(({ id }) => id)).toEqual([root.id, theirs.id]);
     second.append(said("theirs too"));
+    second.close();
     expect(second.notices.map(({ code }) => code)).toEqual(["foreign_entries"]);
     expect(first.entries()).toHaveLength(5);
+  });
+
+  test("who appends fast is told of foreign entries within 64 appends, or when the session is read or closed", () => {
+    const said = (content: string) =>
+      ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
+    for (const end of ["appends", "index", "close"]) {
+      const file = newFile(`foreign-${end}`);
+      const session = openSession(file);
+      session.append(said("first"));
+      openSession(file).append(said("theirs"));
+      if (end === "appends") for (let n = 0; n < 64; n += 1) session.append(said(`${n}`));
+      if (end === "index") session.index();
+      if (end === "close") session.close();
+      expect(session.notices.map(({ code }) => code)).toEqual(["foreign_entries"]);
+    }
   });
 
   test("half a line of a living writer, finished later by it, is read as it then is", () => {

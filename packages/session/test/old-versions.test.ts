@@ -118,6 +118,47 @@ describe("going on from an old version", () => {
     expect(readdirSync(pathOf(".")).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
+  test("goes on in the copy that was made before, and says so", () => {
+    const file = pathOf("twice.jsonl");
+    writeFileSync(file, content);
+    const first = openSession(file);
+    const one = first.append(said("one"));
+    first.close();
+    const second = openSession(file);
+    const two = second.append(said("two"));
+    expect(second.file).toBe(first.file);
+    expect(second.notices).toEqual([
+      { code: "migrated_copy", message: expect.stringContaining("made of it before") },
+    ]);
+    const copy = openSession(first.file!);
+    expect(copy.problems()).toEqual([]);
+    expect([copy.entry(one.id), copy.entry(two.id)]).toEqual([one, two]);
+    expect(two.parentId).toBe(one.parentId);
+    expect(texts(copy)).toEqual(texts(second));
+    openSession(file).moveTo("00000001");
+    expect(openSession(first.file!).leafId).toBe("00000001");
+    expect(readdirSync(pathOf(".")).filter((name) => name.startsWith("twice"))).toHaveLength(2);
+  });
+
+  test.each([
+    ["is damaged", (copy: string) => `${copy}{garbage\n`],
+    ["lacks what the original gained since", (copy: string) => copy.replace(/.*hologram.*\n/, "")],
+    [
+      "is of another session",
+      (copy: string) => copy.replace(/"parentSession":"[^"]*"/, '"parentSession":"/x"'),
+    ],
+  ])("makes another copy where the one before %s", (_, change) => {
+    const file = pathOf(`${_.replaceAll(" ", "-")}.jsonl`);
+    writeFileSync(file, content);
+    const first = openSession(file);
+    first.append(said("one"));
+    writeFileSync(first.file!, change(readFileSync(first.file!, "utf8")));
+    const second = openSession(file);
+    second.append(said("two"));
+    expect(second.file).toMatch(/\.v3-2\.jsonl$/);
+    expect(openSession(second.file!).problems()).toEqual([]);
+  });
+
   test("in memory needs no file", () => {
     const session = openSession({ store: new MemoryStore(content) });
     session.append(said("next"));
