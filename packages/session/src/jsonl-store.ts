@@ -5,14 +5,16 @@ import {
   fstatSync,
   openSync,
   readSync,
-  unlinkSync,
+  statSync,
+  writeFileSync,
   writeSync,
 } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { writeNewFile } from "./new-file.ts";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
 
-const { O_APPEND, O_CREAT, O_EXCL, O_RDONLY, O_RDWR } = constants;
+const { O_APPEND, O_RDONLY, O_RDWR } = constants;
 
 /** A session in a file of JSON lines. Opening one writes nothing. */
 export class JsonlStore implements SessionStore {
@@ -32,6 +34,7 @@ export class JsonlStore implements SessionStore {
    */
   static open(path: string): JsonlStore {
     const file = resolve(path);
+    refusePipe(file);
     try {
       return new JsonlStore(file, openSync(file, O_RDWR | O_APPEND), undefined);
     } catch (cause) {
@@ -46,23 +49,13 @@ export class JsonlStore implements SessionStore {
   }
 
   /**
-   * Makes a new file, mode 0600, with its first text in it.
+   * Makes a new file, mode 0600, which appears with its first text in it.
    * @throws BonsaiError `session_exists`, `session_not_created`.
    */
   static create(path: string, text: string): JsonlStore {
     const file = resolve(path);
-    let store: JsonlStore | undefined;
-    try {
-      const fd = openSync(file, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
-      store = new JsonlStore(file, fd, undefined);
-      store.append(text);
-      return store;
-    } catch (cause) {
-      store?.close();
-      // What this call itself made, and could not fill.
-      if (store !== undefined) unlinkSync(file);
-      throw createFailure(file, cause);
-    }
+    writeNewFile(file, (fd) => writeFileSync(fd, text));
+    return JsonlStore.open(file);
   }
 
   size(): number {
@@ -112,6 +105,13 @@ export class JsonlStore implements SessionStore {
   }
 }
 
+/** To read from a pipe or a terminal would wait for somebody to write. */
+function refusePipe(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw openFailure(file, "it is no file but a pipe or a device");
+}
+
 function codeOf(cause: unknown): string {
   return String((cause as NodeJS.ErrnoException).code ?? cause);
 }
@@ -133,23 +133,6 @@ function openFailure(file: string, cause: unknown): BonsaiError {
     code: "session_unreadable",
     message: `${file} cannot be opened (${codeOf(cause)}).`,
     hint: "Give the path of a session file that you may read.",
-    cause,
-  });
-}
-
-function createFailure(file: string, cause: unknown): BonsaiError {
-  if (codeOf(cause) === "EEXIST") {
-    return new BonsaiError({
-      code: "session_exists",
-      message: `${file} exists already; it was left as it is.`,
-      hint: "Open it, or choose another name.",
-      cause,
-    });
-  }
-  return new BonsaiError({
-    code: "session_not_created",
-    message: `${file} could not be made (${codeOf(cause)}).`,
-    hint: "Check that its folder exists, that you may write to it, and that there is room on the disk.",
     cause,
   });
 }

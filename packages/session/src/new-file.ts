@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, linkSync, mkdirSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { makeFolder } from "./make-folder.ts";
 
 /**
  * Makes a file that appears whole or not at all, mode 0600, and never in the place of another.
@@ -12,11 +13,11 @@ export function writeNewFile(file: string, write: (fd: number) => void): void {
   if (existsSync(file)) throw fileExists(file);
   const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     writeAndClose(temporary, write);
     publish(temporary, file);
   } catch (cause) {
-    throw failure(file, cause);
+    throw creationFailure(file, cause);
   } finally {
     removeIfThere(temporary);
   }
@@ -62,7 +63,8 @@ function fileExists(file: string): BonsaiError {
   });
 }
 
-function failure(file: string, cause: unknown): unknown {
+/** What could not make or fill a file or folder, as an error for its user. */
+export function creationFailure(file: string, cause: unknown): unknown {
   // What is no error of the file system is told by whoever threw it.
   if (BonsaiError.is(cause) || errorCode(cause) === undefined) return cause;
   return new BonsaiError({

@@ -1,6 +1,7 @@
-import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { makeFolder } from "./make-folder.ts";
+import { creationFailure } from "./new-file.ts";
 
 /** The folder of everything that Bonsai keeps: `BONSAI_HOME`, or `~/.bonsai`. */
 export function bonsaiHome(env: NodeJS.ProcessEnv = process.env): string {
@@ -33,10 +34,14 @@ export interface SessionFileOptions extends SessionFolderOptions {
   now: Date;
 }
 
-/** The path for a new session's file; its folder is made, private to the user. */
+/** The path for a new session's file; its folder is made, private to the user. @throws BonsaiError `session_not_created`. */
 export function newSessionFile({ id, now, ...place }: SessionFileOptions): string {
   const folder = sessionFolder(place);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  try {
+    makeFolder(folder);
+  } catch (cause) {
+    throw creationFailure(folder, cause);
+  }
   return join(folder, sessionFileName({ id, now }));
 }
 

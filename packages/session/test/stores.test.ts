@@ -1,6 +1,22 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createSession, JsonlStore, MemoryStore, openSession, type SessionStore } from "../src/index.ts";
+import {
+  createSession,
+  JsonlStore,
+  MemoryStore,
+  newSessionFile,
+  openSession,
+  type SessionStore,
+} from "../src/index.ts";
 import { sessionStoreCases } from "../src/store-conformance.ts";
 import { childSession } from "./child-session.ts";
 import { scratchFolder } from "./scratch-folder.ts";
@@ -60,8 +76,30 @@ describe("a session file", () => {
     expect(readFileSync(file)).toEqual(before);
   });
 
-  test("needs a folder", () => {
+  test("makes the folders above it, private to the user", () => {
     const file = pathOf("no/such/folder.jsonl");
+    createSession({ cwd: "/", file }).close();
+    expect(statSync(pathOf("no/such")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(pathOf("no/such"))).toEqual(["folder.jsonl"]);
+  });
+
+  test("a folder that nobody can make is refused at once", () => {
+    const refused = expect.objectContaining({ code: "session_not_created" });
+    expect(() => createSession({ cwd: "/", file: "/proc/no/such/day.jsonl" })).toThrow(refused);
+    expect(() => newSessionFile({ id: "a", cwd: "/w", now: new Date(0), home: "/proc/no/such" })).toThrow(
+      refused,
+    );
+  });
+
+  test("a pipe is refused, and nobody waits for its writer", () => {
+    const pipe = pathOf("pipe.jsonl");
+    execFileSync("mkfifo", [pipe]);
+    expect(() => openSession(pipe)).toThrow(expect.objectContaining({ code: "session_unreadable" }));
+  });
+
+  test("needs a folder where no file is in the way", () => {
+    writeFileSync(pathOf("in-the-way"), "");
+    const file = pathOf("in-the-way/day.jsonl");
     expect(() => createSession({ cwd: "/", file })).toThrow(
       expect.objectContaining({ code: "session_not_created" }),
     );

@@ -62,7 +62,7 @@ export interface ImportResult extends ImportedSession {
 /**
  * Reads another agent's transcript into a session. The same transcript gives the same session each
  * time, ids included. Never writes to the transcript.
- * @throws BonsaiError `transcript_not_found`, `transcript_unknown`, `transcript_empty`,
+ * @throws BonsaiError `transcript_not_found`, `transcript_not_a_file`, `transcript_unknown`, `transcript_empty`,
  *   `transcript_is_session`, `transcript_ambiguous`, `session_exists`, `session_not_created`.
  */
 export function importTranscript(options: ImportOptions): ImportResult {
@@ -155,10 +155,12 @@ function countedNames(entry: Entry): string[] {
 }
 
 function recognised(path: string): { format: TranscriptFormat; program: string } {
-  if (!existsSync(path)) throw notFound(path);
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) throw notFound(path);
+  // To read from a pipe would wait for its writer.
+  if (!stats.isFile() && !stats.isDirectory()) throw notAFile(path);
   const detected = detectTranscript(path);
-  if (detected === undefined)
-    throw statSync(path).size === 0 ? emptyTranscript(path, "any program") : unknown(path);
+  if (detected === undefined) throw stats.size === 0 ? emptyTranscript(path, "any program") : unknown(path);
   return detected;
 }
 
@@ -167,6 +169,14 @@ function notFound(path: string): BonsaiError {
     code: "transcript_not_found",
     message: `There is no file or folder ${path}.`,
     hint: "Give the path of a transcript, for instance under ~/.claude/projects or ~/.codex/sessions.",
+  });
+}
+
+function notAFile(path: string): BonsaiError {
+  return new BonsaiError({
+    code: "transcript_not_a_file",
+    message: `${path} is neither a file nor a folder, but a pipe, a socket or a device.`,
+    hint: "Write the transcript to a file first, and import that.",
   });
 }
 

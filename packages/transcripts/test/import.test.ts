@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -271,6 +272,16 @@ describe("importTranscript", () => {
     expect(importTranscript({ path: join(project, "chats", "session-1.json") }).header.cwd).toBe(
       "/home/cy/bees",
     );
+  });
+
+  test("a pipe or a device is refused, and nobody waits for its writer", () => {
+    const pipe = join(mkdtempSync(join(tmpdir(), "bonsai-import-")), "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, "/dev/null"]) {
+      expect(() => importTranscript({ path })).toThrowError(
+        expect.objectContaining({ code: "transcript_not_a_file" }),
+      );
+    }
   });
 
   test("never overwrites", () => {
