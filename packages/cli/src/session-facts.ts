@@ -76,7 +76,9 @@ function wholeUsage(usage: Partial<Usage> | undefined): Usage {
 
 function numbersOf(value: unknown): Record<string, number> {
   if (typeof value !== "object" || value === null) return {};
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => Number.isFinite(each)));
+  const numbers: Record<string, number> = {};
+  for (const [key, each] of Object.entries(value)) if (Number.isFinite(each)) numbers[key] = each;
+  return numbers;
 }
 
 interface Times {

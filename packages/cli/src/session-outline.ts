@@ -14,16 +14,26 @@ export interface OutlineEntry {
   readonly isLeafRecord: boolean;
 }
 
-/** Entries by record, one at a time: nobody needs to hold all of a large session at once. */
-export function* storedEntries(session: Session): Generator<readonly [number: number, entry: Entry]> {
-  const { count } = session.index();
-  for (let number = 0; number < count; number += 1) {
-    const entry = session.entryAt(number);
-    if (entry !== undefined) yield [number, entry];
+/** Visits all entries in file order, with their records in the index. */
+export function eachEntry(session: Session, visit: (entry: Entry, number: number) => void): void {
+  const entries = session.entries();
+  const index = session.index();
+  let number = -1;
+  for (const entry of entries) {
+    do number += 1;
+    while (index.isDamaged(number));
+    visit(entry, number);
   }
 }
 
-export function outlineEntry(number: number, entry: Entry): OutlineEntry {
+/** All entries in file order, without their bodies. */
+export function sessionOutline(session: Session): OutlineEntry[] {
+  const outline: OutlineEntry[] = [];
+  eachEntry(session, (entry, number) => outline.push(outlineEntry(entry, number)));
+  return outline;
+}
+
+export function outlineEntry(entry: Entry, number: number): OutlineEntry {
   const { id, parentId, type } = entry;
   const isLeafRecord = entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
   return { number, id, parentId, type, kind: kindOf(entry), isLeafRecord };

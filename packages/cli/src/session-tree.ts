@@ -1,5 +1,5 @@
 import type { Entry, Session } from "@bonsai-agent/session";
-import { type OutlineEntry, outlineEntry, storedEntries } from "./session-outline.ts";
+import type { OutlineEntry } from "./session-outline.ts";
 
 /** A session's entries as a tree of positions in file order. Children and roots come with the active branch first. */
 export interface SessionTree {
@@ -18,9 +18,9 @@ const none = -1;
 
 /**
  * Builds the tree in time linear in the number of entries, without recursion.
- * @param entries of all branches in file order, where the caller has them.
+ * @param entries of all branches in file order.
  */
-export function sessionTree(session: Session, entries = outline(session)): SessionTree {
+export function sessionTree(session: Session, entries: readonly OutlineEntry[]): SessionTree {
   const positions = new Map(entries.map((entry, at) => [entry.id, at]));
   const parents = parentPositions(entries, positions);
   const active = ancestry(parents, positions.get(session.leafId ?? "") ?? none);
@@ -51,10 +51,6 @@ export function branchCount(tree: SessionTree): number {
     const end = tree.children(at).length === 0 && !entry.isLeafRecord;
     return ends + Number(end);
   }, 0);
-}
-
-function outline(session: Session): OutlineEntry[] {
-  return Array.from(storedEntries(session), ([number, entry]) => outlineEntry(number, entry));
 }
 
 /** A position and all above it. */

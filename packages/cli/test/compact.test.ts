@@ -109,6 +109,24 @@ describe("bonsai compact", () => {
     expect(await jsonOf(["compact", file, "--dry-run"])).toMatchObject({ status: "already-compacted" });
   });
 
+  test("goes on from there with a smaller --keep, again and again", async () => {
+    const file = longSession();
+    const copy = join(testFolder(), "copy.jsonl");
+    const sizes = [(await jsonOf<CompactionReport>(["compact", file, "-o", copy])).tokensAfter];
+    const again = await runCli(["compact", copy], { columns: 40 });
+    expect([again.code, again.stdout.replaceAll("\n", " ")]).toEqual([
+      0,
+      expect.stringContaining("A smaller `--keep`, like `--keep 8k`, compacts further."),
+    ]);
+    for (const keep of ["8000", "4000"]) {
+      const report = await jsonOf<CompactionReport>(["compact", copy, "--keep", keep, "--digest"]);
+      expect(report.status).toBe("compacted");
+      sizes.push(report.tokensAfter);
+    }
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect((await jsonOf<ShowReport>(["show", copy])).compaction!.compactionCount).toBe(3);
+  });
+
   test("--leaf compacts at another place", async () => {
     const file = longSession();
     const ids = await contextIds(file);

@@ -7,7 +7,7 @@ import { type ContextSize, contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
 import { FactCounter, type SessionFacts } from "../session-facts.ts";
 import { openNamedSession } from "../session-file.ts";
-import { type OutlineEntry, outlineEntry, storedEntries } from "../session-outline.ts";
+import { eachEntry, type OutlineEntry, outlineEntry } from "../session-outline.ts";
 import { branchCount, sessionTree } from "../session-tree.ts";
 import { showView } from "../views/show-view.ts";
 
@@ -90,11 +90,11 @@ function readOnce(session: Session): { entries: OutlineEntry[]; calling: Message
   const counter = new FactCounter();
   const entries: OutlineEntry[] = [];
   const calling: Message[] = [];
-  for (const [number, entry] of storedEntries(session)) {
+  eachEntry(session, (entry, number) => {
     counter.add(entry);
-    entries.push(outlineEntry(number, entry));
+    entries.push(outlineEntry(entry, number));
     if (entry.type === "message" && entry.message) calling.push(...callsOnly(entry.message));
-  }
+  });
   return { entries, calling, facts: counter.facts() };
 }
 

@@ -2,6 +2,7 @@ import type { Entry } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
 import { previewOf } from "../preview.ts";
 import { openNamedSession } from "../session-file.ts";
+import { sessionOutline } from "../session-outline.ts";
 import { type SessionTree, sessionTree } from "../session-tree.ts";
 import { treeView } from "../views/tree-view.ts";
 
@@ -20,7 +21,7 @@ export interface TreeRow {
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const tree = sessionTree(session);
+  const tree = sessionTree(session, sessionOutline(session));
   const { output, options } = invocation;
   if (output.wantsJson) output.json(treeRows(tree));
   else

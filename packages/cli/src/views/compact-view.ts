@@ -18,6 +18,7 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   const { result, picture, width } = options;
   if (result.status !== "planned" && result.status !== "compacted") {
     yield* wrap(result.detail, width).map((line) => [line]);
+    if (result.status === "already-compacted") yield* further(width);
     return;
   }
   yield headline(options);
@@ -26,6 +27,11 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   if (result.status === "compacted") yield* written(options);
   else yield [span("Nothing is written in a dry run.", "gray")];
+}
+
+function further(width: number): Line[] {
+  const hint = "A smaller `--keep`, like `--keep 8k`, compacts further.";
+  return wrap(hint, width).map((line) => [span(line, "gray")]);
 }
 
 function headline({ result }: CompactViewOptions): Line {
