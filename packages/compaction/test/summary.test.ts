@@ -126,6 +126,24 @@ test("a split turn without earlier history keeps the previous summary", async ()
   );
 });
 
+test.each([
+  [
+    "## Request\nMend it\n\n## Done So Far\n\n### Done\n(none)\n\n## Needed to Go On\n",
+    "## Request\nMend it",
+  ],
+  [
+    "## Request\n(none)\n\n## Done So Far\n\n### Blocked\n- a.ts\n\n## Needed to Go On",
+    "## Done So Far\n\n### Blocked\n- a.ts",
+  ],
+  ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Go On\n(none)", "(none)"],
+])("a turn prefix that says %j is shown without empty headings", async (text, shown) => {
+  const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
+  const digest = scriptedSummariser([{}, { text }]);
+  const { summary = "" } = await runCompaction({ session, settings: keeping(100), digest });
+  const [, prefix = ""] = summary.split("**Turn Context (split turn):**\n\n");
+  expect(prefix.split("\n\n## Carried Over\n\n<read-files>")[0]).toBe(shown);
+});
+
 test("focus text goes to both requests of a split turn", async () => {
   const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
   const summariser = scriptedSummariser();
