@@ -62,16 +62,15 @@ export class LiveView {
       this.#byId.set(entry.id, entry);
     }
     if (entries.some(changesView)) return this.#viewAnew(entries);
-    this.#addItems(entries);
+    for (const entry of entries) this.#addItem(projectEntry(entry));
     return true;
   }
 
-  #addItems(entries: readonly Entry[]): void {
-    const added = entries.map((entry) => projectEntry(entry)).filter((item) => item !== undefined);
-    if (added.length === 0) return;
+  #addItem(item: ProjectionItem | undefined): void {
+    if (item === undefined) return;
     if (this.#handedOut) this.#projection = { ...this.#projection, items: [...this.#projection.items] };
     this.#handedOut = false;
-    for (const item of added) this.#projection.items.push(item);
+    this.#projection.items.push(item);
   }
 
   #viewAnew(added: readonly Entry[]): boolean {

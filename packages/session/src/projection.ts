@@ -79,10 +79,9 @@ function edited(message: Message, content: unknown): Message {
 
 /** The message that an entry contributes to the context, before edits; undefined for none. */
 function entryMessage(entry: Entry): Message | undefined {
+  if (entry.type === "message") return shownMessage(entry.message);
   const timestamp = Date.parse(entry.timestamp);
   switch (entry.type) {
-    case "message":
-      return shownMessage(entry.message);
     case "compaction":
       return {
         role: "compactionSummary",
