@@ -6,7 +6,7 @@ import type { ContextItem } from "../src/commands/context.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import type { CompactionReport } from "../src/compaction-report.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
+import { header, longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
 const fields = [
   "status",
@@ -156,16 +156,13 @@ describe("bonsai compact", () => {
     expect((await contextIds(copy)).at(-1)).toBe(leaf);
   });
 
-  test("--focus reaches the summariser", async () => {
-    const plain = await jsonOf<CompactionReport>(["compact", longSession(), "--dry-run"]);
-    const focused = await jsonOf<CompactionReport>([
-      "compact",
-      longSession(),
-      "--dry-run",
-      "--focus",
-      "the tests",
-    ]);
-    expect([plain.status, focused.status]).toEqual(["planned", "planned"]);
+  test("--focus decides what is told where there is not room for all", async () => {
+    const file = writeLines(manyFacts());
+    const summary = async (...flags: string[]) =>
+      (await jsonOf<CompactionReport>(["compact", file, "--dry-run", "--keep", "4k", ...flags])).summary;
+    const plain = await summary();
+    const untold = factNames.filter((name) => !plain?.includes(name))[0]!;
+    expect(await summary("--focus", untold)).toContain(untold);
   });
 
   test.each([
@@ -257,6 +254,27 @@ describe("bonsai compact", () => {
     await compactVersion1(writeLines([header, ...linear]));
   });
 });
+
+const factNames = Array.from({ length: 600 }, (_, at) => `service${at}x`);
+
+/** More facts than a summary has room for. */
+function manyFacts(): object[] {
+  const ids = factNames.map((_, at) => (0xaaaa0000 + at).toString(16));
+  return [
+    header,
+    ...factNames.map((name, at) => {
+      const content = `Never restart ${name} before its queue number ${at * 7} is drained.`;
+      const message = { role: "user", content, timestamp: 0 };
+      return {
+        type: "message",
+        id: ids[at],
+        parentId: ids[at - 1] ?? null,
+        timestamp: header.timestamp,
+        message,
+      };
+    }),
+  ];
+}
 
 async function compactVersion1(file: string): Promise<void> {
   const before = readFileSync(file);

@@ -4,16 +4,18 @@ import { expect, test } from "vitest";
 import {
   type BeforeCompactResult,
   type CompactionEvents,
+  type CompactionSettingsInput,
   compactionEventRules,
   compactionSettings,
   runCompaction,
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
+const settingsFor = (input: CompactionSettingsInput = {}) =>
+  compactionSettings({ keepRecentTokens: 200, estimator: "chars4", ...input });
 const model = { contextWindow: 60_000 };
 
-function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100") {
+function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100", input?: CompactionSettingsInput) {
   const log: string[] = [];
   const notices: LifecycleNotice[] = [];
   const lifecycle = new Lifecycle<CompactionEvents>({
@@ -30,7 +32,7 @@ function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100") {
   const run = (signal?: AbortSignal) =>
     runCompaction({
       session: past.session,
-      settings,
+      settings: settingsFor(input),
       model,
       summariser,
       lifecycle,
@@ -185,25 +187,38 @@ test("two extensions that both supply a summary: the later stands, and both are 
 });
 
 test("a mask can be vetoed, or some results kept; the masked are told of", async () => {
-  const notation = "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:30000 A:10";
-  const kept = stage(notation);
-  kept.lifecycle.on("session_before_mask", ({ results }) => ({ keep: [results[1]?.entryId ?? ""] }));
-  kept.lifecycle.on(
-    "session_mask",
-    ({ entries }) => void kept.log.push(...entries.map((entry) => entry.targetId)),
-  );
-  expect((await kept.run()).status).toBe("compacted");
-  const vetoed = stage(notation);
+  const notation = "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:20000 A:10";
+  const offered: string[][] = [];
+  const kept = stage(notation, { mask: { protectTokens: 20_000 } });
+  kept.lifecycle.on("session_before_mask", ({ results }) => {
+    offered.push(results.map(({ entryId }) => kept.name(entryId)));
+    return { keep: [results[1]?.entryId ?? ""] };
+  });
+  kept.lifecycle.on("session_mask", ({ entries, freedTokens, reason }) => {
+    kept.log.push(...entries.map((entry) => kept.name(entry.targetId)), reason);
+    expect(freedTokens).toBeGreaterThan(24_000);
+  });
+  expect(await kept.run()).toMatchObject({ status: "masked", maskedEntryIds: [kept.id("t1")] });
+  expect(offered).toEqual([["t1", "t2"]]);
+  expect(kept.log).toEqual([expect.stringContaining("lock released"), "t1", "threshold"]);
+  expect(kept.notices).toEqual([]);
+  const vetoed = stage(notation, { mask: { protectTokens: 20_000 } });
   vetoed.lifecycle.on("session_before_mask", () => ({ cancel: true }));
-  expect((await vetoed.run()).maskedEntryIds).toEqual([]);
+  expect(await vetoed.run()).toMatchObject({ status: "compacted", maskedEntryIds: [] });
 });
 
 test("an abort while a handler runs cancels, and the handler has the signal", async () => {
-  const { lifecycle, run } = stage();
+  const { lifecycle, run, session, log } = stage();
   const abort = new AbortController();
+  const seen: boolean[] = [];
   lifecycle.on("session_before_compact", ({ signal }) => {
+    seen.push(signal.aborted);
     abort.abort();
-    expect(signal.aborted).toBe(true);
+    seen.push(signal.aborted);
   });
+  const before = JSON.stringify(session.entries());
   expect((await run(abort.signal)).status).toBe("cancelled");
+  expect(seen).toEqual([false, true]);
+  expect(log).toEqual([expect.stringContaining("lock released")]);
+  expect(JSON.stringify(session.entries())).toBe(before);
 });

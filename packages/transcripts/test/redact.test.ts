@@ -70,6 +70,7 @@ describe("redactSecrets", () => {
     expect(text).toMatch(/^before .*\[redacted: [a-zA-Z ]+\]/s);
     for (let at = 0; at + 16 <= LETTERS.length; at += 1)
       expect(text).not.toContain(LETTERS.slice(at, at + 16));
+    for (const word of ["hunter", "correct", "horse", "A1B2C3D4"]) expect(text).not.toContain(word);
   });
 
   test.each(CLEAN)("leaves alone: %s", (text) => {
