@@ -133,10 +133,10 @@ const shownSummaryLines = 24;
 function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOptions): Generator<Line> {
   yield [];
   const times = record.compactionCount > 1 ? `, the ${ordinal(record.compactionCount)} on this path` : "";
-  yield [
-    span("Latest compaction", "bold"),
-    span(`  ${age(Date.parse(record.lastCompactedAt), nowMs)}${times}`, "gray"),
-  ];
+  const title = span("Latest compaction", "bold");
+  const when = span(`  ${age(Date.parse(record.lastCompactedAt), nowMs)}${times}`, "gray");
+  if (lineWidth([title, when]) <= width) yield [title, when];
+  else yield* [[title], [when]];
   yield [`  ${counted(record.compactedMessageCount, "message")} became a summary:`];
   yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
   yield* quoted(record.summary, width);
