@@ -1,0 +1,105 @@
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { CompactionController, type ControllerOptions, compactionSettings } from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const LONG = "U:30000 A:30000 | U:100 A:100";
+const broken = { stopReason: "error" as const, errorMessage: "the model is down" };
+
+function controllerFor(options: Partial<ControllerOptions> = {}) {
+  const { session } = history(LONG);
+  const warnings: string[] = [];
+  const controller = new CompactionController({
+    session,
+    settings: compactionSettings({ estimator: "chars4" }),
+    model: () => ({ contextWindow: 60_000 }),
+    digest: scriptedSummariser(),
+    onWarning: (error) => warnings.push(error.code),
+    ...options,
+  });
+  const check = () => controller.checkThreshold({ site: "betweenTools" });
+  const grow = () => history("U:30000 A:30000 U:10 A:10", session);
+  return { controller, warnings, check, grow };
+}
+
+test("a user message allows another try by threshold, also when no answer came", async () => {
+  const { controller, check, grow } = controllerFor();
+  expect((await check()).status).toBe("compacted");
+  grow();
+  expect((await check()).status).toBe("skipped");
+  controller.userMessageArrived();
+  expect((await check()).status).toBe("compacted");
+});
+
+test("a good answer allows another recovery within the same message", async () => {
+  const { controller, grow } = controllerFor();
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+  grow();
+  expect((await controller.recoverFromOverflow()).status).toBe("failed");
+  controller.answerArrived();
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+});
+
+test("after a failure in one task, the next task may try again", async () => {
+  const { controller, warnings, check } = controllerFor({ summariser: scriptedSummariser([broken]) });
+  expect((await check()).status).toBe("failed");
+  controller.answerArrived();
+  expect((await check()).detail).toBe("A compaction has failed in this task already.");
+  controller.userMessageArrived();
+  expect((await check()).status).toBe("compacted");
+  expect(warnings).toEqual(["compaction_failed"]);
+});
+
+test("two failures do not pause it, and a success in between starts the count anew", async () => {
+  const summariser = scriptedSummariser();
+  const works = summariser.summarise.bind(summariser);
+  const { controller, check, grow } = controllerFor({ summariser });
+  const seen: string[] = [];
+  for (const down of [true, true, false, true, true, false]) {
+    controller.userMessageArrived();
+    // So many requests lie between that the compactions are not too close to each other.
+    for (let request = 0; request < 4; request++) controller.answerArrived();
+    summariser.summarise = down ? async () => ({ text: "", stopReason: "stop" }) : works;
+    const { status } = await check();
+    seen.push(status);
+    if (status === "compacted") grow();
+  }
+  expect(seen).toEqual(["failed", "failed", "compacted", "failed", "failed", "compacted"]);
+});
+
+test("what the user asks for and fails does not pause the automatic one", async () => {
+  const { controller, check } = controllerFor({ summariser: scriptedSummariser([broken, broken, broken]) });
+  for (let time = 0; time < 3; time++) expect((await controller.compact()).status).toBe("failed");
+  expect((await check()).status).toBe("compacted");
+});
+
+test("a pause is warned of once, and a manual compaction ends it", async () => {
+  const { controller, warnings, check, grow } = controllerFor({
+    summariser: scriptedSummariser([broken, broken, broken]),
+  });
+  for (let task = 0; task < 6; task++) {
+    controller.userMessageArrived();
+    await check();
+  }
+  expect(warnings.filter((code) => code === "compaction_paused")).toHaveLength(1);
+  expect((await controller.compact()).status).toBe("compacted");
+  grow();
+  controller.userMessageArrived();
+  expect((await check()).status).toBe("compacted");
+});
+
+test.each([
+  [3, "did not keep the context down"],
+  [4, undefined],
+])("three compactions with %i answers from the first to now: %s", async (answers, pause) => {
+  const { controller, check, grow } = controllerFor();
+  for (let time = 0; time < 3; time++) {
+    expect((await check()).status).toBe("compacted");
+    grow();
+    if (time < 2) controller.answerArrived();
+  }
+  for (let rest = 2; rest < answers; rest++) controller.answerArrived();
+  const { status, detail } = await check();
+  if (pause === undefined) expect(status).toBe("compacted");
+  else expect(detail).toContain(pause);
+});

@@ -1,0 +1,50 @@
+import { chars4Estimator } from "@bonsai-agent/messages";
+import { expect, test } from "vitest";
+import { type SummaryKind, type SummaryRequest, summarySections } from "../src/index.ts";
+import { checkedAnswer } from "../src/summary-answer.ts";
+
+function check(text: string, kind: SummaryKind = "history", expectSections = true): string {
+  const request: SummaryRequest = {
+    kind,
+    messages: [],
+    prompt: { system: "", user: "" },
+    maxSummaryTokens: 1_000,
+    signal: new AbortController().signal,
+  };
+  return checkedAnswer({
+    request,
+    answer: { text, stopReason: "stop" },
+    estimator: chars4Estimator,
+    expectSections,
+  });
+}
+
+const headed = (headings: readonly string[], size = 10) =>
+  headings.map((heading) => `## ${heading}\n${"x".repeat(size)}`).join("\n\n");
+const asked = summarySections.history;
+
+test("four of the asked-for sections are enough, three are not", () => {
+  expect(check(`\n${headed(asked.slice(0, 4))}  `)).toBe(headed(asked.slice(0, 4)));
+  expect(() => check(headed(asked.slice(0, 3)))).toThrow(`lacks the sections ${asked.slice(3).join(", ")}`);
+});
+
+test("without a goal no other sections help, and headings of its own do not count", () => {
+  expect(() => check(headed(asked.slice(1)))).toThrow("lacks the sections Goal.");
+  expect(() => check(headed(["Goal", "Weather", "Mood", "Music", "Food"]))).toThrow("lacks the sections");
+});
+
+test("the sections of a turn prefix are free, but there must be one; own instructions ask for none", () => {
+  expect(check("## Anything\nat all", "turnPrefix")).toContain("at all");
+  expect(() => check("nothing in order", "turnPrefix")).toThrow("lacks the sections");
+  expect(check("as the user asked", "branch", false)).toBe("as the user asked");
+});
+
+test.each([
+  [6_000, true],
+  [6_004, false],
+])("an answer of %i characters to a request for 1,000 tokens: accepted is %s", (length, accepted) => {
+  const text = headed(asked.slice(0, 4));
+  const filled = text + "y".repeat(length - text.length);
+  if (accepted) expect(check(filled)).toBe(filled);
+  else expect(() => check(filled)).toThrow("The summary has about 1,501 tokens; 1,000 were asked for.");
+});
