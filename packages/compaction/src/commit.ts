@@ -4,7 +4,7 @@ import type { CompactionResult } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
 import type { ContextView } from "./context-view.ts";
 import { resultOf } from "./describe-run.ts";
-import { isReached } from "./ladder.ts";
+import { masksSuffice } from "./masks-suffice.ts";
 import { failedResult } from "./run-failure.ts";
 import { runManifest } from "./run-manifest.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
@@ -12,8 +12,7 @@ import type { LadderState, PlannedSummary } from "./rung.ts";
 /** Writes what the ladder reached, in one append; or says why there is nothing to write. */
 export function commitCompaction(run: Run, state: LadderState): CompactionResult {
   if (state.summary !== undefined) return commitSummary(run, state, state.summary);
-  if (run.reason !== "manual" && state.view.edits.length > 0 && isReached(state, run.context))
-    return commitEdits(run, state);
+  if (masksSuffice(run, state)) return commitEdits(run, state);
   const status = state.plan?.status ?? "nothing-to-compact";
   if (status === "planned" || run.reason === "overflow") return failedResult(run, state);
   return resultOf(run, { ...state, view: run.start.view, tokens: run.start.tokens }, status);

@@ -5,6 +5,7 @@ import { viewTokens, withEdits } from "./context-view.ts";
 import { resultOf } from "./describe-run.ts";
 import { isReached } from "./ladder.ts";
 import { maskEdits, planMasks } from "./mask.ts";
+import { masksSuffice } from "./masks-suffice.ts";
 import { planSpan } from "./plan.ts";
 import type { LadderState } from "./rung.ts";
 
@@ -30,6 +31,7 @@ export function planCompaction(options: PlanCompactionOptions): CompactionResult
   };
   if (isReached(masked, run.context)) return resultOf(run, masked, "planned");
   const plan = planSpan({ ...run.span, view });
+  if (masksSuffice(run, { ...masked, plan })) return resultOf(run, { ...masked, plan }, "planned");
   if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
   const kept = new Set(plan.kept.map((item) => item.entryId));
   const edits = view.edits.filter((edit) => kept.has(edit.entryId));

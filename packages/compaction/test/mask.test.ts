@@ -57,6 +57,25 @@ test("case 27: local mode protects 2k and asks for 500", () => {
   expect(masked(`${older} A(t1):10 T1:400 A(t2):10 T2:1900 A:10`)).toEqual([]);
 });
 
+test("a user's compaction whose masks alone make the rest fit what is kept writes the masks", async () => {
+  const { session, id } = history(CASE_27);
+  const settings = settingsFor({ keepRecentTokens: 50_000 });
+  const plan = planCompaction({ session, settings, reason: "manual" });
+  expect(plan).toMatchObject({ status: "planned", rung: "mask", maskedEntryIds: [id("t1"), id("t2")] });
+  const result = await runCompaction({ session, settings, reason: "manual" });
+  expect(result).toMatchObject({ status: "masked", rung: "mask", maskedEntryIds: [id("t1"), id("t2")] });
+  expect(result.tokensAfter).toBeLessThan(50_000);
+  const again = await runCompaction({ session, settings, reason: "manual" });
+  expect(again).toMatchObject({ status: "nothing-to-compact", edits: [] });
+});
+
+test("a user's compaction of what fits as it is masks nothing", async () => {
+  const { session } = history(CASE_27);
+  const settings = settingsFor({ keepRecentTokens: 80_000 });
+  const result = await runCompaction({ session, settings, reason: "manual" });
+  expect(result).toMatchObject({ status: "nothing-to-compact", edits: [] });
+});
+
 test("results that the model has not answered are never masked", () => {
   const { session } = history("U:10 A:10 | U:10 A(t1 t2):10 T1:50000 T2:50000");
   const plan = planCompaction({ session, settings: settingsFor(), model, reason: "threshold" });

@@ -13,10 +13,17 @@ export interface CompactViewOptions {
   width: number;
 }
 
+/** The statuses that have a picture. */
+const headings: Partial<Record<CompactionResult["status"], string>> = {
+  planned: "Plan",
+  compacted: "Compacted",
+  masked: "Masked",
+};
+
 /** What a compaction did or would do. */
 export function* compactView(options: CompactViewOptions): Generator<Line> {
   const { result, picture, width } = options;
-  if (result.status !== "planned" && result.status !== "compacted") {
+  if (!Object.hasOwn(headings, result.status)) {
     yield* wrap(result.detail, width).map((line) => [line]);
     if (result.status === "already-compacted") yield* further(width);
     return;
@@ -25,8 +32,8 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   yield* planView({ picture, width });
   yield [];
-  if (result.status === "compacted") yield* written(options);
-  else yield [span("Nothing is written in a dry run.", "gray")];
+  if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
+  else yield* written(options);
 }
 
 function further(width: number): Line[] {
@@ -36,12 +43,15 @@ function further(width: number): Line[] {
 
 function headline({ result }: CompactViewOptions): Line {
   const sizes = `  ${count(result.tokensBefore)} → ${counted(result.tokensAfter, "token")}`;
-  return [span(result.status === "planned" ? "Plan" : "Compacted", ["bold", "green"]), sizes];
+  return [span(headings[result.status] ?? "", ["bold", "green"]), sizes];
 }
 
 function* written({ result, file, width }: CompactViewOptions): Generator<Line> {
   if (file !== undefined) yield ["Written to ", span(file, "cyan")];
   if (result.costUsd > 0) yield [`${counted(result.requests, "request")} for ${usd(result.costUsd)}`];
-  const undo = "Nothing is lost from the file: `bonsai undo` takes the compaction back.";
+  const undo =
+    result.status === "masked"
+      ? "Old tool results are masked in the model's view only: the file has them whole."
+      : "Nothing is lost from the file: `bonsai undo` takes the compaction back.";
   for (const text of wrap(undo, width)) yield [span(text, "gray")];
 }
