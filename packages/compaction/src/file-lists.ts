@@ -17,8 +17,8 @@ export interface FileLists {
 /** The files of one list that a summary shows; the others are counted. */
 const SHOWN_FILES = 40;
 /** What both lists may take of a summary; what was modified comes first. */
-const SHOWN_TOKENS = 900;
-const SHOWN_MODIFIED_TOKENS = 550;
+const SHOWN_TOKENS = 600;
+const SHOWN_MODIFIED_TOKENS = 420;
 /** Files that each list of the details keeps. */
 const STORED_FILES = 2_000;
 

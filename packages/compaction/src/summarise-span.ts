@@ -1,3 +1,4 @@
+import { byScript } from "@bonsai-agent/messages";
 import {
   askSummary,
   promptTokens,
@@ -20,8 +21,11 @@ export interface SpanOptions {
   job: SummaryJob;
   settings: CompactionSettings;
   budgets: Budgets;
-  /** A bound on the whole prose, in tokens. */
-  maxTokens?: number | undefined;
+}
+
+/** The same with a bound on the whole prose, in tokens. */
+export interface BoundedOptions extends SpanOptions {
+  maxTokens: number;
 }
 
 /** Summarises history and turn prefix in parallel, one request each, and joins them. */
@@ -42,6 +46,32 @@ export function fitsWhole(options: SpanOptions): boolean {
     const { prompt } = summaryRequest(options.job, wholePart(part));
     return promptTokens(prompt, options.job.estimator) <= capacity;
   });
+}
+
+/**
+ * Within a bound, for a summariser that answers at once: the turn prefix first, for it says little, then the history
+ * with all that is left.
+ */
+export async function summariseWithin(options: BoundedOptions): Promise<string> {
+  const { plan, job, maxTokens } = options;
+  const prefixPart = spanParts(options).find((part) => part.kind === "turnPrefix");
+  const prefixTokens = Math.min(PREFIX_TOKENS, Math.floor(maxTokens * SHARED));
+  const prefix = prefixPart && (await askSummary(job, wholePart(bounded(prefixPart, prefixTokens))));
+  const left = maxTokens - (prefix === undefined ? 0 : byScript(joinedProse("", prefix)));
+  const previous = previousProse(plan.previous);
+  const asksHistory = plan.history.length > 0 || (previous !== undefined && highTokens(previous) > left);
+  const historyPart = asksHistory ? spanPart(options, "history", plan.history, previous) : undefined;
+  const history = historyPart && (await askSummary(job, wholePart(bounded(historyPart, left))));
+  return joinedProse(history ?? previous, prefix);
+}
+
+/** What a turn prefix is asked within; it takes a third of it, for it stands beside a history. */
+const PREFIX_TOKENS = 1_800;
+/** Of a small bound, a turn prefix leaves this part to the history. */
+const SHARED = 0.72;
+
+function bounded(part: SpanPart, maxTokens: number): SpanPart {
+  return { ...part, maxSummaryTokens: Math.min(part.maxSummaryTokens, maxTokens) };
 }
 
 async function summariseParts(
@@ -72,50 +102,31 @@ async function allOrNone(job: SummaryJob, start: (job: SummaryJob) => Promise<st
   return texts;
 }
 
-/**
- * Where two texts share a bound, each is asked for within this part of it: a turn prefix takes a third of what it is
- * allowed, for it stands beside a history.
- */
-const SHARED = 0.72;
-const TURN_PREFIX_SHARE = 0.35;
-
 function spanParts(options: SpanOptions): SpanPart[] {
-  const { plan, job, settings, budgets, maxTokens = Number.POSITIVE_INFINITY } = options;
-  const previous = previousProse(plan.previous);
-  const asksHistory = plan.history.length > 0 || outgrows(previous, maxTokens);
-  const bounds = boundsOf({ plan, asksHistory, previous, maxTokens });
-  const kept = plan.kept.map(originalMessage);
-  const prefix = plan.turnPrefix.map(originalMessage);
-  const part = (kind: SummaryKind, items: readonly ViewItem[], previousSummary?: string): SpanPart => ({
-    kind,
-    messages: items.map(originalMessage),
-    following: kind === "history" ? [...prefix, ...kept] : kept,
-    previousSummary,
-    maxSummaryTokens: Math.min(bounds[kind], maxSummaryTokens(kind, job.summariser, budgets)),
-    limits: settings.serialize,
-  });
+  const { plan } = options;
   return [
-    ...(asksHistory ? [part("history", plan.history, previous)] : []),
-    ...(plan.turnPrefix.length > 0 ? [part("turnPrefix", plan.turnPrefix)] : []),
+    ...(plan.history.length > 0
+      ? [spanPart(options, "history", plan.history, previousProse(plan.previous))]
+      : []),
+    ...(plan.turnPrefix.length > 0 ? [spanPart(options, "turnPrefix", plan.turnPrefix)] : []),
   ];
 }
 
-/** Without new history, a previous summary stands as it is, unless it leaves no room for the turn prefix. */
-function outgrows(previous: string | undefined, maxTokens: number): boolean {
-  return previous !== undefined && highTokens(previous) > maxTokens * SHARED;
-}
-
-function boundsOf(of: {
-  plan: CompactionPlan;
-  asksHistory: boolean;
-  previous: string | undefined;
-  maxTokens: number;
-}): Record<SummaryKind, number> {
-  const { plan, asksHistory, previous = "", maxTokens } = of;
-  const shared = Math.floor(maxTokens * SHARED);
-  const history = plan.turnPrefix.length > 0 ? shared : maxTokens;
-  const beside = Math.floor((maxTokens - highTokens(previous)) / TURN_PREFIX_SHARE);
-  return { history, turnPrefix: asksHistory ? shared : Math.min(maxTokens, beside), branch: maxTokens };
+function spanPart(
+  { plan, job, settings, budgets }: SpanOptions,
+  kind: SummaryKind,
+  items: readonly ViewItem[],
+  previousSummary?: string,
+): SpanPart {
+  const kept = plan.kept.map(originalMessage);
+  return {
+    kind,
+    messages: items.map(originalMessage),
+    following: kind === "history" ? [...plan.turnPrefix.map(originalMessage), ...kept] : kept,
+    previousSummary,
+    maxSummaryTokens: maxSummaryTokens(kind, job.summariser, budgets),
+    limits: settings.serialize,
+  };
 }
 
 function wholePart(part: SpanPart): SummaryPart {

@@ -1,3 +1,4 @@
+import { byScript } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
 import { latestRequestChars } from "./budget.ts";
 import { type CarryOver, carryOver } from "./carry-over.ts";
@@ -6,7 +7,7 @@ import { originalMessage, viewTokens } from "./context-view.ts";
 import { customSummary } from "./custom-summary.ts";
 import { fileOperations } from "./file-operations.ts";
 import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
-import { fitsWhole, type SpanOptions, summariseChunked, summariseWhole } from "./summarise-span.ts";
+import { fitsWhole, type SpanOptions, summariseChunked, summariseWhole, summariseWithin } from "./summarise-span.ts";
 import { summarisedState } from "./summarised-state.ts";
 import type { Summariser } from "./summariser.ts";
 import { highTokens } from "./summary-sizes.ts";
@@ -53,15 +54,18 @@ export const digestRung: Rung = {
     // It asks no model, so it costs nothing; and what it says of a short span must be shorter.
     const free = { ...context, onUsage: () => {} };
     return summarised(state, free, context.digest!, (options, carried) =>
-      summariseWhole({ ...options, maxTokens: Math.min(digestTokens(state), proseRoom(carried, context)) }),
+      summariseWithin({ ...options, maxTokens: Math.min(digestTokens(state), proseRoom(carried, context)) }),
     );
   },
 };
 
 const MINIMUM_DIGEST_TOKENS = 600;
 const DIGEST_SHARE = 0.5;
-/** What a digest may take of the context, frame and carry-over included; only a long request may push it further. */
-const DIGEST_SUMMARY_TOKENS = 4_000;
+/**
+ * What a digest may take of the context, frame and carry-over included, so that 4,000 hold even where the count is low;
+ * only a long request may push it further.
+ */
+const DIGEST_SUMMARY_TOKENS = 3_900;
 const MINIMUM_PROSE_TOKENS = 1_500;
 
 /** What the digest of a span may be at most, to be shorter than what it stands for. */
@@ -77,7 +81,7 @@ function proseRoom(carried: CarryOver, { budgets }: LadderContext): number {
   const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
   const totalTokens = Math.min(DIGEST_SUMMARY_TOKENS, quarter);
   const minimumTokens = Math.min(MINIMUM_PROSE_TOKENS, Math.floor(totalTokens / 2));
-  return Math.max(minimumTokens, totalTokens - highTokens(summaryText("", carried)));
+  return Math.max(minimumTokens, totalTokens - byScript(summaryText("", carried)));
 }
 
 function isPlanned({ plan, summary }: LadderState): boolean {
