@@ -7,7 +7,13 @@ import { originalMessage, viewTokens } from "./context-view.ts";
 import { customSummary } from "./custom-summary.ts";
 import { fileOperations } from "./file-operations.ts";
 import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
-import { fitsWhole, type SpanOptions, summariseChunked, summariseWhole, summariseWithin } from "./summarise-span.ts";
+import {
+  fitsWhole,
+  type SpanOptions,
+  summariseChunked,
+  summariseWhole,
+  summariseWithin,
+} from "./summarise-span.ts";
 import { summarisedState } from "./summarised-state.ts";
 import type { Summariser } from "./summariser.ts";
 import { highTokens } from "./summary-sizes.ts";
