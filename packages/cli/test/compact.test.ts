@@ -190,6 +190,17 @@ describe("bonsai compact", () => {
     expect(existsSync(copy)).toBe(false);
   });
 
+  test("a compaction that cannot be written is an error with exit code 1, and a failed status", async () => {
+    const [, ...lines] = readFileSync(longSession(), "utf8").trim().split("\n");
+    const file = writeLines([{ ...header, version: 99 }, ...lines.map((line) => JSON.parse(line))]);
+    const before = readFileSync(file);
+    const { code, stdout, stderr } = await runCli(["compact", file, "--json"]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ status: "failed" });
+    expect(JSON.parse(stderr.trim().split("\n").at(-1)!).error.code).toBe("session_read_only");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
   test("-o makes a copy that only its owner reads, whatever the session's mode, and leaves nothing beside it", async () => {
     const file = longSession();
     chmodSync(file, 0o644);

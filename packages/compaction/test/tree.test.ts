@@ -53,6 +53,9 @@ test.each([
   ["case 35: three messages of 100, budget 250: the two newest", "U A | U:100 A:100 U:100", 250, "a2 u3"],
   ["case 35: a summary entry still enters below 90%", "U A | S:100 A:100 U:100", 250, "s1 a2 u2"],
   ["case 35: but not from 90% on", "U A | S:100 A:100 U:100", 210, "a2 u2"],
+  ["case 35: nor at exactly 90%", "U A | S:100 A:90 U:90", 200, "a2 u2"],
+  ["case 35: what fills the budget exactly fits", "U A | U:100 A:100 U:100", 300, "u2 a2 u3"],
+  ["case 35: one token more does not", "U A | U:100 A:100 U:100", 299, "a2 u3"],
 ])("%s", (_, notation, budgetTokens, expected) => {
   const { session, id, name } = history(notation);
   const branch = leftBranch(session, id("a1"));

@@ -1,0 +1,90 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { assistantDraft, resultDraft, userDraft } from "../src/content.ts";
+import { importTranscript } from "../src/index.ts";
+import { NoticeLog } from "../src/notices.ts";
+import { pairToolCalls } from "../src/pair-tool-calls.ts";
+import type { Step } from "../src/step.ts";
+import { projectionText } from "./projection-text.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-order-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+let files = 0;
+
+function codex(...payloads: Array<[type: string, payload: object]>) {
+  const lines = [["session_meta", { id: "c0dex", cwd: "/p" }] as const, ...payloads].map(
+    ([type, payload], at) =>
+      JSON.stringify({ timestamp: `2026-11-20T09:00:${String(at).padStart(2, "0")}.000Z`, type, payload }),
+  );
+  const path = join(folder, `${files++}.jsonl`);
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return importTranscript({ path });
+}
+
+const asks = (text: string): [string, object] => [
+  "response_item",
+  { type: "message", role: "user", content: [{ type: "input_text", text }] },
+];
+const answers = (text: string): [string, object] => [
+  "response_item",
+  { type: "message", role: "assistant", content: [{ type: "output_text", text }] },
+];
+const counts = (total_tokens: number): [string, object] => {
+  const last_token_usage = { input_tokens: 90, cached_input_tokens: 0, output_tokens: 10, total_tokens: 100 };
+  return [
+    "event_msg",
+    { type: "token_count", info: { total_token_usage: { total_tokens }, last_token_usage } },
+  ];
+};
+
+test("Codex: counts that are reported again belong to no further answer", () => {
+  const once = codex(asks("one"), answers("1"), counts(100), asks("two"), answers("2"), counts(100));
+  expect(once.report.usage).toMatchObject({ input: 90, output: 10 });
+  const twice = codex(asks("one"), answers("1"), counts(100), asks("two"), answers("2"), counts(200));
+  expect(twice.report.usage).toMatchObject({ input: 180, output: 20 });
+});
+
+test.each([
+  [1, ["U one", "A 1", "U two", "A 2", "U again"]],
+  [2, ["U one", "A 1", "U again"]],
+  [9, ["U again"]],
+])("Codex: %i turns that were taken back are out of the context, and stay as a branch", (num_turns, seen) => {
+  const turns = ["one", "two", "three"].flatMap((word, at) => [asks(word), answers(`${at + 1}`)]);
+  const result = codex(...turns, ["event_msg", { type: "thread_rolled_back", num_turns }], asks("again"));
+  expect(projectionText(result)).toEqual(seen);
+  expect(result.entries.filter(({ type }) => type === "message")).toHaveLength(7);
+});
+
+const user = (key: string, parent: string | null): Step => ({
+  key,
+  parent,
+  at: undefined,
+  draft: userDraft([{ type: "text", text: key }], undefined),
+});
+
+test("a result that comes late is moved up to its call, and what stood between follows it", () => {
+  const call = { type: "toolCall", id: "c", name: "read", arguments: {} } as const;
+  const answer = assistantDraft({ content: [call], provider: "p", model: "m", at: undefined });
+  const result = resultDraft({
+    ...{ callId: "c", toolName: "?", isError: false, at: undefined },
+    content: [{ type: "text", text: "the file" }],
+  });
+  const steps: Step[] = [
+    { key: "answer", parent: null, at: undefined, draft: answer },
+    user("between", "answer"),
+    { key: "result", parent: "between", at: undefined, draft: result },
+    user("after", "result"),
+  ];
+  const notices = new NoticeLog();
+  const paired = pairToolCalls({ steps, leaf: "after", notices });
+  expect(paired.steps.map(({ key, parent }) => [key, parent])).toEqual([
+    ["answer", null],
+    ["result", "answer"],
+    ["between", "result"],
+    ["after", "between"],
+  ]);
+  expect(paired.steps[1]!.draft).toMatchObject({ message: { toolName: "read", isError: false } });
+  expect([paired.leaf, notices.all().map(({ kind }) => kind)]).toEqual(["after", ["result_moved"]]);
+});
