@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { MemoryStore } from "./memory-store.ts";
@@ -39,7 +38,7 @@ function start(options: CreateSessionOptions, storeWith: (line: string) => Sessi
   const header: SessionHeader = {
     type: "session",
     version: SESSION_VERSION,
-    id: options.id ?? randomUUID(),
+    id: options.id ?? crypto.randomUUID(),
     timestamp: new Date().toISOString(),
     cwd: options.cwd,
     ...(options.parentSession === undefined ? {} : { parentSession: options.parentSession }),

@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { type Entry, type EntryDraft, LEAF_CUSTOM_TYPE } from "./entry.ts";
+import { randomHex } from "./random-hex.ts";
 
 export interface CopiedPath {
   /** Ids of the copied entries. */
@@ -67,7 +67,7 @@ function chained(
 
 function newId(taken: Set<string>): string {
   let id: string;
-  do id = randomBytes(4).toString("hex");
+  do id = randomHex(4);
   while (taken.has(id));
   taken.add(id);
   return id;

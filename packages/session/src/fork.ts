@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -88,7 +87,7 @@ function writeCopy<Item>({ session, options, source, items, added }: Copy<Item>)
 
 function copyHeader(session: Session, options: CloneOptions): SessionHeader {
   const { header, file } = session;
-  const { now = new Date(), id = randomUUID(), cwd = header.cwd } = options;
+  const { now = new Date(), id = crypto.randomUUID(), cwd = header.cwd } = options;
   const origin = file === undefined ? {} : { parentSession: resolve(file) };
   // Lines of a future version are copied as they are, so the copy is of that version too.
   const version = Math.max(SESSION_VERSION, header.version ?? 1);

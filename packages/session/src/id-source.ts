@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomHex } from "./random-hex.ts";
 
 /** An odd number near 2^32 / golden ratio: its multiples meet every 32-bit number once. */
 const STEP = 0x9e3779b1;
@@ -8,8 +8,8 @@ const STEP = 0x9e3779b1;
  * that nobody needs to remember them, and two processes on one file hardly ever meet.
  */
 export class IdSource {
-  #value = randomBytes(4).readUInt32BE();
-  readonly #prefix = randomBytes(4).toString("hex");
+  #value = Number.parseInt(randomHex(4), 16);
+  readonly #prefix = randomHex(4);
 
   /** 8 hexadecimal characters. */
   short(): string {

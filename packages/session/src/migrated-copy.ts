@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, linkSync, unlinkSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
@@ -62,7 +61,7 @@ export function migratedCopy(source: { header: SessionHeader; reader: SessionRea
   const header: SessionHeader = {
     ...source.header,
     version: SESSION_VERSION,
-    id: randomUUID(),
+    id: crypto.randomUUID(),
     ...(original !== undefined && { parentSession: original }),
   };
   const firstLine = `${JSON.stringify(header)}\n`;

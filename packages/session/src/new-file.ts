@@ -1,8 +1,8 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { makeFolder } from "./make-folder.ts";
+import { randomHex } from "./random-hex.ts";
 
 /**
  * Makes a file that appears whole or not at all, mode 0600, and never in the place of another.
@@ -11,7 +11,7 @@ import { makeFolder } from "./make-folder.ts";
  */
 export function writeNewFile(file: string, write: (fd: number) => void): void {
   if (existsSync(file)) throw fileExists(file);
-  const temporary = `${file}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporary = `${file}.${randomHex(6)}.tmp`;
   try {
     makeFolder(dirname(file));
     writeAndClose(temporary, write);

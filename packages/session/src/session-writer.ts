@@ -21,7 +21,7 @@ export class SessionWriter {
   readonly #reader: SessionReader;
   readonly #durability: Durability;
   readonly #onForeign: () => void;
-  readonly #ids = new IdSource();
+  #madeIds: IdSource | undefined;
   #shortIds: boolean;
   #expectedBytes: number;
   #sinceLook = LOOK_EVERY_APPENDS;
@@ -33,6 +33,12 @@ export class SessionWriter {
     this.#onForeign = options.onForeign;
     this.#expectedBytes = options.reader.store.size();
     this.#shortIds = this.#expectedBytes <= KNOWN_IDS_BYTES;
+  }
+
+  /** Made at the first use: who only reads needs no random numbers. */
+  get #ids(): IdSource {
+    this.#madeIds ??= new IdSource();
+    return this.#madeIds;
   }
 
   /** An id that no entry has. */
