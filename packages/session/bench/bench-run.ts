@@ -25,7 +25,7 @@ const PEER_MODULE = "node_modules/@earendil-works/pi-coding-agent/dist/core/sess
 export class BenchRun {
   readonly folder: string;
   /** Where pi is installed, to be measured beside us. */
-  readonly #peer = process.env.BONSAI_BENCH_PEER;
+  readonly #peer = process.env.BONSAI_BENCH_PEER || undefined;
   readonly #script: string;
 
   /** Tasks run on built JavaScript: what the loader of TypeScript takes is not to be measured. */
