@@ -74,5 +74,6 @@ test("laws hold where the window is small and masks are frequent", async () => {
     }),
     { numRuns: 300 },
   );
-  expect(Math.min(seen.masked, seen.compacted, seen.split, seen.keptMasks)).toBeGreaterThan(3);
+  expect(Math.min(seen.masked, seen.compacted, seen.keptMasks)).toBeGreaterThan(10);
+  expect(seen.split).toBeGreaterThan(0);
 });
