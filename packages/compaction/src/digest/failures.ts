@@ -49,6 +49,19 @@ export function openFailures(input: {
 const REMAINS =
   /\b(?:still|remains?|unresolved|unable|could ?n[o']t|couldnt|not (?:yet )?(?:fixed|resolved|solved)|noch|weiterhin|toujours|encore|sigue|siguen|todavia|aun|ainda|ancora)\b|все еще|по-прежнему|пока не|не удалось|仍|还是|尚未|未|まだ|여전히|아직/u;
 
+const WORKS =
+  /^(?:(?:ok|okay|ah|great|yes|yeah|super|gut|ja|bien|oui|vale|si|bom|sim|bene|да|о|отлично|好的|はい|네|ありがとう)[,!. ]+)*(?:it |that |this |es |das |ca |c'est |eso |isso |ora |adesso |jetzt |теперь |все |现在|これで|이제 ?)?(?:(?:now )?works?\b|working now|did it\b|that did it|did the trick|is fixed|fixed\b|is gone\b|geht(?: jetzt| wieder| nun)|lauft(?: jetzt| wieder)|klappt|funktioniert|marche|fonctionne|c'est bon|regle\b|ya (?:funciona|va|esta)|funciona|resuelto|agora (?:funciona|foi|vai)|ora (?:va|funziona)|va(?: adesso| ora)|funziona|risolto|(?:за)?работает|заработал|починил|好了|可以了|能用了|修好了|没问题了|動きました|動いた|動く|直りました|直った|治りました|됩니다|돼요|되네요|됐|잘 ?(?:돼|됩|되)|작동)/u;
+const STILL =
+  /\b(?:not|n't|still|but|only|nicht|noch|aber|pas|encore|mais|no|todavia|pero|nao|ainda|mas|non|ancora|ma)\b|(?<!\p{L})(?:не|но|еще)(?!\p{L})|不|没有|还|ない|ません|まだ|안|아직|지만/u;
+
+/** A user's short word that all is well, naming nothing. */
+function saysItWorks({ speaker, folded, values, kind, language }: Statement): boolean {
+  if (speaker !== "user" || kind === "question" || folded.length > 60) return false;
+  if (values.some(({ type }) => type !== "name")) return false;
+  const said = language === "zh" ? folded.replace(/没问题了/, "好了") : folded;
+  return WORKS.test(said) && !STILL.test(said);
+}
+
 class FailureLedger {
   open: Failure[] = [];
 
@@ -109,8 +122,16 @@ class FailureLedger {
   said(statement: Statement): void {
     const { cues } = statement;
     const complains = statement.kind === "trouble" || (cues.has("broken") && cues.has("todo"));
+    if (saysItWorks(statement)) this.mendLatest(statement);
     if ((cues.has("fixed") || cues.has("did")) && !complains && !cues.has("todo")) this.mendByWord(statement);
     else if (complains && statement.kind === "trouble") this.complain(statement);
+  }
+
+  /** "Works now, thanks" means what failed last, in the turn before. */
+  private mendLatest(statement: Statement): void {
+    const last = this.open.findLast((failure) => failure.key !== "" && statement.turn - failure.turn <= 1);
+    if (last === undefined) return;
+    this.open = this.open.filter((failure) => failure !== last);
   }
 
   private mendByWord(statement: Statement): void {
@@ -165,7 +186,8 @@ function mends(failure: Failure, use: ToolUse, key: string): boolean {
     isProjectRun(key) &&
     isDirectRun(failure.key) &&
     COMPILES.has(use.command?.family ?? "") &&
-    COMPILES.has(failure.family)
+    COMPILES.has(failure.family) &&
+    checksTheSame(failure.key, key)
   )
     return sameFolder(failure, use);
   if (use.command === undefined || failure.family !== use.command.family || !JUDGED.has(failure.family))
@@ -173,6 +195,13 @@ function mends(failure: Failure, use: ToolUse, key: string): boolean {
   return parts.some((part) => failure.key.startsWith(`${part} `)) || namesItsTarget(failure, key);
 }
 
+/** A passing lint says nothing of types; a project's own "check" or "build" covers both. */
+function checksTheSame(failed: string, passed: string): boolean {
+  return !LINTS.test(passed) || LINTS.test(failed);
+}
+
+const LINTS =
+  /\b(?:lint|eslint|biome|prettier|fmt|format|stylelint|ruff|flake8|clippy|rubocop|oxlint|xo|standard)\b/;
 const COMPILES = new Set(["build", "check"]);
 /** A script of the project: it covers whatever a single tool was run for by hand. */
 const isProjectRun = (key: string): boolean =>

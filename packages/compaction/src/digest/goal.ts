@@ -14,8 +14,8 @@ export interface GoalLine {
 const TRIVIAL =
   /^(?:(?:ok|okay|yes|yeah|yep|no|nope|continue|go on|go ahead|proceed|next|thanks|thank you|thx|great|cool|nice|perfect|good|fine|done|stop|wait|sleep|retry|try again|again|please|do it|hello|hi|hey|weiter|ja|nein|danke|gut|mach weiter|continue|oui|non|merci|vas-y|si|no|gracias|sigue|continua|sim|nao|obrigado|да|нет|спасибо|продолжай|дальше|ок|好|好的|继续|谢谢|是|不是|はい|いいえ|続けて|ありがとう|네|아니|계속|감사)[\s.,!…。！]*)+$/iu;
 
-/** A span has many requests; which were worked on most says what it was about. */
-const MAX_LINES = 9;
+/** A span has many requests; most are done by the time it is told. The first says what it was about. */
+const LATEST_LINES = 3;
 /** "investigate" alone says nothing later. */
 const LEAST_CHARS = 16;
 
@@ -53,11 +53,9 @@ export function goalLines(input: {
       weight,
     };
   });
-  const most = [...lines].sort((a, b) => b.weight - a.weight).slice(0, MAX_LINES);
-  return lines.filter(
-    (line) =>
-      (line.weight >= 12 || line.text.length >= LEAST_CHARS) && line.text !== "" && most.includes(line),
-  );
+  const telling = lines.filter((line) => line.text !== "" && line.text.length >= LEAST_CHARS);
+  const latest = telling.slice(-LATEST_LINES);
+  return lines.filter((line) => line.text !== "" && (line.weight >= 12 || latest.includes(line)));
 }
 
 /** What a request names and says, as a measure of how well it tells what was wanted. */

@@ -1,4 +1,5 @@
 import type { CueClass } from "./lexicon/lexicon.ts";
+import { asksPolitely, isNotMeant, isOneOff } from "./once.ts";
 import { requestOf } from "./requests.ts";
 import type { Speaker } from "./transcript.ts";
 import type { Value } from "./values.ts";
@@ -50,24 +51,41 @@ const COMPLAINS =
 const DECIDES =
   /\b(?:go with|going with|let'?s (?:use|keep|call|name|take|make)|call it|name it|stick with)\b|^(?:use|keep|pick|choose)\b|\P{ASCII}/u;
 
+/** "Stop reformatting", "but without downtime", "only additive migrations": rules by their place in the clause. */
+const STRICT_CLAUSE =
+  /(?:^|[,;:(–—-]\s?|\b(?:please|pls|sake|and|but|so|ok|well)\s)(?:just )?(?:stop \p{L}+ing\b|(?:only|nur|seulement|uniquement|solo|solamente|somente|apenas|soltanto|только) (?!if\b|when\b|because\b|then\b|wenn\b|si\b|se\b)\p{L}{3})|\b(?:but|aber|mais|pero|mas|ma|но)[, ]+(?:without|ohne|sans|sin|sem|senza|без) \p{L}|\bmake sure (?:that )?(?:nothing|nobody|no\b|none|it never|you never|we never)/u;
+/** Work for later, even where it is said as a duty. */
+const LATER =
+  /^(?:\p{L}+,? )?(?:later|afterwards|luego|despues|mas tarde|depois|mais tarde|poi|dopo|piu tardi|plus tard|ensuite|spater|danach|nachher|потом|позже)(?!\p{L})|^(?:之后|稍后|回头|後で|あとで|나중에)/u;
+
+function isStrict({ own, cues }: Judged): boolean {
+  return cues.has("forbid") || cues.has("require") || NO_THING.test(own) || STRICT_CLAUSE.test(own);
+}
+
 function userKind(sentence: Judged): StatementKind {
   const { folded, own, cues } = sentence;
-  const rules = cues.has("forbid") || cues.has("require") || NO_THING.test(own);
+  const rules = isStrict(sentence);
   if (QUESTION.test(folded) && !(rules && POLITE.test(folded))) return "question";
-  if (cues.has("reports")) return "plain";
-  if (cues.has("todo") && !cues.has("require")) return "todo";
+  if (cues.has("reports") || (rules && isNotMeant(folded))) return "plain";
+  if (cues.has("todo") && (!cues.has("require") || LATER.test(own))) return "todo";
+  if (isOneOff(own) && !setsSomething(sentence)) return cues.has("broken") ? "trouble" : "request";
   if (rules && !(cues.has("broken") && COMPLAINS.test(folded))) return "constraint";
   if (cues.has("prefer")) return "preference";
   if (cues.has("change") || cues.has("revoke")) return "decision";
   return softKind(sentence, requestOf(folded));
 }
 
+function setsSomething({ cues, values }: Judged): boolean {
+  return cues.has("change") || cues.has("revoke") || (cues.has("decide") && values.some(isSetting));
+}
+
 /** Where no strong cue tells: a request that sets a value is a choice, one that does not is work to do. */
-function softKind({ folded, cues, values }: Judged, request: "do" | "look" | undefined): StatementKind {
+function softKind({ folded, own, cues, values }: Judged, request: "do" | "look" | undefined): StatementKind {
   if (request === "look") return "request";
   if (request === "do")
     return (cues.has("decide") && DECIDES.test(folded)) || values.some(isSetting) ? "decision" : "request";
   if (cues.has("decide")) return "decision";
+  if (cues.has("ought") && asksPolitely(own)) return cues.has("broken") ? "trouble" : "request";
   if (cues.has("ought")) return "constraint";
   if (cues.has("fact")) return "fact";
   if (cues.has("todo")) return "todo";
@@ -102,8 +120,9 @@ const USER_WEIGHT: Record<StatementKind, number> = {
   plain: 3,
 };
 
-function userWeight(kind: StatementKind, { text, own, cues, values, subjectSize }: Judged): number {
-  const strong = cues.has("forbid") || cues.has("require") || NO_THING.test(own);
+function userWeight(kind: StatementKind, sentence: Judged): number {
+  const { text, cues, values, subjectSize } = sentence;
+  const strong = isStrict(sentence);
   let weight = USER_WEIGHT[kind];
   if (kind === "constraint" && !strong) weight -= 3;
   if (kind === "decision" && !cues.has("decide") && !cues.has("change") && !cues.has("revoke")) weight -= 2.5;

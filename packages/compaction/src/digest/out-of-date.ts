@@ -21,20 +21,15 @@ export function namesReplaced(text: string, { deadValues }: Supersession): boole
   );
 }
 
-/** The line with a value that was replaced later put right: a goal outlives the details it was first told with. */
+/**
+ * The line with a note of what took a replaced value's place: a goal outlives the details it was first told with. What
+ * the user said is left as it was said; the note stands behind it.
+ */
 export function broughtUpToDate(text: string, order: number, { deadValues }: Supersession): string {
+  const folded = fold(text);
   for (const [key, { by, order: changedAt }] of deadValues) {
-    const folded = fold(text);
-    if (
-      changedAt <= order ||
-      by === "" ||
-      key.length < 3 ||
-      !hasToken(folded, key) ||
-      hasToken(folded, fold(by))
-    )
-      continue;
-    const pattern = new RegExp(key.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
-    return text.replace(pattern, () => `${by} (changed)`);
+    if (changedAt <= order || by === "" || key.length < 3) continue;
+    if (hasToken(folded, key) && !hasToken(folded, fold(by))) return `${text} [changed since: ${by}]`;
   }
   return text;
 }

@@ -1,6 +1,7 @@
 import type { DigestInput } from "../digest.ts";
 import { type Language, languageOf } from "./language.ts";
 import { parseSummary } from "./previous-summary.ts";
+import { Routine } from "./routine.ts";
 import { emptySections, type SectionName, type Sections, sectionNames } from "./sections.ts";
 import { type Statement, statementOf, statementsOf } from "./statement.ts";
 import { type Supersession, supersede } from "./supersede.ts";
@@ -23,6 +24,8 @@ export interface Reading {
   sections: Sections;
   supersession: Supersession;
   terms: Term[];
+  /** What the user says again and again with other names. */
+  routine: Routine;
 }
 
 /** A line of the former summary, read as a statement. */
@@ -47,8 +50,19 @@ export function readSpan(input: Pick<DigestInput, "messages" | "following" | "pr
     earlier,
     sections: mergeSections(portions),
     supersession: supersede(compared),
+    routine: routineOf(statements, earlier),
     terms: termsOf({ statements, uses, turnCount: transcript.turns.length }),
   };
+}
+
+function routineOf(statements: readonly Statement[], earlier: readonly EarlierStatement[]): Routine {
+  const routine = new Routine();
+  earlier.forEach(({ statement }, at) => {
+    routine.hear(statement.text, -1 - at);
+  });
+  for (const statement of statements)
+    if (statement.speaker === "user") routine.hear(statement.text, statement.order);
+  return routine;
 }
 
 /** The assistant's remarks in passing change nothing that was decided. */

@@ -20,11 +20,11 @@ export function goalItems(reading: Reading): Item[] {
     hasEarlierGoal: earlier.length > 0,
   });
   return [
-    ...earlier.map(
+    ...goalsLeft(earlier, lines.length).map(
       ({ statement }, at): Item => ({
         section: "goal",
         text: broughtUpToDate(statement.text, statement.order, supersession),
-        score: at === 0 ? 12 : 1.5 + (2 * at) / earlier.length,
+        score: at === 0 ? 12 : 2 + at / earlier.length,
         position: at - earlier.length,
       }),
     ),
@@ -39,6 +39,14 @@ export function goalItems(reading: Reading): Item[] {
   ];
 }
 
+const GOAL_LINES = 4;
+
+/** Of the goals told before, the first; the others were done or left when new ones came. */
+function goalsLeft(earlier: readonly EarlierStatement[], newLines: number): EarlierStatement[] {
+  const room = Math.max(0, GOAL_LINES - 1 - newLines);
+  return earlier.filter((_, at) => at === 0 || at >= earlier.length - room);
+}
+
 /** Rules, tastes, choices and facts, in the words in which they were said. */
 export function statementItems(reading: Reading): Item[] {
   const used = new Map(reading.terms.map((term) => [term.key, term.score]));
@@ -46,6 +54,7 @@ export function statementItems(reading: Reading): Item[] {
   return [
     ...reading.earlier
       .filter((entry) => entry.section !== "goal" && !isOutOfDate(entry.statement, reading.supersession))
+      .filter((entry) => !isOldHat(entry.statement, reading))
       .map((entry, at) => earlierItem(entry, at, used)),
     ...neighboursJoined(said.flatMap((statement) => saidItem(statement, reading, used))),
   ];
@@ -99,11 +108,28 @@ function earlierItem(
 function saidItem(statement: Statement, reading: Reading, used: ReadonlyMap<string, number>): Item[] {
   const section = sectionOf(statement);
   if (section === undefined || statement.weight <= 1.5 || namesOnlyWork(statement, reading)) return [];
-  if (isOutOfDate(statement, reading.supersession)) return [];
+  if (isOutOfDate(statement, reading.supersession) || isOldHat(statement, reading)) return [];
   const recency = 0.8 * (statement.turn / Math.max(1, reading.transcript.turns.length));
   const score = statement.weight + recency + Math.min(2, comesBack(statement, used));
   return [{ section, text: clipped(statement), score, position: statement.order }];
 }
+
+/** Said again and again with other names: complaints and chores. Rules, tastes and choices may well sound alike. */
+function isOldHat({ kind, folded, speaker, text, values }: Statement, { routine }: Reading): boolean {
+  if (speaker !== "user") return false;
+  const complains =
+    kind === "constraint" &&
+    values.some(({ type }) => type === "path") &&
+    /^(?:\p{L}+,? )?(?:the|der|die|das|le|la|el|o|il)\s/u.test(folded);
+  return (
+    (kind === "plain" || complains) &&
+    !values.some(({ type }) => TELLING.has(type)) &&
+    routine.isRoutine(text)
+  );
+}
+
+/** Values that stand for themselves, however often such a line is said. */
+const TELLING: ReadonlySet<string> = new Set(["url", "hash", "version", "colour", "flag"]);
 
 const SECTION_OF: Partial<Record<StatementKind, SectionName>> = {
   constraint: "constraints",

@@ -1,4 +1,5 @@
 import type { Change } from "./change.ts";
+import { hasToken } from "./out-of-date.ts";
 import type { Statement } from "./statement.ts";
 import { comparable, type Value } from "./values.ts";
 
@@ -14,18 +15,20 @@ interface Encounter {
   alike: number;
   /** A value of the later one that takes the place of one of the earlier. */
   fresh: Value | undefined;
+  /** The words before the later one in its message. */
+  context: string;
 }
 
 /** Whether the later statement takes the earlier one's place. */
-export function replaces(later: Statement, change: Change, earlier: Statement): boolean {
-  const encounter = meet(later, change, earlier);
+export function replaces(later: Statement, change: Change, earlier: Statement, context = ""): boolean {
+  const encounter = { ...meet(later, change, earlier), context };
   // The assistant talks of changes all day ("replaced the import"); it must name the old value.
   if (later.speaker === "assistant")
     return change.strong && later.kind === "decision" && namesOldValue(encounter);
   return (change.strong ? afterChange : withoutChange).some((rule) => rule(encounter));
 }
 
-function meet(later: Statement, change: Change, earlier: Statement): Encounter {
+function meet(later: Statement, change: Change, earlier: Statement): Omit<Encounter, "context"> {
   const shared = [...later.subject].filter((word) => earlier.subject.has(word)).length;
   const least = Math.max(1, Math.min(later.subject.size, earlier.subject.size));
   const union = later.subject.size + earlier.subject.size - shared;
@@ -60,6 +63,11 @@ const afterChange: readonly Rule[] = [
   // "Forget the nightly job"
   ({ change, earlier, shared }) =>
     change.revokes && shared >= 1 && shared / Math.max(1, earlier.subject.size) >= 0.5,
+  // "Make that three attempts": a count in words, of the same thing.
+  ({ later, earlier, shared }) => shared >= 2 && countChanged(later.folded, earlier.folded),
+  // "Search runs on B after all", said of what A was chosen for.
+  ({ later, earlier, fresh, shared }) =>
+    later.kind === "decision" && earlier.kind === "decision" && fresh !== undefined && shared >= 2,
   // "Not tabs but spaces": the old one is named by a word.
   ({ later, earlier, change, shared }) =>
     isChoice(earlier) &&
@@ -84,6 +92,14 @@ const withoutChange: readonly Rule[] = [
     const size = later.subject.size;
     return isSetting(fresh) && size > 0 && size <= 3 && shared === size && earlier.subject.size <= 6;
   },
+  // "A locks up under load. The queue goes on B then": the message names the old value before the new one.
+  ({ later, earlier, fresh, shared, context }) =>
+    fresh !== undefined &&
+    shared >= 1 &&
+    isTerse(later, earlier) &&
+    isChoice(later) &&
+    isChoice(earlier) &&
+    earlier.values.some((value) => value.key.length > 2 && hasToken(context, value.key)),
   // "Make the button #40a02b"
   ({ later, earlier, fresh, overlap }) =>
     isSetting(fresh) && isTerse(later, earlier) && later.kind === "decision" && overlap >= 0.5,
@@ -106,6 +122,16 @@ const withoutChange: readonly Rule[] = [
 
 const GIVES_NAME =
   /\b(?:call(?:ed)?|named?|renamed?|heiss\w*|nenn\w*|appel\w*|nomm\w*|llam\w*|nombr\w*|cham\w*|chiam\w*)\b|назов|назыв|переимен|叫|命名|取名|改名|名前|名は|改め|이름/u;
+
+const COUNTS =
+  /(?<!\p{L})(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|eins?|zwei|drei|vier|funf|sechs|sieben|acht|neun|zehn|zwolf|deux|trois|quatre|cinq|sept|huit|neuf|dix|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|dois|quatro|sete|oito|nove|dez|due|tre|quattro|cinque|sette|otto|dieci|два|две|три|четыре|пять|шесть|семь|восемь|девять|десять)(?!\p{L})/gu;
+
+/** Both tell a count in words, and not the same. */
+function countChanged(later: string, earlier: string): boolean {
+  const [now] = later.match(COUNTS) ?? [];
+  const before: string[] = earlier.match(COUNTS) ?? [];
+  return now !== undefined && before.length > 0 && !before.includes(now);
+}
 
 function namesOldValue({ earlier, change, fresh }: Encounter): boolean {
   return (

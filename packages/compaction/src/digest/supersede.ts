@@ -34,6 +34,7 @@ class Walk implements Supersession {
   readonly deadValues = new Map<string, { by: string; order: number }>();
   readonly #index = new Map<string, Statement[]>();
   readonly #claims: Statement[] = [];
+  #context = { order: -1, text: "" };
 
   meet(statement: Statement): void {
     if (isClaim(statement)) this.#claim(statement);
@@ -43,13 +44,23 @@ class Walk implements Supersession {
   #claim(statement: Statement): void {
     const change = changeOf(statement);
     for (const value of statement.values) if (!change.old.has(value.key)) this.deadValues.delete(value.key);
-    const gone = this.#candidates(statement).filter((earlier) => replaces(statement, change, earlier));
+    const context = this.#heardBefore(statement);
+    const gone = this.#candidates(statement).filter((earlier) =>
+      replaces(statement, change, earlier, context),
+    );
     const meant = gone.length === 0 && change.bare ? this.#meant(statement, change) : undefined;
     for (const earlier of meant === undefined ? gone : [meant]) {
       this.replaced.add(earlier);
       this.#bury(statement, change, earlier);
     }
     if (statement.values.length > 0) this.#claims.push(statement);
+  }
+
+  /** What the same message said before, its start at most. */
+  #heardBefore(statement: Statement): string {
+    const before = this.#context.order === statement.order ? this.#context.text : "";
+    this.#context = { order: statement.order, text: `${before} ${statement.folded}`.slice(0, 1_000) };
+    return statement.order < 0 || statement.speaker !== "user" ? "" : before;
   }
 
   #enter(statement: Statement): void {

@@ -85,6 +85,9 @@ function readValue(match: RegExpMatchArray, text: string, language: Language): V
     if (group === "latin" && !hasForeignScript(text)) return undefined;
     if (type === "name" && group === "name" && !isName(cleaned, match.index ?? 0, text, language))
       return undefined;
+    // "Chart.js" is a library, "chart.js" a file.
+    if (type === "path" && /^\p{Lu}\w*\.js$/u.test(cleaned))
+      return { type: "name", text: cleaned, key: valueKey(cleaned) };
     if (/^v\d+(?:\.\d+)*$/i.test(cleaned)) return { type: "version", text: cleaned, key: valueKey(cleaned) };
     return { type: type === "code" ? codeType(cleaned) : type, text: cleaned, key: valueKey(cleaned) };
   }
