@@ -7,6 +7,7 @@ import { subjectOf } from "./subject.ts";
 import type { ToolUse } from "./tool-use.ts";
 import type { Transcript } from "./transcript.ts";
 import { valuesOf } from "./values.ts";
+import { isLeft, saysItWorks } from "./word-of-mending.ts";
 
 /** Something that went wrong, until it is mended. */
 export interface Failure {
@@ -48,19 +49,6 @@ export function openFailures(input: {
 /** What makes an assistant's remark about a failure a report of an open one. */
 const REMAINS =
   /\b(?:still|remains?|unresolved|unable|could ?n[o']t|couldnt|not (?:yet )?(?:fixed|resolved|solved)|noch|weiterhin|toujours|encore|sigue|siguen|todavia|aun|ainda|ancora)\b|все еще|по-прежнему|пока не|не удалось|仍|还是|尚未|未|まだ|여전히|아직/u;
-
-const WORKS =
-  /^(?:(?:ok|okay|ah|great|yes|yeah|super|gut|ja|bien|oui|vale|si|bom|sim|bene|да|о|отлично|好的|はい|네|ありがとう)[,!. ]+)*(?:it |that |this |es |das |ca |c'est |eso |isso |ora |adesso |jetzt |теперь |все |现在|これで|이제 ?)?(?:(?:now )?works?\b|working now|did it\b|that did it|did the trick|is fixed|fixed\b|is gone\b|geht(?: jetzt| wieder| nun)|lauft(?: jetzt| wieder)|klappt|funktioniert|marche|fonctionne|c'est bon|regle\b|ya (?:funciona|va|esta)|funciona|resuelto|agora (?:funciona|foi|vai)|ora (?:va|funziona)|va(?: adesso| ora)|funziona|risolto|(?:за)?работает|заработал|починил|好了|可以了|能用了|修好了|没问题了|動きました|動いた|動く|直りました|直った|治りました|됩니다|돼요|되네요|됐|잘 ?(?:돼|됩|되)|작동)/u;
-const STILL =
-  /\b(?:not|n't|still|but|only|nicht|noch|aber|pas|encore|mais|no|todavia|pero|nao|ainda|mas|non|ancora|ma)\b|(?<!\p{L})(?:не|но|еще)(?!\p{L})|不|没有|还|ない|ません|まだ|안|아직|지만/u;
-
-/** A user's short word that all is well, naming nothing. */
-function saysItWorks({ speaker, folded, values, kind, language }: Statement): boolean {
-  if (speaker !== "user" || kind === "question" || folded.length > 60) return false;
-  if (values.some(({ type }) => type !== "name")) return false;
-  const said = language === "zh" ? folded.replace(/没问题了/, "好了") : folded;
-  return WORKS.test(said) && !STILL.test(said);
-}
 
 class FailureLedger {
   open: Failure[] = [];
@@ -140,6 +128,7 @@ class FailureLedger {
       const sharedValues = [...values].filter((key) => failure.values.has(key)).length;
       const sharedStems = [...statement.subject].filter((stem) => failure.subject.has(stem)).length;
       const fixed = statement.cues.has("fixed");
+      if (isLeft(failure.text)) return sharedValues === 0 && sharedStems < 3;
       if (failure.told && statement.closing && statement.speaker === "assistant" && failure.turn > 0) {
         const age = statement.turn - failure.turn;
         if (age <= 3 || (age <= 6 && sharedValues + sharedStems > 0)) return false;

@@ -75,12 +75,17 @@ function userKind(sentence: Judged): StatementKind {
   return softKind(sentence, requestOf(folded));
 }
 
+/** "Yes, do it with the outbox pattern": the choice of a way. */
+const DO_IT_SO =
+  /^(?:(?:ok|okay|yes|yeah|alright|right|then|so|ja|gut|oui|si|sim|да|好)[, ]+)*(?:(?:let's |we )?do (?:it|this|that) (?:with|via|using|by|the|as|in)\b|mach (?:es|das) mit\b|fais(?:-le| ca) avec\b|hazlo con\b|faz(?: isso)? com\b|fallo con\b|сделай (?:это )?(?:с|через)\s)|\bthen we do it\b|\bwe said\b/u;
+
 function setsSomething({ cues, values }: Judged): boolean {
   return cues.has("change") || cues.has("revoke") || (cues.has("decide") && values.some(isSetting));
 }
 
 /** Where no strong cue tells: a request that sets a value is a choice, one that does not is work to do. */
 function softKind({ folded, own, cues, values }: Judged, request: "do" | "look" | undefined): StatementKind {
+  if (DO_IT_SO.test(folded)) return "decision";
   if (request === "look") return "request";
   if (request === "do")
     return (cues.has("decide") && DECIDES.test(folded)) || values.some(isSetting) ? "decision" : "request";

@@ -1,3 +1,4 @@
+import { type Agreement, agreementsOf } from "./assent.ts";
 import { gist } from "./gist.ts";
 import { goalLines, isTrivialRequest } from "./goal.ts";
 import type { StatementKind } from "./judge.ts";
@@ -50,13 +51,31 @@ function goalsLeft(earlier: readonly EarlierStatement[], newLines: number): Earl
 /** Rules, tastes, choices and facts, in the words in which they were said. */
 export function statementItems(reading: Reading): Item[] {
   const used = new Map(reading.terms.map((term) => [term.key, term.score]));
-  const said = reading.statements.filter((statement) => statement.order < reading.end);
+  const agreed = agreementsOf(reading.statements.filter((statement) => statement.order < reading.end));
+  const assents = new Set(agreed.map(({ assent }) => assent));
+  const said = reading.statements.filter(
+    (statement) => statement.order < reading.end && !assents.has(statement),
+  );
   return [
+    ...agreed.flatMap(agreedItem),
     ...reading.earlier
       .filter((entry) => entry.section !== "goal" && !isOutOfDate(entry.statement, reading.supersession))
       .filter((entry) => !isOldHat(entry.statement, reading))
       .map((entry, at) => earlierItem(entry, at, used)),
     ...neighboursJoined(said.flatMap((statement) => saidItem(statement, reading, used))),
+  ];
+}
+
+/** The user's choice in the assistant's words; the assent itself says nothing later. */
+function agreedItem({ assent, text }: Agreement): Item[] {
+  if (text === undefined) return [];
+  return [
+    {
+      section: "decisions",
+      text: `${text} (the assistant's proposal, agreed)`,
+      score: 8.5,
+      position: assent.order,
+    },
   ];
 }
 
