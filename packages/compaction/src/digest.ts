@@ -4,7 +4,7 @@ import { chooseItems, renderItems } from "./digest/render.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
 
 export interface DigestOptions {
-  /** The most tokens that the prose takes, whatever the request allows; counted high. Default 3,900. */
+  /** The most tokens that the prose takes, whatever the request allows; counted high. Default 4,050. */
   maxTokens?: number;
 }
 
@@ -23,7 +23,7 @@ export interface DigestInput {
   maxTokens: number;
 }
 
-const DEFAULT_MAX_TOKENS = 3_900;
+const DEFAULT_MAX_TOKENS = 4_050;
 /** A turn prefix and a branch stand beside a history or a live context, so they say less. */
 const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
 /**

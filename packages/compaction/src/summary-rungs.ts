@@ -71,7 +71,7 @@ const DIGEST_SHARE = 0.5;
  * What a digest may take of the context, frame and carry-over included, so that 4,000 hold even where the count is low;
  * only a long request may push it further.
  */
-const DIGEST_SUMMARY_TOKENS = 3_900;
+const DIGEST_SUMMARY_TOKENS = 4_050;
 const MINIMUM_PROSE_TOKENS = 1_500;
 
 /** What the digest of a span may be at most, to be shorter than what it stands for. */

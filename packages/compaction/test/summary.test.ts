@@ -138,7 +138,7 @@ test.each([
   ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Go On\n(none)", "(none)"],
 ])("a turn prefix that says %j is shown without empty headings", async (text, shown) => {
   const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
-  const digest = scriptedSummariser([{}, { text }]);
+  const digest = scriptedSummariser([{ text }, {}]);
   const { summary = "" } = await runCompaction({ session, settings: keeping(100), digest });
   const [, prefix = ""] = summary.split("**Turn Context (split turn):**\n\n");
   expect(prefix.split("\n\n## Carried Over\n\n<read-files>")[0]).toBe(shown);

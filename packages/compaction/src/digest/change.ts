@@ -22,9 +22,13 @@ export interface Change {
 
 const NEAR_CHARS = 40;
 
+/** "Forget A, …": at the start it takes A back. */
+const TAKES_BACK =
+  /^(?:(?:ok|okay|no|ah|and|so|nein|non|nao|но|нет),? )?(?:forget|scrap|ditch|drop|vergiss|oublie|olvida|esquece|dimentica|scordati|забудь|забудем)\s(?!it\b|me\b|to\b|nicht\b|pas\b|не\b)\p{L}/u;
+
 export function changeOf(statement: Statement): Change {
   const { cues, values } = statement;
-  const strong = cues.has("change") || cues.has("revoke");
+  const strong = cues.has("change") || cues.has("revoke") || TAKES_BACK.test(statement.folded);
   const marked = markedOld(statement);
   const cueStems = cueWords(statement);
   const content = [...statement.subject].filter((word) => !cueStems.has(word));
@@ -40,7 +44,7 @@ export function changeOf(statement: Statement): Change {
 }
 
 /** The stems of the cue phrases themselves: "switch", "rename". */
-function cueWords({ hits, folded }: Statement): Set<string> {
+export function cueWords({ hits, folded }: Statement): Set<string> {
   const words = hits.flatMap((hit) => folded.slice(hit.start, hit.end).split(/[^\p{L}]+/u));
   return new Set(words.map(stem));
 }

@@ -65,8 +65,11 @@ function isStrict({ own, cues }: Judged): boolean {
 function userKind(sentence: Judged): StatementKind {
   const { folded, own, cues } = sentence;
   const rules = isStrict(sentence);
-  if (QUESTION.test(folded) && !(rules && POLITE.test(folded))) return "question";
+  if (QUESTION.test(folded) && !(rules && POLITE.test(folded)) && !(cues.has("prefer") && MUSES.test(folded)))
+    return SHALL_WE.test(folded) ? "preference" : "question";
+  if (SHALL_WE.test(folded)) return "preference";
   if (cues.has("reports") || (rules && isNotMeant(folded))) return "plain";
+  if (cues.has("decide") && DECIDED.test(own) && !rules) return "decision";
   if (cues.has("todo") && (!cues.has("require") || LATER.test(own))) return "todo";
   if (isOneOff(own) && !setsSomething(sentence)) return cues.has("broken") ? "trouble" : "request";
   if (rules && !(cues.has("broken") && COMPLAINS.test(folded))) return "constraint";
@@ -74,6 +77,17 @@ function userKind(sentence: Judged): StatementKind {
   if (cues.has("change") || cues.has("revoke")) return "decision";
   return softKind(sentence, requestOf(folded));
 }
+
+/** "Can we use tabs here": a taste, put as a question. */
+const SHALL_WE =
+  /^(?:(?:and|also|so|ok|please|btw),? )*(?:can|could|may) we (?:please |just |always )?(?:use|keep|have|stick|write|stay|go|avoid|prefer)\b/;
+const MUSES = /(?:かな|かしら)[。.]?$/u;
+/** A choice that is called one, whatever word of time it has. */
+const DECIDED =
+  /\b(?:decided|settled|agreed|beschlossen|entschieden|abgemacht|c'est decide|decidido|decidimos|deciso|decisione)\b|решено|решили|决定了|定了|決めました|決定|정했/u;
+/** "The tablet that crashes is a Zebra ET92". */
+const NAMES_IT =
+  /\b(?:is|are|was) (?:a|an|the|on|at)\b|\b(?:ist|sind) (?:ein|eine|das|der|die)\b|\best (?:un|une|le|la)\b|\bes (?:un|una|el|la)\b/u;
 
 /** "Yes, do it with the outbox pattern": the choice of a way. */
 const DO_IT_SO =
@@ -94,6 +108,8 @@ function softKind({ folded, own, cues, values }: Judged, request: "do" | "look" 
   if (cues.has("ought")) return "constraint";
   if (cues.has("fact")) return "fact";
   if (cues.has("todo")) return "todo";
+  if (cues.has("broken") && NAMES_IT.test(folded) && values.some(({ key }) => /\p{L}\d/u.test(key)))
+    return "fact";
   return cues.has("broken") && !values.some(isSetting) ? "trouble" : "plain";
 }
 

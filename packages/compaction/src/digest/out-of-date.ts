@@ -12,6 +12,20 @@ export function isOutOfDate(statement: Statement, { replaced, deadValues }: Supe
   });
 }
 
+const QUOTE_CHARS = 24;
+
+/** The line without its quotations of statements that were replaced. */
+export function withoutReplacedQuotes(text: string, { replaced }: Supersession): string {
+  if (replaced.size === 0 || !text.includes("“")) return text;
+  const gone = [...replaced]
+    .map((statement) => statement.text.slice(0, QUOTE_CHARS))
+    .filter((said) => said.length > 8);
+  return text
+    .replace(/“([^”]*)”(?:, )?/g, (quoted) => (gone.some((said) => quoted.includes(said)) ? "" : quoted))
+    .replace(/^\s*—\s*/, "")
+    .replace(/, —/, " —");
+}
+
 /** True for a line that names a replaced value and not the one that took its place. */
 export function namesReplaced(text: string, { deadValues }: Supersession): boolean {
   if (deadValues.size === 0) return false;

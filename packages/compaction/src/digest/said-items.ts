@@ -17,7 +17,9 @@ export function goalItems(reading: Reading): Item[] {
   const lines = goalLines({
     turns: reading.transcript.turns.filter((turn) => turn.order < reading.end),
     uses: reading.uses,
-    statements: reading.statements.filter((one) => one.turn <= 1 || !isOutOfDate(one, supersession)),
+    statements: reading.statements.filter(
+      (one) => !supersession.replaced.has(one) && (one.turn <= 1 || !isOutOfDate(one, supersession)),
+    ),
     hasEarlierGoal: earlier.length > 0,
   });
   return [

@@ -1,4 +1,4 @@
-import type { Change } from "./change.ts";
+import { type Change, cueWords } from "./change.ts";
 import { hasToken } from "./out-of-date.ts";
 import type { Statement } from "./statement.ts";
 import { comparable, type Value } from "./values.ts";
@@ -30,7 +30,7 @@ export function replaces(later: Statement, change: Change, earlier: Statement, c
 
 function meet(later: Statement, change: Change, earlier: Statement): Omit<Encounter, "context"> {
   const shared = [...later.subject].filter((word) => earlier.subject.has(word)).length;
-  const least = Math.max(1, Math.min(later.subject.size, earlier.subject.size));
+  const least = Math.max(1, Math.min(contentSize(later), contentSize(earlier)));
   const union = later.subject.size + earlier.subject.size - shared;
   const fresh = freshValue(later, change, earlier);
   return {
@@ -38,10 +38,16 @@ function meet(later: Statement, change: Change, earlier: Statement): Omit<Encoun
     earlier,
     change,
     shared,
-    overlap: shared / least,
+    overlap: Math.min(1, shared / least),
     alike: shared / Math.max(1, union),
     fresh,
   };
+}
+
+/** Stems that say what it is about, without the words of deciding and changing. */
+function contentSize(statement: Statement): number {
+  const cues = cueWords(statement);
+  return [...statement.subject].filter((word) => !cues.has(word)).length;
 }
 
 type Rule = (encounter: Encounter) => boolean;

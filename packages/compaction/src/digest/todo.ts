@@ -1,4 +1,5 @@
 import { fold } from "./fold.ts";
+import { languageOf } from "./language.ts";
 import type { Statement } from "./statement.ts";
 import { subjectOf } from "./subject.ts";
 import { type ToolUse, todoArguments } from "./tool-use.ts";
@@ -70,6 +71,10 @@ function listedLines(said: readonly SaidLine[]): ListedLine[] {
   return found;
 }
 
+/** "The invoices are backfilled now": done, whatever the verb. */
+const IS_NOW =
+  /\b(?:is|are|has been|have been|got) (?:\p{L}+ly )?\p{L}+(?:ed|en|pt|nt|lt|wn) (?:now|already|too|as well)\b|\b(?:is|are) (?:in|up|ready|live|there|finished) now\b/u;
+
 class TodoList {
   items: Todo[] = [];
 
@@ -121,7 +126,7 @@ class TodoList {
       const todo = this.make(statement.text, "open", "said", statement, statement.weight);
       if (!this.items.some((item) => same(item, todo))) this.items.push(todo);
     } else if (
-      (statement.cues.has("did") || statement.cues.has("fixed")) &&
+      (statement.cues.has("did") || statement.cues.has("fixed") || IS_NOW.test(statement.folded)) &&
       !statement.cues.has("todo") &&
       statement.kind !== "question"
     )
@@ -149,7 +154,8 @@ class TodoList {
     at: { order: number; turn: number },
     weight: number,
   ): Todo {
-    const values = valuesOf(text, "en");
+    const language = languageOf(text, "en");
+    const values = valuesOf(text, language);
     return {
       text,
       state,
@@ -158,7 +164,7 @@ class TodoList {
       order: at.order,
       turn: at.turn,
       weight,
-      subject: subjectOf(fold(text), "en", values),
+      subject: subjectOf(fold(text), language, values),
       values: new Set(values.map((value) => value.key)),
     };
   }

@@ -1,7 +1,7 @@
 import { openFailures } from "./failures.ts";
 import { gist } from "./gist.ts";
 import { isTrivialRequest } from "./goal.ts";
-import { namesReplaced } from "./out-of-date.ts";
+import { namesReplaced, withoutReplacedQuotes } from "./out-of-date.ts";
 import type { Reading } from "./reading.ts";
 import type { Item } from "./render.ts";
 import { type Todo, todosOf } from "./todo.ts";
@@ -22,7 +22,7 @@ export function doneItems(reading: Reading): Item[] {
     ...done.map(
       (text, at): Item => ({
         section: "done",
-        text: gist(text, 140),
+        text: gist(withoutReplacedQuotes(text, reading.supersession), 140),
         score: 0.8 + (1.6 * (at + 1)) / done.length,
         position: at - done.length,
       }),
@@ -32,7 +32,7 @@ export function doneItems(reading: Reading): Item[] {
       .map(
         (item): Item => ({
           section: "done",
-          text: item.text,
+          text: withoutReplacedQuotes(item.text, reading.supersession),
           score: 2 + Math.min(2.5, Math.log2(1 + item.size)) + (2 * item.turn) / last,
           position: item.turn,
         }),
@@ -49,7 +49,7 @@ export function inProgressItems(reading: Reading): Item[] {
     (one) => one.speaker === "assistant" && one.order < end && one.turn >= turn.turn && one.text.length > 20,
   );
   const state = last === undefined ? "" : ` — last: ${gist(last.text, 160)}`;
-  const text = `“${gist(turn.request, 160)}”${state}`;
+  const text = withoutReplacedQuotes(`“${gist(turn.request, 160)}”${state}`, reading.supersession);
   return namesReplaced(text, reading.supersession)
     ? []
     : [{ section: "inProgress", text, score: 9, position: 0 }];

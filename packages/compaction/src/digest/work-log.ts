@@ -143,6 +143,7 @@ function timesEdited([path, times]: [string, number]): string {
 /** The last three parts of a path: enough to know it, the full one stands in the file lists. */
 function shortPath(path: string): string {
   const parts = path.split("/");
+  if (/^(?:[/~]|[A-Z]:)/.test(path)) return parts.length > 5 ? `…/${parts.slice(-3).join("/")}` : path;
   return parts.length > 4 ? parts.slice(-3).join("/") : path;
 }
 

@@ -14,7 +14,7 @@ export const it: Lexicon = {
     ought:
       "dovrebbe|dovrebbero|serve|servono|assicurati|assicurarsi|attenzione|per favore|voglio|vogliamo|ogni|importante|solo|fai in modo",
     prefer:
-      "preferisco|preferiamo|prefer~|preferenza|di preferenza|preferibilmente|mi piace|mi piacciono|mi piacerebbe|ci piace|non mi piace|non mi piacciono|vorrei|vorremmo|se possibile|possibilmente|idealmente|odio|detesto|mi da fastidio|non sono un fan|fan di|abituat~|piu pulit~|piu leggibile|rispondi|rispondi in|sii breve|dammi del tu|il mio stile|il nostro stile|personalmente|meglio se",
+      "meglio in|meglio con|meglio se|meglio|preferisco|preferiamo|prefer~|preferenza|di preferenza|preferibilmente|mi piace|mi piacciono|mi piacerebbe|ci piace|non mi piace|non mi piacciono|vorrei|vorremmo|se possibile|possibilmente|idealmente|odio|detesto|mi da fastidio|non sono un fan|fan di|abituat~|piu pulit~|piu leggibile|rispondi|rispondi in|sii breve|dammi del tu|il mio stile|il nostro stile|personalmente|meglio se",
     decide:
       "andiamo con|usiamo|useremo|prendiamo|restiamo su|rimaniamo su|teniamo|deciso|abbiamo deciso|decidiamo|decisione|scegliamo|scelto|scelgo|optiamo|opto|d'accordo su|concordato|chiamiamolo|chiamiamo|si chiamera|si chiama|facciamo|faremo|definitivo|conclusione|approccio|adottiamo|utilizziamo|utilizzeremo|mettiamo|andra in|va in|usero",
     change:

@@ -14,7 +14,7 @@ export const pt: Lexicon = {
     ought:
       "deveria|deveriam|precisa|precisamos|preciso|garanta|garantir|certifique~|cuidado|atencao|por favor|quero|queremos|cada|importante|so",
     prefer:
-      "prefiro|preferimos|prefer~|preferencia|de preferencia|gosto|gostamos|gostaria|nao gosto|nao gostamos|se possivel|sempre que possivel|idealmente|odeio|detesto|me incomoda|nao sou fa|sou fa|acostumad~|mais limpo|mais legivel|responda|responda em|seja breve|meu estilo|nosso estilo|pessoalmente|melhor com",
+      "responde|responda|seja breve|respostas curtas|curto e|prefiro|preferimos|prefer~|preferencia|de preferencia|gosto|gostamos|gostaria|nao gosto|nao gostamos|se possivel|sempre que possivel|idealmente|odeio|detesto|me incomoda|nao sou fa|sou fa|acostumad~|mais limpo|mais legivel|responda|responda em|seja breve|meu estilo|nosso estilo|pessoalmente|melhor com",
     decide:
       "vamos com|vamos usar|usaremos|vamos de|ficamos com|ficou decidido|decidi|decidimos|decidid~|decisao|escolhemos|escolhid~|escolho|optamos|optei|combinado|combinamos|acordado|fica|ficara|vamos chamar|chama-se|chame de|se chama|vamos manter|mantemos|definitivo|conclusao|abordagem|adotamos|usamos|utilizaremos|vamos fazer|vou usar",
     change:
