@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ContextItem } from "../src/commands/context.ts";
 import type { ForkReport } from "../src/commands/fork.ts";
+import type { ContextItem } from "../src/reports/context-item.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
 

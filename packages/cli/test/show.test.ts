@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ShowReport } from "../src/commands/show.ts";
+import type { ShowReport } from "../src/reports/show-report.ts";
 import { renderLine } from "../src/views/line.ts";
 import { showView } from "../src/views/show-view.ts";
 import { jsonOf, nowMs, runCli } from "./run-cli.ts";

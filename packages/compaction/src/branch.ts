@@ -2,7 +2,7 @@ import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { originalMessage, type ViewItem, viewOf } from "./context-view.ts";
 import { serialise } from "./serialise.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 /** The part of the tree that is left by a move. */
 export interface Branch {

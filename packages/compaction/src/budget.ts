@@ -1,6 +1,6 @@
 import type { Model } from "@bonsai-agent/messages";
 import type { CompactionReason } from "./outcome.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 /** The sizes of the session's model that compaction needs. */
 export type ModelSizes = Pick<Model, "contextWindow" | "maxOutputTokens">;

@@ -2,7 +2,7 @@ import type { Message, TokenEstimator } from "@bonsai-agent/messages";
 import { askSummary, doesNotFit, promptTokens, type SummaryJob, summaryRequest } from "./ask-summary.ts";
 import { clip } from "./clip.ts";
 import { serialise } from "./serialise.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import type { SummaryKind } from "./summariser.ts";
 import { requestCapacity } from "./summary-sizes.ts";
 

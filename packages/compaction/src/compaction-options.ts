@@ -4,7 +4,7 @@ import type { Session } from "@bonsai-agent/session";
 import type { ModelSizes } from "./budget.ts";
 import type { CompactionEvents } from "./events.ts";
 import type { CompactionReason } from "./outcome.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
 
 /** What is compacted, how, and by whom. */

@@ -8,7 +8,7 @@ import { sessionEstimate } from "./estimator.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
 import { runCompaction } from "./run-compaction.ts";
 import { CONTEXT_TOO_LARGE, failureOf } from "./run-failure.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import { thresholdTokens } from "./threshold.ts";
 
 /** Where a threshold can be looked at. */

@@ -12,7 +12,7 @@ import {
 import type { ProjectionItem, Session } from "@bonsai-agent/session";
 import { recordedCalibration } from "./calibration-record.ts";
 import { staleCount } from "./context-meter.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 /** How a session's tokens are counted, and what every request holds beside its messages. */
 export interface SessionEstimate {

@@ -4,7 +4,7 @@ import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } fro
 import { isBoolean, isObject, isResultOf, isText, isTextList, type ResultFields } from "./event-result.ts";
 import type { FileOperations } from "./file-operations.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 /** What a compaction is about to do. Read-only. */
 export interface CompactionPreparation {

@@ -24,11 +24,11 @@ export { compactionPresets, type PresetName } from "./presets.ts";
 export { runCompaction } from "./run-compaction.ts";
 export type { RungName } from "./rung.ts";
 export { summarySections } from "./sections.ts";
+export { compactionSettings } from "./settings.ts";
 export {
   type CompactionSettings,
   type CompactionSettingsInput,
-  compactionSettings,
   compactionSettingsSchema,
-} from "./settings.ts";
+} from "./settings-schema.ts";
 export type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
 export { thresholdTokens } from "./threshold.ts";

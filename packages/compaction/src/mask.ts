@@ -5,7 +5,7 @@ import {
   type PlannedEdit,
   type ViewItem,
 } from "./context-view.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 /** Which old tool results to mask. */
 export interface MaskPlan {

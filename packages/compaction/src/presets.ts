@@ -1,4 +1,4 @@
-import type { CompactionSettingsInput } from "./settings.ts";
+import type { CompactionSettingsInput } from "./settings-schema.ts";
 
 export type PresetName = "bonsai" | "pi" | "klaude" | "tunacode" | "opencode";
 

@@ -6,7 +6,7 @@ import type { CompactionHooks } from "./compaction-hooks.ts";
 import type { ContextView } from "./context-view.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
 
 export type RungName = "mask" | "extension" | "summarise" | "chunks" | "digest" | "media" | "truncate";

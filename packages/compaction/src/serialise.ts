@@ -1,7 +1,7 @@
 import { contentBlocks, contentText, type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
 import { clip } from "./clip.ts";
 import { withoutReminders } from "./reminders.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 type Limits = CompactionSettings["serialize"];
 

@@ -7,7 +7,7 @@ import { originalMessage, type ViewItem } from "./context-view.ts";
 import { sessionEstimate } from "./estimator.ts";
 import { type FileLists, filesOf, renderFiles } from "./file-lists.ts";
 import { serialise } from "./serialise.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
 import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
 import { branchSummaryText } from "./summary-text.ts";

@@ -11,7 +11,7 @@ import { type SpanPart, summariseInChunks } from "./chunks.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { serialise } from "./serialise.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import type { SummaryKind } from "./summariser.ts";
 import { highTokens, maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
 import { joinedProse, previousProse } from "./summary-text.ts";

@@ -1,5 +1,5 @@
 import type { Budgets } from "./budget.ts";
-import type { CompactionSettings } from "./settings.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 
 type Rule = CompactionSettings["threshold"]["rule"];
 

@@ -7,7 +7,6 @@ import {
 } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { compactionReport } from "../compaction-report.ts";
 import { openCompactionTarget } from "../compaction-target.ts";
 import { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
@@ -16,6 +15,7 @@ import type { Invocation } from "../invocation.ts";
 import { type ContextBefore, planPicture } from "../plan-picture.ts";
 import { withProgress } from "../progress.ts";
 import { rehearsal } from "../rehearsal.ts";
+import { compactionReport } from "../reports/compaction-report.ts";
 import { leafOf, openNamedSession } from "../session-file.ts";
 import { callSettings } from "../settings.ts";
 import { compactView } from "../views/compact-view.ts";

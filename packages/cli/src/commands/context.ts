@@ -1,17 +1,8 @@
-import type { Message } from "@bonsai-agent/messages";
 import { contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
+import type { ContextItem } from "../reports/context-item.ts";
 import { leafOf, openNamedSession } from "../session-file.ts";
 import { contextView } from "../views/context-view.ts";
-
-/** One item of `bonsai context --json`. */
-export interface ContextItem {
-  entryId: string;
-  role: string;
-  /** Estimated. */
-  tokens: number;
-  message: Message;
-}
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

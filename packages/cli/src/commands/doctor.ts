@@ -2,6 +2,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type Problem, repairSession } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
 import { outputFile } from "../output-file.ts";
+import type { ProblemRow } from "../reports/problem-row.ts";
 import { openNamedSession } from "../session-file.ts";
 import { doctorView } from "../views/doctor-view.ts";
 
@@ -19,9 +20,6 @@ export async function run(invocation: Invocation): Promise<undefined> {
   output.result(problems, () => doctorView({ problems, file, copy, width: output.width }));
   if (copy !== undefined && output.wantsJson) output.tell({ code: "repaired_copy", message: copy });
 }
-
-/** One row of `bonsai doctor --json`. */
-export type ProblemRow = Pick<Problem, "line" | "kind" | "entryId" | "message" | "repair">;
 
 function problemRow({ line, kind, entryId, message, repair }: Problem): ProblemRow {
   return { line, kind, ...(entryId === undefined ? {} : { entryId }), message, repair };

@@ -5,19 +5,10 @@ import { ExitCode } from "../exit-code.ts";
 import { interruptibleDigest } from "../interruptible-digest.ts";
 import type { Invocation } from "../invocation.ts";
 import { withProgress } from "../progress.ts";
+import type { GotoReport } from "../reports/goto-report.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
 import { callSettings } from "../settings.ts";
 import { gotoView } from "../views/goto-view.ts";
-
-/** What `bonsai goto --json` prints. */
-export interface GotoReport {
-  /** The position now; with a summary, the summary. */
-  leafId: string | null;
-  previousLeafId: string | null;
-  /** The text of the user message that was chosen: to be written anew. */
-  editorText?: string;
-  summaryEntryId?: string;
-}
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   refuseIdleFocus(invocation.options);

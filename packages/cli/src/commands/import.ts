@@ -1,35 +1,11 @@
 import { resolve } from "node:path";
-import type { Usage } from "@bonsai-agent/messages";
 import { bonsaiHome, newSessionFile } from "@bonsai-agent/session";
-import {
-  type ImportNotice,
-  type ImportResult,
-  importTranscript,
-  writeSessionFile,
-} from "@bonsai-agent/transcripts";
+import { type ImportResult, importTranscript, writeSessionFile } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
 import { outputFile } from "../output-file.ts";
 import { withProgress } from "../progress.ts";
+import type { ImportedReport } from "../reports/import-report.ts";
 import { importView } from "../views/import-view.ts";
-
-/** What `bonsai import --json` prints. */
-export interface ImportedReport {
-  id: string;
-  /** The session that was written. */
-  file: string;
-  format: string;
-  program: string;
-  cwd: string;
-  leafId: string;
-  entryCount: number;
-  counts: Record<string, number>;
-  skipped: Record<string, number>;
-  models: string[];
-  usage: Usage;
-  /** Sub-agents' sessions inside the same transcript, which are not written. */
-  subAgentCount: number;
-  notices: ImportNotice[];
-}
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;

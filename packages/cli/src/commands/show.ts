@@ -1,49 +1,16 @@
 import { statSync } from "node:fs";
 import { fileOperations } from "@bonsai-agent/compaction";
-import { type Message, toolCalls, type Usage } from "@bonsai-agent/messages";
+import { type Message, toolCalls } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { type CompactionRecord, compactionRecord } from "../compaction-record.ts";
 import { type ContextSize, contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
+import { compactionRecord } from "../reports/compaction-record.ts";
+import type { ShowReport } from "../reports/show-report.ts";
 import { FactCounter, type SessionFacts } from "../session-facts.ts";
 import { openNamedSession } from "../session-file.ts";
 import { eachEntry, type OutlineEntry, outlineEntry } from "../session-outline.ts";
 import { branchCount, sessionTree } from "../session-tree.ts";
 import { showView } from "../views/show-view.ts";
-
-/** What `bonsai show --json` prints. */
-export interface ShowReport {
-  id: string;
-  file: string;
-  sizeBytes: number;
-  /** Version of the format on disk. */
-  version: number;
-  cwd: string;
-  name: string | null;
-  parentSession: string | null;
-  /** ISO 8601. */
-  createdAt: string;
-  /** Of the first and of the last message. */
-  firstActivity: string | null;
-  lastActivity: string | null;
-  /** Of any entry: a compaction, a move or a label is no activity. */
-  lastWrite: string | null;
-  leafId: string | null;
-  entryCount: number;
-  /** Messages by role, other entries by type. */
-  counts: Record<string, number>;
-  branchCount: number;
-  /** The tokens of the next request as far as it is known; `isEstimate` where no provider's report can be trusted. */
-  context: { items: number; tokens: number; isEstimate: boolean };
-  usage: Usage;
-  costUsd: number;
-  models: { model: string; answers: number }[];
-  readFiles: string[];
-  modifiedFiles: string[];
-  /** Damages that `bonsai doctor` lists. */
-  problemCount: number;
-  compaction: CompactionRecord | null;
-}
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

@@ -1,6 +1,6 @@
-import type { ContextItem } from "../commands/context.ts";
 import type { ContextSize } from "../context-size.ts";
 import { kindWord, messagePreview } from "../preview.ts";
+import type { ContextItem } from "../reports/context-item.ts";
 import { bar } from "./bar.ts";
 import { type Line, type Style, span } from "./line.ts";
 import { count, counted, percent } from "./numbers.ts";

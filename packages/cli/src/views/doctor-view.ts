@@ -1,4 +1,4 @@
-import type { ProblemRow } from "../commands/doctor.ts";
+import type { ProblemRow } from "../reports/problem-row.ts";
 import { type Line, span } from "./line.ts";
 import { count, counted } from "./numbers.ts";
 import { printable } from "./printable.ts";

@@ -1,6 +1,6 @@
 import type { Session } from "@bonsai-agent/session";
-import type { GotoReport } from "../commands/goto.ts";
 import { kindOf, previewOf } from "../preview.ts";
+import type { GotoReport } from "../reports/goto-report.ts";
 import { fitLine, type Line, span } from "./line.ts";
 import { printableLines } from "./printable.ts";
 import { kindStyle } from "./role-colour.ts";

@@ -1,4 +1,4 @@
-import type { ImportedReport } from "../commands/import.ts";
+import type { ImportedReport } from "../reports/import-report.ts";
 import { type Line, span } from "./line.ts";
 import { count, counted } from "./numbers.ts";
 import { wrap } from "./text-width.ts";

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
-import type { ShowReport } from "../commands/show.ts";
-import type { CompactionRecord } from "../compaction-record.ts";
 import { kindWord } from "../preview.ts";
+import type { CompactionRecord } from "../reports/compaction-record.ts";
+import type { ShowReport } from "../reports/show-report.ts";
 import { bar } from "./bar.ts";
 import { fileListLines } from "./file-list.ts";
 import { type Line, lineWidth, type Style, span } from "./line.ts";

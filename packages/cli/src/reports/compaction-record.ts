@@ -1,5 +1,5 @@
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import type { ContextSize } from "./context-size.ts";
+import type { ContextSize } from "../context-size.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
