@@ -56,8 +56,13 @@ function optionsOf(text: string): Map<string, string> {
   for (const [, round, plain, said] of text.matchAll(
     /(?:\(([1-4a-d])\)|(?:\b|^)(?:option |variant )?([1-4A-D])[):.])\s*([^;.。；()\n]{4,120}?)(?=,?\s*(?:or|oder|ou|o|\b)?\s*(?:\([1-4a-d]\)|\b[1-4A-D][):.])|[;.。；]|$)/gi,
   ))
-    found.set(fold(round ?? plain ?? ""), (said ?? "").replace(/[,\s]+$/, ""));
+    addOption(found, fold(round ?? plain ?? ""), (said ?? "").replace(/[,\s]+$/, ""));
   return found;
+}
+
+/** The first text of a mark is the option; later ones refer to it. */
+function addOption(found: Map<string, string>, key: string, said: string): void {
+  if (!found.has(key) && /^\p{L}/u.test(said)) found.set(key, said);
 }
 
 function mark(folded: string): string | undefined {

@@ -68,7 +68,7 @@ function userKind(sentence: Judged): StatementKind {
   if (QUESTION.test(folded) && !(rules && POLITE.test(folded)) && !(cues.has("prefer") && MUSES.test(folded)))
     return SHALL_WE.test(folded) ? "preference" : "question";
   if (SHALL_WE.test(folded)) return "preference";
-  if (cues.has("reports") || (rules && isNotMeant(folded))) return "plain";
+  if (cues.has("reports") || ((rules || cues.has("ought")) && isNotMeant(folded))) return "plain";
   if (cues.has("decide") && DECIDED.test(own) && !rules) return "decision";
   if (cues.has("todo") && (!cues.has("require") || LATER.test(own))) return "todo";
   if (isOneOff(own) && !setsSomething(sentence)) return cues.has("broken") ? "trouble" : "request";

@@ -16,7 +16,7 @@ const JOKES =
 const HEARSAY =
   /^(?:\p{L}+[,]? )?(?!we |i )\p{L}+ (?:once|used to|always) (?:said|say|told|claimed|believed|thought)\b/u;
 const COUNTERFACTUAL =
-  /^(?:\p{L}+[,]? )?(?:if (?:we|i|it|they|this|you) (?:were|was)\b.*\b(?:would|\p{L}+'d)\b|wenn (?:wir|ich|es) .*(?:waren|ware|hatte)|si (?:on|nous|c'|j')\s?(?:etai|avai)|si fuera|se (?:fosse|fossemos|fossimo)|если бы)/u;
+  /(?:^|[(:] ?)(?:\p{L}+[,]? )?(?:if (?:we|i|it|they|this|you) (?:were|was)\b.*\b(?:would|\p{L}+'d)\b|wenn (?:wir|ich|es) .*(?:waren|ware|hatte)|si (?:on|nous|c'|j')\s?(?:etai|avai)|si fuera|se (?:fosse|fossemos|fossimo)|если бы)/u;
 const POLITE_ALONE =
   /\b(?:pls|plz|please|bitte|stp|svp|por favor|porfa|per favore)\b|пожалуйста|请|麻烦|ください|お願い|주세요|부탁/u;
 const STRONGER_OUGHT =

@@ -1,6 +1,7 @@
 import { type Change, cueWords } from "./change.ts";
 import { hasToken } from "./out-of-date.ts";
 import type { Statement } from "./statement.ts";
+import { stem } from "./subject.ts";
 import { comparable, type Value } from "./values.ts";
 
 /** Two statements side by side. */
@@ -29,7 +30,8 @@ export function replaces(later: Statement, change: Change, earlier: Statement, c
 }
 
 function meet(later: Statement, change: Change, earlier: Statement): Omit<Encounter, "context"> {
-  const shared = [...later.subject].filter((word) => earlier.subject.has(word)).length;
+  const both = [...later.subject].filter((word) => earlier.subject.has(word));
+  const shared = both.every((word) => UNITS.has(word)) ? 0 : both.length;
   const least = Math.max(1, Math.min(contentSize(later), contentSize(earlier)));
   const union = later.subject.size + earlier.subject.size - shared;
   const fresh = freshValue(later, change, earlier);
@@ -49,6 +51,13 @@ function contentSize(statement: Statement): number {
   const cues = cueWords(statement);
   return [...statement.subject].filter((word) => !cues.has(word)).length;
 }
+
+/** "24 hours" and "4 hours" have a unit in common, and no subject. */
+const UNITS: ReadonlySet<string> = new Set(
+  "second seconds minute minutes hour hours day days week weeks sekunde sekunden minuten stunde stunden tag tage seconde secondes heure heures jour jours segundo segundos minuto minutos hora horas dia dias secondi minuti ora ore giorni секунд секунды минут минуты час часа часов дней 分钟 小时"
+    .split(" ")
+    .map(stem),
+);
 
 type Rule = (encounter: Encounter) => boolean;
 
