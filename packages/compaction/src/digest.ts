@@ -1,4 +1,4 @@
-import type { Message } from "@bonsai-agent/messages";
+import type { DigestInput } from "./digest/digest-input.ts";
 import { digestItems } from "./digest/items.ts";
 import { chooseItems, renderItems } from "./digest/render.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
@@ -6,21 +6,6 @@ import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
 export interface DigestOptions {
   /** The most tokens that the prose takes, whatever the request allows; counted high. Default 4,050. */
   maxTokens?: number;
-}
-
-/** What the digest reads. */
-export interface DigestInput {
-  kind: SummaryKind;
-  /** Oldest first, as stored. */
-  messages: readonly Message[];
-  /** What comes after the messages and stays in view: it mends and replaces, but is not told. */
-  following?: readonly Message[];
-  /** The prose that this digest updates: a former digest's or a model's. */
-  previousSummary?: string;
-  /** What the user asked to dwell on. */
-  focus?: string;
-  /** The most tokens of the result. */
-  maxTokens: number;
 }
 
 const DEFAULT_MAX_TOKENS = 4_050;

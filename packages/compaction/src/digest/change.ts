@@ -1,5 +1,6 @@
 import { fold } from "./fold.ts";
-import { type Language, stopwords } from "./language.ts";
+import { stopwords } from "./language.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import { lexicons } from "./lexicon/lexicons.ts";
 import type { Statement } from "./statement.ts";
 import { stem } from "./subject.ts";

@@ -1,6 +1,6 @@
 import { fold } from "./fold.ts";
-import type { Language } from "./language.ts";
 import type { CueClass, Lexicon } from "./lexicon/lexicon.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import { lexicons } from "./lexicon/lexicons.ts";
 
 /** Where a phrase of a class stands in the folded sentence. */

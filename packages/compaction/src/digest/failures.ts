@@ -1,6 +1,6 @@
 import { fold } from "./fold.ts";
 import { gist } from "./gist.ts";
-import type { Language } from "./language.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import { errorLines } from "./outcome.ts";
 import type { Statement } from "./statement.ts";
 import { subjectOf } from "./subject.ts";

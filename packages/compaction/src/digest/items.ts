@@ -1,6 +1,6 @@
-import type { DigestInput } from "../digest.ts";
+import type { DigestInput } from "./digest-input.ts";
 import { fold } from "./fold.ts";
-import { hasToken } from "./out-of-date.ts";
+import { hasToken } from "./has-token.ts";
 import { type Reading, readSpan } from "./reading.ts";
 import type { Item } from "./render.ts";
 import { goalItems, statementItems } from "./said-items.ts";

@@ -1,7 +1,5 @@
 import { fold } from "./fold.ts";
-import { lexicons } from "./lexicon/lexicons.ts";
-
-export type Language = "en" | "de" | "fr" | "es" | "pt" | "it" | "ru" | "zh" | "ja" | "ko";
+import { type Language, lexicons } from "./lexicon/lexicons.ts";
 
 const SAMPLE_CHARS = 600;
 const LATIN: Language[] = ["en", "de", "fr", "es", "pt", "it"];

@@ -1,4 +1,5 @@
 import { fold } from "./fold.ts";
+import { hasToken } from "./has-token.ts";
 import type { Statement } from "./statement.ts";
 import type { Supersession } from "./supersede.ts";
 
@@ -46,15 +47,4 @@ export function broughtUpToDate(text: string, order: number, { deadValues }: Sup
     if (hasToken(folded, key) && !hasToken(folded, fold(by))) return `${text} [changed since: ${by}]`;
   }
   return text;
-}
-
-export function hasToken(folded: string, key: string): boolean {
-  if (key === "") return false;
-  for (let at = folded.indexOf(key); at !== -1; at = folded.indexOf(key, at + 1))
-    if (!isWordChar(folded[at - 1]) && !isWordChar(folded[at + key.length])) return true;
-  return false;
-}
-
-function isWordChar(char: string | undefined): boolean {
-  return char !== undefined && /[a-z0-9_]/i.test(char);
 }

@@ -1,5 +1,6 @@
-import type { DigestInput } from "../digest.ts";
-import { type Language, languageOf } from "./language.ts";
+import type { DigestInput } from "./digest-input.ts";
+import { languageOf } from "./language.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import { parseSummary } from "./previous-summary.ts";
 import { Routine } from "./routine.ts";
 import { emptySections, type SectionName, type Sections, sectionNames } from "./sections.ts";

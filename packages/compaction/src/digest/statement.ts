@@ -1,8 +1,9 @@
 import { type CueHit, readCues } from "./cues.ts";
 import { fold } from "./fold.ts";
 import { judge, type StatementKind } from "./judge.ts";
-import { type Language, languageOf } from "./language.ts";
+import { languageOf } from "./language.ts";
 import type { CueClass } from "./lexicon/lexicon.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import { sentences } from "./sentences.ts";
 import { subjectOf } from "./subject.ts";
 import type { SaidLine, Speaker } from "./transcript.ts";

@@ -1,4 +1,5 @@
-import { type Language, stopwords } from "./language.ts";
+import { stopwords } from "./language.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import type { Value } from "./values.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { type Change, cueWords } from "./change.ts";
-import { hasToken } from "./out-of-date.ts";
+import { hasToken } from "./has-token.ts";
 import type { Statement } from "./statement.ts";
 import { stem } from "./subject.ts";
 import { comparable, type Value } from "./values.ts";

@@ -1,5 +1,6 @@
 import { contentBlocks, type Message, messageText } from "@bonsai-agent/messages";
-import { type Language, LanguageVotes, languageOf } from "./language.ts";
+import { LanguageVotes, languageOf } from "./language.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 import { type ProseLine, prose } from "./prose.ts";
 
 export type Speaker = "user" | "assistant";

@@ -1,5 +1,6 @@
 import { fold } from "./fold.ts";
-import { type Language, stopwords } from "./language.ts";
+import { stopwords } from "./language.ts";
+import type { Language } from "./lexicon/lexicons.ts";
 
 export type ValueType =
   | "code"

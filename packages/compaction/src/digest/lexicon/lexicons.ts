@@ -1,4 +1,3 @@
-import type { Language } from "../language.ts";
 import { de } from "./de.ts";
 import { en } from "./en.ts";
 import { es } from "./es.ts";
@@ -10,5 +9,8 @@ import type { Lexicon } from "./lexicon.ts";
 import { pt } from "./pt.ts";
 import { ru } from "./ru.ts";
 import { zh } from "./zh.ts";
+
+/** The languages whose cues are known. */
+export type Language = "en" | "de" | "fr" | "es" | "pt" | "it" | "ru" | "zh" | "ja" | "ko";
 
 export const lexicons: Record<Language, Lexicon> = { en, de, fr, es, pt, it, ru, zh, ja, ko };
