@@ -4,6 +4,8 @@ export interface FieldRule {
   readonly isSound: (value: unknown) => boolean;
   /** What stands for an odd value; undefined takes the field away. */
   readonly safe: (value: unknown, record: Fields) => unknown;
+  /** True for a field that may be absent. */
+  readonly isOptional?: boolean;
 }
 
 export type Fields = Record<string, unknown>;
@@ -14,14 +16,20 @@ export function mendFields(
   rules: readonly FieldRule[],
   note: { odd: string[] | undefined; prefix?: string },
 ): void {
-  for (const { field, isSound, safe } of rules) {
-    const value = record[field];
-    if (isSound(value)) continue;
-    const mended = safe(value, record);
+  for (const rule of rules) {
+    if (isMet(rule, record)) continue;
+    const { field } = rule;
+    const mended = rule.safe(record[field], record);
     if (mended === undefined) delete record[field];
     else record[field] = mended;
     note.odd?.push(`${note.prefix ?? ""}${field}`);
   }
+}
+
+/** True where the record's field holds what it should. */
+export function isMet({ field, isSound, isOptional }: FieldRule, record: Fields): boolean {
+  const value = record[field];
+  return (value === undefined && isOptional === true) || isSound(value);
 }
 
 export function text(field: string, fallback = ""): FieldRule {
@@ -36,7 +44,7 @@ export function flag(field: string): FieldRule {
 
 /** As the rule, but the field may be absent, and is taken away where it is odd. */
 export function optional({ field, isSound }: FieldRule): FieldRule {
-  return { field, isSound: (value) => value === undefined || isSound(value), safe: () => undefined };
+  return { field, isSound, safe: () => undefined, isOptional: true };
 }
 
 /** A number that counts something. */
@@ -52,6 +60,6 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isAmount(value: unknown): boolean {
+export function isAmount(value: unknown): boolean {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

@@ -4,6 +4,7 @@ import {
   type Fields,
   flag,
   isFields,
+  isMet,
   isText,
   mendFields,
   optional,
@@ -98,5 +99,5 @@ export function soundContent(content: unknown): unknown {
 function isBlock(block: unknown): boolean {
   if (!isFields(block) || !isText(block.type)) return false;
   const rules = TEXT_FIELDS.get(block.type);
-  return rules === undefined || rules.every(({ field, isSound }) => isSound(block[field]));
+  return rules === undefined || rules.every((rule) => isMet(rule, block));
 }
