@@ -1,4 +1,5 @@
 import type { CliIo } from "./io.ts";
+import { outputJson } from "./output-json.ts";
 import { type Line, renderLine, span } from "./views/line.ts";
 import { wrap } from "./views/text-width.ts";
 
@@ -33,7 +34,7 @@ export class Output {
 
   /** Prints one JSON value: indented on a terminal, on one line elsewhere. */
   json(value: unknown): void {
-    this.#io.stdout.write(`${JSON.stringify(value, null, this.#io.stdout.isTTY ? 2 : 0)}\n`);
+    this.#io.stdout.write(`${outputJson(value, this.#io.stdout.isTTY ? 2 : 0)}\n`);
   }
 
   /** Prints lines for a human. */

@@ -1,4 +1,4 @@
-import { contentBlocks, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { contentBlocks, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import { oneLine } from "./views/printable.ts";
 
@@ -113,7 +113,7 @@ function argumentPreview(args: unknown): string {
     ? value.slice(0, 120)
     : value === undefined
       ? ""
-      : JSON.stringify(value).slice(0, 120);
+      : jsonText(value).slice(0, 120);
 }
 
 function stopPreview(message: Message): string {

@@ -1,4 +1,11 @@
-import { contentBlocks, contentText, type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import {
+  contentBlocks,
+  contentText,
+  jsonText,
+  type Message,
+  type ToolCall,
+  toolCalls,
+} from "@bonsai-agent/messages";
 import { clip } from "./clip.ts";
 import { withoutReminders } from "./reminders.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
@@ -57,7 +64,7 @@ function assistantPart(message: Message & { role: "assistant" }, limits: Limits)
 function callText(call: ToolCall, maxChars: number): string {
   const entries = Object.entries(call.arguments ?? {});
   const share = Math.max(100, Math.floor(maxChars / Math.max(1, entries.length)));
-  const shown = entries.map(([name, value]) => `${name}=${clip(JSON.stringify(value) ?? "null", share)}`);
+  const shown = entries.map(([name, value]) => `${name}=${clip(jsonText(value), share)}`);
   return safe(`${call.name}(${clip(shown.join(", "), maxChars)})`);
 }
 

@@ -30,16 +30,17 @@ interface Block {
   parts?: Array<{ heading: string; section: SectionName }>;
 }
 
+const PROGRESS: Block["parts"] = [
+  { heading: "### Done", section: "done" },
+  { heading: "### In Progress", section: "inProgress" },
+  { heading: "### Blocked", section: "blocked" },
+];
 const HISTORY: Block[] = [
   { heading: "## Goal", section: "goal" },
   { heading: "## Constraints & Preferences", section: "constraints" },
   {
     heading: "## Progress",
-    parts: [
-      { heading: "### Done", section: "done" },
-      { heading: "### In Progress", section: "inProgress" },
-      { heading: "### Blocked", section: "blocked" },
-    ],
+    parts: PROGRESS,
   },
   { heading: "## Key Decisions", section: "decisions" },
   { heading: "## Next Steps", section: "next" },
@@ -52,11 +53,7 @@ const TURN_PREFIX: Block[] = [
   { heading: "## Request", section: "goal" },
   {
     heading: "## Done So Far",
-    parts: [
-      { heading: "### Done", section: "done" },
-      { heading: "### In Progress", section: "inProgress" },
-      { heading: "### Blocked", section: "blocked" },
-    ],
+    parts: PROGRESS,
   },
   {
     heading: "## Needed to Go On",
