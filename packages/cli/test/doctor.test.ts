@@ -1,48 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type DamageName, damagedSessions } from "@bonsai-agent/testkit";
+import { type DamageName, damagedSessions, damageFindings } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import type { ProblemRow } from "../src/reports/problem-row.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
-/** What the doctor finds in each damaged file, or the code of the error that refuses it. */
-const findings: Record<DamageName, string[] | string> = {
-  "torn last line": ["torn_line"],
-  "garbage line with descendants": ["damaged_line", "missing_parent"],
-  "missing parent": ["missing_parent"],
-  "duplicate id": ["duplicate_id"],
-  "id reused by its own descendant": ["duplicate_id"],
-  cycle: ["cycle"],
-  "entry that is its own parent": ["cycle"],
-  "parent after its child": ["late_parent"],
-  "damaged header": ["damaged_header"],
-  "second header": ["not_an_entry"],
-  "compaction without summary": ["missing_summary"],
-  "unknown type": [],
-  "message entry without message": ["missing_message"],
-  "message without content": [],
-  "number as a line": ["not_an_entry"],
-  "array as a line": ["not_an_entry"],
-  "entry without id": ["missing_id", "missing_parent"],
-  "future version": [],
-  "invalid UTF-8": ["invalid_utf8"],
-  "NUL tail": ["nul_bytes"],
-  CRLF: [],
-  "byte-order mark": ["byte_order_mark"],
-  "compaction that keeps a missing entry": ["missing_kept_entry"],
-  "several roots": [],
-  empty: "session_empty",
-  "header alone": [],
-  "header without newline": [],
-  "entries without header": ["damaged_header"],
-  "no session at all": "not_a_session",
-  "binary file": "not_a_session",
-};
-
 const damaged = damagedSessions();
 
-describe.each(Object.keys(findings) as DamageName[])("a file with %s", (name) => {
+describe.each(Object.keys(damageFindings) as DamageName[])("a file with %s", (name) => {
   function damagedFile(): string {
     const file = join(testFolder(), "damaged.jsonl");
     writeFileSync(file, damaged[name]);
@@ -52,7 +18,7 @@ describe.each(Object.keys(findings) as DamageName[])("a file with %s", (name) =>
   test("is diagnosed", async () => {
     const file = damagedFile();
     const { code, stdout, stderr } = await runCli(["doctor", file, "--json"]);
-    const expected = findings[name];
+    const expected = damageFindings[name];
     if (typeof expected === "string") {
       expect([code, stdout]).toEqual([1, ""]);
       expect(JSON.parse(stderr).error.code).toBe(expected);
@@ -89,7 +55,7 @@ describe.each(Object.keys(findings) as DamageName[])("a file with %s", (name) =>
     const file = damagedFile();
     const copy = join(testFolder(), "mended.jsonl");
     const { code } = await runCli(["doctor", file, "--repair", "-o", copy]);
-    expect(code).toBe(typeof findings[name] === "string" ? 1 : 0);
+    expect(code).toBe(typeof damageFindings[name] === "string" ? 1 : 0);
     if (code !== 0) return;
     const left = await jsonOf<ProblemRow[]>(["doctor", copy]);
     expect(left.filter((row) => !keptAsTheyAre.has(row.kind))).toEqual([]);
@@ -101,7 +67,7 @@ describe.each(Object.keys(findings) as DamageName[])("a file with %s", (name) =>
 const keptAsTheyAre = new Set(["missing_message", "missing_summary", "missing_kept_entry"]);
 
 test("every damage of the testkit has its finding", () => {
-  expect(Object.keys(findings)).toEqual(Object.keys(damaged));
+  expect(Object.keys(damageFindings)).toEqual(Object.keys(damaged));
 });
 
 describe("bonsai doctor", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
 import { diagnoseSession, openSession, repairSession, type Session } from "@bonsai-agent/session";
-import { type DamageName, damagedSessions, generateSession } from "@bonsai-agent/testkit";
+import { type DamageName, damagedSessions, damageFindings, generateSession } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 
@@ -22,42 +22,8 @@ function texts(session: Session): string[] {
   return session.projection().items.map(({ message }) => messageText(message));
 }
 
-/** What is found in each damaged file; none of them is a session where there is no list. */
-const expected: Record<DamageName, string[] | "session_empty" | "not_a_session"> = {
-  "torn last line": ["torn_line"],
-  "garbage line with descendants": ["damaged_line", "missing_parent"],
-  "missing parent": ["missing_parent"],
-  "duplicate id": ["duplicate_id"],
-  "id reused by its own descendant": ["duplicate_id"],
-  cycle: ["cycle"],
-  "entry that is its own parent": ["cycle"],
-  "parent after its child": ["late_parent"],
-  "damaged header": ["damaged_header"],
-  "second header": ["not_an_entry"],
-  "compaction without summary": ["missing_summary"],
-  "unknown type": [],
-  "message entry without message": ["missing_message"],
-  "message without content": [],
-  "number as a line": ["not_an_entry"],
-  "array as a line": ["not_an_entry"],
-  "entry without id": ["missing_id", "missing_parent"],
-  "future version": [],
-  "invalid UTF-8": ["invalid_utf8"],
-  "NUL tail": ["nul_bytes"],
-  CRLF: [],
-  "byte-order mark": ["byte_order_mark"],
-  "compaction that keeps a missing entry": ["missing_kept_entry"],
-  "several roots": [],
-  empty: "session_empty",
-  "header alone": [],
-  "header without newline": [],
-  "entries without header": ["damaged_header"],
-  "no session at all": "not_a_session",
-  "binary file": "not_a_session",
-};
-
 describe.each(Object.entries(damagedSessions()) as Array<[DamageName, Buffer]>)("%s", (name, bytes) => {
-  const kinds = expected[name];
+  const kinds = damageFindings[name];
   if (typeof kinds === "string") {
     test("is refused by name, and no copy is made", () => {
       const [file, out] = [written(bytes), newFile()];

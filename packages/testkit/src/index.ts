@@ -1,4 +1,5 @@
 export type { BenchTable } from "./bench-table.ts";
+export { damageFindings } from "./damage-findings.ts";
 export { type DamageName, damagedSessions } from "./damaged-sessions.ts";
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
