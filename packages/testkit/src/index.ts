@@ -5,6 +5,13 @@ export { type GeneratedSession, type GenerateSessionOptions, generateSession } f
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type History, history } from "./history-notation.ts";
 export {
+  type LoopbackReply,
+  type LoopbackRequest,
+  type LoopbackServer,
+  loopbackServer,
+  sseChunks,
+} from "./loopback-server.ts";
+export {
   type Plant,
   type PlantedLanguage,
   type PlantedSession,

@@ -1,0 +1,58 @@
+import { readContext, sessionEstimate } from "@bonsai-agent/compaction";
+import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import type { QueuedInput } from "./queue.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** How full the context is. */
+export interface ContextUsage {
+  tokens: number;
+  /** Absent where the model's window is unknown. */
+  windowTokens?: number | undefined;
+  /** Of the window, 0 to 100 and beyond. */
+  percent?: number | undefined;
+  /** True when no usage that the provider reported can be trusted: after a compaction, before the first answer. */
+  isEstimate: boolean;
+}
+
+/** What a front end shows of an agent. */
+export interface AgentState {
+  sessionId: string;
+  sessionFile: string | undefined;
+  sessionName: string | undefined;
+  leafId: string | null;
+  model: CatalogueModel;
+  thinking: ThinkingLevel;
+  isBusy: boolean;
+  isCompacting: boolean;
+  steering: readonly QueuedInput[];
+  followUps: readonly QueuedInput[];
+  context: ContextUsage;
+}
+
+export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isCompacting">): AgentState {
+  const { session, selection, queue } = work;
+  return {
+    sessionId: session.id,
+    sessionFile: session.file,
+    sessionName: session.name,
+    leafId: session.leafId,
+    model: selection.model,
+    thinking: selection.thinking,
+    ...doing,
+    steering: [...queue.steering],
+    followUps: [...queue.followUps],
+    context: contextUsage(work),
+  };
+}
+
+export function contextUsage({ session, settings, selection }: Workplace): ContextUsage {
+  const { estimator, overheadTokens } = sessionEstimate({ session, settings: settings.compaction });
+  const { tokens, source } = readContext({ session, estimator, overheadTokens });
+  const windowTokens = selection.model.contextWindow || undefined;
+  return {
+    tokens,
+    windowTokens,
+    percent: windowTokens === undefined ? undefined : (tokens / windowTokens) * 100,
+    isEstimate: source === "estimate",
+  };
+}

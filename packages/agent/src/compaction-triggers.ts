@@ -1,0 +1,117 @@
+import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Answer } from "./answer.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** What became of an answer that failed. */
+export interface Recovery {
+  /** `retry`: the context is smaller now, ask again. */
+  status: "retry" | "failed" | "aborted";
+  /** Absent where the answer's own failure says it all. */
+  error?: BonsaiError;
+}
+
+/** Between a recovery and the retry: the interface redraws, the server breathes. */
+const RETRY_DELAY_MS = 100;
+
+/** When a compaction happens by itself, and what it means for the run. Owner of the signal that cancels one alone. */
+export class CompactionTriggers {
+  readonly #work: Workplace;
+  #cancel: AbortController | undefined;
+
+  constructor(work: Workplace) {
+    this.#work = work;
+  }
+
+  get isRunning(): boolean {
+    return this.#cancel !== undefined;
+  }
+
+  /** Cancels the compaction that is under way, and nothing else. */
+  cancel(): void {
+    this.#cancel?.abort(new Error("The compaction was cancelled."));
+  }
+
+  /** `wait` when the run must end because the settings say so. */
+  async threshold(site: CompactionSite, signal: AbortSignal): Promise<"goOn" | "wait"> {
+    const { controller, settings, session } = this.#work;
+    const outcome = await this.#cancellable(signal, (own) =>
+      controller.checkThreshold({ site, signal: own }),
+    );
+    const isSmaller = outcome.status === "compacted" || outcome.status === "masked";
+    if (!isSmaller || site === "afterAnswer") return "goOn";
+    const { afterThreshold } = settings.compaction;
+    if (afterThreshold === "continueMessage" && site === "betweenTools")
+      session.append({
+        type: "custom_message",
+        customType: "bonsai.continue",
+        content: "Go on with the task where you left off.",
+        display: false,
+      });
+    return afterThreshold === "wait" && site === "betweenTools" ? "wait" : "goOn";
+  }
+
+  /** Compacts because the user said so. */
+  manual(focus: string | undefined, signal: AbortSignal): Promise<CompactionOutcome> {
+    const { controller } = this.#work;
+    return this.#cancellable(signal, (own) =>
+      controller.compact({ ...(focus === undefined ? {} : { focus }), signal: own }),
+    );
+  }
+
+  /** Brings the context down after an overflow, so that the request can be repeated. */
+  async recover(answer: Answer, signal: AbortSignal): Promise<Recovery> {
+    const { failure, message } = answer;
+    if (failure?.kind !== "inputTooLong") return { status: "failed" };
+    const { controller, selection } = this.#work;
+    const isCurrent = selection.model.provider === message.provider && selection.model.id === message.model;
+    if (!isCurrent) return { status: "failed" };
+    const outcome = await this.#cancellable(signal, (own) => controller.recoverFromOverflow({ signal: own }));
+    if (outcome.status === "cancelled" || signal.aborted) return { status: "aborted" };
+    if (outcome.status === "skipped") return { status: "failed" };
+    if (outcome.status === "failed") return { status: "failed", error: tooLarge(outcome, failure.message) };
+    this.#forget(answer);
+    await delay(RETRY_DELAY_MS, signal);
+    return signal.aborted ? { status: "aborted" } : { status: "retry" };
+  }
+
+  /** The failed answer leaves the context; it stays in the tree. */
+  #forget({ entryId }: Answer): void {
+    const { session } = this.#work;
+    const isInView = session.projection().items.some((item) => item.entryId === entryId);
+    if (isInView) session.append({ type: "context_edit", targetId: entryId, replacement: null });
+  }
+
+  async #cancellable<Result>(
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const cancel = new AbortController();
+    this.#cancel = cancel;
+    try {
+      return await work(AbortSignal.any([signal, cancel.signal]));
+    } finally {
+      if (this.#cancel === cancel) this.#cancel = undefined;
+    }
+  }
+}
+
+function tooLarge({ detail }: CompactionOutcome, refusal: string): BonsaiError {
+  return new BonsaiError({
+    code: "context_overflow",
+    message: `${detail} The provider said: ${refusal}`,
+    hint: "Use /compact, go back with /tree, start afresh with /new, or choose a model with a larger window.",
+  });
+}
+
+function delay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    const stop = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,10 @@
+export { Agent, type AgentOptions, type PromptOptions } from "./agent.ts";
+export type { AgentState, ContextUsage } from "./agent-state.ts";
+export { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
+export type { NavigateOptions } from "./navigation.ts";
+export type { AgentNotice } from "./notice.ts";
+export type { InputResult, InputSource, RunEvents, StreamingBehavior } from "./run-events.ts";
+export type { RunResult } from "./run-result.ts";
+export type { SessionEvents, SessionStartReason } from "./session-events.ts";
+export { type AgentSettings, type AgentSettingsInput, agentSettings } from "./settings.ts";
+export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";

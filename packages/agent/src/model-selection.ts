@@ -1,0 +1,66 @@
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
+import type { Session } from "@bonsai-agent/session";
+import type { LifecycleEvents } from "./lifecycle-events.ts";
+
+export interface ModelSelectionOptions {
+  session: Session;
+  models: ModelClient;
+  lifecycle: Lifecycle<LifecycleEvents>;
+  model: CatalogueModel;
+  thinking: ThinkingLevel;
+}
+
+/** Owner of the model in use and of how much it thinks; both are recorded in the session when work is done with them. */
+export class ModelSelection {
+  readonly #options: ModelSelectionOptions;
+  #model: CatalogueModel;
+  #thinking: ThinkingLevel;
+
+  constructor(options: ModelSelectionOptions) {
+    this.#options = options;
+    this.#model = options.model;
+    this.#thinking = options.thinking;
+  }
+
+  /** With what its server has taught about its window. */
+  get model(): CatalogueModel {
+    return this.#options.models.sized(this.#model);
+  }
+
+  get thinking(): ThinkingLevel {
+    return this.#thinking;
+  }
+
+  async setModel(model: CatalogueModel, source: "set" | "cycle" | "restore" = "set"): Promise<void> {
+    const previousModel = this.#model;
+    this.#model = model;
+    await this.#options.lifecycle.notify("model_select", {
+      type: "model_select",
+      model,
+      previousModel,
+      source,
+    });
+  }
+
+  async setThinking(level: ThinkingLevel): Promise<void> {
+    const previousLevel = this.#thinking;
+    this.#thinking = level;
+    await this.#options.lifecycle.notify("thinking_level_select", {
+      type: "thinking_level_select",
+      level,
+      previousLevel,
+    });
+  }
+
+  /** Records in the session what it is worked on with, where that has changed. */
+  record(): void {
+    const { session } = this.#options;
+    const { model, thinkingLevel } = session.settings();
+    const { provider, id } = this.#model;
+    if (model?.provider !== provider || model.modelId !== id)
+      session.append({ type: "model_change", provider, modelId: id });
+    if ((thinkingLevel ?? "off") !== this.#thinking)
+      session.append({ type: "thinking_level_change", thinkingLevel: this.#thinking });
+  }
+}

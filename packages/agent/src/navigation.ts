@@ -1,0 +1,30 @@
+import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
+import type { Workplace } from "./workplace.ts";
+
+export interface NavigateOptions {
+  /** Take a summary of the branch that is left along. Default false. */
+  summarise?: boolean;
+  /** What that summary should dwell on. */
+  focus?: string;
+  signal?: AbortSignal;
+}
+
+/** Moves to another place in the tree; a model summarises where there is one. */
+export function navigate(
+  work: Workplace,
+  targetId: string,
+  { summarise = false, focus, signal }: NavigateOptions,
+): Promise<Navigation> {
+  const { session, settings, selection, summariser, lifecycle } = work;
+  return navigateTree({
+    session,
+    targetId,
+    settings: settings.compaction,
+    summarise,
+    summariser,
+    model: selection.model,
+    lifecycle,
+    ...(focus === undefined ? {} : { focus }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}

@@ -1,0 +1,69 @@
+import type { DecideRule, EventRules } from "@bonsai-agent/lifecycle";
+import type { RunEvents } from "./run-events.ts";
+
+const notify = { kind: "notify" } as const;
+
+/** A chained transformation: nobody has the last word, and an abort or a throw leaves the value as it is. */
+function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> & { refusal: () => Result } {
+  return {
+    kind: "decide",
+    onError: "report",
+    exclusive: [],
+    final: () => false,
+    refusal: () => ({}) as Result,
+  };
+}
+
+/** Fails closed: a guard that throws blocks. */
+function blocking(): DecideRule<{ block?: boolean; reason?: string }> {
+  return {
+    kind: "decide",
+    onError: "cancel",
+    exclusive: [],
+    final: (result) => result.block === true,
+    refusal: (error) => ({ block: true, reason: error instanceof Error ? error.message : String(error) }),
+  };
+}
+
+/** How the events of a run behave. */
+export const runEventRules: EventRules<RunEvents> = {
+  input: {
+    ...chained(),
+    final: (result) => result.action === "handled",
+    transform: (event, { action, text, images }) =>
+      action === "transform"
+        ? { ...event, ...(text === undefined ? {} : { text }), ...(images === undefined ? {} : { images }) }
+        : event,
+  },
+  before_agent_start: {
+    ...chained(),
+    transform: (event, { systemPrompt }) => (systemPrompt === undefined ? event : { ...event, systemPrompt }),
+  },
+  agent_start: notify,
+  agent_end: notify,
+  turn_start: notify,
+  turn_end: notify,
+  message_start: notify,
+  message_update: notify,
+  message_end: {
+    ...chained(),
+    transform: (event, { message }) => (message?.role === event.message.role ? { ...event, message } : event),
+  },
+  context: {
+    ...chained(),
+    transform: (event, { messages }) => (Array.isArray(messages) ? { ...event, messages } : event),
+  },
+  before_provider_request: {
+    ...chained(),
+    transform: (event, payload) => (Object.keys(payload).length === 0 ? event : { ...event, payload }),
+  },
+  after_provider_response: notify,
+  tool_call: blocking(),
+  tool_result: { ...chained(), transform: (event, changed) => ({ ...event, ...changed }) },
+  tool_execution_start: notify,
+  tool_execution_update: notify,
+  tool_execution_end: notify,
+  user_bash: blocking(),
+  model_select: notify,
+  thinking_level_select: notify,
+};

@@ -1,0 +1,132 @@
+import type { DecideEvent, NotifyEvent } from "@bonsai-agent/lifecycle";
+import type {
+  AssistantMessage,
+  ImageContent,
+  Message,
+  ToolResultMessage,
+  Usage,
+  UserContent,
+} from "@bonsai-agent/messages";
+import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
+import type { RunResult } from "./run-result.ts";
+import type { ToolResult } from "./tool.ts";
+
+/** Where a text came from. */
+export type InputSource = "interactive" | "rpc" | "print" | "extension";
+
+/** How a text reaches an agent that is at work. */
+export type StreamingBehavior = "steer" | "followUp";
+
+/** Read by the loop: what an extension made of the user's text. */
+export interface InputResult {
+  /** "handled": nothing is sent. "continue" and nothing at all are the same. */
+  action?: "continue" | "transform" | "handled";
+  text?: string;
+  images?: ImageContent[];
+}
+
+/** The events of an agent at work, in pi's names and shapes. */
+export interface RunEvents {
+  input: DecideEvent<
+    {
+      type: "input";
+      text: string;
+      images?: ImageContent[];
+      source: InputSource;
+      /** How it will be delivered while the agent works; absent when it is idle. */
+      streamingBehavior?: StreamingBehavior;
+    },
+    InputResult
+  >;
+  before_agent_start: DecideEvent<
+    { type: "before_agent_start"; prompt: string; images?: ImageContent[]; systemPrompt: string },
+    {
+      /** Put into the context behind the user's message, and stored. */
+      message?: { customType: string; content: string | UserContent[]; display: boolean; details?: unknown };
+      /** For this run. */
+      systemPrompt?: string;
+    }
+  >;
+  agent_start: NotifyEvent<{ type: "agent_start" }>;
+  /** `messages`: what the run added, oldest first. */
+  agent_end: NotifyEvent<{ type: "agent_end"; messages: readonly Message[]; result: RunResult }>;
+  turn_start: NotifyEvent<{ type: "turn_start"; turnIndex: number; timestamp: number }>;
+  turn_end: NotifyEvent<{
+    type: "turn_end";
+    turnIndex: number;
+    message: AssistantMessage;
+    toolResults: readonly ToolResultMessage[];
+    messageEntryId: string;
+    toolResultEntryIds: readonly string[];
+  }>;
+  message_start: NotifyEvent<{ type: "message_start"; message: Message }>;
+  message_update: NotifyEvent<{
+    type: "message_update";
+    message: AssistantMessage;
+    assistantMessageEvent: StreamEvent;
+  }>;
+  /** Before the message is stored; the replacement keeps its role. */
+  message_end: DecideEvent<{ type: "message_end"; message: Message }, { message?: Message }>;
+  /** The messages of the next request; nothing is stored of a change. */
+  context: DecideEvent<{ type: "context"; messages: readonly Message[] }, { messages?: readonly Message[] }>;
+  /** The request as it goes over the wire; the result is the whole new payload. */
+  before_provider_request: DecideEvent<{ type: "before_provider_request"; payload: unknown }, object>;
+  after_provider_response: NotifyEvent<{
+    type: "after_provider_response";
+    status: number;
+    headers: Readonly<Record<string, string>>;
+  }>;
+  /** `input` can be changed in place. */
+  tool_call: DecideEvent<
+    { type: "tool_call"; toolCallId: string; toolName: string; input: Record<string, unknown> },
+    { block?: boolean; reason?: string }
+  >;
+  tool_result: DecideEvent<
+    {
+      type: "tool_result";
+      toolCallId: string;
+      toolName: string;
+      input: Record<string, unknown>;
+      content: readonly UserContent[];
+      details: unknown;
+      isError: boolean;
+      usage?: Usage;
+    },
+    { content?: UserContent[]; details?: unknown; isError?: boolean; usage?: Usage }
+  >;
+  tool_execution_start: NotifyEvent<{
+    type: "tool_execution_start";
+    toolCallId: string;
+    toolName: string;
+    args: Readonly<Record<string, unknown>>;
+  }>;
+  tool_execution_update: NotifyEvent<{
+    type: "tool_execution_update";
+    toolCallId: string;
+    toolName: string;
+    args: Readonly<Record<string, unknown>>;
+    partialResult: ToolResult;
+  }>;
+  tool_execution_end: NotifyEvent<{
+    type: "tool_execution_end";
+    toolCallId: string;
+    toolName: string;
+    result: ToolResult;
+    isError: boolean;
+  }>;
+  user_bash: DecideEvent<
+    { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string },
+    { block?: boolean; reason?: string }
+  >;
+  model_select: NotifyEvent<{
+    type: "model_select";
+    model: CatalogueModel;
+    previousModel: CatalogueModel | undefined;
+    source: "set" | "cycle" | "restore";
+  }>;
+  thinking_level_select: NotifyEvent<{
+    type: "thinking_level_select";
+    level: ThinkingLevel;
+    previousLevel: ThinkingLevel;
+  }>;
+}

@@ -1,0 +1,14 @@
+import type { AssistantMessage, BonsaiError } from "@bonsai-agent/messages";
+
+/** How a run ended. */
+export interface RunResult {
+  /**
+   * `handled`: an extension took the text, nothing was sent. `paused`: a compaction under the setting
+   * `afterThreshold: "wait"`; the next prompt goes on.
+   */
+  status: "done" | "aborted" | "failed" | "handled" | "paused";
+  /** The last answer of the run, if there was one. */
+  answer?: AssistantMessage | undefined;
+  /** With the status `failed`. */
+  error?: BonsaiError | undefined;
+}

@@ -1,0 +1,8 @@
+import type { UserMessage } from "@bonsai-agent/messages";
+import type { QueuedInput } from "./queue.ts";
+
+/** What a user typed, as a message. */
+export function userMessage({ text, images = [] }: QueuedInput, timestamp: number): UserMessage {
+  const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
+  return { role: "user", content, timestamp };
+}

@@ -1,0 +1,126 @@
+import {
+  type AssistantContent,
+  type AssistantMessage,
+  emptyUsage,
+  type StopReason,
+  type ToolCall,
+  type Usage,
+} from "@bonsai-agent/messages";
+import type { CatalogueModel } from "./catalogue-model.ts";
+import { usageCost } from "./cost.ts";
+import type { StreamEvent } from "./stream-event.ts";
+
+/** What a provider counted; `input` excludes what was read from or written to a cache. */
+export type TokenCounts = Partial<Omit<Usage, "cost" | "totalTokens">>;
+
+/** One answer as it comes in. Owner of the message that the events of its stream carry. */
+export class AnswerBuilder {
+  readonly message: AssistantMessage;
+  readonly #model: CatalogueModel;
+  /** Arguments of calls that are not complete, by content index. */
+  readonly #argumentTexts = new Map<number, string>();
+
+  constructor(model: CatalogueModel, timestamp: number) {
+    this.#model = model;
+    this.message = {
+      role: "assistant",
+      content: [],
+      api: model.api,
+      provider: model.provider,
+      model: model.id,
+      usage: emptyUsage(),
+      stopReason: "stop",
+      timestamp,
+    };
+  }
+
+  start(): StreamEvent {
+    return { type: "start", message: this.message };
+  }
+
+  /** Adds text to the last block, or begins one where that is no text. */
+  text(delta: string): StreamEvent {
+    const { message } = this;
+    const last = message.content.at(-1);
+    if (last?.type === "text") last.text += delta;
+    else message.content.push({ type: "text", text: delta });
+    return { type: "text", contentIndex: message.content.length - 1, delta, message };
+  }
+
+  /** Adds to the thinking that is under way; `beginThinking` starts another block. */
+  thinking(delta: string): StreamEvent {
+    const { message } = this;
+    const last = message.content.at(-1);
+    if (last?.type === "thinking") last.thinking += delta;
+    else message.content.push({ type: "thinking", thinking: delta });
+    return { type: "thinking", contentIndex: message.content.length - 1, delta, message };
+  }
+
+  /** Adds a block whose parts come later, or that is complete as it is. Returns its content index. */
+  add(block: AssistantContent): number {
+    return this.message.content.push(block) - 1;
+  }
+
+  /** Begins a call whose arguments stream in; returns its content index. */
+  beginCall(call: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number {
+    const index = this.add({ type: "toolCall", arguments: {}, ...call });
+    this.#argumentTexts.set(index, "");
+    return index;
+  }
+
+  /** Adds a part of a call's arguments, as JSON text. */
+  callArguments(contentIndex: number, delta: string): StreamEvent {
+    this.#argumentTexts.set(contentIndex, (this.#argumentTexts.get(contentIndex) ?? "") + delta);
+    return { type: "tool_call", contentIndex, delta, message: this.message };
+  }
+
+  /**
+   * Ends a call. Arguments that are no JSON object are kept as `{}` and named in `malformedCalls`, so that the
+   * tool is not run and the model is told.
+   */
+  endCall(contentIndex: number): StreamEvent {
+    const text = this.#argumentTexts.get(contentIndex) ?? "";
+    this.#argumentTexts.delete(contentIndex);
+    const toolCall = this.message.content[contentIndex] as ToolCall;
+    const parsed = parsedArguments(text);
+    if (parsed === undefined) toolCall.arguments = { [MALFORMED_ARGUMENTS]: text };
+    else toolCall.arguments = parsed;
+    return { type: "tool_call", contentIndex, delta: "", toolCall, message: this.message };
+  }
+
+  /** True while a call's arguments are still coming. */
+  get hasOpenCall(): boolean {
+    return this.#argumentTexts.size > 0;
+  }
+
+  setUsage(counts: TokenCounts): void {
+    const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = counts;
+    const usage = { ...counts, input, output, cacheRead, cacheWrite };
+    this.message.usage = {
+      ...usage,
+      totalTokens: input + output + cacheRead + cacheWrite,
+      cost: usageCost(usage, this.#model.usdPerMillionTokens),
+    };
+  }
+
+  stop(reason: StopReason, rawReason?: string): void {
+    this.message.stopReason = reason;
+    if (rawReason !== undefined) this.message.rawStopReason = rawReason;
+  }
+}
+
+/** The key under which arguments stand that are no JSON object: the tool is not run, and the model is told. */
+export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
+
+/** Providers send no text at all for a call without arguments. */
+function parsedArguments(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Message } from "@bonsai-agent/messages";
+import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
+import type { ModelNotice } from "./notice.ts";
+
+/** A tool as the model sees it. */
+export interface ToolDeclaration {
+  name: string;
+  description: string;
+  /** JSON Schema of an object. */
+  parameters: Readonly<Record<string, unknown>>;
+}
+
+/** What a request is for: a turn of the conversation, a summary, or a title. Goes to logs and scenario files only. */
+export type RequestPurpose = "turn" | "summary" | "title";
+
+/** One request to a model. */
+export interface ModelRequest {
+  model: CatalogueModel;
+  purpose: RequestPurpose;
+  systemPrompt: string;
+  tools: readonly ToolDeclaration[];
+  /** The context as `project` made it, oldest first. */
+  messages: readonly Message[];
+  /** Cap of the answer in tokens, thinking included. Default: the model's, at most 32,000, and what the window leaves. */
+  maxOutputTokens?: number | undefined;
+  /** Default "off". */
+  thinking?: ThinkingLevel | undefined;
+  /** The same for all requests of one session: lets the provider find its cached prefix. */
+  cacheKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+  /** Sees the request as it will go over the wire, and may change it. */
+  onPayload?: ((payload: unknown) => unknown | Promise<unknown>) | undefined;
+  /** Told when the provider's answer begins. */
+  onResponse?: ((response: ProviderResponse) => void | Promise<void>) | undefined;
+  onNotice?: ((notice: ModelNotice) => void) | undefined;
+}
+
+export interface ProviderResponse {
+  status: number;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+}
