@@ -1,5 +1,11 @@
 export { AnswerBuilder, MALFORMED_ARGUMENTS, type TokenCounts } from "./answer-builder.ts";
 export {
+  type Catalogue,
+  type FindModelOptions,
+  type LoadCatalogueOptions,
+  loadCatalogue,
+} from "./catalogue.ts";
+export {
   type CatalogueModel,
   type ProviderApi,
   type ProviderConfig,
@@ -8,7 +14,8 @@ export {
 } from "./catalogue-model.ts";
 export { usageCost } from "./cost.ts";
 export type { FailureKind, ModelFailure } from "./failure.ts";
-export type { KeySource } from "./keys.ts";
+export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
+export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
 export { ModelClient, type ModelClientOptions } from "./model-client.ts";
 export type { ModelRequest, ProviderResponse, RequestPurpose, ToolDeclaration } from "./model-request.ts";
 export type { ModelNotice } from "./notice.ts";
@@ -21,6 +28,15 @@ export {
 } from "./provider.ts";
 export type { Repair, RepairKind } from "./repair.ts";
 export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
-export type { Scenario, ScenarioAnswer, ScriptedModel } from "./scenario.ts";
+export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
+export { readScenario, scenarioModel, scenarioProvider } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
 export { type FinalEvent, finalEvent, type StreamEvent } from "./stream-event.ts";
+export {
+  defaultModel,
+  type ProbeServer,
+  type ServedModel,
+  type UsableModel,
+  type UsableModelsOptions,
+  usableModels,
+} from "./usable-models.ts";

@@ -5,3 +5,16 @@ export interface KeySource {
   /** The key for a provider; undefined where there is none, or none is needed. */
   key(provider: ProviderConfig): string | undefined;
 }
+
+/** Where a key was found. */
+export type KeyOrigin = "environment" | "file";
+
+/** Keys of the environment, then of a file that can be changed. */
+export interface KeyFile extends KeySource {
+  /** Where the provider's key stands; undefined where there is none. */
+  source(provider: ProviderConfig): KeyOrigin | undefined;
+  /** Writes a provider's key to the file; keys of other providers stay. */
+  store(provider: string, key: string): void;
+  /** Takes a provider's key out of the file; false where there was none. */
+  remove(provider: string): boolean;
+}

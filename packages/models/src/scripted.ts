@@ -38,9 +38,9 @@ async function* perform(
   refuseIfTooLong(call, inputTokens);
   if (line.error !== undefined) throw new ProviderError({ kind: "refused", ...line.error, body: line.error });
   yield* spoken(call, answer, line);
-  for (const { name, arguments: args } of line.calls ?? []) {
+  for (const { name, arguments: args = {}, argumentsText = JSON.stringify(args) } of line.calls ?? []) {
     const index = answer.beginCall({ id: `call-${++calls}`, name });
-    yield answer.callArguments(index, JSON.stringify(args));
+    yield answer.callArguments(index, argumentsText);
     yield answer.endCall(index);
   }
   answer.setUsage({ input: inputTokens, output: outputTokens(answer), ...line.usage });
