@@ -1,37 +1,64 @@
 import type { Summariser, SummaryAnswer, SummaryRequest } from "@bonsai-agent/compaction";
 import { type AssistantMessage, messageText } from "@bonsai-agent/messages";
-import { type CatalogueModel, finalEvent, type ModelClient } from "@bonsai-agent/models";
+import { type CatalogueModel, finalEvent, type ModelClient, type ModelNotice } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { ModelSelection } from "./model-selection.ts";
-import type { ToolRegistry } from "./tool-registry.ts";
+import type { CachedPrefix } from "./cached-prefix.ts";
+
+export interface SummariserForOptions {
+  models: ModelClient;
+  model: CatalogueModel;
+  /** The same for all requests of one session. */
+  cacheKey?: string;
+  onNotice?: (notice: ModelNotice) => void;
+}
+
+/** A model as summariser, for use without an agent: everything is asked for as text. */
+export function summariserFor(options: SummariserForOptions): Summariser {
+  return modelSummariserOf({ ...options, selection: options });
+}
 
 export interface ModelSummariserOptions {
   models: ModelClient;
-  selection: ModelSelection;
+  /** Who is asked, as of each request. */
+  selection: { readonly model: CatalogueModel };
   session: Session;
-  systemPrompt: () => string;
-  tools: ToolRegistry;
+  /** Where the cached prefix of the latest turn request is found. */
+  prefix: CachedPrefix;
+  onNotice?: (notice: ModelNotice) => void;
+  now?: () => number;
 }
 
-/** The session's own model as summariser. */
+/** The session's own model as summariser: it goes on from the cached prefix where that costs less. */
 export function modelSummariser(options: ModelSummariserOptions): Summariser {
-  const { selection } = options;
+  return modelSummariserOf({ ...options, cacheKey: options.session.id });
+}
+
+interface Asking {
+  models: ModelClient;
+  selection: { readonly model: CatalogueModel };
+  cacheKey?: string | undefined;
+  onNotice?: ((notice: ModelNotice) => void) | undefined;
+}
+
+function modelSummariserOf(asking: Asking): Summariser {
+  const { selection, models } = asking;
+  const model = () => models.sized(selection.model);
   return {
     get name() {
-      return `${selection.model.provider}/${selection.model.id}`;
+      return `${model().provider}/${model().id}`;
     },
     get contextWindow() {
-      return selection.model.contextWindow ?? 0;
+      return model().contextWindow ?? 0;
     },
     get maxOutputTokens() {
-      return Math.min(selection.model.maxOutputTokens ?? 32_000, 32_000);
+      return Math.min(model().maxOutputTokens ?? 32_000, 32_000);
     },
-    summarise: (request) => summarise(options, selection.model, request),
+    summarise: (request) => askSerialised(asking, model(), request),
   };
 }
 
-async function summarise(
-  { models, session }: ModelSummariserOptions,
+async function askSerialised(
+  { models, cacheKey, onNotice }: Asking,
   model: CatalogueModel,
   request: SummaryRequest,
 ): Promise<SummaryAnswer> {
@@ -44,8 +71,9 @@ async function summarise(
       tools: [],
       messages: [{ role: "user", content: prompt.user, timestamp: 0 }],
       maxOutputTokens: maxSummaryTokens,
-      cacheKey: session.id,
+      cacheKey,
       signal,
+      onNotice,
     }),
   );
   const overflow = final.type === "error" && final.failure?.kind === "inputTooLong";
