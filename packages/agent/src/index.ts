@@ -1,10 +1,20 @@
 export { Agent, type AgentOptions, type PromptOptions } from "./agent.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
+export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
 export { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
 export type { NavigateOptions } from "./navigation.ts";
 export type { AgentNotice } from "./notice.ts";
+export { type OpenAgentOptions, openAgent } from "./open-agent.ts";
+export {
+  type ProjectInstruction,
+  type ProjectInstructionsOptions,
+  projectInstructions,
+} from "./project-instructions.ts";
 export type { InputResult, InputSource, RunEvents, StreamingBehavior } from "./run-events.ts";
 export type { RunResult } from "./run-result.ts";
 export type { SessionEvents, SessionStartReason } from "./session-events.ts";
-export { type AgentSettings, type AgentSettingsInput, agentSettings } from "./settings.ts";
+export { agentSettings } from "./settings.ts";
+export { type AgentSettings, type AgentSettingsInput, agentSettingsSchema } from "./settings-schema.ts";
+export { type SystemPromptOptions, systemPrompt } from "./system-prompt.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
+export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";

@@ -1,5 +1,5 @@
-import type { Tool } from "../tool.ts";
 import type { ConfirmPath } from "../confirm-path.ts";
+import type { Tool } from "../tool.ts";
 
 export interface BuiltinToolsOptions {
   /** The project's folder: where relative paths begin and commands run. */
