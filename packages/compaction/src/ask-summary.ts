@@ -1,5 +1,5 @@
 import type { Message, TokenEstimator, Usage } from "@bonsai-agent/messages";
-import { summaryPrompt } from "./prompts.ts";
+import { summaryInstruction, summaryPrompt } from "./prompts.ts";
 import type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
 import { checkedAnswer } from "./summary-answer.ts";
 import { SummaryFailure } from "./summary-failure.ts";
@@ -14,6 +14,8 @@ export interface SummaryJob {
   focus?: string | undefined;
   /** Replaces the instructions altogether; then no sections are expected. */
   instructions?: string | undefined;
+  /** True where a summariser may be told which part of the context is meant, instead of being given it as text. */
+  mayUseContext?: boolean | undefined;
   /** Called once for each request: with its usage, where there is one. */
   onUsage: (usage: Usage | undefined) => void;
 }
@@ -24,6 +26,8 @@ export interface SummaryPart {
   messages: readonly Message[];
   following?: readonly Message[] | undefined;
   conversation: string;
+  /** True when the messages and what follows them are all of the context. */
+  isWhole?: boolean | undefined;
   previousSummary?: string | undefined;
   maxSummaryTokens: number;
 }
@@ -57,9 +61,18 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
     ...(previousSummary === undefined ? {} : { previousSummary }),
     ...(focus === undefined ? {} : { focus }),
     prompt: summaryPrompt({ kind, conversation, previousSummary, focus, instructions }),
+    ...instruction(job, part),
     maxSummaryTokens,
     signal,
   };
+}
+
+function instruction(
+  { mayUseContext, focus }: SummaryJob,
+  { kind, isWhole, messages, following = [], previousSummary }: SummaryPart,
+): { instruction?: string } {
+  if (!mayUseContext || !isWhole || kind === "branch") return {};
+  return { instruction: summaryInstruction({ kind, messages, following, previousSummary, focus }) };
 }
 
 async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<SummaryAnswer> {

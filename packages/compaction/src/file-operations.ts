@@ -1,4 +1,5 @@
 import { type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { texts } from "./own-details.ts";
 import { patchedFiles, redirectedFiles } from "./patched-files.ts";
 
 /** The files that some messages touched; each most recently touched first. */
@@ -51,12 +52,17 @@ const changeNames =
   /^(?:write|edit|create|update|patch|apply|replace|insert|delete|remove|move|rename|multi_?edit|notebook_?edit|str_replace)/i;
 const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_directory)/i;
 
-/** The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not count. */
+/**
+ * The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not
+ * count. A sub-agent tells its files in the details of its result, whether it got to its end or not.
+ */
 export function fileOperations(messages: readonly Message[]): FileOperations {
   const failed = failedCalls(messages);
   const read = new Set<string>();
   const modified = new Set<string>();
   for (const message of messages.toReversed()) {
+    for (const file of toldFiles(message, "modifiedFiles")) modified.add(file);
+    for (const file of toldFiles(message, "readFiles")) read.add(file);
     for (const call of toolCalls(message)) {
       if (failed.has(call)) continue;
       for (const file of modifiedBy(call)) modified.add(file);
@@ -64,6 +70,12 @@ export function fileOperations(messages: readonly Message[]): FileOperations {
     }
   }
   return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
+}
+
+function toldFiles(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
+  if (message?.role !== "toolResult" || typeof message.details !== "object" || message.details === null)
+    return [];
+  return texts((message.details as Record<string, unknown>)[list]);
 }
 
 /** The calls whose result is an error. */

@@ -130,5 +130,5 @@ function spanPart(
 }
 
 function wholePart(part: SpanPart): SummaryPart {
-  return { ...part, conversation: serialise(part.messages, part.limits).join("\n\n") };
+  return { ...part, conversation: serialise(part.messages, part.limits).join("\n\n"), isWhole: true };
 }

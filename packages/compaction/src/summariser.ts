@@ -18,6 +18,12 @@ export interface SummaryRequest {
   focus?: string;
   /** The whole request as text, for a summariser that is a model. */
   prompt: { system: string; user: string };
+  /**
+   * For a summariser that can go on from the context as the session's model last saw it: says which part is meant and
+   * how the notes must look, without the conversation. Absent where the context must not be sent: after an overflow, for
+   * a branch, and for a piece of a conversation that is too long.
+   */
+  instruction?: string;
   /** The largest answer that will be taken, in tokens. */
   maxSummaryTokens: number;
   signal: AbortSignal;

@@ -130,8 +130,17 @@ async function summarised(
 }
 
 function spanOptions(state: LadderState, context: LadderContext, summariser: Summariser): SpanOptions {
-  const { signal, focus, onUsage, settings, budgets } = context;
-  const job: SummaryJob = { summariser, estimator: state.view.estimator, signal, focus, onUsage };
+  const { signal, focus, onUsage, settings, budgets, reason } = context;
+  // What has just been refused as too long must not be sent again.
+  const mayUseContext = reason !== "overflow";
+  const job: SummaryJob = {
+    summariser,
+    estimator: state.view.estimator,
+    signal,
+    focus,
+    mayUseContext,
+    onUsage,
+  };
   return { plan: state.plan!, job, settings, budgets };
 }
 

@@ -100,3 +100,51 @@ test("long lists show the files touched last and count the others", async () => 
   ]);
   expect(result.readFiles).toHaveLength(150);
 });
+
+const subAgentResult = (details: unknown, isError = false): Message => ({
+  role: "toolResult",
+  toolCallId: "t1",
+  toolName: "task",
+  content: [{ type: "text", text: "done" }],
+  details,
+  isError,
+  timestamp: 1,
+});
+
+test.each<[string, unknown, string[], string[]]>([
+  ["both lists", { readFiles: ["a.ts", "b.ts"], modifiedFiles: ["c.ts"] }, ["a.ts", "b.ts"], ["c.ts"]],
+  ["modified wins", { readFiles: ["a.ts", "b.ts"], modifiedFiles: ["a.ts"] }, ["b.ts"], ["a.ts"]],
+  ["one list", { modifiedFiles: ["c.ts"] }, [], ["c.ts"]],
+  ["damaged lists", { readFiles: [1, "a.ts", null], modifiedFiles: "c.ts" }, ["a.ts"], []],
+  ["no details", undefined, [], []],
+  ["details that are no object", "readFiles", [], []],
+])("the files that a sub-agent tells: %s", (_, details, read, modified) => {
+  const task = call("task", { description: "look", prompt: "Look at it." });
+  for (const isError of [false, true]) {
+    const { read: readFiles, modified: modifiedFiles } = fileOperations([
+      task,
+      subAgentResult(details, isError),
+    ]);
+    expect({ read: readFiles.sort(), modified: modifiedFiles.sort() }).toEqual({ read, modified });
+  }
+});
+
+test("a sub-agent's files are carried over two compactions, sorted, modified first", async () => {
+  const { session } = history("U:400");
+  const say = (message: Message) => session.append({ type: "message", message: message as never });
+  const turn = (details: object) => {
+    say(call("task", { description: "look", prompt: "Look at it." }));
+    say(subAgentResult(details));
+    history("A:400 | U:400", session);
+  };
+  const compact = () =>
+    runCompaction({
+      session,
+      settings: compactionSettings({ estimator: "chars4", keepRecentTokens: 100 }),
+      summariser: scriptedSummariser(),
+    });
+  turn({ readFiles: ["z.ts", "b.ts"], modifiedFiles: ["m.ts"] });
+  expect(await compact()).toMatchObject({ readFiles: ["b.ts", "z.ts"], modifiedFiles: ["m.ts"] });
+  turn({ readFiles: ["a.ts", "m.ts"], modifiedFiles: ["b.ts"] });
+  expect(await compact()).toMatchObject({ readFiles: ["a.ts", "z.ts"], modifiedFiles: ["b.ts", "m.ts"] });
+});

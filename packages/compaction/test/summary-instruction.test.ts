@@ -1,0 +1,97 @@
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import {
+  type CompactionReason,
+  compactionSettings,
+  navigateTree,
+  runCompaction,
+  summarySections,
+} from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+/** Compacts a history and gives back what the summariser was asked. */
+async function asked(
+  notation: string,
+  options: { keep?: number; reason?: CompactionReason; focus?: string; contextWindow?: number } = {},
+) {
+  const { keep = 200, reason = "manual", focus, contextWindow } = options;
+  const { session } = history(notation);
+  const summariser = scriptedSummariser([], contextWindow === undefined ? {} : { contextWindow });
+  await runCompaction({
+    session,
+    reason,
+    summariser,
+    settings: compactionSettings({ estimator: "chars4", keepRecentTokens: keep, manualKeep: "same" }),
+    ...(focus === undefined ? {} : { focus }),
+  });
+  return summariser.requests;
+}
+
+const LONG = "U:100 A:4000 | U:100 A:100";
+
+test("the instruction names the first kept message and asks for the sections of its kind", async () => {
+  const [request] = await asked(LONG);
+  expect(request?.instruction).toMatch(/right before the user's message "u2 goes on\..*", message 2 counted/);
+  for (const heading of summarySections.history) expect(request?.instruction).toContain(`## ${heading}`);
+  expect(request?.instruction).not.toContain("<conversation>");
+  expect(request?.instruction).not.toContain("up to date");
+});
+
+test("rules and headings are the same as in the request as text", async () => {
+  const [request] = await asked(LONG, { focus: "the tests" });
+  const shared = request!.prompt.user
+    .split("\n\n")
+    .filter((block) => /^(?:Be brief|## |The user wants)/.test(block));
+  expect(shared.length).toBeGreaterThan(summarySections.history.length);
+  for (const block of shared) expect(request?.instruction).toContain(block);
+});
+
+test("a split turn is named by both its ends; a call stands for an answer without words", async () => {
+  const requests = await asked('U"one" A | U"the long task" A:4000 A(t1=edit:a.ts)"" T1:100', { keep: 101 });
+  const prefix = requests.find(({ kind }) => kind === "turnPrefix");
+  expect(prefix?.instruction).toContain('begins with the user\'s message "the long task"');
+  expect(prefix?.instruction).toMatch(/right before your message "edit\(.*a\.ts/);
+  const first = requests.find(({ kind }) => kind === "history");
+  expect(first?.instruction).toContain('right before the user\'s message "the long task"');
+});
+
+test("with an earlier summary in the context, its notes are brought up to date", async () => {
+  const [request] = await asked(`U:400 A:400 | U"kept" A C(u2) | ${LONG}`);
+  expect(request?.previousSummary).toBeDefined();
+  expect(request?.instruction).toContain(
+    "Bring the notes in the record that the conversation begins with up to date",
+  );
+});
+
+test("where nothing is kept, the whole conversation is meant", async () => {
+  const { session } = history("U:400 A:400");
+  const summariser = scriptedSummariser();
+  const settings = compactionSettings({ estimator: "chars4", manualKeep: "nothing" });
+  await runCompaction({ session, settings, summariser });
+  expect(summariser.requests[0]?.instruction).toContain("the whole conversation until here");
+});
+
+test("a long first kept message is quoted by its beginning, on one line and in whole characters", async () => {
+  const [request] = await asked(`U:4000 A:4000 | U"${"😀 so ".repeat(90)}" A:10`, { keep: 60 });
+  expect(request?.instruction?.isWellFormed()).toBe(true);
+  expect(request?.instruction).toMatch(/message "😀 so 😀 so .*…", message 2/);
+});
+
+test("the context is not sent again after an overflow, in pieces, or for a branch", async () => {
+  const [afterOverflow] = await asked(LONG, { reason: "overflow" });
+  expect(afterOverflow).not.toHaveProperty("instruction");
+  const pieces = await asked("U:4000 A:4000 U:4000 | U:100 A:100", { contextWindow: 6_000 });
+  expect(pieces.length).toBeGreaterThan(1);
+  for (const piece of pieces) expect(piece).not.toHaveProperty("instruction");
+  const { session, id } = history("U A:400 | U:400 A:400");
+  const summariser = scriptedSummariser();
+  await navigateTree({
+    session,
+    targetId: id("a1"),
+    summarise: true,
+    summariser,
+    settings: compactionSettings({}),
+  });
+  expect(summariser.requests).toHaveLength(1);
+  expect(summariser.requests[0]).not.toHaveProperty("instruction");
+});
