@@ -1,9 +1,15 @@
 import { CompactionController, type CompactionOutcome, type Navigation } from "@bonsai-agent/compaction";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BonsaiError, type ImageContent, type Message } from "@bonsai-agent/messages";
+import {
+  type BashExecutionMessage,
+  BonsaiError,
+  type ImageContent,
+  type Message,
+} from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { type AgentState, stateOf } from "./agent-state.ts";
+import { CachedPrefix } from "./cached-prefix.ts";
 import { CompactionTriggers } from "./compaction-triggers.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
 import { ModelSelection } from "./model-selection.ts";
@@ -12,15 +18,17 @@ import { type NavigateOptions, navigate } from "./navigation.ts";
 import type { AgentNotice } from "./notice.ts";
 import { InputQueue, type QueuedInput } from "./queue.ts";
 import { recordMessage } from "./record-message.ts";
+import type { RunCommand } from "./run-command.ts";
 import type { InputSource, StreamingBehavior } from "./run-events.ts";
 import { RunLoop } from "./run-loop.ts";
 import type { RunResult } from "./run-result.ts";
 import type { SessionStartReason } from "./session-events.ts";
-import type { AgentSettings } from "./settings.ts";
+import type { AgentSettings } from "./settings-schema.ts";
 import type { Tool } from "./tool.ts";
 import { errorResult } from "./tool-call.ts";
 import { ToolRegistry } from "./tool-registry.ts";
 import { unansweredCalls } from "./unanswered-calls.ts";
+import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
 import { userMessage } from "./user-message.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -35,6 +43,8 @@ export interface AgentOptions {
   systemPrompt: string;
   /** A sub-agent has no threshold compaction. Default false. */
   isSubAgent?: boolean;
+  /** Runs what the user types behind `!`. Default: commands are refused. */
+  runCommand?: RunCommand;
   onNotice?: (notice: AgentNotice) => void;
   now?: () => number;
 }
@@ -51,6 +61,7 @@ export interface PromptOptions {
 export class Agent {
   readonly #work: Workplace;
   readonly #compaction: CompactionTriggers;
+  readonly #runCommand: RunCommand;
   #run: { result: Promise<RunResult>; abort: AbortController } | undefined;
 
   constructor(options: AgentOptions) {
@@ -68,7 +79,8 @@ export class Agent {
     for (const tool of options.tools) tools.register(tool);
     tools.setActive(settings.tools);
     const systemPrompt = () => options.systemPrompt;
-    const summariser = modelSummariser({ models, selection, session, systemPrompt, tools });
+    const prefix = new CachedPrefix();
+    const summariser = modelSummariser({ models, selection, session, prefix });
     const controller = new CompactionController({
       session,
       settings: settings.compaction,
@@ -93,6 +105,8 @@ export class Agent {
       now: options.now ?? Date.now,
     };
     this.#compaction = new CompactionTriggers(this.#work);
+    this.#runCommand =
+      options.runCommand ?? (() => Promise.reject(new Error("This agent runs no commands.")));
   }
 
   get session(): Session {
@@ -158,6 +172,20 @@ export class Agent {
   navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
     if (this.#run !== undefined) throw busy();
     return navigate(this.#work, targetId, options);
+  }
+
+  /**
+   * Runs what the user typed behind `!` (or `!!`: kept out of the context) and stores it with its output.
+   * @throws BonsaiError `agent_busy`, `command_blocked`, `command_failed`.
+   */
+  runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
+    if (this.#run !== undefined) throw busy();
+    const { session } = this;
+    return runUserCommand(
+      { work: this.#work, runCommand: this.#runCommand, cwd: session.cwd },
+      command,
+      options,
+    );
   }
 
   get state(): AgentState {

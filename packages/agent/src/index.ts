@@ -10,6 +10,7 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
+export type { CommandOutput, CommandRun, RunCommand } from "./run-command.ts";
 export type { InputResult, InputSource, RunEvents, StreamingBehavior } from "./run-events.ts";
 export type { RunResult } from "./run-result.ts";
 export type { SessionEvents, SessionStartReason } from "./session-events.ts";
@@ -18,3 +19,4 @@ export { type AgentSettings, type AgentSettingsInput, agentSettingsSchema } from
 export { type SystemPromptOptions, systemPrompt } from "./system-prompt.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
+export type { UserCommandOptions } from "./user-command.ts";

@@ -1,39 +1,23 @@
-import { type CompactionSettings, compactionSettings } from "@bonsai-agent/compaction";
-import { defaultRetryPolicy, type RetryPolicy, type ThinkingLevel } from "@bonsai-agent/models";
+import { compactionSettings, settingsProblem } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type AgentSettings, settingsObject } from "./settings-schema.ts";
 
-/** How an agent works. */
-export interface AgentSettings {
-  /** `provider/id` of the model to start with. */
-  model?: string | undefined;
-  /** `provider/id` of a cheap model for titles and session summaries. Default: the digest, no request. */
-  smallModel?: string | undefined;
-  thinking: ThinkingLevel;
-  /** Names of the tools that the model is offered. Default: all. */
-  tools?: readonly string[] | undefined;
-  compaction: CompactionSettings;
-  /** Folders beyond the project that tools may touch. */
-  paths: { allow: readonly string[] };
-  bash: { timeoutSeconds: number };
-  retry: RetryPolicy;
-  /** Name sessions after their first exchange. */
-  titles: boolean;
-  /** Files with project instructions; in each folder the first that exists is read. */
-  instructionFiles: readonly string[];
+/**
+ * The settings to work with: the defaults, over them what the user set; in the `compaction` part its preset between.
+ * @throws BonsaiError `setting_invalid` and, for the `compaction` part, `compaction_setting_invalid`: each names the
+ *   key, what was found and what is allowed.
+ */
+export function agentSettings(input: unknown = {}): AgentSettings {
+  const parsed = settingsObject.safeParse(withPreset(input));
+  if (parsed.success) return parsed.data;
+  throw new BonsaiError({
+    code: "setting_invalid",
+    ...settingsProblem({ error: parsed.error, input, schema: settingsObject }),
+  });
 }
 
-/** What a user writes of it; all of it may be left out. */
-export type AgentSettingsInput = Partial<AgentSettings>;
-
-/** Fills in the defaults. */
-export function agentSettings(input: AgentSettingsInput): AgentSettings {
-  return {
-    thinking: "off",
-    compaction: compactionSettings({}),
-    paths: { allow: [] },
-    bash: { timeoutSeconds: 120 },
-    retry: defaultRetryPolicy,
-    titles: true,
-    instructionFiles: ["AGENTS.md", "CLAUDE.md"],
-    ...input,
-  };
+function withPreset(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const { compaction } = input as { compaction?: unknown };
+  return { ...input, compaction: compactionSettings(compaction) };
 }

@@ -6,7 +6,7 @@ import type { LifecycleEvents } from "./lifecycle-events.ts";
 import type { ModelSelection } from "./model-selection.ts";
 import type { AgentNotice } from "./notice.ts";
 import type { InputQueue } from "./queue.ts";
-import type { AgentSettings } from "./settings.ts";
+import type { AgentSettings } from "./settings-schema.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 
 /** What the rooms of one agent share: each owner of one thing. */

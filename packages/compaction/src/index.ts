@@ -25,6 +25,7 @@ export { runCompaction } from "./run-compaction.ts";
 export type { RungName } from "./rung.ts";
 export { summarySections } from "./sections.ts";
 export { compactionSettings } from "./settings.ts";
+export { type SettingsProblemOptions, settingsProblem } from "./settings-problem.ts";
 export {
   type CompactionSettings,
   type CompactionSettingsInput,

@@ -1,5 +1,6 @@
+import { BonsaiError } from "@bonsai-agent/messages";
 import { compactionPresets, type PresetName } from "./presets.ts";
-import { settingsError } from "./settings-error.ts";
+import { settingsProblem } from "./settings-problem.ts";
 import { type CompactionSettings, settingsObject } from "./settings-schema.ts";
 
 /**
@@ -10,7 +11,10 @@ export function compactionSettings(input: unknown = {}): CompactionSettings {
   const preset = compactionPresets[presetName(input)];
   const parsed = settingsObject.safeParse(merged(preset, input));
   if (parsed.success) return parsed.data;
-  throw settingsError(parsed.error, input, settingsObject);
+  throw new BonsaiError({
+    code: "compaction_setting_invalid",
+    ...settingsProblem({ error: parsed.error, input, schema: settingsObject, section: "compaction" }),
+  });
 }
 
 function presetName(input: unknown): PresetName {

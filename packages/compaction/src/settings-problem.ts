@@ -1,21 +1,40 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import type { BonsaiErrorOptions } from "@bonsai-agent/messages";
 import type { z } from "zod";
 
-/** The first fault of a `compaction` setting, as an error that names key, finding and what is allowed. */
-export function settingsError(error: z.ZodError, input: unknown, schema: z.ZodObject): BonsaiError {
+export interface SettingsProblemOptions {
+  error: z.ZodError;
+  /** What was validated. */
+  input: unknown;
+  schema: z.ZodObject;
+  /** Where the validated part stands in the settings. Default: it is the whole. */
+  section?: string;
+}
+
+/** What is wrong with settings, as the parts of a BonsaiError: its message names key, finding and what is allowed. */
+export function settingsProblem({
+  error,
+  input,
+  schema,
+  section,
+}: SettingsProblemOptions): Omit<BonsaiErrorOptions, "code"> {
   const issue = error.issues[0]!;
   const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
   const path = [...issue.path, ...(unknown === undefined ? [] : [unknown])];
-  const key = ["compaction", ...path].join(".");
+  const key = [...(section === undefined ? [] : [section]), ...path].join(".");
   const found = JSON.stringify(valueAt(input, path)) ?? "nothing";
   const allowed =
     unknown === undefined ? allowedValues(issue) : `one of the keys ${keysAt(schema, issue.path)}`;
-  return new BonsaiError({
-    code: "compaction_setting_invalid",
+  if (key === "")
+    return {
+      message: `The settings are ${found}; allowed is an object.`,
+      hint: "Write them as a JSON object.",
+      cause: error,
+    };
+  return {
     message: `The setting ${key} is ${found}; allowed is ${allowed}.`,
     hint: `Correct or remove ${key} in the settings file.`,
     cause: error,
-  });
+  };
 }
 
 function allowedValues(issue: z.core.$ZodIssue): string {

@@ -1,0 +1,35 @@
+import { compactionSettingsSchema } from "@bonsai-agent/compaction";
+import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
+import { z } from "zod";
+
+const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a name of the form provider/id");
+const wait = z.number().int().min(0);
+
+const retrySchema = z.strictObject({
+  maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries),
+  baseDelayMs: wait.default(defaultRetryPolicy.baseDelayMs),
+  maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs),
+  silenceMs: z.number().int().min(1).default(defaultRetryPolicy.silenceMs),
+});
+
+/** The schema itself, for who looks into its shape. */
+export const settingsObject = z.strictObject({
+  model: modelName.optional(),
+  smallModel: modelName.optional(),
+  thinking: z.enum(thinkingLevels).default("off"),
+  tools: z.array(z.string().min(1)).optional(),
+  compaction: compactionSettingsSchema.prefault({}),
+  paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
+  bash: z.strictObject({ timeoutSeconds: z.number().int().min(1).default(120) }).prefault({}),
+  retry: retrySchema.prefault({}),
+  titles: z.boolean().default(true),
+  instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
+});
+
+/** How an agent works, with every default filled in. */
+export type AgentSettings = z.output<typeof settingsObject>;
+/** What a user writes of it; all of it may be left out. */
+export type AgentSettingsInput = z.input<typeof settingsObject>;
+
+/** Validates the settings of an agent; their JSON Schema is published from it. */
+export const agentSettingsSchema: z.ZodType<AgentSettings, AgentSettingsInput> = settingsObject;

@@ -1,0 +1,57 @@
+import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
+import { recordMessage } from "./record-message.ts";
+import type { RunCommand } from "./run-command.ts";
+import type { Workplace } from "./workplace.ts";
+
+export interface UserCommandOptions {
+  /** True for `!!`: the model never sees it. Default false. */
+  excludeFromContext?: boolean;
+  signal?: AbortSignal;
+  /** Told of output as it comes. */
+  onOutput?: (text: string) => void;
+}
+
+/**
+ * Runs what the user typed behind `!` and stores it with its output.
+ * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
+ */
+export async function runUserCommand(
+  { work, runCommand, cwd }: { work: Workplace; runCommand: RunCommand; cwd: string },
+  command: string,
+  { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
+): Promise<BashExecutionMessage> {
+  const asked = { type: "user_bash" as const, command, excludeFromContext, cwd };
+  const { result } = await work.lifecycle.decide("user_bash", asked, { signal });
+  if (result?.block) throw blocked(command, result.reason);
+  const ran = await started(command, () => runCommand({ command, signal, onOutput }));
+  const message: BashExecutionMessage = {
+    role: "bashExecution",
+    command,
+    ...ran,
+    ...(excludeFromContext ? { excludeFromContext } : {}),
+    timestamp: work.now(),
+  };
+  return (await recordMessage(work, message)).message;
+}
+
+async function started<Result>(command: string, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (cause) {
+    if (BonsaiError.is(cause)) throw cause;
+    throw new BonsaiError({
+      code: "command_failed",
+      message: `The command ${JSON.stringify(command)} could not be run: ${cause instanceof Error ? cause.message : String(cause)}`,
+      hint: "Look whether a shell is there and the project's folder still exists.",
+      cause,
+    });
+  }
+}
+
+function blocked(command: string, reason = "an extension refused it."): BonsaiError {
+  return new BonsaiError({
+    code: "command_blocked",
+    message: `The command ${JSON.stringify(command)} was not run: ${reason}`,
+    hint: "Change the command, or unload the extension that blocks it.",
+  });
+}
