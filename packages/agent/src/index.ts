@@ -2,6 +2,7 @@ export { Agent, type AgentOptions, type PromptOptions } from "./agent.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
 export { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
+export { type SummariserForOptions, summariserFor } from "./model-summariser.ts";
 export type { NavigateOptions } from "./navigation.ts";
 export type { AgentNotice } from "./notice.ts";
 export { type OpenAgentOptions, openAgent } from "./open-agent.ts";
