@@ -28,6 +28,12 @@ export interface ModelFailure {
   inputTokens?: number | undefined;
   /** The output cap that was asked for, where the message tells. */
   outputTokens?: number | undefined;
+  /** The largest output cap that the model takes, where the message tells. */
+  outputLimitTokens?: number | undefined;
+  /** The size of the request, where the message tells. */
+  requestBytes?: number | undefined;
+  /** The largest request that the server takes, where the message tells. */
+  limitBytes?: number | undefined;
   /** True when the provider answered as if nothing were wrong. */
   silent?: boolean | undefined;
 }

@@ -1,0 +1,290 @@
+/** What a row makes of a refusal. */
+export type RowOutcome =
+  /** A rate limit or an overloaded server, whatever else the text speaks of. */
+  | "rateLimit"
+  | "damagedHistory"
+  /** The input alone is too long. */
+  | "input"
+  /** Input and output cap together are too long: numbers, or what was asked, tell which of the two is to blame. */
+  | "inputOrCap"
+  /** The output cap is above what the model can write at all. */
+  | "cap"
+  | "bytes";
+
+/** The numbers that a text can tell. `total` is input and output cap together, or the input alone. */
+export type RowNumber = "window" | "input" | "output" | "total" | "outputLimit" | "bytes" | "limitBytes";
+
+/** The words of a refusal, and what they mean. */
+export interface OverflowRow {
+  /** Who says so; for readers and test names. */
+  from: string;
+  /**
+   * Words as a provider writes them, compared without case, quotes and repeated spaces. `{input}` and the other names
+   * of RowNumber stand for a number, with or without thousands separators; `…` for up to 200 characters; `^` at the
+   * beginning for the beginning of the message.
+   */
+  words: readonly string[];
+  outcome: RowOutcome;
+  /** Only from providers whose name matches. */
+  provider?: RegExp;
+}
+
+/**
+ * In the order in which they are tried: rate limits first, because they speak of tokens too; then what names more
+ * numbers before what names fewer.
+ */
+export const overflowRows: readonly OverflowRow[] = [
+  {
+    from: "rate limits",
+    outcome: "rateLimit",
+    words: [
+      "rate limit",
+      "rate_limit",
+      "rate-limit",
+      "ratelimit",
+      "too many requests",
+      "throttling error:",
+      "throttlingexception",
+      "too many tokens, please wait",
+      "service unavailable:",
+      "tokens per minute",
+      "tokens per min",
+      "per-minute",
+      "{quota}",
+      "^429",
+      "http 429",
+    ],
+  },
+  {
+    from: "damaged histories",
+    outcome: "damagedHistory",
+    words: [
+      "tool_use ids were found without tool_result blocks immediately after",
+      "unexpected tool_use_id found in tool_result blocks",
+      "each tool_use must have a single result",
+      "tool_use ids must be unique",
+      "must be followed by tool messages responding to each tool_call_id",
+      "messages with role tool must be a response to a preceding message with tool_calls",
+      "failed to parse tool call arguments as json",
+      "invalid signature in thinking block",
+      "bound to a different conversation",
+      "expected thinking or redacted_thinking, but found",
+      "no tool output found for function call",
+      "no tool call found for function call output",
+      "was provided without its required",
+      "not the same number of function calls and responses",
+    ],
+  },
+  {
+    from: "Anthropic, input and cap",
+    outcome: "inputOrCap",
+    words: ["input length and max_tokens exceed context limit: {input} + {output} > {window}"],
+  },
+  {
+    from: "Anthropic, cap of the model",
+    outcome: "cap",
+    words: [
+      "max_tokens: {output} > {outputLimit}, which is the maximum allowed number of output tokens",
+      "maximum allowed number of output tokens",
+    ],
+  },
+  {
+    from: "OpenAI, cap of the model",
+    outcome: "cap",
+    words: ["max_tokens is too large: {output}. this model supports at most {outputLimit} completion tokens"],
+  },
+  {
+    from: "vLLM, input and cap",
+    outcome: "inputOrCap",
+    words: [
+      "is too large: {output}. this models maximum context length is {window} tokens and your request has {input} input tokens",
+    ],
+  },
+  {
+    from: "Bedrock Mantle, input and cap",
+    outcome: "inputOrCap",
+    words: [
+      "maximum context length is {window} tokens. however, you requested {output} output tokens and your prompt contains at least {input} input tokens",
+    ],
+  },
+  {
+    from: "DeepSeek, OpenAI Chat and vLLM, input and cap",
+    outcome: "inputOrCap",
+    words: [
+      "maximum context length is {window} tokens. however, you requested {total} tokens ({input} in the messages, {output} in the completion)",
+      "maximum context length is {window} tokens. however, you requested {total} tokens (…{output} in the completion)",
+    ],
+  },
+  {
+    from: "OpenRouter",
+    outcome: "inputOrCap",
+    words: [
+      "maximum context length is {window} tokens. however, you requested about {total} tokens (…{output} in the output)",
+      "maximum context length is {window} tokens. however, you requested about {total} tokens",
+    ],
+  },
+  {
+    from: "TGI and Together",
+    outcome: "inputOrCap",
+    words: [
+      "inputs tokens + max_new_tokens must be <= {window}. given: {input} inputs tokens and {output} max_new_tokens",
+      "inputs tokens + max_new_tokens must be <= {window}",
+    ],
+  },
+  {
+    from: "Kimi and Moonshot",
+    outcome: "inputOrCap",
+    words: ["exceeded model token limit: {window} (requested: {total})"],
+  },
+  { from: "Kimi, bytes", outcome: "bytes", words: ["total message size {bytes} exceeds limit {limitBytes}"] },
+  {
+    from: "Anthropic, bytes",
+    outcome: "bytes",
+    words: ["request_too_large", "request exceeds the maximum size"],
+  },
+  {
+    from: "GitHub Copilot, bytes",
+    outcome: "bytes",
+    words: ["^413 failed to parse request"],
+    provider: /copilot/,
+  },
+  {
+    from: "Anthropic and Bedrock",
+    outcome: "input",
+    words: ["prompt is too long: {input} tokens > {window} maximum", "prompt is too long"],
+  },
+  {
+    from: "OpenAI",
+    outcome: "input",
+    words: [
+      "maximum context length is {window} tokens. however, your messages resulted in {input} tokens",
+      "input tokens exceed the configured limit of {window} tokens. your messages resulted in {input} tokens",
+      "input tokens exceed the configured limit of {window} tokens",
+      "input tokens exceed the configured limit",
+      "your input exceeds the context window of this model",
+    ],
+  },
+  {
+    from: "Azure and LiteLLM",
+    outcome: "input",
+    words: [
+      "exceeds the models maximum context length of {window} tokens",
+      "contextwindowexceedederror",
+      "context window exceeded for given call",
+    ],
+  },
+  {
+    from: "Google",
+    outcome: "input",
+    words: [
+      "input token count ({input}) exceeds the maximum number of tokens allowed ({window})",
+      "input token count … exceeds the maximum",
+    ],
+  },
+  {
+    from: "xAI",
+    outcome: "input",
+    words: ["maximum prompt length is {window} but the request contains {input} tokens"],
+  },
+  {
+    from: "Poolside",
+    outcome: "input",
+    words: ["input length {input} exceeds the maximum allowed input length of {window} tokens"],
+  },
+  { from: "vLLM", outcome: "input", words: ["maximum model length of {window}", "maximum model length"] },
+  {
+    from: "Mistral",
+    outcome: "input",
+    words: [
+      "prompt contains {input} tokens … too large for model with {window} maximum context length",
+      "too large for model with {window} maximum context length",
+    ],
+  },
+  {
+    from: "Bedrock",
+    outcome: "input",
+    words: ["input is too long for requested model", "too many total text bytes"],
+  },
+  { from: "MiniMax", outcome: "input", words: ["context window exceeds limit"] },
+  {
+    from: "z.ai and GLM",
+    outcome: "input",
+    words: [
+      "prompt exceeds max length",
+      "tokens of your input have exceeded the models maximum context length",
+      "model_context_window_exceeded",
+    ],
+  },
+  { from: "z.ai, code", outcome: "input", words: ["code 1261"], provider: /z\.?-?ai|zhipu|bigmodel|glm/ },
+  { from: "Qwen", outcome: "input", words: ["range of input length should be [1, {window}]"] },
+  {
+    from: "Together and Fireworks",
+    outcome: "input",
+    words: [
+      "the input ({input} tokens) is longer than the models context length ({window} tokens)",
+      "the input is too long. please reduce the length of the messages",
+    ],
+  },
+  {
+    from: "Cerebras",
+    outcome: "input",
+    words: ["^400 (no body)", "^413 (no body)", "^400 status code (no body)", "^413 status code (no body)"],
+    provider: /cerebras/,
+  },
+  {
+    from: "GitHub Copilot",
+    outcome: "input",
+    words: ["prompt token count of {input} exceeds the limit of {window}"],
+  },
+  {
+    from: "llama.cpp",
+    outcome: "input",
+    words: [
+      "request ({input} tokens) exceeds the available context size ({window} tokens)",
+      "exceeds the available context size",
+      "exceed_context_size_error",
+      "context size has been exceeded",
+      "requested tokens ({input}) exceed context window of {window}",
+    ],
+  },
+  {
+    from: "Ollama",
+    outcome: "input",
+    words: ["prompt too long", "the input length exceeds the context length"],
+  },
+  {
+    from: "LM Studio",
+    outcome: "input",
+    words: [
+      "tokens to keep from the initial prompt is greater than the context length",
+      "trying to keep the first {input} tokens when context the overflows. however, the model is loaded with context length of only {window} tokens",
+      "cannot truncate prompt with n_keep ({input}) >= n_ctx ({window})",
+      "reached context length of {window} tokens with model",
+      "does not currently support mid-generation context overflow",
+    ],
+  },
+  {
+    from: "DS4",
+    outcome: "input",
+    words: ["prompt has {input} tokens, but the configured context size is {window} tokens"],
+  },
+  // A completion that is too long is the other half of what Groq asks to reduce.
+  { from: "Groq", outcome: "inputOrCap", words: ["please reduce the length of the messages or completion"] },
+  {
+    from: "anybody, input",
+    outcome: "inputOrCap",
+    words: [
+      "context length exceeded",
+      "context_length_exceeded",
+      "too many tokens",
+      "token limit exceeded",
+      "tokens in request more than max tokens allowed",
+      "上下文长度",
+    ],
+  },
+  {
+    from: "anybody, bytes",
+    outcome: "bytes",
+    words: ["request entity too large", "payload too large", "^413"],
+  },
+];

@@ -1,0 +1,521 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type AskedTokens, classifyFailure } from "../src/classify-failure.ts";
+import type { FailureKind, ModelFailure } from "../src/failure.ts";
+import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
+
+interface Said extends Partial<ProviderErrorOptions> {
+  provider?: string;
+  asked?: AskedTokens;
+  bodyless429IsOverflow?: boolean;
+}
+
+function classified(message: string, said: Said = {}): ModelFailure {
+  const { provider = "any", asked, bodyless429IsOverflow, ...options } = said;
+  return classifyFailure({
+    error: new ProviderError({ kind: "refused", status: 400, message, ...options }),
+    provider,
+    modelId: "m",
+    ...(asked === undefined ? {} : { asked }),
+    ...(bodyless429IsOverflow === undefined ? {} : { bodyless429IsOverflow }),
+  });
+}
+
+type Row = [
+  provider: string,
+  message: string,
+  kind: FailureKind,
+  numbers?: Partial<ModelFailure>,
+  said?: Said,
+];
+
+const rows: Row[] = [
+  [
+    "anthropic",
+    "prompt is too long: 213462 tokens > 200000 maximum",
+    "inputTooLong",
+    { inputTokens: 213462, windowTokens: 200000 },
+  ],
+  [
+    "anthropic",
+    "input length and `max_tokens` exceed context limit: 188059 + 20000 > 200000, decrease input length or `max_tokens` and try again",
+    "outputCapTooLarge",
+    { inputTokens: 188059, outputTokens: 20000, windowTokens: 200000 },
+  ],
+  [
+    "anthropic",
+    "input length and `max_tokens` exceed context limit: 208059 + 20000 > 200000, decrease input length or `max_tokens` and try again",
+    "inputTooLong",
+    { inputTokens: 208059, windowTokens: 200000 },
+  ],
+  ["anthropic", "request_too_large", "bytesTooLarge", {}, { status: 413 }],
+  ["anthropic", "Request exceeds the maximum size", "bytesTooLarge", {}, { status: 413 }],
+  ["anthropic", "model_context_window_exceeded", "inputTooLong"],
+  [
+    "openai",
+    "Bad request",
+    "inputTooLong",
+    { code: "context_length_exceeded" },
+    { code: "context_length_exceeded" },
+  ],
+  ["openai", "Your input exceeds the context window of this model", "inputTooLong"],
+  [
+    "openai",
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 130557 tokens. Please reduce the length of the messages.",
+    "inputTooLong",
+    { windowTokens: 128000, inputTokens: 130557 },
+  ],
+  ["openai", "Input tokens exceed the configured limit", "inputTooLong"],
+  [
+    "openai",
+    "Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 300123 tokens.",
+    "inputTooLong",
+    { windowTokens: 272000, inputTokens: 300123 },
+  ],
+  ["azure", "ContextWindowExceededError", "inputTooLong"],
+  ["azure", "Context Window exceeded for given call", "inputTooLong"],
+  [
+    "litellm",
+    "litellm.MidStreamFallbackError: litellm.ServiceUnavailableError: the prompt exceeds the model's maximum context length of 131072 tokens",
+    "inputTooLong",
+    { windowTokens: 131072 },
+    { status: 503 },
+  ],
+  [
+    "google",
+    "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575)",
+    "inputTooLong",
+    { inputTokens: 1196265, windowTokens: 1048575 },
+    { code: "INVALID_ARGUMENT" },
+  ],
+  [
+    "xai",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+    "inputTooLong",
+    { windowTokens: 131072, inputTokens: 537812 },
+  ],
+  ["groq", "Please reduce the length of the messages or completion", "inputTooLong"],
+  [
+    "openrouter",
+    'This endpoint\'s maximum context length is 32768 tokens. However, you requested about 42832 tokens (42832 of text input). Please reduce the length of either one, or use the "middle-out" transform',
+    "inputTooLong",
+    { windowTokens: 32768, inputTokens: 42832 },
+  ],
+  [
+    "openrouter",
+    'This endpoint\'s maximum context length is 128000 tokens. However, you requested about 145000 tokens (17000 of text input, 128000 in the output). Please reduce the length of either one, or use the "middle-out" transform',
+    "outputCapTooLarge",
+    { windowTokens: 128000, inputTokens: 17000, outputTokens: 128000 },
+  ],
+  [
+    "poolside",
+    "Input length 140000 exceeds the maximum allowed input length of 131072 tokens.",
+    "inputTooLong",
+    { inputTokens: 140000, windowTokens: 131072 },
+  ],
+  [
+    "deepseek",
+    "This model's maximum context length is 131072 tokens. However, you requested 131134 tokens (122942 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+    "outputCapTooLarge",
+    { windowTokens: 131072, inputTokens: 122942, outputTokens: 8192 },
+    { code: "invalid_request_error" },
+  ],
+  [
+    "deepseek",
+    "This model's maximum context length is 131072 tokens. However, you requested 141134 tokens (132942 in the messages, 8192 in the completion). Please reduce the length of the messages or completion.",
+    "inputTooLong",
+    { windowTokens: 131072, inputTokens: 132942 },
+  ],
+  [
+    "openai",
+    "This model's maximum context length is 8192 tokens. However, you requested 8500 tokens (6000 in the messages, 500 in the functions, and 2000 in the completion).",
+    "outputCapTooLarge",
+    { windowTokens: 8192, inputTokens: 6500, outputTokens: 2000 },
+  ],
+  [
+    "vllm",
+    "'max_tokens' or 'max_completion_tokens' is too large: 8000. This model's maximum context length is 4096 tokens and your request has 2778 input tokens",
+    "outputCapTooLarge",
+    { windowTokens: 4096, inputTokens: 2778, outputTokens: 8000 },
+  ],
+  [
+    "vllm",
+    "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
+    "inputTooLong",
+    { windowTokens: 4096 },
+  ],
+  ["vllm", "maximum model length is", "inputTooLong"],
+  [
+    "mistral",
+    "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+    "inputTooLong",
+    { inputTokens: 40000, windowTokens: 32768 },
+  ],
+  ["amazon-bedrock", "ValidationException: Input is too long for requested model", "inputTooLong"],
+  ["amazon-bedrock", "too many total text bytes", "inputTooLong"],
+  [
+    "amazon-bedrock",
+    "prompt is too long: 903884 tokens > 200000 maximum",
+    "inputTooLong",
+    { inputTokens: 903884 },
+  ],
+  [
+    "amazon-bedrock",
+    "This model's maximum context length is 202752 tokens. However, you requested 65536 output tokens and your prompt contains at least 137217 input tokens, for a total of at least 202753 tokens.",
+    "outputCapTooLarge",
+    { windowTokens: 202752, inputTokens: 137217, outputTokens: 65536 },
+  ],
+  ["amazon-bedrock", "ThrottlingException: Too many tokens, please wait before trying again.", "rateLimit"],
+  [
+    "moonshot",
+    "Your request exceeded model token limit: 262144 (requested: 300000)",
+    "inputTooLong",
+    { windowTokens: 262144, inputTokens: 300000 },
+  ],
+  [
+    "moonshot",
+    "total message size 2306631 exceeds limit 2097152",
+    "bytesTooLarge",
+    { requestBytes: 2306631, limitBytes: 2097152 },
+  ],
+  ["minimax", "invalid params, context window exceeds limit", "inputTooLong"],
+  ["zai", "1261", "inputTooLong", {}, { code: "1261" }],
+  ["zai", "Prompt too long", "inputTooLong", {}, { code: "1261" }],
+  ["zai", "Prompt exceeds max length", "inputTooLong"],
+  [
+    "zai",
+    "The tokens of your input have exceeded the model's maximum context length",
+    "inputTooLong",
+    {},
+    { code: "1214" },
+  ],
+  ["dashscope", "Range of input length should be [1, 129024]", "inputTooLong", { windowTokens: 129024 }],
+  [
+    "together",
+    "The input (516368 tokens) is longer than the model's context length (262144 tokens).",
+    "inputTooLong",
+    { inputTokens: 516368, windowTokens: 262144 },
+  ],
+  [
+    "together",
+    "Input validation error: inputs tokens + max_new_tokens must be <= 8193",
+    "inputTooLong",
+    { windowTokens: 8193 },
+  ],
+  [
+    "together",
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 7000 `inputs` tokens and 2000 `max_new_tokens`",
+    "outputCapTooLarge",
+    { windowTokens: 8193, inputTokens: 7000, outputTokens: 2000 },
+  ],
+  ["fireworks", "The input is too long. Please reduce the length of the messages", "inputTooLong"],
+  ["cerebras", "400 status code (no body)", "inputTooLong"],
+  ["cerebras", "413 status code (no body)", "inputTooLong", {}, { status: 413 }],
+  ["cerebras", "413 (no body)", "inputTooLong", {}, { status: 413 }],
+  [
+    "github-copilot",
+    "prompt token count of 140000 exceeds the limit of 128000",
+    "inputTooLong",
+    { inputTokens: 140000, windowTokens: 128000 },
+  ],
+  ["github-copilot", "failed to parse request", "bytesTooLarge", {}, { status: 413 }],
+  ["llamacpp", "the request exceeds the available context size", "inputTooLong"],
+  [
+    "llamacpp",
+    "500",
+    "inputTooLong",
+    { inputTokens: 14429, windowTokens: 8192 },
+    {
+      status: 500,
+      body: { error: { code: 400, type: "exceed_context_size_error", n_prompt_tokens: 14429, n_ctx: 8192 } },
+    },
+  ],
+  ["llamacpp", "context size has been exceeded", "inputTooLong"],
+  [
+    "llama-cpp-python",
+    "Requested tokens (5000) exceed context window of 4096",
+    "inputTooLong",
+    { inputTokens: 5000, windowTokens: 4096 },
+  ],
+  ["ollama", "prompt too long; exceeded max context length by 100918 tokens", "inputTooLong"],
+  ["ollama", "the input length exceeds the context length", "inputTooLong"],
+  ["lmstudio", "tokens to keep from the initial prompt is greater than the context length", "inputTooLong"],
+  [
+    "lmstudio",
+    "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens",
+    "inputTooLong",
+    { inputTokens: 111490, windowTokens: 32768 },
+  ],
+  [
+    "lmstudio",
+    "Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)",
+    "inputTooLong",
+    { inputTokens: 15028, windowTokens: 7424 },
+  ],
+  [
+    "lmstudio",
+    "Reached context length of 4096 tokens with model qwen, which does not currently support mid-generation context overflow",
+    "inputTooLong",
+    { windowTokens: 4096 },
+  ],
+  [
+    "ds4",
+    "Prompt has 9000 tokens, but the configured context size is 8192 tokens",
+    "inputTooLong",
+    { inputTokens: 9000, windowTokens: 8192 },
+  ],
+  ["any", "context length exceeded", "inputTooLong"],
+  ["any", "context_length_exceeded", "inputTooLong"],
+  ["any", "too many tokens", "inputTooLong"],
+  ["any", "token limit exceeded", "inputTooLong"],
+  ["any", "request entity too large", "bytesTooLarge"],
+  ["any", "tokens in request more than max tokens allowed", "inputTooLong"],
+  ["any", "413 Payload Too Large", "bytesTooLarge", {}, { status: undefined }],
+  ["any", "输入超过上下文长度", "inputTooLong"],
+  ["any", "rate limit", "rateLimit"],
+  ["any", "too many requests", "rateLimit"],
+  ["any", "Throttling error: Too many tokens", "rateLimit"],
+  ["any", "Service unavailable: too many tokens", "rateLimit"],
+  ["any", "Limit 30000 tokens per minute: context length exceeded", "rateLimit"],
+  ["any", "the per-minute allowance has too many tokens", "rateLimit"],
+  ["any", "prompt is too long: 213462 tokens > 200000 maximum", "rateLimit", {}, { status: 429 }],
+  ["any", "HTTP 429", "rateLimit", {}, { status: undefined }],
+  ["any", "You exceeded your current quota", "rateLimit"],
+  [
+    "anthropic",
+    "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.",
+    "damagedHistory",
+  ],
+  [
+    "anthropic",
+    "messages.0.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1.",
+    "damagedHistory",
+  ],
+  ["anthropic", "each tool_use must have a single result", "damagedHistory"],
+  [
+    "openai",
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+    "damagedHistory",
+  ],
+  ["any", "failed to parse tool call arguments as json", "damagedHistory"],
+  [
+    "anthropic",
+    "messages.1.content.0: Invalid `signature` in `thinking` block: it is bound to a different conversation",
+    "damagedHistory",
+  ],
+];
+
+describe("every row of the overflow table", () => {
+  test.each(rows)("%s: %s", (provider, message, kind, numbers = {}, said = {}) => {
+    const failure = classified(message, { provider, ...said });
+    expect(failure).toMatchObject({ kind, ...numbers });
+    if (kind !== "rateLimit") expect(failure.retryable).toBe(false);
+  });
+});
+
+describe("where the words are", () => {
+  const words = "prompt is too long: 213,462 tokens > 200,000 maximum";
+  const wrapped = JSON.stringify({ type: "error", error: { type: "invalid_request_error", message: words } });
+  test.each<[string, Partial<ProviderErrorOptions>]>([
+    ["JSON in the message", { message: `400 ${wrapped}` }],
+    ["a body", { message: "400", body: { error: { message: words } } }],
+    ["a body that is text", { message: "400", body: wrapped }],
+    [
+      "JSON in JSON, as gateways nest it",
+      { message: "Provider returned error", body: { error: { metadata: { raw: wrapped } } } },
+    ],
+    ["a list", { message: "", body: { errors: [{ detail: words }] } }],
+    ["a cause", { message: "failed", cause: new Error("outer", { cause: new Error(words) }) }],
+    ["another status", { message: words, status: 500 }],
+    ["no status", { message: words, status: undefined }],
+  ])("%s", (_name, options) => {
+    const failure = classified("", options);
+    expect(failure).toMatchObject({
+      kind: "inputTooLong",
+      inputTokens: 213_462,
+      windowTokens: 200_000,
+      retryable: false,
+    });
+  });
+
+  test("the sentence for people is the innermost one", () => {
+    expect(classified(`400 ${wrapped}`).message).toBe(words);
+    expect(
+      classified("Provider returned error", { body: { error: { metadata: { raw: wrapped } } } }).message,
+    ).toContain(words);
+  });
+  test("a page of HTML is its title", () => {
+    const page = "502 <!DOCTYPE html><html><head><title>Bad gateway</title></head><body>quota</body></html>";
+    expect(classified(page, { status: 502 })).toMatchObject({
+      kind: "other",
+      retryable: true,
+      message: "502 Bad gateway",
+    });
+  });
+});
+
+describe("what only looks like an overflow", () => {
+  test.each<[string, Said]>([
+    ["Invalid 'tools[3].description': string too long. Expected a string with maximum length 1024.", {}],
+    ["messages.4.content.0: invalid base64 data", {}],
+    ["invalid x-api-key", { status: 401 }],
+    ["The quotation marks do not match", {}],
+    ["model not found: 413b", { status: 404 }],
+    ["400 status code (no body)", { provider: "openai" }],
+    ["failed to parse request", { provider: "openai" }],
+    ["failed to parse request", { provider: "github-copilot" }],
+    ["something", { code: "1261", provider: "openai" }],
+    [
+      "422",
+      {
+        status: 422,
+        body: { detail: [{ msg: "Input should be a string", input: "a tool said: prompt is too long" }] },
+      },
+    ],
+    ["The output was 200000 tokens", {}],
+  ])("%s", (message, said) => {
+    expect(classified(message, said)).toMatchObject({ kind: "other", retryable: false });
+  });
+});
+
+describe("a sum of input and output cap", () => {
+  const trap =
+    "This endpoint's maximum context length is 32768 tokens. However, you requested about 38768 tokens (38768 of text input). Please reduce the length of either one";
+  test("is the cap's fault where the estimate of the input says so", () => {
+    const asked = { inputTokens: 5_000, maxOutputTokens: 32_000, windowTokens: 200_000 };
+    expect(classified(trap, { asked })).toMatchObject({ kind: "outputCapTooLarge", inputTokens: 6_768 });
+  });
+  test("is the input's fault where the estimate is near the sum", () => {
+    const asked = { inputTokens: 36_000, maxOutputTokens: 8_000, windowTokens: 200_000 };
+    expect(classified(trap, { asked })).toMatchObject({ kind: "inputTooLong", inputTokens: 38_768 });
+  });
+  test("without numbers is the cap's fault only where the input fits by far", () => {
+    const words = "Please reduce the length of the messages or completion";
+    const asked = { maxOutputTokens: 8_000, windowTokens: 16_000 };
+    expect(classified(words, { asked: { ...asked, inputTokens: 6_000 } }).kind).toBe("outputCapTooLarge");
+    expect(classified(words, { asked: { ...asked, inputTokens: 12_000 } }).kind).toBe("inputTooLong");
+    expect(classified(words, { asked: { ...asked, inputTokens: 2_000 } }).kind).toBe("inputTooLong");
+  });
+  test("a cap above the model's own is told from the window", () => {
+    const anthropic =
+      "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude";
+    expect(classified(anthropic)).toMatchObject({ kind: "outputCapTooLarge", outputLimitTokens: 64_000 });
+    const openai =
+      "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.";
+    expect(classified(openai)).toMatchObject({ kind: "outputCapTooLarge", outputLimitTokens: 16_384 });
+  });
+});
+
+test.each([
+  ["1,048,576", 1_048_576],
+  ["1_048_576", 1_048_576],
+  ["1.048.576", 1_048_576],
+  ["1 048 576", 1_048_576],
+  ["1048576", 1_048_576],
+])("the number %s", (text, windowTokens) => {
+  expect(classified(`prompt is too long: 2000000 tokens > ${text} maximum`)).toMatchObject({ windowTokens });
+});
+
+describe("a 429 without a body", () => {
+  const said = { status: 429 } as const;
+  const message = "429 status code (no body)";
+  test("is a rate limit", () =>
+    expect(classified(message, said)).toMatchObject({ kind: "rateLimit", retryable: true }));
+  test("is an overflow where the settings say so", () => {
+    const failure = classified(message, { ...said, bodyless429IsOverflow: true });
+    expect(failure).toMatchObject({ kind: "inputTooLong", retryable: false });
+  });
+  test("with a body is a rate limit in any case", () => {
+    const body = { error: { message: "slow down" } };
+    expect(classified("429 slow down", { ...said, body, bodyless429IsOverflow: true }).kind).toBe(
+      "rateLimit",
+    );
+  });
+});
+
+describe("what may succeed later", () => {
+  test.each<[string, Said, boolean]>([
+    ["overloaded", { status: 529 }, true],
+    ["internal error", { status: 500 }, true],
+    ["bad gateway", { status: 502 }, true],
+    ["request timeout", { status: 408 }, true],
+    ["Overloaded", { status: undefined, body: { type: "error", error: { type: "overloaded_error" } } }, true],
+    ["no connection", { kind: "network", status: undefined }, true],
+    ["cut", { kind: "cut", status: undefined }, true],
+    ["silence", { kind: "silence", status: undefined }, true],
+    ["slow down, rate limit", { status: 429 }, true],
+    [
+      "You exceeded your current quota, check your billing details",
+      { status: 429, code: "insufficient_quota" },
+      false,
+    ],
+    ["Request too large on tokens per min (TPM): Limit 30000, Requested 40000.", { status: 429 }, false],
+    ["Rate limit on tokens per min (TPM): Limit 30000, Used 29000, Requested 4000.", { status: 429 }, true],
+    ["forbidden", { status: 403 }, false],
+  ])("%s %o", (message, said, retryable) => {
+    expect(classified(message, said).retryable).toBe(retryable);
+  });
+});
+
+describe("keys", () => {
+  test.each([
+    ["Incorrect API key provided: sk-proj-abcdefgh12345678.", "sk-proj"],
+    ["Authorization: Bearer abc.def.ghijklmnop was refused", "ghijklmnop"],
+    ["x-api-key: 0123456789abcdef is no key", "0123456789abcdef"],
+    ["AIzaSyA1234567890abcdefghijklmnopqrstu is no key", "AIzaSyA"],
+  ])("are not shown: %s", (message, secret) => {
+    const failure = classified(message, { status: 401 });
+    expect(failure.message).toContain("[key]");
+    expect(JSON.stringify(failure)).not.toContain(secret);
+  });
+  test("the request's own key is not shown, whatever its shape", () => {
+    const error = new ProviderError({
+      kind: "refused",
+      status: 401,
+      message: "no user has hunter2hunter2",
+      code: "hunter2hunter2",
+    });
+    const failure = classifyFailure({ error, provider: "p", modelId: "m", apiKey: "hunter2hunter2" });
+    expect(JSON.stringify(failure)).not.toContain("hunter2");
+  });
+});
+
+test("no error makes it throw, and every outcome is one of the six", () => {
+  const kinds = new Set([
+    "inputTooLong",
+    "outputCapTooLarge",
+    "bytesTooLarge",
+    "rateLimit",
+    "damagedHistory",
+    "other",
+  ]);
+  const anything = fc.anything({ withBigInt: true, withNullPrototype: true, withDate: true, withMap: true });
+  const known = fc.constantFrom(...rows.map(([, message]) => message));
+  fc.assert(
+    fc.property(
+      fc.oneof(known, fc.string(), anything),
+      fc.option(anything),
+      anything,
+      anything,
+      (message, body, cause, code) => {
+        const error = new ProviderError({ kind: "refused", message: "x", body, cause });
+        Object.assign(error, { message, code, status: code });
+        const failure = classifyFailure({ error, provider: "p", modelId: "m" });
+        expect(kinds.has(failure.kind)).toBe(true);
+        expect(typeof failure.message).toBe("string");
+      },
+    ),
+  );
+});
+
+test("a body that contains itself, or whose fields throw, is read as far as it goes", () => {
+  const body: Record<string, unknown> = { message: "prompt is too long" };
+  body.error = body;
+  Object.defineProperty(body, "detail", {
+    enumerable: true,
+    get: () => {
+      throw new Error("no");
+    },
+  });
+  expect(classified("400", { body }).kind).toBe("inputTooLong");
+});
