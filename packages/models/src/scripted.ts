@@ -1,67 +1,125 @@
-import { byScriptEstimator, type Message } from "@bonsai-agent/messages";
+import { setTimeout as wait } from "node:timers/promises";
+import { byScriptEstimator, toolCalls, type Usage } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "./answer-builder.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
 import type { Scenario, ScenarioAnswer, ScriptedModel } from "./scenario.ts";
+import { scenarioPlayer } from "./scenario-player.ts";
+import { ScriptedCache } from "./scripted-cache.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
-/** A provider whose model's words are written down beforehand; its window is enforced like a real one's. */
+/**
+ * A provider whose model's words are written down beforehand. It behaves like a server: its window is enforced
+ * (the scenario's, else the model's), and what a request has in common with a former one is read from a cache.
+ */
 export function scriptedProvider(play: Scenario | ScriptedModel): Provider {
-  const model = typeof play === "function" ? play : player(play);
-  return { stream: (call, answer) => perform(call, answer, model(call)) };
+  const isFunction = typeof play === "function";
+  const stage: Stage = {
+    model: isFunction ? play : scenarioPlayer(play),
+    windowTokens: isFunction ? undefined : play.contextWindow,
+    cache: new ScriptedCache(),
+    calls: 0,
+  };
+  return { stream: (call, answer) => perform(stage, call, answer) };
 }
 
-function player(scenario: Scenario): ScriptedModel {
-  const played = { turn: 0, summary: 0, title: 0 };
-  return ({ purpose }) => {
-    const lines = scenario[purpose] ?? [];
-    const at = scenario.atEnd === "repeat" ? played[purpose] % lines.length : played[purpose];
-    played[purpose] += 1;
-    const line = lines[at];
-    if (line === undefined) {
-      throw new ProviderError({
-        kind: "refused",
-        status: 500,
-        code: "scenario_ended",
-        message: `The scenario has no answer ${at + 1} for a ${purpose}.`,
-      });
-    }
-    return line;
-  };
+/** What lasts from request to request. */
+interface Stage {
+  model: ScriptedModel;
+  windowTokens: number | undefined;
+  cache: ScriptedCache;
+  /** The number in the latest id of a call. */
+  calls: number;
 }
 
 async function* perform(
-  call: ProviderCall,
+  stage: Stage,
+  asked: ProviderCall,
   answer: AnswerBuilder,
-  line: ScenarioAnswer,
 ): AsyncIterable<StreamEvent> {
-  const inputTokens = requestTokens(call);
-  refuseIfTooLong(call, inputTokens);
-  if (line.error !== undefined) throw new ProviderError({ kind: "refused", ...line.error, body: line.error });
+  asked.signal.throwIfAborted();
+  const call = await changed(asked);
+  const line = stage.model(call);
+  const { inputTokens, prompt } = stage.cache.count(call);
+  refuseIfTooLong(call, inputTokens, stage.windowTokens ?? call.model.contextWindow);
+  const { error } = line;
+  if (error !== undefined && !speaks(line)) throw refusal(error);
+  await call.onResponse({ status: 200, headers: {} });
   yield* spoken(call, answer, line);
-  for (const { name, arguments: args = {}, argumentsText = JSON.stringify(args) } of line.calls ?? []) {
-    const index = answer.beginCall({ id: `call-${++calls}`, name });
-    yield answer.callArguments(index, argumentsText);
-    yield answer.endCall(index);
-  }
-  answer.setUsage({ input: inputTokens, output: outputTokens(answer), ...line.usage });
+  yield* called(stage, call, answer, line);
+  if (error !== undefined) throw refusal(error);
+  if (line.cut) throw new ProviderError({ kind: "cut", message: "The stream ended before the answer did." });
+  answer.setUsage(usageOf(line.usage, prompt(), answer));
   answer.stop(line.stopReason ?? (line.calls?.length ? "toolUse" : "stop"));
 }
 
-let calls = 0;
+/** The request as whoever watches the wire leaves it. */
+async function changed(call: ProviderCall): Promise<ProviderCall> {
+  const { systemPrompt, tools, messages, maxOutputTokens, thinking } = call;
+  const payload = { model: call.model.id, systemPrompt, tools, messages, maxOutputTokens, thinking };
+  const { model: _model, ...sent } = (await call.onPayload(payload)) as typeof payload;
+  return { ...call, ...sent };
+}
+
+function refusal(error: NonNullable<ScenarioAnswer["error"]>): ProviderError {
+  return new ProviderError({ kind: "refused", ...error, body: { error } });
+}
+
+function speaks({ text = "", thinking = "", calls = [] }: ScenarioAnswer): boolean {
+  return text !== "" || thinking !== "" || calls.length > 0;
+}
 
 async function* spoken(
   call: ProviderCall,
   answer: AnswerBuilder,
-  { thinking = "", text = "", delayMs = 0, chunkChars = 24 }: ScenarioAnswer,
+  { thinking = "", text = "", delayMs = 0, chunkChars = 24, cut = false, calls = [] }: ScenarioAnswer,
 ): AsyncIterable<StreamEvent> {
   for (const delta of pieces(thinking, chunkChars)) {
     await pause(delayMs, call.signal);
     yield answer.thinking(delta);
   }
-  for (const delta of pieces(text, chunkChars)) {
+  const said = cut && calls.length === 0 ? text.slice(0, text.length / 2) : text;
+  for (const delta of pieces(said, chunkChars)) {
     await pause(delayMs, call.signal);
     yield answer.text(delta);
   }
+}
+
+/** An answer that is cut ends in the middle of its last call. */
+async function* called(
+  stage: Stage,
+  call: ProviderCall,
+  answer: AnswerBuilder,
+  { calls = [], delayMs = 0, cut = false }: ScenarioAnswer,
+): AsyncIterable<StreamEvent> {
+  for (const [at, { name, arguments: args = {}, argumentsText }] of calls.entries()) {
+    await pause(delayMs, call.signal);
+    const text = argumentsText ?? JSON.stringify(args);
+    const isCut = cut && at === calls.length - 1;
+    const index = answer.beginCall({ id: nextCallId(stage, call), name });
+    yield answer.callArguments(index, isCut ? text.slice(0, text.length / 2) : text);
+    if (!isCut) yield answer.endCall(index);
+  }
+}
+
+/** The next number that neither this provider nor, in a session that goes on, the history has used. */
+function nextCallId(stage: Stage, { messages }: ProviderCall): string {
+  const used = messages.flatMap(toolCalls).map(({ id }) => Number(/^call-(\d+)$/.exec(id)?.[1] ?? 0));
+  stage.calls = Math.max(stage.calls, ...used) + 1;
+  return `call-${stage.calls}`;
+}
+
+/** Where the scenario tells what the prompt cost, it tells all of it. */
+function usageOf(
+  told: Partial<Usage> = {},
+  prompt: Partial<Usage>,
+  answer: AnswerBuilder,
+): Partial<Omit<Usage, "cost" | "totalTokens">> {
+  const { cost: _cost, totalTokens: _total, ...counts } = told;
+  const tellsPrompt = [counts.input, counts.cacheRead, counts.cacheWrite].some(
+    (count) => count !== undefined,
+  );
+  const output = byScriptEstimator.message(answer.message);
+  return { ...(tellsPrompt ? {} : prompt), output, ...counts };
 }
 
 function pieces(text: string, chars: number): string[] {
@@ -70,40 +128,26 @@ function pieces(text: string, chars: number): string[] {
   return parts;
 }
 
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  if (delayMs === 0) return Promise.resolve();
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, delayMs);
-    signal.addEventListener(
-      "abort",
-      () => {
-        clearTimeout(timer);
-        reject(signal.reason);
-      },
-      { once: true },
-    );
-  });
+  if (delayMs === 0) return;
+  try {
+    await wait(delayMs, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
 }
 
-function requestTokens({ systemPrompt, tools, messages }: ProviderCall): number {
-  const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(JSON.stringify(tools));
-  return messages.reduce((sum, message: Message) => sum + byScriptEstimator.message(message), fixed);
-}
-
-function outputTokens(answer: AnswerBuilder): number {
-  return byScriptEstimator.message(answer.message);
-}
-
-function refuseIfTooLong({ model, maxOutputTokens }: ProviderCall, inputTokens: number): void {
-  const window = model.contextWindow;
-  if (!window) return;
+function refuseIfTooLong(
+  { maxOutputTokens }: ProviderCall,
+  inputTokens: number,
+  window: number | undefined,
+): void {
+  if (!window || inputTokens + maxOutputTokens <= window) return;
   const message =
     inputTokens > window
       ? `prompt is too long: ${inputTokens} tokens > ${window} maximum`
-      : inputTokens + maxOutputTokens > window
-        ? `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${maxOutputTokens} > ${window}, decrease input length or \`max_tokens\` and try again`
-        : undefined;
-  if (message === undefined) return;
+      : `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${maxOutputTokens} > ${window}, decrease input length or \`max_tokens\` and try again`;
   throw new ProviderError({ kind: "refused", status: 400, code: "invalid_request_error", message });
 }

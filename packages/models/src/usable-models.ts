@@ -1,16 +1,12 @@
 import type { Catalogue } from "./catalogue.ts";
 import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
+import { defaultModels } from "./default-models.ts";
 import type { KeyFile, KeyOrigin } from "./keys.ts";
-
-/** A model that a server has at hand. */
-export interface ServedModel {
-  id: string;
-  /** Tokens; absent where the server does not tell. */
-  contextWindow?: number | undefined;
-}
+import { isLoopback } from "./local-providers.ts";
+import { runningWindow, type ServedModel, type ServerQuestion, servedModels } from "./server-window.ts";
 
 /** Asks a server what it serves; undefined when it does not answer. */
-export type ProbeServer = (provider: ProviderConfig) => Promise<readonly ServedModel[] | undefined>;
+export type ProbeServer = (question: ServerQuestion) => Promise<readonly ServedModel[] | undefined>;
 
 /** A model that can be asked now, and where its key comes from. */
 export interface UsableModel {
@@ -20,20 +16,79 @@ export interface UsableModel {
 }
 
 export interface UsableModelsOptions {
-  catalogue: Catalogue;
+  catalogue: Pick<Catalogue, "providers" | "models">;
   keys: Pick<KeyFile, "key" | "source">;
-  /** Default: `GET {baseUrl}/models`, 400 ms at most. */
+  /** Default: `GET {baseUrl}/models`, and for models without a window what else a local server tells of them. */
   probe?: ProbeServer | undefined;
+  /** Ends the probes early. */
+  signal?: AbortSignal | undefined;
 }
+
+/** A server on this machine answers within a few milliseconds; nobody should wait for one that does not. */
+const probeTimeoutMs = 400;
+/** So many windows of one server are asked for. */
+const mostSized = 20;
 
 /** The models of all providers that have a key, or need none and answer; providers in the catalogue's order. */
-export async function usableModels({ catalogue, keys }: UsableModelsOptions): Promise<UsableModel[]> {
-  return catalogue.models
-    .filter((model) => keys.key(model) !== undefined)
-    .map((model) => ({ model, keyOrigin: keys.source(model) }));
+export async function usableModels(options: UsableModelsOptions): Promise<UsableModel[]> {
+  const lists = await Promise.all(options.catalogue.providers.map((each) => usableOf(each, options)));
+  return lists.flat();
 }
 
-/** What to use when nobody named a model: a mid-priced coding model of the first provider with a key, else a local server's first model. */
+/**
+ * What to use when nobody named a model: the default of the first provider with a key, else the first model with a
+ * key, else the first that a local server has; undefined when nothing is usable. Servers are asked only without a key.
+ */
 export async function defaultModel(options: UsableModelsOptions): Promise<UsableModel | undefined> {
-  return (await usableModels(options))[0];
+  const { catalogue, keys } = options;
+  for (const [provider, id] of defaultModels) {
+    const model = catalogue.models.find((each) => each.provider === provider && each.id === id);
+    if (model !== undefined && keys.key(model) !== undefined) return { model, keyOrigin: keys.source(model) };
+  }
+  const usable = await usableModels(options);
+  return usable.find(({ keyOrigin }) => keyOrigin !== undefined) ?? usable[0];
 }
+
+async function usableOf(provider: ProviderConfig, options: UsableModelsOptions): Promise<UsableModel[]> {
+  const { catalogue, keys } = options;
+  const listed = catalogue.models.filter((model) => model.provider === provider.provider);
+  const origin = keys.source(provider);
+  const isServer = provider.api !== "scripted" && (isLoopback(provider) || provider.apiKeyEnv === undefined);
+  const models = isServer ? await answered(provider, listed, options) : listed;
+  if (!isServer && provider.apiKeyEnv !== undefined && origin === undefined) return [];
+  return models.map((model) => ({ model, keyOrigin: origin }));
+}
+
+/** What a server that needs no key has at hand; what is listed of it counts only where it is served. */
+async function answered(
+  provider: ProviderConfig,
+  listed: readonly CatalogueModel[],
+  { keys, probe = probeServer, signal }: UsableModelsOptions,
+): Promise<CatalogueModel[]> {
+  const timeout = AbortSignal.timeout(probeTimeoutMs);
+  const served = await probe({
+    provider,
+    apiKey: keys.key(provider),
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  });
+  return (served ?? []).map(({ id, contextWindow, maxOutputTokens }) => {
+    const known = listed.find((model) => model.id === id);
+    const base = known ?? { ...provider, id, name: id, input: ["text" as const], reasoning: false };
+    return {
+      ...base,
+      contextWindow: base.contextWindow ?? contextWindow,
+      maxOutputTokens: base.maxOutputTokens ?? maxOutputTokens,
+    };
+  });
+}
+
+const probeServer: ProbeServer = async (question) => {
+  const models = await servedModels(question);
+  if (models === undefined) return undefined;
+  return Promise.all(
+    models.map(async (model, at) => {
+      const running = at < mostSized ? await runningWindow(question, model.id) : undefined;
+      return { ...model, contextWindow: running ?? model.contextWindow };
+    }),
+  );
+};

@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { ProviderOverride } from "./catalogue-schema.ts";
+import { textFile } from "./text-file.ts";
+
+/**
+ * What `<home>/models.json` says; nothing when there is no such file.
+ * @throws BonsaiError `models_unreadable`, `models_invalid`
+ */
+export async function catalogueOverrides(
+  home: string,
+): Promise<{ file: string; providers: ProviderOverride[] }> {
+  const file = join(home, "models.json");
+  const text = read(file);
+  return { file, providers: text === undefined ? [] : await validated(parsed(text, file), file) };
+}
+
+function read(file: string): string | undefined {
+  try {
+    return textFile(file);
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+}
+
+function parsed(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+}
+
+function unreadable(file: string, cause: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "models_unreadable",
+    message: `${file} cannot be read as JSON: ${(cause as Error).message}.`,
+    hint: "Mend the file, or move it away to work with the built-in models.",
+    cause,
+  });
+}
+
+/** zod is loaded only for those who have such a file. */
+async function validated(input: unknown, file: string): Promise<ProviderOverride[]> {
+  const [{ catalogueSchema }, { jsonProblem }] = await Promise.all([
+    import("./catalogue-schema.ts"),
+    import("./json-problem.ts"),
+  ]);
+  const parsed = catalogueSchema.safeParse(input);
+  if (parsed.success) return parsed.data.providers;
+  throw new BonsaiError({
+    code: "models_invalid",
+    message: jsonProblem({ error: parsed.error, input, schema: catalogueSchema, file }),
+    hint: 'The shape is {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}.',
+    cause: parsed.error,
+  });
+}

@@ -1,0 +1,83 @@
+import { dirname, resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CatalogueData } from "./catalogue-data.ts";
+import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
+import type { ModelOverride, ProviderOverride } from "./catalogue-schema.ts";
+
+export interface MergeOptions {
+  base: CatalogueData;
+  overrides: readonly ProviderOverride[];
+  /** Where the overrides stand; scenario files are looked for beside it. */
+  file: string;
+}
+
+/**
+ * The built-in catalogue with the user's laid on it: what is named there is added or changed, the rest stays.
+ * @throws BonsaiError `models_invalid` for a new provider without an address, or an address that is none.
+ */
+export function mergedCatalogue({ base, overrides, file }: MergeOptions): CatalogueData {
+  const providers = new Map(base.providers.map((provider) => [provider.provider, provider]));
+  const models = new Map(base.models.map((model) => [keyOf(model), model]));
+  for (const [at, override] of overrides.entries()) {
+    const provider = mergedProvider({ override, below: providers.get(override.provider), file, at });
+    providers.set(provider.provider, provider);
+    for (const model of override.models ?? []) {
+      const key = keyOf({ ...provider, id: model.id });
+      models.set(key, mergedModel(model, provider, models.get(key)));
+    }
+  }
+  return { asOf: base.asOf, providers: [...providers.values()], models: served(models.values(), providers) };
+}
+
+/** A model is reached in the way that its provider is reached now. */
+function served(
+  models: Iterable<CatalogueModel>,
+  providers: ReadonlyMap<string, ProviderConfig>,
+): CatalogueModel[] {
+  const byProvider = Map.groupBy(models, ({ provider }) => provider);
+  return [...providers.values()].flatMap((provider) =>
+    (byProvider.get(provider.provider) ?? []).map((model) => ({ ...model, ...provider })),
+  );
+}
+
+function keyOf({ provider, id }: { provider: string; id: string }): string {
+  return `${provider}/${id}`;
+}
+
+interface ProviderMerge {
+  override: ProviderOverride;
+  below: ProviderConfig | undefined;
+  file: string;
+  at: number;
+}
+
+function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderConfig {
+  const { models: _models, ...given } = override;
+  const merged = { api: "openai-chat" as const, ...below, ...given };
+  const { api, baseUrl } = merged;
+  if (api === "scripted" && baseUrl !== undefined)
+    return { ...merged, baseUrl: resolve(dirname(file), baseUrl) };
+  if (baseUrl === undefined || !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+    throw new BonsaiError({
+      code: "models_invalid",
+      message: `${file}: providers[${at}].baseUrl is ${JSON.stringify(baseUrl) ?? "nothing"}; allowed is an http or https address.`,
+      hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1".`,
+    });
+  }
+  return { ...merged, baseUrl: baseUrl.replace(/\/+$/, "") };
+}
+
+function mergedModel(
+  { usdPerMillionTokens: prices, ...given }: ModelOverride,
+  provider: ProviderConfig,
+  below: CatalogueModel | undefined,
+): CatalogueModel {
+  const base = below ?? { name: given.id, input: ["text" as const], reasoning: false };
+  return {
+    ...base,
+    ...given,
+    ...provider,
+    // Who names no price for cached tokens pays the full one.
+    ...(prices && { usdPerMillionTokens: { cacheRead: prices.input, cacheWrite: prices.input, ...prices } }),
+  };
+}

@@ -1,0 +1,85 @@
+import type { z } from "zod";
+
+export interface JsonProblemOptions {
+  error: z.ZodError;
+  /** What was validated. */
+  input: unknown;
+  schema: z.ZodType;
+  file: string;
+}
+
+/** The first thing that is wrong with the values of a JSON file: file, key, what was found, what is allowed. */
+export function jsonProblem({ error, input, schema, file }: JsonProblemOptions): string {
+  const issue = error.issues[0]!;
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  const path = [...issue.path, ...unknown];
+  const found = brief(valueAt(input, path));
+  const allowed =
+    unknown.length > 0 ? `one of the keys ${keysAt(schema, issue.path).join(", ")}` : allowedValues(issue);
+  return `${file}: ${shownPath(path)} is ${found}; allowed is ${allowed}.`;
+}
+
+const longestValue = 80;
+
+function brief(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+}
+
+function shownPath(path: readonly PropertyKey[]): string {
+  const text = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+  return text.replace(/^\./, "") || "the whole file";
+}
+
+function allowedValues(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_value":
+      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "invalid_type":
+      return kinds[issue.expected] ?? `a value of type ${issue.expected}`;
+    case "too_small":
+      return issue.origin === "string" ? "a text that is not empty" : atLeast(issue);
+    default:
+      return issue.message;
+  }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  int: "a whole number",
+  number: "a number",
+  string: "a text",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+function atLeast({ minimum, inclusive, origin }: z.core.$ZodIssueTooSmall): string {
+  if (origin === "array") return "a list that is not empty";
+  return inclusive === false ? `a number above ${minimum}` : `a number of at least ${minimum}`;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
+}
+
+interface SchemaParts {
+  shape?: Readonly<Record<PropertyKey, unknown>>;
+  element?: unknown;
+  unwrap?: () => unknown;
+}
+
+function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  const inner = path.reduce<unknown>((value, key) => {
+    const { shape, element } = unwrapped(value);
+    return typeof key === "number" ? element : shape?.[key];
+  }, schema);
+  return Object.keys(unwrapped(inner).shape ?? {});
+}
+
+/** The schema below optional and default. */
+function unwrapped(schema: unknown): SchemaParts {
+  const parts = (schema ?? {}) as SchemaParts;
+  const isOuter = parts.shape === undefined && parts.element === undefined && parts.unwrap !== undefined;
+  return isOuter ? unwrapped(parts.unwrap?.()) : parts;
+}

@@ -1,0 +1,39 @@
+/** A question to a server that may not be there. */
+export interface ServerJsonOptions {
+  url: string;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent as JSON by POST; absent for GET. */
+  body?: unknown;
+  signal: AbortSignal;
+  fetch: typeof fetch;
+}
+
+/** What a server says, as JSON; undefined for no answer, a refusal, or something else than JSON. */
+export async function serverJson({ url, headers, body, signal, fetch }: ServerJsonOptions): Promise<unknown> {
+  const post =
+    body === undefined
+      ? { headers: { ...headers } }
+      : {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: JSON.stringify(body),
+        };
+  try {
+    // A redirection could carry the key to somebody else.
+    const response = await fetch(url, { ...post, signal, redirect: "error" });
+    if (response.ok) return await response.json();
+    await response.body?.cancel();
+    return undefined;
+  } catch {
+    // Who does not answer in time, or not in JSON, tells nothing: that is an answer here.
+    return undefined;
+  }
+}
+
+/** A member of a value from outside; undefined where there is none. */
+export function member(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+    value,
+  );
+}

@@ -1,0 +1,11 @@
+import { readFileSync } from "node:fs";
+
+/** The text of a file, without a byte-order mark; undefined when there is no such file. Throws what the system says else. */
+export function textFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8").replace(/^\ufeff/, "");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
