@@ -61,6 +61,7 @@ export class AnthropicStream {
         this.#stop(event.delta);
         break;
       case "message_stop":
+        for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
         this.#isDone = true;
         break;
     }

@@ -16,22 +16,27 @@ export function anthropicProvider(): Provider {
 /** The longest that a timer can wait: how long to wait for an answer is the client's decision, not the SDK's. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
+/** How long a server may leave the connection open behind a complete answer. */
+const END_WAIT_MS = 250;
+
 async function* stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent> {
   const payload = await call.onPayload(anthropicRequest(call));
   const { events, response } = await opened(call, payload);
   const reading = new AnthropicStream(answer);
+  const coming = events[Symbol.asyncIterator]();
   try {
     await refuseOtherBody(response);
-    for await (const event of events) {
+    for (let next = await coming.next(); !next.done; next = await coming.next()) {
       call.signal.throwIfAborted();
-      yield* reading.take(event);
-      if (reading.isDone) return;
+      yield* reading.take(next.value);
+      if (reading.isDone) return await readToEnd(coming, events.controller);
     }
   } catch (error) {
     call.signal.throwIfAborted();
     throw streamFailure(error);
   } finally {
     events.controller.abort();
+    await coming.return?.();
   }
   // The SDK ends an aborted stream as if it were complete.
   call.signal.throwIfAborted();
@@ -41,6 +46,18 @@ async function* stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable
       ? "The stream ended before the answer was complete."
       : "The stream ended before the answer began.",
   });
+}
+
+/** After the last event: a connection whose answer was read to its end serves the next request. */
+async function readToEnd(coming: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
+  const timer = setTimeout(() => controller.abort(), END_WAIT_MS);
+  try {
+    while (!(await coming.next()).done);
+  } catch {
+    // The answer is complete: what happens to the connection now is nobody's concern.
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 interface Opened {

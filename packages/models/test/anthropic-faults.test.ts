@@ -1,0 +1,300 @@
+import { getEventListeners, once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  callBlock,
+  exchange,
+  failureOf,
+  messageEnd,
+  messageStart,
+  streamOf,
+  textBlock,
+} from "./anthropic-exchange.ts";
+
+let server: LoopbackServer | undefined;
+
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function serve(reply: LoopbackReply): Promise<string> {
+  server = await loopbackServer(() => reply);
+  return server.url;
+}
+
+/** Calls back after so many turns of the event loop: long enough for the client to see what was written. */
+function afterTurns(turns: number, callback: () => void): void {
+  setImmediate(() => (turns === 0 ? callback() : afterTurns(turns - 1, callback)));
+}
+
+function errorBody(
+  type: string,
+  message: string,
+): { type: string; error: { type: string; message: string } } {
+  return { type: "error", error: { type, message } };
+}
+
+describe("refusals", () => {
+  const tooLong = "prompt is too long: 213462 tokens > 200000 maximum";
+
+  test.each([
+    [400, "invalid_request_error", tooLong],
+    [401, "authentication_error", "invalid x-api-key"],
+    [413, "request_too_large", "Request exceeds the maximum size"],
+    [500, "api_error", "Internal server error"],
+    [529, "overloaded_error", "Overloaded"],
+  ])("status %i carries code, message and body", async (status, code, message) => {
+    const body = errorBody(code, message);
+    const url = await serve({ status, chunks: [JSON.stringify(body)] });
+    const result = await exchange(url);
+    expect(failureOf(result)).toEqual({
+      kind: "refused",
+      status,
+      code,
+      message,
+      body,
+      retryAfterMs: undefined,
+    });
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["retry-after-ms", "1500", 1_500],
+    ["retry-after", "7", 7_000],
+    ["retry-after", "0.5", 500],
+    ["retry-after", "Thu, 01 Jan 1970 00:00:00 GMT", 0],
+    ["retry-after", "soon", undefined],
+  ])("429 with %s %s", async (name, value, retryAfterMs) => {
+    const chunks = [JSON.stringify(errorBody("rate_limit_error", "Slow down"))];
+    const url = await serve({ status: 429, headers: { [name]: value, "x-should-retry": "true" }, chunks });
+    const result = await exchange(url);
+    expect(failureOf(result)).toMatchObject({ status: 429, code: "rate_limit_error", retryAfterMs });
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ["no body", [], { message: "400 status code (no body)", body: undefined }],
+    [
+      "a page",
+      ["<h1>Bad gateway</h1>"],
+      { message: "400 <h1>Bad gateway</h1>", body: "<h1>Bad gateway</h1>" },
+    ],
+    ["a long page", ["x".repeat(5_000)], { message: `400 ${"x".repeat(1_000)}`, body: "x".repeat(5_000) }],
+    ["a bare word", ['{"error":"prompt too long"}'], { message: "prompt too long" }],
+    ["a detail", ['{"detail":"no such model"}'], { message: "no such model" }],
+    ["something else", ['{"oops":1}'], { message: '400 {"oops":1}', body: { oops: 1 } }],
+  ])("a refusal with %s is told as it came", async (_name, chunks, expected) => {
+    const url = await serve({ status: 400, chunks });
+    const result = await exchange(url);
+    expect(failureOf(result)).toMatchObject({ kind: "refused", status: 400, code: undefined, ...expected });
+  });
+
+  test("a refusal sent with a status of success is a refusal", async () => {
+    const body = errorBody("invalid_request_error", tooLong);
+    const url = await serve({
+      headers: { "content-type": "application/json" },
+      chunks: [JSON.stringify(body)],
+    });
+    const result = await exchange(url);
+    expect(failureOf(result)).toMatchObject({
+      kind: "refused",
+      status: 400,
+      code: "invalid_request_error",
+      message: tooLong,
+      body,
+    });
+  });
+
+  test("a page sent with a status of success makes no sense", async () => {
+    const url = await serve({ headers: { "content-type": "text/html" }, chunks: ["<h1>Log in</h1>"] });
+    const result = await exchange(url);
+    expect(failureOf(result)).toMatchObject({ kind: "garbled", body: "<h1>Log in</h1>" });
+    expect(failureOf(result).message).toContain("text/html");
+  });
+});
+
+describe("errors inside the stream", () => {
+  test.each([
+    ["overloaded_error", 529],
+    ["api_error", 500],
+    ["rate_limit_error", 429],
+    ["invalid_request_error", 400],
+    ["an_error_of_tomorrow", undefined],
+  ])("%s has the status that the API gives it", async (type, status) => {
+    const body = errorBody(type, "Sorry");
+    const reply = streamOf([messageStart(), ...textBlock(0, "Half")]);
+    const url = await serve({
+      ...reply,
+      chunks: [...(reply.chunks ?? []), ...sseChunks([{ event: "error", data: body }])],
+    });
+    const result = await exchange(url);
+    expect(failureOf(result)).toMatchObject({ kind: "refused", status, code: type, message: "Sorry", body });
+    expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
+  });
+
+  test("an event that is no JSON is garbled", async () => {
+    const url = await serve({
+      headers: { "content-type": "text/event-stream" },
+      chunks: ["event: message_start\ndata: {nonsense\n\n"],
+    });
+    expect(failureOf(await exchange(url))).toMatchObject({ kind: "garbled" });
+  });
+});
+
+describe("broken connections", () => {
+  const calling = [
+    messageStart(),
+    ...callBlock(0, "toolu_a", "write", '{"path":"a.ts","text":"ha').slice(0, -1),
+  ];
+
+  test.each(["cut", "close"] as const)(
+    "a stream that ends (%s) in the middle of a call is cut",
+    async (end) => {
+      const url = await serve(streamOf(calling, end));
+      const result = await exchange(url);
+      expect(failureOf(result)).toMatchObject({ kind: "cut", status: undefined });
+      expect(result.message.content).toEqual([
+        { type: "toolCall", id: "toolu_a", name: "write", arguments: {} },
+      ]);
+      expect(result.events.some((event) => event.type === "tool_call" && event.toolCall)).toBe(false);
+    },
+  );
+
+  test("an answer without its last event is cut, however complete it looks", async () => {
+    const events = [messageStart(), ...textBlock(0, "All."), ...messageEnd("end_turn").slice(0, 1)];
+    const result = await exchange(await serve(streamOf(events)));
+    expect(failureOf(result)).toMatchObject({ kind: "cut", message: expect.stringContaining("complete") });
+  });
+
+  test("a stream without any event is cut", async () => {
+    const result = await exchange(await serve(streamOf([])));
+    expect(failureOf(result)).toMatchObject({ kind: "cut", message: expect.stringContaining("began") });
+  });
+
+  test("a server that hangs up before it answers is a matter of the network", async () => {
+    const result = await exchange(await serve({ end: "refuse" }));
+    expect(failureOf(result)).toMatchObject({ kind: "network", status: undefined });
+    expect(result.responses).toEqual([]);
+    expect(server?.requests).toHaveLength(1);
+  });
+
+  test("a port where nobody listens is a matter of the network, and is named", async () => {
+    const url = await serve({});
+    await server?.close();
+    const failure = failureOf(await exchange(url));
+    expect(failure.kind).toBe("network");
+    expect(failure.message).toContain("ECONNREFUSED");
+  });
+});
+
+describe("the end of an answer", () => {
+  const whole = [messageStart(), ...textBlock(0, "All."), ...messageEnd("end_turn")];
+
+  test.each(["hang", "cut"] as const)(
+    "a server that leaves the connection (%s) behind it changes nothing",
+    async (end) => {
+      const result = await exchange(await serve(streamOf(whole, end)));
+      expect(result.error).toBeUndefined();
+      expect(result.message).toMatchObject({ content: [{ type: "text", text: "All." }], stopReason: "stop" });
+    },
+  );
+
+  test("a connection serves later requests", async () => {
+    const ports = new Set<number | undefined>();
+    const keeping = createServer((request, response) => {
+      ports.add(request.socket.remotePort);
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write((streamOf(whole).chunks ?? []).join(""));
+      afterTurns(100, () => response.end());
+    });
+    keeping.listen(0, "127.0.0.1");
+    await once(keeping, "listening");
+    const url = `http://127.0.0.1:${(keeping.address() as AddressInfo).port}`;
+    for (let count = 0; count < 8; count++) expect((await exchange(url)).error).toBeUndefined();
+    keeping.closeAllConnections();
+    keeping.close();
+    expect(ports.size).toBeLessThan(8);
+  });
+
+  test("no listener stays on the caller's signal", async () => {
+    const { signal } = new AbortController();
+    const url = await serve(streamOf(whole));
+    await exchange(url, { signal });
+    await exchange(url, { signal, onResponse: () => Promise.reject(new Error("x")) });
+    expect(getEventListeners(signal, "abort").length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("requests that cannot be sent", () => {
+  test.each(["secret\nkey", "secret-ключ"])(
+    "a key that no header can hold is not shown: %j",
+    async (apiKey) => {
+      const result = await exchange(await serve({}), { apiKey });
+      expect(failureOf(result)).toMatchObject({
+        kind: "refused",
+        code: "request_not_sent",
+        status: undefined,
+      });
+      const { error } = result as { error: Error };
+      expect(`${error.message} ${String(error.cause)}`).not.toContain("secret");
+      expect(server?.requests).toHaveLength(0);
+    },
+  );
+
+  test("an address that is none is named", async () => {
+    const failure = failureOf(await exchange("nowhere"));
+    expect(failure).toMatchObject({ kind: "refused", code: "request_not_sent" });
+    expect(failure.message).toContain("Invalid URL");
+  });
+});
+
+describe("abort", () => {
+  const reason = new Error("the user pressed Esc");
+
+  test("before the request: nothing is sent", async () => {
+    const url = await serve(streamOf([]));
+    const result = await exchange(url, { signal: AbortSignal.abort(reason) });
+    expect(result.error).toBe(reason);
+    expect(server?.requests).toHaveLength(0);
+  });
+
+  test("during silence after the headers: the reason is thrown", async () => {
+    const url = await serve(streamOf([], "hang"));
+    const aborter = new AbortController();
+    const result = await exchange(url, {
+      signal: aborter.signal,
+      onResponse: async () => aborter.abort(reason),
+    });
+    expect(result.error).toBe(reason);
+  });
+
+  test("between two pieces: what had come stays", async () => {
+    const url = await serve(streamOf([messageStart(), ...textBlock(0, "Half", "more")], "hang"));
+    const aborter = new AbortController();
+    const result = await exchange(url, { signal: aborter.signal }, () => aborter.abort(reason));
+    expect(result.error).toBe(reason);
+    expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
+  });
+
+  test.each(["abort", "break"] as const)("on %s the server's connection is closed", async (how) => {
+    const aborter = new AbortController();
+    const hanging = createServer((_request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const chunk of streamOf([messageStart(), ...textBlock(0, "Half")]).chunks ?? [])
+        response.write(chunk);
+    });
+    hanging.listen(0, "127.0.0.1");
+    await once(hanging, "listening");
+    const closed = once(hanging, "request").then(([, response]) => once(response, "close"));
+    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+    await exchange(url, { signal: aborter.signal }, () => {
+      if (how === "break") throw new Error("the reader had enough");
+      aborter.abort(reason);
+    });
+    await closed;
+    hanging.close();
+  });
+});
