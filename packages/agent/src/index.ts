@@ -18,6 +18,8 @@ export type { SessionEvents, SessionStartReason } from "./session-events.ts";
 export { agentSettings } from "./settings.ts";
 export { type AgentSettings, type AgentSettingsInput, agentSettingsSchema } from "./settings-schema.ts";
 export { type SystemPromptOptions, systemPrompt } from "./system-prompt.ts";
+export { type SubAgent, type TaskToolOptions, taskTool } from "./task-tool.ts";
+export type { TaskDetails } from "./task-tool-report.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
 export type { UserCommandOptions } from "./user-command.ts";
