@@ -62,8 +62,12 @@ function modelOf(entry: Entry): string | undefined {
 }
 
 function usageOf(entry: Entry): Usage {
-  if (entry.type === "message")
-    return wholeUsage(entry.message?.role === "assistant" ? entry.message.usage : undefined);
+  if (entry.type === "message") {
+    const { message } = entry;
+    // A tool's own requests: those of a sub-agent.
+    const isAsked = message?.role === "assistant" || message?.role === "toolResult";
+    return wholeUsage(isAsked ? message.usage : undefined);
+  }
   return wholeUsage("usage" in entry ? entry.usage : undefined);
 }
 

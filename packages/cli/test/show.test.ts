@@ -25,6 +25,22 @@ describe("bonsai show", () => {
     });
   });
 
+  test("what a tool asked of models is counted with the answers", async () => {
+    const usage = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, cost: { total: 0.25 } };
+    const message = {
+      role: "toolResult",
+      toolCallId: "t",
+      toolName: "task",
+      content: [],
+      isError: false,
+      usage,
+    };
+    const timestamp = header.timestamp;
+    const entry = { type: "message", id: "aaaa0001", parentId: null, timestamp, message };
+    const { usage: counted } = await jsonOf<ShowReport>(["show", writeLines([header, entry])]);
+    expect(counted).toMatchObject({ input: 7, output: 3, cost: { total: 0.25 } });
+  });
+
   test("counts entries, usage, models and branches over all branches", async () => {
     const report = await jsonOf<ShowReport>(["show", writeLines(sampleLines())]);
     expect(report).toMatchObject({

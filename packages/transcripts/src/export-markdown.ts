@@ -153,7 +153,10 @@ function totalUsage(entries: readonly Entry[]): Usage {
 }
 
 function usageOf(entry: Entry): Usage | undefined {
-  if (entry.type === "message") return entry.message?.role === "assistant" ? entry.message.usage : undefined;
+  if (entry.type === "message") {
+    const { message } = entry;
+    return message?.role === "assistant" || message?.role === "toolResult" ? message.usage : undefined;
+  }
   return entry.type === "compaction" || entry.type === "branch_summary" || entry.type === "usage"
     ? entry.usage
     : undefined;
