@@ -19,7 +19,7 @@ function ollamaUrl(host = ""): string {
   const hasScheme = /^https?:\/\//i.test(text);
   const url = URL.parse(hasScheme ? text : `http://${text.replace(/^:/, "127.0.0.1:")}`);
   if (url === null) return usual;
-  if (!hasScheme && url.port === "") url.port = String(ports.ollama);
+  if (!hasScheme && !/:\d+(\/|$)/.test(text)) url.port = String(ports.ollama);
   // To listen everywhere is no address to ask.
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
   return `${url.href.replace(/\/+$/, "")}/v1`;

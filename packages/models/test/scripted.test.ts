@@ -1,0 +1,336 @@
+import { type Message, promptTokens, type Usage } from "@bonsai-agent/messages";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { AnswerBuilder, MALFORMED_ARGUMENTS } from "../src/answer-builder.ts";
+import type { CatalogueModel } from "../src/catalogue-model.ts";
+import { type Provider, type ProviderCall, ProviderError } from "../src/provider.ts";
+import type { ScenarioAnswer } from "../src/scenario.ts";
+import { scriptedProvider } from "../src/scripted.ts";
+import type { StreamEvent } from "../src/stream-event.ts";
+
+const model: CatalogueModel = {
+  provider: "scripted",
+  id: "actor",
+  name: "Actor",
+  api: "scripted",
+  baseUrl: "",
+  input: ["text"],
+  reasoning: false,
+};
+
+function callOf(changes: Partial<ProviderCall> = {}): ProviderCall {
+  return {
+    model,
+    purpose: "turn",
+    apiKey: undefined,
+    systemPrompt: "Be brief.",
+    tools: [],
+    messages: [user("Hello")],
+    maxOutputTokens: 100,
+    thinking: "off",
+    cacheKey: undefined,
+    signal: new AbortController().signal,
+    onPayload: async (payload) => payload,
+    onResponse: async () => {},
+    ...changes,
+  };
+}
+
+function user(text: string): Message {
+  return { role: "user", content: text, timestamp: 0 };
+}
+
+interface Performance {
+  answer: AnswerBuilder;
+  events: StreamEvent[];
+  error: unknown;
+}
+
+async function perform(provider: Provider, call: ProviderCall): Promise<Performance> {
+  const answer = new AnswerBuilder(call.model, 0);
+  const events: StreamEvent[] = [];
+  try {
+    for await (const event of provider.stream(call, answer)) events.push(structuredClone(event));
+    return { answer, events, error: undefined };
+  } catch (error) {
+    return { answer, events, error };
+  }
+}
+
+const said = async (provider: Provider, call = callOf()) => {
+  const { answer, error } = await perform(provider, call);
+  if (error !== undefined) throw error;
+  return answer.message.content.map((block) => (block.type === "text" ? block.text : block.type)).join("|");
+};
+
+describe("what is said", () => {
+  test("comes in pieces: thinking, text, calls", async () => {
+    const line: ScenarioAnswer = {
+      thinking: "hm, hm",
+      text: "I look.",
+      calls: [{ name: "read", arguments: { path: "a" } }, { name: "ls" }],
+      chunkChars: 4,
+    };
+    const { answer, events } = await perform(scriptedProvider({ turn: [line] }), callOf());
+    expect(events.map(({ type }) => type)).toEqual([
+      ...["thinking", "thinking", "text", "text"],
+      ...["tool_call", "tool_call", "tool_call", "tool_call"],
+    ]);
+    expect(answer.message).toMatchObject({
+      stopReason: "toolUse",
+      content: [
+        { type: "thinking", thinking: "hm, hm" },
+        { type: "text", text: "I look." },
+        { type: "toolCall", id: "call-1", name: "read", arguments: { path: "a" } },
+        { type: "toolCall", id: "call-2", name: "ls", arguments: {} },
+      ],
+    });
+  });
+
+  test("ids of calls go on from request to request, and from the history that is there", async () => {
+    const line = { calls: [{ name: "ls" }] };
+    const provider = scriptedProvider(() => line);
+    const ids = async (call: ProviderCall) =>
+      (await perform(provider, call)).answer.message.content.map((block) => (block as { id: string }).id);
+    expect(await ids(callOf())).toEqual(["call-1"]);
+    expect(await ids(callOf())).toEqual(["call-2"]);
+    const past = new AnswerBuilder(model, 0);
+    past.endCall(past.beginCall({ id: "call-7", name: "ls" }));
+    expect(await ids(callOf({ messages: [user("x"), past.message] }))).toEqual(["call-8"]);
+  });
+
+  test("arguments can be malformed", async () => {
+    const provider = scriptedProvider({ turn: [{ calls: [{ name: "ls", argumentsText: '{"path": ' }] }] });
+    const { answer } = await perform(provider, callOf());
+    expect(answer.message.content[0]).toMatchObject({ arguments: { [MALFORMED_ARGUMENTS]: '{"path": ' } });
+  });
+
+  test("a cut stream breaks off in the middle of its last piece", async () => {
+    const calls = [
+      { name: "read", arguments: { path: "a" } },
+      { name: "read", arguments: { path: "b" } },
+    ];
+    const cutCall = await perform(scriptedProvider({ turn: [{ text: "So.", calls, cut: true }] }), callOf());
+    expect(cutCall.error).toMatchObject({ kind: "cut" });
+    expect(cutCall.answer.hasOpenCall).toBe(true);
+    expect(cutCall.events.filter((event) => event.type === "tool_call" && event.toolCall)).toHaveLength(1);
+    const cutText = await perform(scriptedProvider({ turn: [{ text: "12345678", cut: true }] }), callOf());
+    expect(cutText.error).toBeInstanceOf(ProviderError);
+    expect(cutText.answer.message.content).toEqual([{ type: "text", text: "1234" }]);
+  });
+
+  test("an error comes before the answer, or in the middle of one", async () => {
+    const error = { status: 529, code: "overloaded_error", message: "Overloaded", retryAfterMs: 2_000 };
+    const refused = await perform(scriptedProvider({ turn: [{ error }] }), callOf());
+    expect(refused.error).toMatchObject({ kind: "refused", ...error, body: { error } });
+    expect(refused.events).toEqual([]);
+    const late = await perform(scriptedProvider({ turn: [{ text: "Well", error }] }), callOf());
+    expect(late.error).toMatchObject({ status: 529 });
+    expect(late.events).toHaveLength(1);
+  });
+
+  test("the end of the list is an error that is not worth a retry, or the beginning again", async () => {
+    const once = scriptedProvider({ turn: [{ text: "a", times: 2 }] });
+    expect(await said(once)).toBe("a");
+    expect(await said(once)).toBe("a");
+    expect((await perform(once, callOf())).error).toMatchObject({ status: 400, code: "scenario_ended" });
+    const title = await perform(once, callOf({ purpose: "title" }));
+    expect(title.error).toMatchObject({ code: "scenario_ended" });
+    const again = scriptedProvider({ turn: [{ text: "a" }, { text: "b" }], atEnd: "repeat" });
+    const heard = [];
+    for (let times = 0; times < 5; times += 1) heard.push(await said(again));
+    expect(heard.join("")).toBe("ababa");
+    const empty = scriptedProvider({ turn: [], atEnd: "repeat" });
+    expect((await perform(empty, callOf())).error).toMatchObject({ code: "scenario_ended" });
+  });
+
+  test("purposes have lists of their own", async () => {
+    const provider = scriptedProvider({
+      turn: [{ text: "t1" }, { text: "t2" }],
+      summary: [{ text: "s1" }],
+      title: [{ text: "n1" }],
+    });
+    expect(await said(provider)).toBe("t1");
+    expect(await said(provider, callOf({ purpose: "summary" }))).toBe("s1");
+    expect(await said(provider, callOf({ purpose: "title" }))).toBe("n1");
+    expect(await said(provider)).toBe("t2");
+  });
+});
+
+describe("an abort", () => {
+  test("ends the answer between two pieces, with the signal's reason", async () => {
+    const controller = new AbortController();
+    const provider = scriptedProvider({ turn: [{ text: "one two three", chunkChars: 4 }] });
+    const answer = new AnswerBuilder(model, 0);
+    const reading = async () => {
+      for await (const event of provider.stream(callOf({ signal: controller.signal }), answer))
+        if (event.type === "text") controller.abort(new Error("enough"));
+    };
+    await expect(reading()).rejects.toThrow("enough");
+    expect(answer.message.content).toEqual([{ type: "text", text: "one " }]);
+  });
+
+  test("ends a wait at once", async () => {
+    const controller = new AbortController();
+    const provider = scriptedProvider({ turn: [{ text: "never", delayMs: 3_600_000 }] });
+    const running = perform(provider, callOf({ signal: controller.signal }));
+    controller.abort(new Error("enough"));
+    expect((await running).error).toMatchObject({ message: "enough" });
+  });
+
+  test("before the request keeps the answer for the next one", async () => {
+    const provider = scriptedProvider({ turn: [{ text: "kept" }] });
+    const aborted = await perform(provider, callOf({ signal: AbortSignal.abort(new Error("early")) }));
+    expect(aborted.error).toMatchObject({ message: "early" });
+    expect(await said(provider)).toBe("kept");
+  });
+});
+
+describe("the wire", () => {
+  test("whoever watches it sees the request and may change it; the answer's beginning is told", async () => {
+    const seen: ProviderCall[] = [];
+    const provider = scriptedProvider((call) => {
+      seen.push(call);
+      return { text: "ok" };
+    });
+    const statuses: number[] = [];
+    const call = callOf({
+      onPayload: async (payload) => ({ ...(payload as object), systemPrompt: "Changed." }),
+      onResponse: async ({ status }) => {
+        statuses.push(status);
+      },
+    });
+    await perform(provider, call);
+    expect(seen[0]).toMatchObject({ systemPrompt: "Changed.", model: { id: "actor" } });
+    expect(statuses).toEqual([200]);
+  });
+});
+
+const prices = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1.25 };
+const long = (words: number) => "word ".repeat(words);
+
+async function usageOf(provider: Provider, call: ProviderCall): Promise<Usage> {
+  const { answer, error } = await perform(provider, call);
+  if (error !== undefined) throw error;
+  return answer.message.usage;
+}
+
+describe("usage", () => {
+  const talk = () => scriptedProvider(() => ({ text: "fine" }));
+
+  test("is all input where the prompt is too short to be kept", async () => {
+    const provider = talk();
+    await usageOf(provider, callOf());
+    const usage = await usageOf(provider, callOf());
+    expect(usage).toMatchObject({ cacheRead: 0, cacheWrite: 0 });
+    expect(usage.input).toBeGreaterThan(0);
+    expect(usage.output).toBeGreaterThan(0);
+  });
+
+  test("reads what the request before began with, and pays for the rest", async () => {
+    const priced = { ...model, usdPerMillionTokens: prices };
+    const provider = talk();
+    const first = callOf({ model: priced, messages: [user(long(2_000))] });
+    const written = await usageOf(provider, first);
+    expect(written).toMatchObject({ input: 0, cacheRead: 0 });
+    expect(written.cacheWrite).toBeGreaterThan(1_024);
+    const next = { ...first, messages: [...first.messages, user("and now?")] };
+    const read = await usageOf(provider, next);
+    expect(read.cacheRead).toBe(written.cacheWrite);
+    expect(read.cacheWrite).toBeGreaterThan(0);
+    expect(read.cacheWrite).toBeLessThan(20);
+    expect(read.cost.total).toBeLessThan(written.cost.total / 5);
+  });
+
+  test("counts the rest as input where writing has no price", async () => {
+    const provider = talk();
+    const first = callOf({ messages: [user(long(2_000))] });
+    await usageOf(provider, first);
+    const read = await usageOf(provider, { ...first, messages: [...first.messages, user("and now?")] });
+    expect(read.cacheWrite).toBe(0);
+    expect(read.input).toBeLessThan(20);
+    expect(read.cacheRead).toBeGreaterThan(1_024);
+  });
+
+  test("finds a prefix again after a request of another kind", async () => {
+    const provider = talk();
+    const turn = callOf({ messages: [user(long(2_000))] });
+    await usageOf(provider, turn);
+    await usageOf(provider, callOf({ systemPrompt: "Summarise.", messages: [user("something else")] }));
+    expect((await usageOf(provider, turn)).cacheRead).toBeGreaterThan(1_024);
+  });
+
+  test("reads nothing when the beginning has changed", async () => {
+    const provider = talk();
+    const turn = callOf({ messages: [user(long(2_000))] });
+    await usageOf(provider, turn);
+    expect((await usageOf(provider, { ...turn, systemPrompt: "Be long." })).cacheRead).toBe(0);
+  });
+
+  test("is what the scenario tells, where it tells", async () => {
+    const told = scriptedProvider({
+      turn: [{ text: "x", usage: { input: 1_000, cacheRead: 7, output: 3 } }],
+    });
+    expect(await usageOf(told, callOf())).toMatchObject({
+      input: 1_000,
+      cacheRead: 7,
+      cacheWrite: 0,
+      output: 3,
+      totalTokens: 1_010,
+    });
+    const output = scriptedProvider({ turn: [{ text: "x", usage: { output: 55 } }] });
+    const usage = await usageOf(output, callOf());
+    expect(usage.output).toBe(55);
+    expect(usage.input).toBeGreaterThan(0);
+  });
+
+  test("the cache never changes how much was sent", async () => {
+    const texts = fc.array(
+      fc.nat(3).map((at) => long(400 * (at + 1)) + at),
+      { minLength: 1, maxLength: 6 },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 6 }), async (requests) => {
+        const shared = talk();
+        for (const request of requests) {
+          const call = callOf({ messages: request.map(user) });
+          const cached = await usageOf(shared, call);
+          const fresh = await usageOf(talk(), call);
+          expect(promptTokens(cached)).toBe(promptTokens(fresh));
+          expect(fresh.cacheRead).toBe(0);
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+});
+
+describe("the window is enforced", () => {
+  const turn = [{ text: "fits" }];
+  test.each<[string, number | undefined, number, RegExp | undefined]>([
+    ["an unknown window", undefined, 1_000_000, undefined],
+    ["input and cap fit", 3_000, 100, undefined],
+    [
+      "the cap does not fit",
+      3_000,
+      2_500,
+      /^input length and `max_tokens` exceed context limit: \d+ \+ 2500 > 3000/,
+    ],
+    ["the input does not fit", 500, 100, /^prompt is too long: \d+ tokens > 500 maximum$/],
+  ])("%s", async (_name, contextWindow, maxOutputTokens, refusal) => {
+    const messages = [user(long(1_000))];
+    const call = callOf({ model: { ...model, contextWindow }, maxOutputTokens, messages });
+    const { error } = await perform(scriptedProvider({ turn }), call);
+    if (refusal === undefined) expect(error).toBeUndefined();
+    else {
+      expect(error).toMatchObject({ kind: "refused", status: 400 });
+      expect((error as Error).message).toMatch(refusal);
+    }
+  });
+
+  test("by the scenario's window, whatever the catalogue says", async () => {
+    const call = callOf({ model: { ...model, contextWindow: 1_000_000 }, messages: [user(long(1_000))] });
+    const { error } = await perform(scriptedProvider({ contextWindow: 600, turn }), call);
+    expect((error as Error).message).toContain("> 600 maximum");
+  });
+});
