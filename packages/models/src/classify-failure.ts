@@ -99,7 +99,7 @@ interface Evidence {
 }
 
 function kindOf(options: ClassifyOptions, { texts, match, tokens }: Evidence): FailureKind {
-  const { error, bodyless429IsOverflow = false } = options;
+  const { bodyless429IsOverflow = false } = options;
   if (bodyless429IsOverflow && texts.status === 429 && texts.isBodyless) return "inputTooLong";
   switch (match?.row.outcome) {
     case undefined:
