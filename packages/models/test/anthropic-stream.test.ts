@@ -283,6 +283,71 @@ describe("the request", () => {
     expect(request?.body).not.toHaveProperty("temperature");
   });
 
+  test("carries images, calls, results and breakpoints as the API wants them", async () => {
+    const image = { type: "image", data: "iVBORw0=", mimeType: "image/png" } as const;
+    const calling = streamOf([
+      messageStart(),
+      ...callBlock(0, "toolu_a", "read", "{}"),
+      ...messageEnd("tool_use"),
+    ]);
+    server = await loopbackServer((_request, index) => (index === 0 ? calling : reply));
+    const { message: first } = await exchange(server.url);
+    await exchange(server.url, {
+      tools: [{ name: "read", description: "Reads", parameters: { type: "object", properties: {} } }],
+      messages: [
+        { role: "user", content: [{ type: "text", text: "See" }, image], timestamp: 0 },
+        first,
+        {
+          role: "toolResult",
+          toolCallId: "toolu_a",
+          toolName: "read",
+          content: [image],
+          isError: false,
+          timestamp: 0,
+        },
+      ],
+    });
+    const cache_control = { type: "ephemeral" };
+    const source = { type: "base64", media_type: "image/png", data: "iVBORw0=" };
+    expect(server.requests[1]?.body).toEqual({
+      model: claude.id,
+      max_tokens: 8_000,
+      stream: true,
+      system: [{ type: "text", text: "Be brief.", cache_control }],
+      tools: [
+        {
+          name: "read",
+          description: "Reads",
+          input_schema: { type: "object", properties: {} },
+          cache_control,
+        },
+      ],
+      thinking: { type: "adaptive", display: "summarized" },
+      output_config: { effort: "low" },
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "See" },
+            { type: "image", source, cache_control },
+          ],
+        },
+        { role: "assistant", content: [{ type: "tool_use", id: "toolu_a", name: "read", input: {} }] },
+        {
+          role: "user",
+          content: [
+            {
+              type: "tool_result",
+              tool_use_id: "toolu_a",
+              content: [{ type: "image", source }],
+              cache_control,
+            },
+          ],
+        },
+      ],
+    });
+  });
+
   test("without a key none is sent, not even one of the environment", async () => {
     vi.stubEnv("ANTHROPIC_API_KEY", "from-the-environment");
     vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "from-the-environment");
