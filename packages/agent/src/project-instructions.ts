@@ -1,3 +1,13 @@
+import { constants } from "node:fs";
+import { lstat, open, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { errorCode } from "./tools/file-problem.ts";
+import { firstBytes } from "./tools/text-limits.ts";
+
+/** About 8,000 tokens, in every request: what is longer belongs into files that are read when they are needed. */
+const MAX_INSTRUCTION_BYTES = 32 * 1024;
+
 /** One file of instructions for the model. */
 export interface ProjectInstruction {
   /** Absolute. */
@@ -17,7 +27,83 @@ export interface ProjectInstructionsOptions {
   fileNames: readonly string[];
 }
 
-/** Instruction files for work in a folder, the most general first. Never throws: what cannot be read says so in `problem`. */
-export async function projectInstructions(_options: ProjectInstructionsOptions): Promise<ProjectInstruction[]> {
-  return [];
+/**
+ * Instruction files for work in a folder, the most general first: Bonsai's own, then those of the folders from the root
+ * of the repository (or the user's home folder, where there is none) down to this one. Never rejects: what cannot be
+ * read says so in `problem`.
+ */
+export async function projectInstructions({
+  cwd,
+  home,
+  fileNames,
+}: ProjectInstructionsOptions): Promise<ProjectInstruction[]> {
+  const instructions: ProjectInstruction[] = [];
+  const seen = new Set<string>();
+  for (const folder of [home, ...(await foldersDownTo(resolve(cwd)))]) {
+    const path = await firstPresent(folder, fileNames);
+    const real = path && (await realpath(path).catch(() => path));
+    if (path === undefined || real === undefined || seen.has(real)) continue;
+    seen.add(real);
+    instructions.push(await readInstruction(path));
+  }
+  return instructions;
+}
+
+/** Outermost first. */
+async function foldersDownTo(cwd: string): Promise<string[]> {
+  const folders = [cwd];
+  const userHome = homedir();
+  for (
+    let at = cwd;
+    !(await isPresent(join(at, ".git"))) && at !== userHome && at !== dirname(at);
+    at = dirname(at)
+  ) {
+    folders.unshift(dirname(at));
+  }
+  return folders;
+}
+
+async function firstPresent(folder: string, fileNames: readonly string[]): Promise<string | undefined> {
+  for (const name of fileNames) {
+    const path = join(folder, name);
+    if (await isPresent(path)) return path;
+  }
+  return undefined;
+}
+
+/** What may not even be looked at is present: reading it tells why it cannot be had. */
+async function isPresent(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    (error: unknown) => errorCode(error) !== "ENOENT" && errorCode(error) !== "ENOTDIR",
+  );
+}
+
+async function readInstruction(path: string): Promise<ProjectInstruction> {
+  try {
+    const { bytes, isWhole } = await firstPart(path);
+    const text = new TextDecoder().decode(firstBytes(bytes, MAX_INSTRUCTION_BYTES)).trim();
+    if (isWhole) return { path, text };
+    const limit = `${MAX_INSTRUCTION_BYTES / 1024} KB`;
+    return {
+      path,
+      text: `${text}\n[Cut after ${limit}. Read the file for the rest.]`,
+      problem: `${path} is longer than ${limit}; the rest is not in the system prompt.`,
+    };
+  } catch (error) {
+    return { path, text: "", problem: `${path} could not be read: ${(error as Error).message}` };
+  }
+}
+
+async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  // Without waiting: a pipe must not hold up the start.
+  const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    if (!(await handle.stat()).isFile()) throw new Error("it is no regular file");
+    const size = MAX_INSTRUCTION_BYTES + 1;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
+    return { bytes: buffer.subarray(0, bytesRead), isWhole: bytesRead < size };
+  } finally {
+    await handle.close();
+  }
 }

@@ -1,12 +1,20 @@
 import type { ConfirmPath } from "../confirm-path.ts";
 import type { Tool } from "../tool.ts";
+import { bashTool } from "./bash-tool.ts";
+import { editTool } from "./edit-tool.ts";
+import { findTool } from "./find-tool.ts";
+import { grepTool } from "./grep-tool.ts";
+import { lsTool } from "./ls-tool.ts";
+import { pathGuard } from "./path-guard.ts";
+import { readTool } from "./read-tool.ts";
+import { writeTool } from "./write-tool.ts";
 
 export interface BuiltinToolsOptions {
   /** The project's folder: where relative paths begin and commands run. */
   cwd: string;
   /** Folders beyond the project that file tools may touch; `~` is the home folder. */
   paths: { allow: readonly string[] };
-  /** How long a command may run when the call does not say. */
+  /** How long a command may run when the call does not say; 0 for no limit. */
   bash: { timeoutSeconds: number };
   /** What commands inherit. Default: the environment of this process. */
   env?: NodeJS.ProcessEnv;
@@ -15,6 +23,21 @@ export interface BuiltinToolsOptions {
 }
 
 /** The tools `read`, `write`, `edit`, `bash`, `grep`, `find` and `ls` for one project. */
-export function builtinTools(_options: BuiltinToolsOptions): Tool[] {
-  return [];
+export function builtinTools({
+  cwd,
+  paths,
+  bash,
+  env = process.env,
+  confirmPath,
+}: BuiltinToolsOptions): Tool[] {
+  const guard = pathGuard({ cwd, allow: paths.allow, confirmPath });
+  return [
+    readTool(guard),
+    writeTool(guard),
+    editTool(guard),
+    bashTool({ cwd, env, timeoutSeconds: bash.timeoutSeconds }),
+    grepTool(guard, env),
+    findTool(guard),
+    lsTool(guard),
+  ];
 }

@@ -1,4 +1,5 @@
 import type { RunCommand } from "../run-command.ts";
+import { shellCommand } from "./shell-command.ts";
 
 export interface CommandRunnerOptions {
   cwd: string;
@@ -7,6 +8,15 @@ export interface CommandRunnerOptions {
 }
 
 /** Runs what a user types behind `!`, as the bash tool runs a command but without a time limit. */
-export function commandRunner(_options: CommandRunnerOptions): RunCommand {
-  return async () => ({ output: "", cancelled: false, truncated: false });
+export function commandRunner({ cwd, env = process.env }: CommandRunnerOptions): RunCommand {
+  return async ({ command, signal, onOutput }) => {
+    const { end, exitCode, output } = await shellCommand({ command, cwd, env, signal, onText: onOutput });
+    return {
+      output: output.tail,
+      exitCode,
+      cancelled: end === "abort",
+      truncated: output.isLong,
+      fullOutputPath: output.path,
+    };
+  };
 }

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { defineTool, type Tool, type ToolResult } from "../tool.ts";
+import { type ShellOutcome, shellCommand } from "./shell-command.ts";
+import { MAX_RESULT_BYTES, MAX_RESULT_LINES, shownBytes, shownCount, tailOf } from "./text-limits.ts";
+
+/** A day; timers cannot count further than 24 of them. */
+const MAX_TIMEOUT_SECONDS = 86_400;
+/** How often people are shown new output: more is flicker, and work for every front end. */
+const UPDATE_MS = 100;
+
+const parameters = z.object({
+  command: z.string().min(1).describe("What bash runs, in the working folder."),
+  timeout: z
+    .number()
+    .positive()
+    .max(MAX_TIMEOUT_SECONDS)
+    .optional()
+    .describe("Seconds after which the command and all that it started is ended."),
+});
+
+export interface BashToolOptions {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  /** When the call does not say; 0 for none. */
+  timeoutSeconds: number;
+}
+
+/** What people and programs see of a command. */
+export interface BashDetails {
+  exitCode?: number | undefined;
+  endSignal?: string | undefined;
+  end: ShellOutcome["end"];
+  elapsedMs: number;
+  truncated: boolean;
+  fullOutputPath?: string | undefined;
+  background: { pid: number; name: string }[];
+}
+
+export function bashTool({ cwd, env, timeoutSeconds }: BashToolOptions): Tool {
+  const limit = timeoutSeconds > 0 ? `Without timeout it may run ${timeoutSeconds} seconds. ` : "";
+  return defineTool({
+    name: "bash",
+    label: "Bash",
+    description: `Runs a command with bash in the working folder and returns what it wrote, standard output and errors together: the last ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB, with the path of a file that has all of it. Each call is a new shell, without a terminal and without input. ${limit}Start servers in the background with their output in a file. Commands are not confined to the project: take care.`,
+    parameters,
+    async execute({ input: { command, timeout = timeoutSeconds }, signal, onUpdate }) {
+      const updates = throttledTail((text) => onUpdate({ content: [{ type: "text", text }] }));
+      const timeoutMs = timeout > 0 ? timeout * 1_000 : undefined;
+      try {
+        const outcome = await shellCommand({ command, cwd, env, timeoutMs, signal, onText: updates.push });
+        return result(outcome, timeout);
+      } finally {
+        updates.stop();
+      }
+    },
+  });
+}
+
+/** Shows the end of what came so far: at once, then not more often than people can see. */
+function throttledTail(show: (text: string) => void): { push: (text: string) => void; stop: () => void } {
+  let tail = "";
+  let timer: NodeJS.Timeout | undefined;
+  let isStale = false;
+  const update = () => {
+    timer = isStale ? setTimeout(update, UPDATE_MS) : undefined;
+    if (isStale) show(tailOf(tail));
+    isStale = false;
+  };
+  const push = (text: string) => {
+    tail = `${tail}${text}`;
+    if (tail.length > 2 * MAX_RESULT_BYTES) tail = tailOf(tail);
+    isStale = true;
+    if (timer === undefined) update();
+  };
+  return { push, stop: () => clearTimeout(timer) };
+}
+
+function result(outcome: ShellOutcome, timeoutSeconds: number): ToolResult<BashDetails> {
+  const { output, end, exitCode, endSignal, background, elapsedMs } = outcome;
+  const ending = endingOf(outcome, timeoutSeconds);
+  const text = [...shownOutput(outcome), ...backgroundNote(background), ...ending].join("\n");
+  return {
+    content: [{ type: "text", text }],
+    isError: ending.length > 0,
+    details: {
+      exitCode,
+      endSignal,
+      end,
+      elapsedMs: Math.round(elapsedMs),
+      truncated: output.isLong,
+      fullOutputPath: output.path,
+      background,
+    },
+  };
+}
+
+function shownOutput({ output, isBinary }: ShellOutcome): string[] {
+  if (output.bytes === 0) return ["(no output)"];
+  if (isBinary) return [`[The output is binary, ${shownBytes(output.bytes)}. Redirect it to a file.]`];
+  if (!output.isLong) return [output.tail.replace(/\n$/, "")];
+  const where = output.path === undefined ? "" : ` All of it is in ${output.path}: read or grep it.`;
+  const problem = output.problem === undefined ? "" : ` But ${output.problem}.`;
+  return [
+    `[Cut: the end of ${shownCount(output.lines)} lines, ${shownBytes(output.bytes)}.${where}${problem}]`,
+    output.tail.replace(/\n$/, ""),
+  ];
+}
+
+function backgroundNote(background: ShellOutcome["background"]): string[] {
+  if (background.length === 0) return [];
+  const names = background.map(({ pid, name }) => `${pid} (${name})`).join(", ");
+  return [
+    `[Still running in the background: ${names}. What they write from now on is not seen; redirect it to a file.]`,
+  ];
+}
+
+/** Why the command counts as failed. */
+function endingOf({ end, exitCode, endSignal, elapsedMs }: ShellOutcome, timeoutSeconds: number): string[] {
+  const seconds = `${(elapsedMs / 1_000).toFixed(1)} s`;
+  if (end === "abort") return [`[Stopped by the user after ${seconds}, with all its processes.]`];
+  if (end === "timeout") {
+    return [
+      `[Timed out after ${timeoutSeconds} s and was ended, with all its processes. Give a larger timeout, or run it in the background with its output in a file.]`,
+    ];
+  }
+  if (endSignal !== undefined) return [`[Ended by signal ${endSignal}.]`];
+  return exitCode === 0 ? [] : [`[Exit code ${exitCode}.]`];
+}

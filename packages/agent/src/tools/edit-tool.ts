@@ -1,0 +1,167 @@
+import { z } from "zod";
+import { defineTool, type Tool, type ToolResult } from "../tool.ts";
+import { existingPath } from "./existing-path.ts";
+import { type FileDiff, fileDiff } from "./file-diff.ts";
+import { fileKind, HEAD_BYTES } from "./file-kind.ts";
+import { inFileQueue } from "./file-queue.ts";
+import { inFileEndings, withLf } from "./line-endings.ts";
+import { openFile } from "./open-file.ts";
+import type { GuardedPath, PathGuard } from "./path-guard.ts";
+import { planEdits } from "./plan-edits.ts";
+import { replaceFile } from "./replace-file.ts";
+import { applyChanges, type TextEdit } from "./text-edit.ts";
+import { decodeText, encodeText, type TextFormat } from "./text-encoding.ts";
+import { shownBytes } from "./text-limits.ts";
+import type { Tolerance } from "./text-match.ts";
+
+/** A larger file is data, better changed by a program; and the whole is held in memory a few times over. */
+const MAX_EDITED_BYTES = 10 << 20;
+/** Lines of the difference that the model is shown: it knows what it asked for. */
+const MAX_SHOWN_DIFF_LINES = 40;
+const MAX_SHOWN_DIFF_CHARS = 4_000;
+
+const edit = z.object({
+  oldText: z.string().describe("The passage to replace, exactly as in the file; it must occur once."),
+  newText: z.string().describe("What takes its place."),
+});
+
+const parameters = z.object({
+  path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
+  // Some models write the list as a string of JSON.
+  edits: z
+    .preprocess(parsedList, z.array(edit).min(1))
+    .optional()
+    .describe(
+      "Several edits of the file at once, each against the file as it is now; they must not overlap.",
+    ),
+  oldText: edit.shape.oldText
+    .optional()
+    .describe("For a single edit, in place of edits: the passage to replace."),
+  newText: edit.shape.newText.optional().describe("For a single edit: what takes its place."),
+});
+
+type Input = z.output<typeof parameters>;
+
+/** What people and programs see of an edit. */
+export interface EditDetails extends FileDiff {
+  path: string;
+}
+
+export function editTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: "edit",
+    label: "Edit",
+    description:
+      "Replaces passages in a text file. Each oldText must be copied exactly from the file, without line numbers, and occur only once: take in neighbouring lines until it does. All edits of one call are made, or none.",
+    parameters,
+    async execute({ input, signal }) {
+      const edits = editsOf(input);
+      const file = await existingPath(guard, { toolName: "edit", path: input.path, access: "write", signal });
+      return inFileQueue(file.real, async () => {
+        signal.throwIfAborted();
+        return editFile(file, edits, signal);
+      });
+    },
+  });
+}
+
+function parsedList(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    // Left to the schema, whose complaint names what was received.
+    return value;
+  }
+}
+
+function editsOf({ edits = [], oldText, newText }: Input): TextEdit[] {
+  if ((oldText === undefined) !== (newText === undefined)) {
+    throw new Error(
+      `${oldText === undefined ? "oldText" : "newText"} is missing: a single edit needs oldText and newText.`,
+    );
+  }
+  const single = oldText === undefined || newText === undefined ? [] : [{ oldText, newText }];
+  const all = [...edits, ...single];
+  if (all.length === 0) throw new Error("No edit was given. Give edits, or oldText and newText.");
+  return all.map((one) => ({ oldText: withLf(one.oldText), newText: withLf(one.newText) }));
+}
+
+async function editFile(
+  file: GuardedPath,
+  edits: readonly TextEdit[],
+  signal: AbortSignal,
+): Promise<ToolResult<EditDetails>> {
+  const { text, format } = await readWhole(file);
+  const before = withLf(text);
+  const { changes, tolerated } = planEdits(before, edits);
+  const after = applyChanges(before, changes);
+  signal.throwIfAborted();
+  await replaceFile(file, encodeText(applyChanges(text, inFileEndings(text, changes)), format));
+  const diff = fileDiff(before, after);
+  return {
+    content: [{ type: "text", text: report({ shown: file.shown, count: edits.length, diff, tolerated }) }],
+    details: { path: file.shown, ...diff },
+  };
+}
+
+async function readWhole(file: GuardedPath): Promise<{ text: string; format: TextFormat }> {
+  const { handle, stats } = await openFile(file);
+  try {
+    if (stats.size > MAX_EDITED_BYTES) {
+      throw new Error(
+        `${file.shown} has ${shownBytes(stats.size)}; edit takes files up to ${shownBytes(MAX_EDITED_BYTES)}. Change it with a program through bash.`,
+      );
+    }
+    const bytes = await handle.readFile();
+    const kind = await fileKind(bytes.subarray(0, HEAD_BYTES));
+    if (kind.kind !== "text") {
+      const what = kind.kind === "image" ? kind.mimeType : kind.what;
+      throw new Error(
+        `${file.shown} is not text: ${what}, ${shownBytes(stats.size)}. edit changes text files only.`,
+      );
+    }
+    return { text: decoded(file, bytes, kind), format: kind };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What cannot be read without loss cannot be written back without loss. */
+function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): string {
+  const refusal = `${shown} is not valid UTF-8 or UTF-16, and editing would damage it. Convert it first, for instance with iconv through bash.`;
+  if (format.encoding === "windows-1252") throw new Error(refusal);
+  try {
+    return decodeText(bytes, format);
+  } catch (cause) {
+    throw new Error(refusal, { cause });
+  }
+}
+
+interface Report {
+  shown: string;
+  count: number;
+  diff: FileDiff;
+  tolerated: readonly Tolerance[];
+}
+
+function report({ shown, count, diff, tolerated }: Report): string {
+  const made = count === 1 ? "1 edit" : `${count} edits`;
+  const notes =
+    tolerated.length === 0
+      ? []
+      : [`(oldText was not exact: ${tolerated.join(" and ")} differed and were overlooked.)`];
+  return [
+    `Edited ${shown}: ${made}, ${diff.added} lines added, ${diff.removed} removed.`,
+    ...notes,
+    shownDiff(diff.diff),
+  ]
+    .join("\n")
+    .trimEnd();
+}
+
+function shownDiff(diff: string): string {
+  const lines = diff.trimEnd().split("\n");
+  const short = lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n").slice(0, MAX_SHOWN_DIFF_CHARS).toWellFormed();
+  return short.length < diff.trimEnd().length ? `${short}\n… (the difference goes on)` : short;
+}

@@ -1,0 +1,85 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { defineTool, type Tool } from "../tool.ts";
+import { existingPath } from "./existing-path.ts";
+import { globMatcher } from "./glob-matcher.ts";
+import type { PathGuard } from "./path-guard.ts";
+import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
+import { FolderWalk, gapNotes } from "./walk-folder.ts";
+
+/** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
+const DEFAULT_LIMIT = 1_000;
+
+const parameters = z.object({
+  pattern: z
+    .string()
+    .min(1)
+    .describe('A glob, such as "*.test.ts" for names anywhere or "src/**/*.json" for paths.'),
+  path: z.string().min(1).optional().describe("The folder to look in. Default: the working folder."),
+  limit: z.int().min(1).optional().describe(`How many paths to return. Default ${DEFAULT_LIMIT}.`),
+});
+
+export function findTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: "find",
+    label: "Find",
+    description:
+      "Finds files and folders by a glob, in the order of their names. What .gitignore names is left out, unless path leads into it.",
+    parameters,
+    async execute({ input: { pattern, path = ".", limit = DEFAULT_LIMIT }, signal }) {
+      const folder = await existingPath(guard, { toolName: "find", path, access: "read", signal });
+      if (!(await stat(folder.real)).isDirectory())
+        throw new Error(`${folder.shown} is a file. find needs a folder.`);
+      const walk = new FolderWalk({ folder: folder.real, signal });
+      const found = await collect({ walk, pattern, shown: folder.shown, limit });
+      const text = [...listing({ ...found, pattern, shown: folder.shown }), ...gapNotes(walk.gaps)].join(
+        "\n",
+      );
+      return {
+        content: [{ type: "text", text }],
+        details: { found: found.count, shown: found.paths.length },
+      };
+    },
+  });
+}
+
+interface Collecting {
+  walk: FolderWalk;
+  pattern: string;
+  shown: string;
+  limit: number;
+}
+
+interface Found {
+  paths: string[];
+  count: number;
+}
+
+async function collect({ walk, pattern, shown, limit }: Collecting): Promise<Found> {
+  const isWanted = globMatcher(pattern.replace(/\/$/, ""));
+  const wantsFolder = pattern.endsWith("/");
+  const paths: string[] = [];
+  let count = 0;
+  let bytes = 0;
+  for await (const { path, kind } of walk.entries()) {
+    if (!isWanted(path) || (wantsFolder && kind !== "folder")) continue;
+    count += 1;
+    const line = `${shown === "." ? path : join(shown, path)}${kind === "folder" ? "/" : ""}`;
+    bytes += Buffer.byteLength(line) + 1;
+    if (paths.length < limit && bytes <= MAX_RESULT_BYTES) paths.push(line);
+  }
+  return { paths, count };
+}
+
+function listing({ paths, count, pattern, shown }: Found & { pattern: string; shown: string }): string[] {
+  if (count === 0) {
+    const hint = /[*?[{]/.test(pattern) ? "" : ` Try "*${pattern}*".`;
+    return [`Nothing matches ${pattern} in ${shown === "." ? "the working folder" : shown}.${hint}`];
+  }
+  if (count === paths.length) return paths;
+  return [
+    ...paths,
+    `[${shownCount(count - paths.length)} more. Narrow the pattern or the path, or raise limit.]`,
+  ];
+}

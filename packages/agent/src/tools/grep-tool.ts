@@ -1,0 +1,152 @@
+import { stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { defineTool, type Tool } from "../tool.ts";
+import { existingPath } from "./existing-path.ts";
+import type { LineSearch, SearchedLine } from "./line-search.ts";
+import type { GuardedPath, PathGuard } from "./path-guard.ts";
+import { ripgrepSearch } from "./ripgrep.ts";
+import { scriptSearch } from "./script-search.ts";
+import { programPath } from "./shell.ts";
+import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
+
+const DEFAULT_LIMIT = 100;
+/** Matches beyond the limit that are counted before the search gives up. */
+const MAX_COUNTED_MORE = 1_000;
+/** A longer line is machine-made; what stands around the match is enough. */
+const MAX_LINE_CHARS = 500;
+const CHARS_BEFORE_MATCH = 100;
+
+const parameters = z.object({
+  pattern: z
+    .string()
+    .min(1)
+    .describe("A regular expression, matched line by line; or plain text with literal."),
+  path: z.string().min(1).optional().describe("The folder or file to search. Default: the working folder."),
+  glob: z.string().min(1).optional().describe('Which files, such as "*.ts" or "src/**/*.md".'),
+  ignoreCase: z.boolean().optional().describe("Default false."),
+  literal: z.boolean().optional().describe("Takes pattern as plain text. Default false."),
+  context: z
+    .int()
+    .min(0)
+    .max(50)
+    .optional()
+    .describe("Lines to show before and after each match. Default 0."),
+  limit: z.int().min(1).optional().describe(`How many matching lines to return. Default ${DEFAULT_LIMIT}.`),
+});
+
+type Input = z.output<typeof parameters>;
+
+export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
+  return defineTool({
+    name: "grep",
+    label: "Grep",
+    description:
+      "Searches the contents of files; returns path:line: text. What .gitignore names is left out, unless path leads into it.",
+    parameters,
+    async execute({ input, signal }) {
+      refuseLineBreaks(input);
+      const root = await existingPath(guard, {
+        toolName: "grep",
+        path: input.path ?? ".",
+        access: "read",
+        signal,
+      });
+      const stats = await stat(root.real);
+      if (!stats.isDirectory() && !stats.isFile()) throw new Error(`${root.shown} is no file and no folder.`);
+      const notes: string[] = [];
+      const lines = searchFor(env)({
+        root: root.real,
+        isFolder: stats.isDirectory(),
+        pattern: input.pattern,
+        isLiteral: input.literal ?? false,
+        ignoresCase: input.ignoreCase ?? false,
+        glob: input.glob,
+        contextLines: input.context ?? 0,
+        signal,
+        onNote: (note) => notes.push(note),
+      });
+      const listing = new Listing(input, stats.isDirectory() ? root.shown : dirname(root.shown));
+      for await (const line of lines) if (!listing.add(line)) break;
+      const text = [...listing.lines(root), ...notes.slice(0, 10)].join("\n");
+      return { content: [{ type: "text", text }], details: { matches: listing.matches } };
+    },
+  });
+}
+
+function refuseLineBreaks({ pattern, literal }: Input): void {
+  if (!pattern.includes("\n") && (literal || !/(?<!\\)(?:\\\\)*\\n/.test(pattern))) return;
+  throw new Error(
+    "The pattern has a line break, and grep searches line by line. Search for one of the lines, with context.",
+  );
+}
+
+function searchFor(env: NodeJS.ProcessEnv): LineSearch {
+  const program = programPath(process.platform === "win32" ? "rg.exe" : "rg", env);
+  return program === undefined ? scriptSearch : ripgrepSearch(program);
+}
+
+/** The result as it grows. */
+class Listing {
+  readonly #limit: number;
+  readonly #hasContext: boolean;
+  readonly #folder: string;
+  readonly #lines: string[] = [];
+  #bytes = 0;
+  #shownMatches = 0;
+  #isFull = false;
+  #last: SearchedLine | undefined;
+  matches = 0;
+
+  constructor({ limit = DEFAULT_LIMIT, context = 0 }: Input, folder: string) {
+    this.#limit = limit;
+    this.#hasContext = context > 0;
+    this.#folder = folder;
+  }
+
+  /** False when no more lines are wanted. */
+  add(line: SearchedLine): boolean {
+    const isMatch = line.matchAt !== undefined;
+    if (isMatch) this.matches += 1;
+    if (this.matches > this.#limit) this.#isFull = true;
+    if (!this.#isFull) this.#show(line, isMatch);
+    return this.matches - this.#shownMatches <= MAX_COUNTED_MORE;
+  }
+
+  lines({ shown }: GuardedPath): string[] {
+    if (this.matches === 0) return [`No matches in ${shown === "." ? "the working folder" : shown}.`];
+    const more = this.matches - this.#shownMatches;
+    if (more === 0) return this.#lines;
+    const count = more > MAX_COUNTED_MORE ? `More than ${shownCount(MAX_COUNTED_MORE)}` : shownCount(more);
+    return [
+      ...this.#lines,
+      `[${count} more matches. Narrow the pattern, the path or the glob, or raise limit.]`,
+    ];
+  }
+
+  #show(line: SearchedLine, isMatch: boolean): void {
+    const mark = isMatch ? ":" : "-";
+    const path = this.#folder === "." ? line.path : join(this.#folder, line.path);
+    const shown = `${path}${mark}${line.line}${mark} ${shortLine(line)}`;
+    this.#bytes += Buffer.byteLength(shown) + 1;
+    if (this.#bytes > MAX_RESULT_BYTES) {
+      this.#isFull = true;
+      return;
+    }
+    if (this.#hasContext && this.#isApart(line)) this.#lines.push("--");
+    this.#lines.push(shown);
+    this.#last = line;
+    if (isMatch) this.#shownMatches += 1;
+  }
+
+  #isApart({ path, line }: SearchedLine): boolean {
+    return this.#last !== undefined && (this.#last.path !== path || this.#last.line + 1 !== line);
+  }
+}
+
+function shortLine({ text, matchAt = 0 }: SearchedLine): string {
+  if (text.length <= MAX_LINE_CHARS) return text;
+  const start = matchAt + CHARS_BEFORE_MATCH > MAX_LINE_CHARS ? matchAt - CHARS_BEFORE_MATCH : 0;
+  const end = start + MAX_LINE_CHARS;
+  return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`.toWellFormed();
+}

@@ -1,0 +1,61 @@
+import type { Dirent } from "node:fs";
+import { readdir, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { defineTool, type Tool } from "../tool.ts";
+import { existingPath } from "./existing-path.ts";
+import { errorCode, fileProblem } from "./file-problem.ts";
+import type { GuardedPath, PathGuard } from "./path-guard.ts";
+import { shownCount } from "./text-limits.ts";
+
+/** A folder of more is a store of data, whose names tell little. */
+const DEFAULT_LIMIT = 500;
+
+const parameters = z.object({
+  path: z.string().min(1).optional().describe("The folder. Default: the working folder."),
+  limit: z.int().min(1).optional().describe(`How many entries to return. Default ${DEFAULT_LIMIT}.`),
+});
+
+export function lsTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: "ls",
+    label: "List",
+    description:
+      "Lists a folder by name, hidden entries too: folders end with /, links show where they lead.",
+    parameters,
+    async execute({ input: { path = ".", limit = DEFAULT_LIMIT }, signal }) {
+      const folder = await existingPath(guard, { toolName: "ls", path, access: "read", signal });
+      const entries = await list(folder);
+      const shown = await Promise.all(entries.slice(0, limit).map((entry) => line(folder, entry)));
+      const more = entries.length - shown.length;
+      const lines =
+        more > 0 ? [...shown, `[${shownCount(more)} more. Raise limit, or use find with a glob.]`] : shown;
+      const text = lines.join("\n") || "(an empty folder)";
+      return { content: [{ type: "text", text }], details: { entries: entries.length, shown: shown.length } };
+    },
+  });
+}
+
+async function list({ real, shown }: GuardedPath): Promise<Dirent[]> {
+  try {
+    const entries = await readdir(real, { withFileTypes: true });
+    return entries.sort((a, b) => compareNames(a.name, b.name));
+  } catch (error) {
+    if (errorCode(error) === "ENOTDIR") throw new Error(`${shown} is a file. Use read to see what is in it.`);
+    throw fileProblem("Listing", shown, error);
+  }
+}
+
+/** Upper and lower case together, the same on every machine. */
+function compareNames(a: string, b: string): number {
+  const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()];
+  if (lowerA !== lowerB) return lowerA < lowerB ? -1 : 1;
+  return a < b ? -1 : 1;
+}
+
+async function line({ real }: GuardedPath, entry: Dirent): Promise<string> {
+  if (entry.isDirectory()) return `${entry.name}/`;
+  if (!entry.isSymbolicLink()) return entry.name;
+  const target = await readlink(join(real, entry.name)).catch(() => "?");
+  return `${entry.name} -> ${target}`;
+}

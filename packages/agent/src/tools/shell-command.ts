@@ -1,0 +1,180 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { stat } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { OutputRecord } from "./output-record.ts";
+import { killTree, PROCESS_MARK, type ProcessTree, treeProcesses } from "./process-tree.ts";
+import { findShell } from "./shell.ts";
+import { TerminalText } from "./terminal-text.ts";
+import { shownBytes } from "./text-limits.ts";
+
+/** Linux takes no longer single argument than 128 KB. */
+const MAX_COMMAND_BYTES = 120 * 1024;
+/** After the command's end: how long its pipe must be quiet, and how long a background process may keep talking. */
+const QUIET_MS = 50;
+const MAX_LINGER_MS = 1_000;
+
+/** Nothing may wait for somebody at a terminal, or write for one. */
+const unattended = {
+  TERM: "dumb",
+  NO_COLOR: "1",
+  PAGER: "cat",
+  GIT_PAGER: "cat",
+  MANPAGER: "cat",
+  GIT_EDITOR: "true",
+  GIT_TERMINAL_PROMPT: "0",
+  GCM_INTERACTIVE: "never",
+  SSH_ASKPASS_REQUIRE: "never",
+  DEBIAN_FRONTEND: "noninteractive",
+};
+
+export interface ShellCommandOptions {
+  command: string;
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+  /** Absent: no limit. */
+  timeoutMs?: number | undefined;
+  signal: AbortSignal;
+  /** Told of text as it comes, cleaned. */
+  onText?: ((text: string) => void) | undefined;
+}
+
+/** How a command went. */
+export interface ShellOutcome {
+  end: "exit" | "timeout" | "abort";
+  /** Absent when a signal ended it. */
+  exitCode?: number | undefined;
+  endSignal?: NodeJS.Signals | undefined;
+  output: OutputRecord;
+  isBinary: boolean;
+  /** What it left running. */
+  background: { pid: number; name: string }[];
+  elapsedMs: number;
+}
+
+/** Runs a command to its end, its time limit, or the abort; then none of its processes is left but those it put into the background by itself. */
+export async function shellCommand(options: ShellCommandOptions): Promise<ShellOutcome> {
+  await checkRunnable(options);
+  const started = performance.now();
+  const mark = randomUUID();
+  const child = start(options, mark);
+  const text = new TerminalText();
+  const output = new OutputRecord();
+  const take = (cleaned: string) => {
+    output.append(cleaned);
+    if (cleaned !== "") options.onText?.(cleaned);
+  };
+  let lastData = started;
+  const onData = (bytes: Buffer) => {
+    lastData = performance.now();
+    take(text.push(bytes));
+  };
+  child.stdout!.on("data", onData);
+  child.stderr!.on("data", onData);
+  const tree = { pid: child.pid!, mark };
+  try {
+    const { end, ...exit } = await ended(child, tree, options);
+    await drained(child, () => lastData);
+    const background = end === "exit" ? await leftRunning(child, tree) : [];
+    letGo(child, onData);
+    take(text.end());
+    return {
+      end,
+      ...exit,
+      output,
+      isBinary: text.isBinary,
+      background,
+      elapsedMs: performance.now() - started,
+    };
+  } finally {
+    output.close();
+  }
+}
+
+async function checkRunnable({ command, cwd, signal }: ShellCommandOptions): Promise<void> {
+  signal.throwIfAborted();
+  if (command.includes("\0")) throw new Error("The command contains a NUL character.");
+  const bytes = Buffer.byteLength(command);
+  if (bytes > MAX_COMMAND_BYTES) {
+    throw new Error(
+      `The command has ${shownBytes(bytes)}; at most ${shownBytes(MAX_COMMAND_BYTES)} can be run. Write long contents with write, and run that.`,
+    );
+  }
+  const stats = await stat(cwd).catch(() => undefined);
+  if (!stats?.isDirectory()) throw new Error(`The working folder ${cwd} does not exist any more.`);
+}
+
+function start({ command, cwd, env }: ShellCommandOptions, mark: string): ChildProcess {
+  const shell = findShell(env);
+  // One pipe for both streams, so that their order is kept.
+  return spawn(shell, ["-c", 'exec "$0" -c "$1" 2>&1', shell, command], {
+    cwd,
+    env: { ...env, ...unattended, [PROCESS_MARK]: mark },
+    // A group, and a session without a terminal, of its own.
+    detached: process.platform !== "win32",
+    stdio: ["ignore", "pipe", "pipe"],
+    windowsHide: true,
+  });
+}
+
+type Exit = Pick<ShellOutcome, "end" | "exitCode" | "endSignal">;
+
+function ended(
+  child: ChildProcess,
+  tree: ProcessTree,
+  { timeoutMs, signal }: ShellCommandOptions,
+): Promise<Exit> {
+  return new Promise((resolve, reject) => {
+    let end: Exit["end"] = "exit";
+    let killed: Promise<void> | undefined;
+    const kill = (why: Exit["end"]) => {
+      if (killed !== undefined) return;
+      end = why;
+      killed = killTree(tree);
+      // Also when the first process cannot be ended, which only the system could explain.
+      killed.then(() => settle(child.exitCode, child.signalCode), reject);
+    };
+    const onAbort = () => kill("abort");
+    const timer = timeoutMs === undefined ? undefined : setTimeout(() => kill("timeout"), timeoutMs);
+    const settle = (code: number | null, endSignal: NodeJS.Signals | null) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      resolve({ end, exitCode: code ?? undefined, endSignal: endSignal ?? undefined });
+    };
+    signal.addEventListener("abort", onAbort);
+    child.once("exit", (code, endSignal) => {
+      if (killed === undefined) settle(code, endSignal);
+    });
+    child.once("error", (error) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+      reject(new Error(`The shell could not be started: ${error.message}.`, { cause: error }));
+    });
+    if (signal.aborted) onAbort();
+  });
+}
+
+/** Waits for what the command wrote last. A background process may hold the pipe open for ever. */
+async function drained(child: ChildProcess, lastData: () => number): Promise<void> {
+  const since = performance.now();
+  const isOpen = () => !child.stdout!.readableEnded || !child.stderr!.readableEnded;
+  const isTalking = () => performance.now() - Math.max(since, lastData()) < QUIET_MS;
+  while (isOpen() && isTalking() && performance.now() - since < MAX_LINGER_MS) {
+    await delay(5);
+  }
+}
+
+async function leftRunning(child: ChildProcess, tree: ProcessTree): Promise<{ pid: number; name: string }[]> {
+  // Both ends closed is the rule, and then nobody is looked for: that takes a look at every process.
+  if (child.stdout!.readableEnded && child.stderr!.readableEnded) return [];
+  return (await treeProcesses(tree)).map(({ pid, name }) => ({ pid, name }));
+}
+
+/** A background process keeps its pipe, read by nobody: closing it would end the process at its next line. */
+function letGo(child: ChildProcess, onData: (bytes: Buffer) => void): void {
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.off("data", onData);
+    stream.resume();
+    (stream as { unref?: () => void }).unref?.();
+  }
+}
