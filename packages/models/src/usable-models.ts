@@ -52,14 +52,16 @@ export async function defaultModel(options: UsableModelsOptions): Promise<Usable
 async function usableOf(provider: ProviderConfig, options: UsableModelsOptions): Promise<UsableModel[]> {
   const { catalogue, keys } = options;
   const listed = catalogue.models.filter((model) => model.provider === provider.provider);
-  const origin = keys.source(provider);
-  const isServer = provider.api !== "scripted" && (isLoopback(provider) || provider.apiKeyEnv === undefined);
-  const models = isServer ? await answered(provider, listed, options) : listed;
-  if (!isServer && provider.apiKeyEnv !== undefined && origin === undefined) return [];
-  return models.map((model) => ({ model, keyOrigin: origin }));
+  const keyOrigin = keys.source(provider);
+  const isReady = keyOrigin !== undefined && listed.length > 0;
+  const needsKey = provider.apiKeyEnv !== undefined && keyOrigin === undefined && !isLoopback(provider);
+  if (needsKey) return [];
+  const isAsked = !isReady && provider.api !== "scripted";
+  const models = isAsked ? await answered(provider, listed, options) : listed;
+  return models.map((model) => ({ model, keyOrigin }));
 }
 
-/** What a server that needs no key has at hand; what is listed of it counts only where it is served. */
+/** What a server has at hand; what is listed of it counts only where it is served. */
 async function answered(
   provider: ProviderConfig,
   listed: readonly CatalogueModel[],

@@ -211,6 +211,15 @@ describe("what is usable now", () => {
     expect(found[0]!.model.contextWindow).toBe(4_096);
   });
 
+  test("a server on this machine that wants a key is taken at its list, without asking", async () => {
+    const proxy = { ...remote, baseUrl: "http://127.0.0.1:1/v1" };
+    const catalogue = { providers: [proxy], models: [modelOf(proxy, "r1")] };
+    const probe = () => Promise.reject(new Error("asked"));
+    expect(names(await usableModels({ catalogue, keys: keysOf("remote"), probe }))).toEqual(["remote/r1"]);
+    const served = probeOf({ remote: [{ id: "r2" }] });
+    expect(names(await usableModels({ catalogue, keys: keysOf(), probe: served }))).toEqual(["remote/r2"]);
+  });
+
   test("servers are asked at once, and what cannot talk is left out", async () => {
     const { url, requests } = await server({
       "/v1/models": { data: [{ id: "text-embedding-nomic" }, { id: "qwen", max_model_len: 32_000 }] },
