@@ -1,120 +1,67 @@
-import { CompactionController, type CompactionOutcome, type Navigation } from "@bonsai-agent/compaction";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
-import {
-  type BashExecutionMessage,
-  BonsaiError,
-  type ImageContent,
-  type Message,
-} from "@bonsai-agent/messages";
-import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
+import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
+import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
+import { Activity, type ActivityKind } from "./activity.ts";
+import type { AgentOptions, PromptOptions } from "./agent-options.ts";
 import { type AgentState, stateOf } from "./agent-state.ts";
-import { CachedPrefix } from "./cached-prefix.ts";
 import { CompactionTriggers } from "./compaction-triggers.ts";
-import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
-import { ModelSelection } from "./model-selection.ts";
-import { modelSummariser } from "./model-summariser.ts";
+import { makeWorkplace } from "./make-workplace.ts";
 import { type NavigateOptions, navigate } from "./navigation.ts";
-import type { AgentNotice } from "./notice.ts";
-import { InputQueue, type QueuedInput } from "./queue.ts";
-import { recordMessage } from "./record-message.ts";
+import type { QueuedInput } from "./prompt-input.ts";
+import { Prompting } from "./prompting.ts";
 import type { RunCommand } from "./run-command.ts";
-import type { InputSource, StreamingBehavior } from "./run-events.ts";
-import { RunLoop } from "./run-loop.ts";
+import type { RunFollower } from "./run-follower.ts";
 import type { RunResult } from "./run-result.ts";
 import type { SessionStartReason } from "./session-events.ts";
-import type { AgentSettings } from "./settings-schema.ts";
-import type { Tool } from "./tool.ts";
-import { errorResult } from "./tool-call.ts";
-import { ToolRegistry } from "./tool-registry.ts";
-import { unansweredCalls } from "./unanswered-calls.ts";
+import type { ToolRegistry } from "./tool-registry.ts";
 import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
-import { userMessage } from "./user-message.ts";
 import type { Workplace } from "./workplace.ts";
-
-export interface AgentOptions {
-  session: Session;
-  models: ModelClient;
-  model: CatalogueModel;
-  settings: AgentSettings;
-  tools: readonly Tool[];
-  /** Default: one without handlers. */
-  lifecycle?: Lifecycle<LifecycleEvents>;
-  systemPrompt: string;
-  /** A sub-agent has no threshold compaction. Default false. */
-  isSubAgent?: boolean;
-  /** Runs what the user types behind `!`. Default: commands are refused. */
-  runCommand?: RunCommand;
-  onNotice?: (notice: AgentNotice) => void;
-  now?: () => number;
-}
-
-export interface PromptOptions {
-  images?: readonly ImageContent[];
-  /** Default "print". */
-  source?: InputSource;
-  /** How the text is delivered when the agent is at work; without it, that is an error. */
-  behavior?: StreamingBehavior;
-}
 
 /** One session at work. The rooms behind it each own one thing; this is the door. */
 export class Agent {
   readonly #work: Workplace;
   readonly #compaction: CompactionTriggers;
+  readonly #activity: Activity;
+  readonly #prompting: Prompting;
+  readonly #followers: readonly RunFollower[];
   readonly #runCommand: RunCommand;
-  #run: { result: Promise<RunResult>; abort: AbortController } | undefined;
+  #isClosed = false;
 
   constructor(options: AgentOptions) {
-    const { session, models, settings } = options;
-    const lifecycle = options.lifecycle ?? new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
-    const onNotice = options.onNotice ?? (() => {});
-    const selection = new ModelSelection({
-      session,
-      models,
-      lifecycle,
-      model: options.model,
-      thinking: settings.thinking,
-    });
-    const tools = new ToolRegistry();
-    for (const tool of options.tools) tools.register(tool);
-    tools.setActive(settings.tools);
-    const systemPrompt = () => options.systemPrompt;
-    const prefix = new CachedPrefix();
-    const summariser = modelSummariser({ models, selection, session, prefix });
-    const controller = new CompactionController({
-      session,
-      settings: settings.compaction,
-      lifecycle,
-      model: () => selection.model,
-      summariser,
-      isSubAgent: options.isSubAgent ?? false,
-      onWarning: ({ code, message }) => onNotice({ level: "warning", code, message }),
-    });
-    this.#work = {
-      session,
-      lifecycle,
-      models,
-      settings,
-      tools,
-      queue: new InputQueue(),
-      selection,
-      summariser,
-      controller,
-      systemPrompt,
-      onNotice,
-      now: options.now ?? Date.now,
-    };
+    const { followers = [], runCommand = refuseCommand } = options;
+    this.#work = makeWorkplace(options);
     this.#compaction = new CompactionTriggers(this.#work);
-    this.#runCommand =
-      options.runCommand ?? (() => Promise.reject(new Error("This agent runs no commands.")));
+    this.#activity = new Activity(this.#work.patience, (ended) => this.#prompting.ended(ended));
+    this.#prompting = new Prompting({
+      work: this.#work,
+      compaction: this.#compaction,
+      activity: this.#activity,
+      onEnd: (messages, result) => {
+        for (const follower of followers) follower.runEnded({ messages, result });
+      },
+    });
+    this.#followers = followers;
+    this.#runCommand = runCommand;
   }
 
   get session(): Session {
     return this.#work.session;
   }
 
+  /** The tools, and which of them the model is offered; a change holds from the next request on. */
+  get tools(): ToolRegistry {
+    return this.#work.tools;
+  }
+
+  /** The model in use, with what its server has taught about its window. */
+  get model(): CatalogueModel {
+    return this.#work.selection.model;
+  }
+
+  /** True while anything is going on. */
   get isBusy(): boolean {
-    return this.#run !== undefined;
+    return this.#activity.kind !== undefined;
   }
 
   get isCompacting(): boolean {
@@ -122,152 +69,110 @@ export class Agent {
   }
 
   /**
-   * Sends a text and resolves when the agent has nothing more to do. While it is at work the text is queued as
-   * `behavior` says, and the promise is that of the run under way.
-   * @throws BonsaiError `agent_busy` without a behavior, and what appending to the session throws.
+   * Sends a text and resolves when the agent has nothing more to do. While a run is under way the text is queued as
+   * `behavior` says, and the promise is that of this run. While anything else is going on it waits, and the promise is
+   * that of the run that follows: the first text that waited is its prompt, the others are queued. What goes wrong on
+   * the way is in the result.
+   * @throws BonsaiError `agent_busy` during a run without a behavior, `agent_closed`.
    */
-  prompt(text: string, options: PromptOptions = {}): Promise<RunResult> {
-    if (this.#run !== undefined) return this.#enqueue({ text, images: options.images }, options.behavior);
-    const abort = new AbortController();
-    const result = this.#runFrom({ text, images: options.images }, options, abort.signal).finally(() => {
-      this.#run = undefined;
-    });
-    this.#run = { result, abort };
-    return result;
+  async prompt(text: string, { images, source = "print", behavior }: PromptOptions = {}): Promise<RunResult> {
+    this.#checkOpen();
+    return this.#prompting.prompt({ text, source, ...(images === undefined ? {} : { images }) }, behavior);
   }
 
-  /** Stops whatever is going on; resolves when the agent is idle. */
-  async abort(): Promise<void> {
-    const run = this.#run;
-    run?.abort.abort(new Error("The user stopped the work."));
-    this.#compaction.cancel();
-    await run?.result.catch(() => {});
+  /** Stops whatever is going on; resolves when the agent is idle. What was queued is in the run's result, as unsent. */
+  abort(): Promise<void> {
+    return this.#activity.abort();
   }
 
-  /** Cancels a compaction that is under way, and nothing else. */
+  /** Cancels a compaction that is under way, and nothing else: the task goes on uncompacted. */
   cancelCompaction(): void {
     this.#compaction.cancel();
   }
 
-  compact(options: { focus?: string } = {}): Promise<CompactionOutcome> {
-    return this.#compaction.manual(options.focus, new AbortController().signal);
+  /** Takes back what is queued, oldest first. */
+  clearQueue(): QueuedInput[] {
+    return this.#prompting.clear();
   }
 
-  /** Tells extensions that the session is open; front ends call it once, before the first prompt. */
-  start(reason: SessionStartReason = "startup"): Promise<void> {
-    return this.#work.lifecycle.notify("session_start", { type: "session_start", reason });
+  /** Resolves when the agent has nothing to do. */
+  idle(): Promise<void> {
+    return this.#activity.idle();
   }
 
-  /** Stops the work, tells extensions, and ends the use of the session. */
-  async close(reason: "quit" | "new" | "resume" | "fork" = "quit"): Promise<void> {
-    await this.abort();
-    await this.#work.lifecycle.notify("session_shutdown", { type: "session_shutdown", reason });
-    this.session.close();
+  /** Compacts now. @throws BonsaiError `agent_busy`, `agent_closed`. */
+  async compact({ focus }: { focus?: string } = {}): Promise<CompactionOutcome> {
+    return this.#alone("compaction", (signal) => this.#compaction.manual(focus, signal));
   }
 
   /**
    * Moves to another place in the tree, as `/tree` does.
-   * @throws BonsaiError `agent_busy`, and what `navigateTree` throws; then nothing has changed.
+   * @throws BonsaiError `agent_busy`, `agent_closed`, and what `navigateTree` throws; then nothing has changed.
    */
-  navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
-    if (this.#run !== undefined) throw busy();
-    return navigate(this.#work, targetId, options);
+  async navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
+    const move = (signal: AbortSignal) => navigate(this.#work, targetId, { ...options, signal });
+    return this.#alone("navigation", move, options.signal);
   }
 
   /**
    * Runs what the user typed behind `!` (or `!!`: kept out of the context) and stores it with its output.
-   * @throws BonsaiError `agent_busy`, `command_blocked`, `command_failed`.
+   * @throws BonsaiError `agent_busy`, `agent_closed`, `command_blocked`, `command_failed`, and what appending throws.
    */
-  runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
-    if (this.#run !== undefined) throw busy();
-    const { session } = this;
-    return runUserCommand(
-      { work: this.#work, runCommand: this.#runCommand, cwd: session.cwd },
-      command,
-      options,
-    );
+  async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
+    const room = { work: this.#work, runCommand: this.#runCommand, cwd: this.session.cwd };
+    const run = (signal: AbortSignal) => runUserCommand(room, command, { ...options, signal });
+    return this.#alone("command", run, options.signal);
+  }
+
+  /** Tells extensions that the session is open; front ends call it once, before the first prompt. */
+  start(reason: SessionStartReason = "startup"): Promise<void> {
+    return this.#work.events.notify("session_start", { type: "session_start", reason });
+  }
+
+  /** Stops the work, tells extensions, and ends the use of the session. A second call does nothing. */
+  async close(reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit"): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.abort();
+    await this.#work.events.notify("session_shutdown", { type: "session_shutdown", reason });
+    for (const follower of this.#followers) await follower.close();
+    this.session.close();
   }
 
   get state(): AgentState {
     return stateOf(this.#work, { isBusy: this.isBusy, isCompacting: this.isCompacting });
   }
 
+  /** Holds from the next request on, also in the middle of a run. */
   setModel(model: CatalogueModel): Promise<void> {
+    this.#work.controller.modelChanged();
     return this.#work.selection.setModel(model);
   }
 
+  /** Holds from the next request on, also in the middle of a run. */
   setThinking(level: ThinkingLevel): Promise<void> {
     return this.#work.selection.setThinking(level);
   }
 
-  #enqueue(input: QueuedInput, behavior: StreamingBehavior | undefined): Promise<RunResult> {
-    if (behavior === undefined) throw busy();
-    this.#work.queue.add(input, behavior);
-    return this.#run!.result;
+  #alone<Result>(
+    kind: ActivityKind,
+    work: (signal: AbortSignal) => Promise<Result>,
+    outer?: AbortSignal,
+  ): Promise<Result> {
+    this.#checkOpen();
+    return this.#activity.begin(kind, work, outer);
   }
 
-  async #runFrom(input: QueuedInput, options: PromptOptions, signal: AbortSignal): Promise<RunResult> {
-    const work = this.#work;
-    const heard = await this.#heard(input, options, signal);
-    if (heard === undefined) return { status: "handled" };
-    const systemPrompt = await this.#begin(heard, signal);
-    const messages: Message[] = [];
-    await work.lifecycle.notify("agent_start", { type: "agent_start" });
-    const loop = new RunLoop({
-      work,
-      compaction: this.#compaction,
-      systemPrompt,
-      signal,
-      onMessage: (message) => messages.push(message),
+  #checkOpen(): void {
+    if (!this.#isClosed) return;
+    throw new BonsaiError({
+      code: "agent_closed",
+      message: "The agent was closed, and its session with it.",
+      hint: "Open the session again.",
     });
-    const result = await loop.run();
-    await work.lifecycle.notify("agent_end", { type: "agent_end", messages, result });
-    return result;
-  }
-
-  /** What extensions made of the text; undefined when one took it. */
-  async #heard(
-    input: QueuedInput,
-    { source = "print" }: PromptOptions,
-    signal: AbortSignal,
-  ): Promise<QueuedInput | undefined> {
-    const event = {
-      type: "input" as const,
-      text: input.text,
-      source,
-      ...(input.images === undefined ? {} : { images: [...input.images] }),
-    };
-    const { result, payload } = await this.#work.lifecycle.decide("input", event, { signal });
-    return result?.action === "handled" ? undefined : { text: payload.text, images: payload.images };
-  }
-
-  /** Writes the user's message, so that it is on disk before the request leaves; gives back the run's system prompt. */
-  async #begin(input: QueuedInput, signal: AbortSignal): Promise<string> {
-    const work = this.#work;
-    for (const call of unansweredCalls(work.session))
-      await recordMessage(work, errorResult(call, "The program ended before this tool did.", work.now()));
-    const { result, payload } = await work.lifecycle.decide(
-      "before_agent_start",
-      {
-        type: "before_agent_start",
-        prompt: input.text,
-        systemPrompt: work.systemPrompt(),
-        ...(input.images === undefined ? {} : { images: [...input.images] }),
-      },
-      { signal },
-    );
-    work.selection.record();
-    await recordMessage(work, userMessage(input, work.now()));
-    work.controller.userMessageArrived();
-    if (result?.message !== undefined) work.session.append({ type: "custom_message", ...result.message });
-    return payload.systemPrompt;
   }
 }
 
-function busy(): BonsaiError {
-  return new BonsaiError({
-    code: "agent_busy",
-    message: "The agent is at work.",
-    hint: "Steer it, queue the text as a follow-up, or abort first.",
-  });
+function refuseCommand(): Promise<never> {
+  return Promise.reject(new Error("This agent was given no shell."));
 }

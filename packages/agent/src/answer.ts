@@ -1,5 +1,7 @@
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
+import { withLinkedSignal } from "./linked-signal.ts";
+import { modelNotice } from "./model-notice.ts";
 import { storeMessage } from "./record-message.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -7,7 +9,8 @@ import type { Workplace } from "./workplace.ts";
 export interface Answer {
   message: AssistantMessage;
   entryId: string;
-  /** Why there is no good answer; absent for a good one and for an aborted one. */
+  status: "good" | "aborted" | "failed";
+  /** With the status `failed`. */
   failure?: ModelFailure | undefined;
 }
 
@@ -18,34 +21,73 @@ export interface AnswerOptions {
 }
 
 /** Sends the context to the model, tells of the answer as it streams in, and stores it. */
-export async function requestAnswer({ work, systemPrompt, signal }: AnswerOptions): Promise<Answer> {
-  const request = await buildRequest({ work, systemPrompt, signal });
-  let final: FinalEvent | undefined;
-  for await (const event of work.models.stream(request)) {
-    await tell(work, event);
-    if (event.type === "done" || event.type === "error") final = event;
-  }
-  if (final === undefined) throw new TypeError("A model's stream ended without an answer.");
-  const { message, entryId } = await storeMessage(work, final.message);
-  return { message, entryId, ...(final.type === "error" ? { failure: final.failure } : {}) };
+export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
+  return withLinkedSignal(options.signal, async ({ signal }) => {
+    const { work } = options;
+    const request = await buildRequest({ ...options, signal });
+    const final = await readStream(work, request, signal);
+    const { message, entryId } = await storeMessage(work, final.message);
+    const isAborted = message.stopReason === "aborted";
+    if (final.type === "error" && !isAborted)
+      return { message, entryId, status: "failed", failure: final.failure };
+    if (isAborted) return { message, entryId, status: "aborted" };
+    work.prefix.answered({ request, answer: message, atMs: work.now() });
+    return { message, entryId, status: "good" };
+  });
 }
 
-async function tell(work: Workplace, event: StreamEvent): Promise<void> {
+/** The stream's end, whatever happens: an answer that was begun is stored as far as it came. */
+async function readStream(work: Workplace, request: ModelRequest, signal: AbortSignal): Promise<FinalEvent> {
+  let latest: StreamEvent | undefined;
+  try {
+    for await (const event of work.models.stream(request)) {
+      await tell(work, event, latest);
+      latest = event;
+    }
+  } catch (error) {
+    if (latest === undefined) throw error;
+    return brokenOff(latest.message, request, { error, signal });
+  }
+  if (latest?.type === "done" || latest?.type === "error") return latest;
+  if (latest === undefined) throw new TypeError("The model's stream had no events.");
+  const error = new TypeError("The model's stream ended without an answer.");
+  return brokenOff(latest.message, request, { error, signal });
+}
+
+function brokenOff(
+  message: AssistantMessage,
+  { model }: ModelRequest,
+  { error, signal }: { error: unknown; signal: AbortSignal },
+): FinalEvent {
+  message.stopReason = signal.aborted ? "aborted" : "error";
+  if (signal.aborted) return { type: "error", message };
+  const why = error instanceof Error ? error.message : String(error);
+  message.errorMessage = why;
+  const { provider, id: modelId } = model;
+  return {
+    type: "error",
+    message,
+    failure: { kind: "other", message: why, provider, modelId, retryable: false },
+  };
+}
+
+/** A second start is a retry: the message that was begun goes on, empty again. */
+async function tell(
+  { events }: Workplace,
+  event: StreamEvent,
+  latest: StreamEvent | undefined,
+): Promise<void> {
   const { message } = event;
-  if (event.type === "start")
-    await work.lifecycle.notify("message_start", { type: "message_start", message });
-  else if (work.lifecycle.hasHandlers("message_update"))
-    await work.lifecycle.notify("message_update", {
-      type: "message_update",
-      message,
-      assistantMessageEvent: event,
-    });
+  if (event.type === "start" && latest === undefined)
+    await events.notify("message_start", { type: "message_start", message });
+  else if (events.hasHandlers("message_update"))
+    await events.notify("message_update", { type: "message_update", message, assistantMessageEvent: event });
 }
 
 async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Promise<ModelRequest> {
-  const { lifecycle, selection, session, tools } = work;
+  const { events, selection, session, tools } = work;
   const projected = session.projection().items.map((item) => item.message);
-  const { payload } = await lifecycle.decide("context", { type: "context", messages: projected }, { signal });
+  const { payload } = await events.decide("context", { type: "context", messages: projected }, signal);
   return {
     model: selection.model,
     purpose: "turn",
@@ -57,39 +99,10 @@ async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Prom
     signal,
     onPayload: async (body) => {
       const asked = { type: "before_provider_request" as const, payload: body };
-      return (await lifecycle.decide("before_provider_request", asked, { signal })).payload.payload;
+      return (await events.decide("before_provider_request", asked, signal)).payload.payload;
     },
     onResponse: ({ status, headers }) =>
-      lifecycle.notify("after_provider_response", { type: "after_provider_response", status, headers }),
+      events.notify("after_provider_response", { type: "after_provider_response", status, headers }),
     onNotice: (notice) => work.onNotice(modelNotice(notice)),
   };
-}
-
-function modelNotice(notice: Parameters<NonNullable<ModelRequest["onNotice"]>>[0]) {
-  switch (notice.type) {
-    case "retry":
-      return {
-        level: "warning" as const,
-        code: "model_retry",
-        message: `${notice.failure.message} Retry ${notice.attempt} of ${notice.maxAttempts} in ${Math.ceil(notice.delayMs / 1000)} s.`,
-      };
-    case "repair":
-      return {
-        level: "info" as const,
-        code: "history_repaired",
-        message: notice.repairs.map((repair) => repair.detail).join(" "),
-      };
-    case "output_cap_lowered":
-      return {
-        level: "info" as const,
-        code: "output_cap_lowered",
-        message: `The answer may have ${notice.toTokens.toLocaleString("en")} tokens instead of ${notice.fromTokens.toLocaleString("en")}: more does not fit the model's window.`,
-      };
-    case "window_learned":
-      return {
-        level: "warning" as const,
-        code: "window_learned",
-        message: `The server's window is ${notice.toTokens.toLocaleString("en")} tokens, not ${notice.fromTokens?.toLocaleString("en") ?? "unknown"}; that holds for this session.`,
-      };
-  }
 }

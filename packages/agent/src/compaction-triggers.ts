@@ -1,18 +1,21 @@
 import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Answer } from "./answer.ts";
+import { withLinkedSignal } from "./linked-signal.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** What became of an answer that failed. */
 export interface Recovery {
-  /** `retry`: the context is smaller now, ask again. */
-  status: "retry" | "failed" | "aborted";
+  /** `retry`: the context is smaller now, ask again. `cancelled`: the user cancelled the compaction, nothing else. */
+  status: "retry" | "failed" | "cancelled" | "aborted";
   /** Absent where the answer's own failure says it all. */
   error?: BonsaiError;
 }
 
 /** Between a recovery and the retry: the interface redraws, the server breathes. */
 const RETRY_DELAY_MS = 100;
+
+const CONTINUE_CUSTOM_TYPE = "bonsai.continue";
 
 /** When a compaction happens by itself, and what it means for the run. Owner of the signal that cancels one alone. */
 export class CompactionTriggers {
@@ -24,12 +27,12 @@ export class CompactionTriggers {
   }
 
   get isRunning(): boolean {
-    return this.#cancel !== undefined;
+    return this.#work.controller.isRunning;
   }
 
   /** Cancels the compaction that is under way, and nothing else. */
   cancel(): void {
-    this.#cancel?.abort(new Error("The compaction was cancelled."));
+    this.#cancel?.abort(new Error("The user cancelled it."));
   }
 
   /** `wait` when the run must end because the settings say so. */
@@ -38,17 +41,16 @@ export class CompactionTriggers {
     const outcome = await this.#cancellable(signal, (own) =>
       controller.checkThreshold({ site, signal: own }),
     );
-    const isSmaller = outcome.status === "compacted" || outcome.status === "masked";
-    if (!isSmaller || site === "afterAnswer") return "goOn";
     const { afterThreshold } = settings.compaction;
-    if (afterThreshold === "continueMessage" && site === "betweenTools")
+    if (outcome.status !== "compacted" || site !== "betweenTools" || signal.aborted) return "goOn";
+    if (afterThreshold === "continueMessage")
       session.append({
         type: "custom_message",
-        customType: "bonsai.continue",
+        customType: CONTINUE_CUSTOM_TYPE,
         content: "Go on with the task where you left off.",
         display: false,
       });
-    return afterThreshold === "wait" && site === "betweenTools" ? "wait" : "goOn";
+    return afterThreshold === "wait" ? "wait" : "goOn";
   }
 
   /** Compacts because the user said so. */
@@ -66,10 +68,17 @@ export class CompactionTriggers {
     const { controller, selection } = this.#work;
     const isCurrent = selection.model.provider === message.provider && selection.model.id === message.model;
     if (!isCurrent) return { status: "failed" };
-    const outcome = await this.#cancellable(signal, (own) => controller.recoverFromOverflow({ signal: own }));
-    if (outcome.status === "cancelled" || signal.aborted) return { status: "aborted" };
+    let isCancelled = false;
+    const outcome = await this.#cancellable(signal, async (own) => {
+      const recovered = await controller.recoverFromOverflow({ signal: own });
+      isCancelled = own.aborted;
+      return recovered;
+    });
+    if (signal.aborted) return { status: "aborted" };
+    if (outcome.status === "cancelled" && isCancelled) return { status: "cancelled" };
     if (outcome.status === "skipped") return { status: "failed" };
-    if (outcome.status === "failed") return { status: "failed", error: tooLarge(outcome, failure.message) };
+    if (outcome.status === "failed" || outcome.status === "cancelled")
+      return { status: "failed", error: tooLarge(outcome, failure.message) };
     this.#forget(answer);
     await delay(RETRY_DELAY_MS, signal);
     return signal.aborted ? { status: "aborted" } : { status: "retry" };
@@ -82,17 +91,15 @@ export class CompactionTriggers {
     if (isInView) session.append({ type: "context_edit", targetId: entryId, replacement: null });
   }
 
-  async #cancellable<Result>(
-    signal: AbortSignal,
-    work: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
-    const cancel = new AbortController();
-    this.#cancel = cancel;
-    try {
-      return await work(AbortSignal.any([signal, cancel.signal]));
-    } finally {
-      if (this.#cancel === cancel) this.#cancel = undefined;
-    }
+  #cancellable<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+    return withLinkedSignal(signal, async (own) => {
+      this.#cancel = own;
+      try {
+        return await work(own.signal);
+      } finally {
+        if (this.#cancel === own) this.#cancel = undefined;
+      }
+    });
   }
 }
 
@@ -105,13 +112,14 @@ function tooLarge({ detail }: CompactionOutcome, refusal: string): BonsaiError {
 }
 
 function delay(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
     const stop = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
       resolve();
     };
-    if (signal.aborted) stop();
+    const timer = setTimeout(stop, ms);
     signal.addEventListener("abort", stop, { once: true });
   });
 }

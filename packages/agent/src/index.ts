@@ -1,4 +1,5 @@
-export { Agent, type AgentOptions, type PromptOptions } from "./agent.ts";
+export { Agent } from "./agent.ts";
+export type { AgentOptions, PromptOptions } from "./agent-options.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
 export { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
@@ -11,8 +12,10 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
+export type { InputSource, PromptInput, QueuedInput, StreamingBehavior } from "./prompt-input.ts";
 export type { CommandOutput, CommandRun, RunCommand } from "./run-command.ts";
-export type { InputResult, InputSource, RunEvents, StreamingBehavior } from "./run-events.ts";
+export type { InputResult, RunEvents } from "./run-events.ts";
+export type { RunFollower } from "./run-follower.ts";
 export type { RunResult } from "./run-result.ts";
 export type { SessionEvents, SessionStartReason } from "./session-events.ts";
 export { agentSettings } from "./settings.ts";
@@ -21,5 +24,6 @@ export { type SystemPromptOptions, systemPrompt } from "./system-prompt.ts";
 export { type SubAgent, type TaskToolOptions, taskTool } from "./task-tool.ts";
 export type { TaskDetails } from "./task-tool-report.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
+export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
 export type { UserCommandOptions } from "./user-command.ts";

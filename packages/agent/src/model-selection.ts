@@ -1,12 +1,12 @@
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { LifecycleEvents } from "./lifecycle-events.ts";
+import type { Events } from "./events.ts";
+import { recentSettings } from "./recent-settings.ts";
 
 export interface ModelSelectionOptions {
   session: Session;
   models: ModelClient;
-  lifecycle: Lifecycle<LifecycleEvents>;
+  events: Events;
   model: CatalogueModel;
   thinking: ThinkingLevel;
 }
@@ -35,7 +35,7 @@ export class ModelSelection {
   async setModel(model: CatalogueModel, source: "set" | "cycle" | "restore" = "set"): Promise<void> {
     const previousModel = this.#model;
     this.#model = model;
-    await this.#options.lifecycle.notify("model_select", {
+    await this.#options.events.notify("model_select", {
       type: "model_select",
       model,
       previousModel,
@@ -46,21 +46,21 @@ export class ModelSelection {
   async setThinking(level: ThinkingLevel): Promise<void> {
     const previousLevel = this.#thinking;
     this.#thinking = level;
-    await this.#options.lifecycle.notify("thinking_level_select", {
+    await this.#options.events.notify("thinking_level_select", {
       type: "thinking_level_select",
       level,
       previousLevel,
     });
   }
 
-  /** Records in the session what it is worked on with, where that has changed. */
+  /** Records in the session what it is worked on with, where that has changed or cannot be told without reading back. */
   record(): void {
     const { session } = this.#options;
-    const { model, thinkingLevel } = session.settings();
+    const { model, thinkingLevel, isWhole } = recentSettings(session);
     const { provider, id } = this.#model;
     if (model?.provider !== provider || model.modelId !== id)
       session.append({ type: "model_change", provider, modelId: id });
-    if ((thinkingLevel ?? "off") !== this.#thinking)
+    if ((thinkingLevel ?? (isWhole ? "off" : undefined)) !== this.#thinking)
       session.append({ type: "thinking_level_change", thinkingLevel: this.#thinking });
   }
 }

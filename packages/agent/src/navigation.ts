@@ -15,7 +15,7 @@ export function navigate(
   targetId: string,
   { summarise = false, focus, signal }: NavigateOptions,
 ): Promise<Navigation> {
-  const { session, settings, selection, summariser, lifecycle } = work;
+  const { session, settings, selection, summariser, events } = work;
   return navigateTree({
     session,
     targetId,
@@ -23,7 +23,7 @@ export function navigate(
     summarise,
     summariser,
     model: selection.model,
-    lifecycle,
+    lifecycle: events.lifecycle,
     ...(focus === undefined ? {} : { focus }),
     ...(signal === undefined ? {} : { signal }),
   });

@@ -1,12 +1,19 @@
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
-import type { Session } from "@bonsai-agent/session";
+import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { Agent } from "./agent.ts";
 import type { ConfirmPath } from "./confirm-path.ts";
+import { defaultLifecycle } from "./default-lifecycle.ts";
 import type { LifecycleEvents } from "./lifecycle-events.ts";
 import type { AgentNotice } from "./notice.ts";
+import { type ProjectInstruction, projectInstructions } from "./project-instructions.ts";
+import type { RunFollower } from "./run-follower.ts";
+import { digestFollower, titleFollower } from "./session-followers.ts";
 import type { AgentSettings } from "./settings-schema.ts";
+import { systemPrompt } from "./system-prompt.ts";
+import { taskTool } from "./task-tool.ts";
 import type { Tool } from "./tool.ts";
+import { builtinTools } from "./tools/builtin-tools.ts";
 import { commandRunner } from "./tools/command-runner.ts";
 
 export interface OpenAgentOptions {
@@ -19,12 +26,13 @@ export interface OpenAgentOptions {
   models: ModelClient;
   /** The model to work with; what the session was last worked on with is not looked at. */
   model: CatalogueModel;
-  /** A cheap model for titles. Default: the digest, no request. */
+  /** A cheap model for titles and session summaries. Default: the digest, no request. */
   smallModel?: CatalogueModel;
   /** Default: one without handlers. */
   lifecycle?: Lifecycle<LifecycleEvents>;
   /** Beside the built-in ones; one of the same name takes their place. */
   tools?: readonly Tool[];
+  /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
   /** Asks about paths beyond the project. Default: they are refused. */
   confirmPath?: ConfirmPath;
@@ -34,17 +42,69 @@ export interface OpenAgentOptions {
 
 /** An agent with the built-in tools, the task tool, the project's instructions and the system prompt. */
 export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
-  const { session, cwd, models, model, settings, lifecycle, tools = [], onNotice, isSubAgent } = options;
-  return new Agent({
+  const { session, cwd, home = bonsaiHome(), settings, models, model, onNotice = () => {} } = options;
+  const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
+  const instructions = await projectInstructions({ cwd, home, fileNames: settings.instructionFiles });
+  for (const instruction of instructions) reportProblem(instruction, onNotice);
+  const date = new Date().toISOString().slice(0, 10);
+  const agent: Agent = new Agent({
     session,
     models,
     model,
     settings,
-    tools,
-    systemPrompt: "You are a coding agent.",
+    lifecycle,
+    tools: toolsFor(options, lifecycle, () => agent),
+    systemPrompt: (tools) => systemPrompt({ cwd, tools, instructions, date, platform: process.platform }),
     runCommand: commandRunner({ cwd }),
-    ...(lifecycle === undefined ? {} : { lifecycle }),
-    ...(onNotice === undefined ? {} : { onNotice }),
-    ...(isSubAgent === undefined ? {} : { isSubAgent }),
+    followers: followersFor(options, lifecycle),
+    isSubAgent: options.isSubAgent ?? false,
+    onNotice,
+  });
+  reportUnknownTools(agent, settings, onNotice);
+  return agent;
+}
+
+function toolsFor(
+  options: OpenAgentOptions,
+  lifecycle: Lifecycle<LifecycleEvents>,
+  parent: () => Agent,
+): readonly Tool[] {
+  const { session, cwd, settings, confirmPath, isSubAgent = false, tools = [] } = options;
+  const { paths, bash } = settings;
+  const builtin = builtinTools({ cwd, paths, bash, ...(confirmPath === undefined ? {} : { confirmPath }) });
+  if (isSubAgent) return [...builtin, ...tools];
+  const task = taskTool({
+    session,
+    lifecycle,
+    startAgent: (own) => openAgent({ ...options, ...own, model: parent().model, isSubAgent: true }),
+  });
+  return [...builtin, task, ...tools];
+}
+
+function followersFor(
+  { session, models, settings, smallModel, isSubAgent = false }: OpenAgentOptions,
+  lifecycle: Lifecycle<LifecycleEvents>,
+): RunFollower[] {
+  if (isSubAgent) return [];
+  const digest = digestFollower({ session, models, smallModel });
+  return settings.titles ? [titleFollower({ session, lifecycle, models, smallModel }), digest] : [digest];
+}
+
+function reportProblem({ path, problem }: ProjectInstruction, onNotice: (notice: AgentNotice) => void): void {
+  if (problem === undefined) return;
+  onNotice({ level: "warning", code: "instructions_unread", message: `${path}: ${problem}` });
+}
+
+function reportUnknownTools(
+  { tools }: Agent,
+  settings: AgentSettings,
+  onNotice: (notice: AgentNotice) => void,
+): void {
+  const unknown = (settings.tools ?? []).filter((name) => !tools.names.includes(name));
+  if (unknown.length === 0) return;
+  onNotice({
+    level: "warning",
+    code: "tools_unknown",
+    message: `The setting tools names ${unknown.join(", ")}, which no tool is called; there are: ${tools.names.join(", ")}.`,
   });
 }

@@ -1,4 +1,11 @@
 import type { DecideRule, EventRules } from "@bonsai-agent/lifecycle";
+import {
+  isContextResult,
+  isInputResult,
+  isMessageResult,
+  isStartResult,
+  isToolResult,
+} from "./run-event-results.ts";
 import type { RunEvents } from "./run-events.ts";
 
 const notify = { kind: "notify" } as const;
@@ -29,6 +36,7 @@ function blocking(): DecideRule<{ block?: boolean; reason?: string }> {
 export const runEventRules: EventRules<RunEvents> = {
   input: {
     ...chained(),
+    isResult: isInputResult,
     final: (result) => result.action === "handled",
     transform: (event, { action, text, images }) =>
       action === "transform"
@@ -37,6 +45,7 @@ export const runEventRules: EventRules<RunEvents> = {
   },
   before_agent_start: {
     ...chained(),
+    isResult: isStartResult,
     transform: (event, { systemPrompt }) => (systemPrompt === undefined ? event : { ...event, systemPrompt }),
   },
   agent_start: notify,
@@ -45,13 +54,16 @@ export const runEventRules: EventRules<RunEvents> = {
   turn_end: notify,
   message_start: notify,
   message_update: notify,
+  message_stored: notify,
   message_end: {
     ...chained(),
+    isResult: isMessageResult,
     transform: (event, { message }) => (message?.role === event.message.role ? { ...event, message } : event),
   },
   context: {
     ...chained(),
-    transform: (event, { messages }) => (Array.isArray(messages) ? { ...event, messages } : event),
+    isResult: isContextResult,
+    transform: (event, { messages }) => (messages === undefined ? event : { ...event, messages }),
   },
   before_provider_request: {
     ...chained(),
@@ -59,7 +71,11 @@ export const runEventRules: EventRules<RunEvents> = {
   },
   after_provider_response: notify,
   tool_call: blocking(),
-  tool_result: { ...chained(), transform: (event, changed) => ({ ...event, ...changed }) },
+  tool_result: {
+    ...chained(),
+    isResult: isToolResult,
+    transform: (event, changed) => ({ ...event, ...changed }),
+  },
   tool_execution_start: notify,
   tool_execution_update: notify,
   tool_execution_end: notify,

@@ -8,14 +8,9 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
+import type { InputSource, StreamingBehavior } from "./prompt-input.ts";
 import type { RunResult } from "./run-result.ts";
 import type { ToolResult } from "./tool.ts";
-
-/** Where a text came from. */
-export type InputSource = "interactive" | "rpc" | "print" | "extension";
-
-/** How a text reaches an agent that is at work. */
-export type StreamingBehavior = "steer" | "followUp";
 
 /** Read by the loop: what an extension made of the user's text. */
 export interface InputResult {
@@ -67,6 +62,8 @@ export interface RunEvents {
   }>;
   /** Before the message is stored; the replacement keeps its role. */
   message_end: DecideEvent<{ type: "message_end"; message: Message }, { message?: Message }>;
+  /** The message is on disk now, as it stands there. */
+  message_stored: NotifyEvent<{ type: "message_stored"; message: Message; entryId: string }>;
   /** The messages of the next request; nothing is stored of a change. */
   context: DecideEvent<{ type: "context"; messages: readonly Message[] }, { messages?: readonly Message[] }>;
   /** The request as it goes over the wire; the result is the whole new payload. */

@@ -2,14 +2,14 @@ import type { CompactionSite } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
   BonsaiError,
-  type Message,
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
 import { type Answer, requestAnswer } from "./answer.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
-import type { QueuedInput } from "./queue.ts";
-import { recordMessage } from "./record-message.ts";
+import { hearInput } from "./hear-input.ts";
+import type { QueuedInput } from "./prompt-input.ts";
+import { type Recorded, recordMessage, recordResult } from "./record-message.ts";
 import type { RunResult } from "./run-result.ts";
 import { runToolBatch } from "./tool-runner.ts";
 import { userMessage } from "./user-message.ts";
@@ -20,8 +20,6 @@ export interface RunLoopOptions {
   compaction: CompactionTriggers;
   systemPrompt: string;
   signal: AbortSignal;
-  /** Told of every message that the run added. */
-  onMessage: (message: Message) => void;
 }
 
 /**
@@ -38,6 +36,12 @@ export class RunLoop {
     this.#options = options;
   }
 
+  /** The latest answer; absent before the first. */
+  get answer(): AssistantMessage | undefined {
+    return this.#answer;
+  }
+
+  /** @throws what appending to the session throws. */
   async run(): Promise<RunResult> {
     for (;;) {
       const ended = (await this.#checkThreshold()) ?? (await this.#turn());
@@ -46,26 +50,25 @@ export class RunLoop {
   }
 
   async #checkThreshold(): Promise<RunResult | undefined> {
-    const { compaction, signal } = this.#options;
+    const { work, compaction, signal } = this.#options;
     if (signal.aborted) return { status: "aborted" };
     if (this.#site === undefined) return undefined;
     const verdict = await compaction.threshold(this.#site, signal);
     if (signal.aborted) return { status: "aborted" };
-    return verdict === "wait" ? { status: "paused" } : undefined;
+    // A text that waits is the user, who need not be waited for then.
+    if (verdict !== "wait" || (await this.#say(() => work.queue.take()))) return undefined;
+    return { status: "paused" };
   }
 
   /** One request and what follows from its answer; a result when the run is over. */
   async #turn(): Promise<RunResult | undefined> {
     const { work, systemPrompt, signal } = this.#options;
     const turnIndex = this.#turnIndex++;
-    await work.lifecycle.notify("turn_start", { type: "turn_start", turnIndex, timestamp: work.now() });
+    await work.events.notify("turn_start", { type: "turn_start", turnIndex, timestamp: work.now() });
     const answer = await requestAnswer({ work, systemPrompt, signal });
-    this.#took(answer.message);
     this.#answer = answer.message;
-    const isGood = answer.failure === undefined && !signal.aborted && answer.message.stopReason !== "aborted";
-    if (isGood) work.controller.answerArrived();
-    const results = isGood ? await this.#runTools(answer.message) : [];
-    await work.lifecycle.notify("turn_end", {
+    const results = answer.status === "good" ? await this.#runTools(answer.message) : [];
+    await work.events.notify("turn_end", {
       type: "turn_end",
       turnIndex,
       message: answer.message,
@@ -73,67 +76,77 @@ export class RunLoop {
       messageEntryId: answer.entryId,
       toolResultEntryIds: results.map(({ entryId }) => entryId),
     });
-    if (answer.failure !== undefined) return this.#failed(answer);
-    if (!isGood || signal.aborted) return { status: "aborted" };
+    if (answer.status === "failed") return this.#failed(answer);
+    if (answer.status === "aborted" || signal.aborted) return { status: "aborted" };
     return this.#goOn(results.length > 0);
   }
 
-  async #runTools(answer: AssistantMessage): Promise<{ message: ToolResultMessage; entryId: string }[]> {
+  /** After an abort too: then each call gets a result that says so. */
+  async #runTools(answer: AssistantMessage): Promise<Recorded<ToolResultMessage>[]> {
     const { work, signal } = this.#options;
-    const stored: { message: ToolResultMessage; entryId: string }[] = [];
-    await runToolBatch({
-      work,
-      calls: toolCalls(answer),
-      signal,
-      onResult: async (result) => {
-        const recorded = await recordMessage(work, result);
-        this.#took(recorded.message);
-        stored.push(recorded);
-      },
-    });
+    work.controller.answerArrived();
+    const stored: Recorded<ToolResultMessage>[] = [];
+    const onResult = async (result: ToolResultMessage) => {
+      stored.push(await recordResult(work, result));
+    };
+    await runToolBatch({ work, calls: toolCalls(answer), signal, onResult });
     return stored;
   }
 
   /** What the next request is for; the run is over when there is none. */
   async #goOn(hasResults: boolean): Promise<RunResult | undefined> {
-    const { work } = this.#options;
-    const steering = work.queue.takeSteering();
-    if (steering !== undefined) await this.#say(steering);
-    if (steering !== undefined || hasResults) {
+    const { work, signal } = this.#options;
+    const isSteered = await this.#say(() => work.queue.takeSteering());
+    if (isSteered || hasResults) {
       this.#site = "betweenTools";
       return undefined;
     }
     this.#site = "afterAnswer";
     const ended = await this.#checkThreshold();
-    const next = work.queue.take();
-    if (next === undefined) return ended?.status === "aborted" ? ended : { status: "done" };
-    await this.#say(next);
+    if (ended !== undefined) return ended;
+    return this.#begunAnew(signal.aborted ? "aborted" : "done");
+  }
+
+  /** Says the next text that waits; where there is none, that is how the run ended. */
+  async #begunAnew(status: "done" | "aborted"): Promise<RunResult | undefined> {
+    const { work } = this.#options;
+    if (!(await this.#say(() => work.queue.take()))) return { status };
     this.#site = "beforePrompt";
     return undefined;
   }
 
-  async #say(input: QueuedInput): Promise<void> {
-    const { work } = this.#options;
-    const { message } = await recordMessage(work, userMessage(input, work.now()));
-    work.controller.userMessageArrived();
-    this.#took(message);
+  /** Stores the next text that waits and that no extension takes; false where there is none. */
+  async #say(take: () => QueuedInput | undefined): Promise<boolean> {
+    const { work, signal } = this.#options;
+    for (let next = take(); next !== undefined; next = take()) {
+      const heard = signal.aborted ? undefined : await hearInput(work, next, signal);
+      if (signal.aborted) {
+        work.queue.putBack(next);
+        return false;
+      }
+      if (heard === undefined) continue;
+      await recordMessage(work, userMessage(heard, work.now()));
+      work.controller.userMessageArrived();
+      return true;
+    }
+    return false;
   }
 
   /** An overflow is recovered from inside the run; whatever else failed ends it. */
   async #failed(answer: Answer): Promise<RunResult | undefined> {
     const { compaction, signal } = this.#options;
     const recovery = await compaction.recover(answer, signal);
-    if (recovery.status === "retry") {
-      this.#site = undefined;
-      return undefined;
+    switch (recovery.status) {
+      case "retry":
+        this.#site = undefined;
+        return undefined;
+      case "cancelled":
+        return this.#begunAnew("aborted");
+      case "aborted":
+        return { status: "aborted" };
+      case "failed":
+        return { status: "failed", error: recovery.error ?? modelFailed(answer) };
     }
-    return recovery.status === "aborted"
-      ? { status: "aborted" }
-      : { status: "failed", error: recovery.error ?? modelFailed(answer) };
-  }
-
-  #took(message: Message): void {
-    this.#options.onMessage(message);
   }
 }
 
@@ -141,7 +154,7 @@ function modelFailed({ failure, message }: Answer): BonsaiError {
   const from = `${message.provider}/${message.model}`;
   return new BonsaiError({
     code: "model_failed",
-    message: `${from} failed: ${failure?.message ?? "no reason given"}`,
+    message: `${from} failed: ${failure?.message ?? message.errorMessage ?? "no reason given"}`,
     hint: "What was said so far is kept. Send the message again, or choose another model.",
   });
 }

@@ -1,4 +1,5 @@
 import type { AssistantMessage, BonsaiError } from "@bonsai-agent/messages";
+import type { PromptInput } from "./prompt-input.ts";
 
 /** How a run ended. */
 export interface RunResult {
@@ -11,4 +12,6 @@ export interface RunResult {
   answer?: AssistantMessage | undefined;
   /** With the status `failed`. */
   error?: BonsaiError | undefined;
+  /** Texts that were given to the agent and neither said nor stored, oldest first; absent where there are none. */
+  unsent?: readonly PromptInput[] | undefined;
 }

@@ -20,7 +20,7 @@ export const settingsObject = z.strictObject({
   tools: z.array(z.string().min(1)).optional(),
   compaction: compactionSettingsSchema.prefault({}),
   paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
-  bash: z.strictObject({ timeoutSeconds: z.number().int().min(1).default(120) }).prefault({}),
+  bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),
   retry: retrySchema.prefault({}),
   titles: z.boolean().default(true),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),

@@ -34,6 +34,11 @@ export class ToolRegistry {
     return this.names.filter((name) => this.isActive(name));
   }
 
+  /** The tools that the model is offered. */
+  activeTools(): readonly Tool[] {
+    return this.active.map((name) => this.#tools.get(name)!);
+  }
+
   /** Offers only these; undefined offers all, also those that come later. */
   setActive(names: readonly string[] | undefined): void {
     this.#active = names;
@@ -45,7 +50,7 @@ export class ToolRegistry {
 
   /** As the model sees them, in the order of registration: a stable prefix for the provider's cache. */
   declarations(): ToolDeclaration[] {
-    return this.active.map((name) => declarationOf(this.#tools.get(name)!));
+    return this.activeTools().map(declarationOf);
   }
 }
 

@@ -1,5 +1,7 @@
 import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
-import { errorResult, runCall } from "./tool-call.ts";
+import { withLinkedSignal } from "./linked-signal.ts";
+import { runCall } from "./tool-call.ts";
+import { errorResult } from "./tool-result.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface ToolBatchOptions {
@@ -13,24 +15,58 @@ export interface ToolBatchOptions {
 /**
  * Runs the calls of one answer: side by side, except for tools that want to be alone. Every call gets exactly one
  * result, also after an abort.
+ * @throws what `onResult` throws, after the tools that still run were stopped.
  */
-export async function runToolBatch(options: ToolBatchOptions): Promise<void> {
-  const ended = new Map<number, ToolResultMessage>();
-  let next = 0;
-  let delivering = Promise.resolve();
-  const deliver = async () => {
-    for (let result = ended.get(next); result !== undefined; result = ended.get(next)) {
-      next += 1;
-      await options.onResult(result);
+export function runToolBatch(options: ToolBatchOptions): Promise<void> {
+  return withLinkedSignal(options.signal, async (own) => {
+    const batch = { ...options, signal: own.signal };
+    const delivery = new Delivery(options.onResult, (error) => own.abort(error));
+    for (const group of groups(batch)) {
+      await Promise.all(
+        group.map(async (index) => delivery.add(index, await resultOf(batch, options.calls[index]!))),
+      );
     }
-  };
-  const end = (index: number, result: ToolResultMessage) => {
-    ended.set(index, result);
-    delivering = delivering.then(deliver);
-    return delivering;
-  };
-  for (const group of groups(options)) {
-    await Promise.all(group.map(async (index) => end(index, await resultOf(options, options.calls[index]!))));
+    delivery.throwIfFailed();
+  });
+}
+
+/** Owner of the order in which results are handed on. */
+class Delivery {
+  readonly #onResult: ToolBatchOptions["onResult"];
+  readonly #onFailure: (error: unknown) => void;
+  readonly #ended = new Map<number, ToolResultMessage>();
+  #next = 0;
+  #delivering = Promise.resolve();
+  #failure: { error: unknown } | undefined;
+
+  constructor(onResult: ToolBatchOptions["onResult"], onFailure: (error: unknown) => void) {
+    this.#onResult = onResult;
+    this.#onFailure = onFailure;
+  }
+
+  add(index: number, result: ToolResultMessage): Promise<void> {
+    this.#ended.set(index, result);
+    this.#delivering = this.#delivering.then(() => this.#deliver());
+    return this.#delivering;
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #deliver(): Promise<void> {
+    for (let result = this.#ended.get(this.#next); result !== undefined; ) {
+      if (this.#failure !== undefined) return;
+      this.#ended.delete(this.#next);
+      this.#next += 1;
+      try {
+        await this.#onResult(result);
+      } catch (error) {
+        this.#failure = { error };
+        this.#onFailure(error);
+      }
+      result = this.#ended.get(this.#next);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { type AssistantMessage, type ToolCall, toolCalls } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 
-/** Calls of the latest answer that have no result: the program was ended while their tools ran. */
+/** Calls of the latest answer that have no result: the program was ended while their tools ran, or the leaf was moved. */
 export function unansweredCalls(session: Session): ToolCall[] {
   const { items } = session.projection();
   const at = items.findLastIndex(({ message }) => message.role === "assistant");

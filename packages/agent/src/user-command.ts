@@ -21,8 +21,9 @@ export async function runUserCommand(
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {
   const asked = { type: "user_bash" as const, command, excludeFromContext, cwd };
-  const { result } = await work.lifecycle.decide("user_bash", asked, { signal });
-  if (result?.block) throw blocked(command, result.reason);
+  const { result } = await work.events.decide("user_bash", asked, signal);
+  if (result?.block)
+    throw blocked(command, signal.aborted ? "it was stopped before it began." : result.reason);
   const ran = await started(command, () => runCommand({ command, signal, onOutput }));
   const message: BashExecutionMessage = {
     role: "bashExecution",

@@ -1,3 +1,5 @@
+import type { CompactionReason } from "./outcome.ts";
+
 /** Failures in a row after which automatic compaction pauses. */
 const FAILURES = 3;
 /** So many compactions within so many requests: the context fills up as fast as it is emptied. */
@@ -29,9 +31,13 @@ export class CompactionBreaker {
     this.#compactedAt = [];
   }
 
-  /** Why automatic compaction is paused; undefined while it is not. */
-  whyOpen(): string | undefined {
-    if (this.#failures >= FAILURES) return `${this.#failures} compactions in a row have failed`;
+  /**
+   * Why automatic compaction is paused; undefined while it is not. Failures do not keep an overflow from being
+   * recovered from: it has more rungs to climb, and without it the session cannot go on at all.
+   */
+  whyOpen(reason: CompactionReason): string | undefined {
+    if (this.#failures >= FAILURES && reason !== "overflow")
+      return `${this.#failures} compactions in a row have failed`;
     const oldest = this.#compactedAt[0];
     if (this.#compactedAt.length < COMPACTIONS || oldest === undefined) return undefined;
     if (this.#requests - oldest > WITHIN_REQUESTS) return undefined;

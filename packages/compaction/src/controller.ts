@@ -42,7 +42,8 @@ export class CompactionController {
   readonly #breaker = new CompactionBreaker();
   #running = false;
   #triedForRequest = false;
-  #failedInTask = false;
+  /** Why this task gets no further attempt by threshold. */
+  #doneForTask: string | undefined;
   #recovered = false;
   #warnedPaused = false;
   #latest: CompactionResult | undefined;
@@ -63,8 +64,14 @@ export class CompactionController {
   /** A user message begins a new task: every latch is released. */
   userMessageArrived(): void {
     this.#triedForRequest = false;
-    this.#failedInTask = false;
+    this.#doneForTask = undefined;
     this.#recovered = false;
+  }
+
+  /** Another model is in use: what did not help the former may help this one. */
+  modelChanged(): void {
+    this.#breaker.close();
+    this.#warnedPaused = false;
   }
 
   /** A good answer: the next request may try again, and an overflow may be recovered from again. */
@@ -112,8 +119,7 @@ export class CompactionController {
     const limit = this.#limit();
     if (limit === undefined) return skipped("threshold", context, "The model's window is unknown.");
     if (context.tokens <= limit) return skipped("threshold", context, "The context is below the threshold.");
-    if (this.#failedInTask)
-      return skipped("threshold", context, "A compaction has failed in this task already.");
+    if (this.#doneForTask !== undefined) return skipped("threshold", context, this.#doneForTask);
     if (this.#triedForRequest)
       return skipped("threshold", context, "A compaction was tried for this request already.");
     this.#triedForRequest = true;
@@ -133,7 +139,7 @@ export class CompactionController {
   }
 
   async #automatic(request: RunRequest, context: ContextTokens): Promise<CompactionOutcome> {
-    const why = this.#breaker.whyOpen();
+    const why = this.#breaker.whyOpen(request.reason);
     if (why !== undefined) return this.#paused(request.reason, context, why);
     return this.#run(request);
   }
@@ -152,18 +158,21 @@ export class CompactionController {
           this.#running = false;
         },
       });
-      this.#record(result);
+      this.#record(result, signal?.aborted ?? false);
       return outcomeOf(result);
     } finally {
       this.#running = false;
     }
   }
 
-  #record(result: CompactionResult): void {
+  #record(result: CompactionResult, isAborted: boolean): void {
     this.#latest = result;
     const { status, reason, error } = result;
     if (error !== undefined) {
       this.#failed(reason, error);
+    } else if (status === "cancelled" && isAborted) {
+      // An extension that says no speaks of this one; the user means the task.
+      this.#doneForTask ??= "A compaction was cancelled in this task.";
     } else if (status === "compacted" || status === "masked") {
       this.#warnedPaused = false;
       if (reason === "manual") this.#breaker.close();
@@ -174,9 +183,9 @@ export class CompactionController {
   /** A task goes on uncompacted after one warning; what an overflow or the user asked for is an error there. */
   #failed(reason: CompactionReason, error: BonsaiError): void {
     if (reason === "manual") return;
-    this.#breaker.failed();
-    if (reason !== "threshold" || this.#failedInTask) return;
-    this.#failedInTask = true;
+    if (reason === "threshold") this.#breaker.failed();
+    if (reason !== "threshold" || this.#doneForTask !== undefined) return;
+    this.#doneForTask = "A compaction has failed in this task already.";
     this.#options.onWarning?.(error);
   }
 

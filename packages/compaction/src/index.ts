@@ -32,4 +32,5 @@ export {
   compactionSettingsSchema,
 } from "./settings-schema.ts";
 export type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
+export { tailEntries } from "./tail-entries.ts";
 export { thresholdTokens } from "./threshold.ts";

@@ -195,7 +195,10 @@ test("the breaker opens after three failures in a row and says why; a manual suc
     "compaction_failed",
     "compaction_paused",
   ]);
-  expect((await controller.recoverFromOverflow()).detail).toContain("3 compactions in a row have failed");
+  controller.userMessageArrived();
+  expect((await controller.checkThreshold({ site: "betweenTools" })).detail).toContain(
+    "3 compactions in a row have failed",
+  );
   expect((await controller.compact()).status).toBe("compacted");
 });
 

@@ -103,3 +103,44 @@ test.each([
   if (pause === undefined) expect(status).toBe("compacted");
   else expect(detail).toContain(pause);
 });
+
+test("a pause after failures does not keep an overflow from being recovered from", async () => {
+  const { controller, check } = controllerFor({ summariser: scriptedSummariser([broken, broken, broken]) });
+  for (let task = 0; task < 4; task++) {
+    controller.userMessageArrived();
+    await check();
+  }
+  controller.userMessageArrived();
+  expect((await check()).detail).toContain("3 compactions in a row have failed");
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+});
+
+test("another model ends a pause", async () => {
+  const { controller, check } = controllerFor({ summariser: scriptedSummariser([broken, broken, broken]) });
+  for (let task = 0; task < 4; task++) {
+    controller.userMessageArrived();
+    await check();
+  }
+  controller.modelChanged();
+  controller.userMessageArrived();
+  expect((await check()).status).toBe("compacted");
+});
+
+test("a cancelled compaction is not tried again in the same task, but in the next", async () => {
+  const cancel = new AbortController();
+  const { controller, check, warnings } = controllerFor({
+    summariser: scriptedSummariser([
+      () => {
+        cancel.abort();
+        return {};
+      },
+    ]),
+  });
+  const cancelled = await controller.checkThreshold({ site: "betweenTools", signal: cancel.signal });
+  expect(cancelled.status).toBe("cancelled");
+  controller.answerArrived();
+  expect((await check()).detail).toBe("A compaction was cancelled in this task.");
+  controller.userMessageArrived();
+  expect((await check()).status).toBe("compacted");
+  expect(warnings).toEqual([]);
+});

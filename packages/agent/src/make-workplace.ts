@@ -1,0 +1,68 @@
+import { CompactionController } from "@bonsai-agent/compaction";
+import type { AgentOptions } from "./agent-options.ts";
+import { CachedPrefix } from "./cached-prefix.ts";
+import { defaultLifecycle } from "./default-lifecycle.ts";
+import { Events } from "./events.ts";
+import { modelNotice } from "./model-notice.ts";
+import { ModelSelection } from "./model-selection.ts";
+import { modelSummariser } from "./model-summariser.ts";
+import { Patience } from "./patience.ts";
+import { InputQueue } from "./queue.ts";
+import { ToolRegistry } from "./tool-registry.ts";
+import type { Workplace } from "./workplace.ts";
+
+/** Puts the rooms of one agent together. */
+export function makeWorkplace(options: AgentOptions): Workplace {
+  const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
+  const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
+  const patience = new Patience();
+  const events = new Events(lifecycle, patience);
+  const { model } = options;
+  const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
+  const tools = toolRegistry(options);
+  const prefix = new CachedPrefix();
+  const summariser = modelSummariser({
+    models,
+    selection,
+    session,
+    prefix,
+    now,
+    onNotice: (notice) => onNotice(modelNotice(notice)),
+  });
+  const controller = new CompactionController({
+    session,
+    settings: settings.compaction,
+    lifecycle,
+    model: () => selection.model,
+    summariser,
+    isSubAgent: options.isSubAgent ?? false,
+    onWarning: ({ code, message, hint }) =>
+      onNotice({ level: "warning", code, message: `${message} ${hint}` }),
+  });
+  const { systemPrompt: prompt } = options;
+  const systemPrompt = typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools());
+  const queue = new InputQueue();
+  return {
+    session,
+    events,
+    patience,
+    models,
+    settings,
+    tools,
+    queue,
+    selection,
+    prefix,
+    summariser,
+    controller,
+    systemPrompt,
+    onNotice,
+    now,
+  };
+}
+
+function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {
+  const registry = new ToolRegistry();
+  for (const tool of tools) registry.register(tool);
+  registry.setActive(settings.tools);
+  return registry;
+}

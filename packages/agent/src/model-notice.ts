@@ -1,0 +1,36 @@
+import type { ModelNotice } from "@bonsai-agent/models";
+import type { AgentNotice } from "./notice.ts";
+
+/** What happened on the way of a request, in words for the user. */
+export function modelNotice(notice: ModelNotice): AgentNotice {
+  switch (notice.type) {
+    case "retry":
+      return {
+        level: "warning",
+        code: "model_retry",
+        message: `${notice.failure.message} Retry ${notice.attempt} of ${notice.maxAttempts} in ${Math.ceil(notice.delayMs / 1000)} s.`,
+      };
+    case "repair":
+      return {
+        level: "info",
+        code: "history_repaired",
+        message: notice.repairs.map((repair) => repair.detail).join(" "),
+      };
+    case "output_cap_lowered":
+      return {
+        level: "info",
+        code: "output_cap_lowered",
+        message: `The answer may have ${counted(notice.toTokens)} tokens instead of ${counted(notice.fromTokens)}: more does not fit the model's window.`,
+      };
+    case "window_learned":
+      return {
+        level: "warning",
+        code: "window_learned",
+        message: `The server's window is ${counted(notice.toTokens)} tokens, not ${notice.fromTokens === undefined ? "unknown" : counted(notice.fromTokens)}; that holds for this session.`,
+      };
+  }
+}
+
+function counted(tokens: number): string {
+  return tokens.toLocaleString("en");
+}

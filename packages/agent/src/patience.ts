@@ -1,0 +1,30 @@
+/** How long handlers and tools have to end once the work was stopped. */
+const GRACE_MS = 5_000;
+
+/**
+ * Owner of the signal that says when nobody waits any longer: never while the agent works, a while after it was
+ * stopped. Whoever hangs then cannot keep the agent busy.
+ */
+export class Patience {
+  #lost = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Aborted when handlers and tools are waited for no longer. */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** The work was stopped: a little time is left. */
+  wane(): void {
+    clearTimeout(this.#timer);
+    const lost = this.#lost;
+    this.#timer = setTimeout(() => lost.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
+  }
+
+  /** Something new begins. */
+  renew(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lost.signal.aborted) this.#lost = new AbortController();
+  }
+}

@@ -1,0 +1,47 @@
+import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
+import { userContentSchema } from "@bonsai-agent/messages/schemas";
+import { z } from "zod";
+import type { ToolResult } from "./tool.ts";
+
+const contents = z.array(userContentSchema);
+
+/** What a tool gave back, where it is a result; else an error that says so, for tools come from anywhere. */
+export function checkedResult(toolName: string, result: unknown): ToolResult {
+  const { content } = (result ?? {}) as Partial<ToolResult>;
+  if (contents.safeParse(content).success) return result as ToolResult;
+  return failed(`The tool ${toolName} gave back no result: its content is ${describe(content)}.`);
+}
+
+function describe(content: unknown): string {
+  return Array.isArray(content)
+    ? "a list with something else than texts and images"
+    : `of type ${typeof content}`;
+}
+
+/** True for what a result's content may be. */
+export function isResultContent(content: unknown): boolean {
+  return contents.safeParse(content).success;
+}
+
+export function failed(text: string): ToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+/** The result of a call that was never run. */
+export function errorResult(call: ToolCall, text: string, timestamp: number): ToolResultMessage {
+  return resultMessage(call, failed(text), timestamp);
+}
+
+export function resultMessage(call: ToolCall, result: ToolResult, timestamp: number): ToolResultMessage {
+  const { content, details, isError = false, usage } = result;
+  return {
+    role: "toolResult",
+    toolCallId: call.id,
+    toolName: call.name,
+    content,
+    ...(details === undefined ? {} : { details }),
+    ...(usage === undefined ? {} : { usage }),
+    isError,
+    timestamp,
+  };
+}
