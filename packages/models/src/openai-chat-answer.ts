@@ -47,6 +47,7 @@ export class ChatAnswer {
   readonly #details = new ReasoningDetails();
   #finishReason: string | undefined;
   #error: unknown;
+  #hasUsage = false;
 
   constructor(answer: AnswerBuilder) {
     this.#answer = answer;
@@ -58,6 +59,10 @@ export class ChatAnswer {
     return this.#finishReason !== undefined;
   }
 
+  get isComplete(): boolean {
+    return this.isFinished && this.#hasUsage;
+  }
+
   *take(event: unknown): Iterable<StreamEvent> {
     const chunk = soundChunk(event);
     const { message } = this.#answer;
@@ -67,7 +72,10 @@ export class ChatAnswer {
     }
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
     const usage = openAiUsage(chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage);
-    if (usage !== undefined) this.#answer.setUsage(usage);
+    if (usage !== undefined) {
+      this.#answer.setUsage(usage);
+      this.#hasUsage = true;
+    }
     if (choice === undefined) return;
     yield* this.#delta(choice.delta ?? choice.message ?? {});
     if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") {

@@ -2,7 +2,7 @@ import { APIError } from "openai";
 import type { Stream } from "openai/core/streaming";
 import { requestError, streamError } from "./openai-error.ts";
 import type { OpenAiWire } from "./openai-wire.ts";
-import type { ProviderCall } from "./provider.ts";
+import { type ProviderCall, ProviderError } from "./provider.ts";
 
 export interface OpenAiEventsOptions {
   call: ProviderCall;
@@ -49,7 +49,17 @@ async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promi
     data.controller.abort();
     throw error;
   }
+  if (/html/i.test(response.headers.get("content-type") ?? "")) throw await pageInstead(response);
   return data;
+}
+
+/** A proxy's page, or a base URL that leads to a web site. */
+async function pageInstead(response: Response): Promise<ProviderError> {
+  return new ProviderError({
+    kind: "garbled",
+    message: `Instead of an answer the server sent a page, with status ${response.status}. Is the base URL right?`,
+    body: await response.text(),
+  });
 }
 
 function plainHeaders(headers: Headers | undefined): Record<string, string> {

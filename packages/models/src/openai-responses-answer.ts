@@ -62,6 +62,10 @@ export class ResponsesAnswer {
     return this.#isFinished;
   }
 
+  get isComplete(): boolean {
+    return this.#isFinished;
+  }
+
   *take(raw: unknown): Iterable<StreamEvent> {
     const event = soundEvent(raw);
     switch (event.type) {

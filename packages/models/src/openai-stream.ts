@@ -7,6 +7,8 @@ import type { StreamEvent } from "./stream-event.ts";
 export interface OpenAiReading {
   /** True when the server has said how the answer ended: only counts can still come. */
   readonly isFinished: boolean;
+  /** True when nothing can still come. */
+  readonly isComplete: boolean;
   take(event: unknown): Iterable<StreamEvent>;
   /** Called at the end of the stream; throws ProviderError where the answer is not complete. */
   end(saidDone: boolean): Iterable<StreamEvent>;
@@ -23,8 +25,11 @@ export async function* openAiStream({
 }: OpenAiStreamOptions): AsyncIterable<StreamEvent> {
   const wire = new OpenAiWire(options.call);
   try {
-    // Read to the end even after the last word, so that the connection can be used again.
-    for await (const event of openAiEvents({ ...options, wire })) yield* reading.take(event);
+    for await (const event of openAiEvents({ ...options, wire })) {
+      yield* reading.take(event);
+      // Read to the end even then, so that the connection can be used again.
+      if (reading.isComplete) wire.expectEnd();
+    }
   } catch (error) {
     const isCut = error instanceof ProviderError && error.kind === "cut";
     if (!isCut || !reading.isFinished) throw error;

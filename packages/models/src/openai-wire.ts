@@ -1,22 +1,21 @@
 import { OpenAI } from "openai";
+import { OpenAiBody } from "./openai-body.ts";
 import { isOpenAiHost } from "./openai-servers.ts";
 import { patientDispatcher } from "./patient-dispatcher.ts";
 import type { ProviderCall } from "./provider.ts";
 
 /** The SDK's own limit is 10 minutes; how long a silent server is waited for is decided above the providers. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
-const TAIL_BYTES = 64;
 
 /**
  * One request's connection: the SDK's client, and what the SDK does not tell of the answer.
- * Owner of the error body and of whether the stream said that it is done.
+ * Owner of the text of a refusal.
  */
 export class OpenAiWire {
   readonly client: OpenAI;
   /** The text of a refusal; undefined where there is no refusal, or none with a body. */
   errorText: string | undefined;
-  /** True when the server closed its stream with `[DONE]`. */
-  saidDone = false;
+  #body: OpenAiBody | undefined;
 
   constructor({ model, apiKey }: ProviderCall) {
     const isOpenAi = isOpenAiHost(model.baseUrl);
@@ -39,39 +38,37 @@ export class OpenAiWire {
     });
   }
 
+  /** True when the server said that its answer is done, in whatever way its protocol has for that. */
+  get saidDone(): boolean {
+    return this.#body === undefined || this.#body.saidDone;
+  }
+
+  /** Says that the answer is complete: from now on the end of the stream is waited for only a moment. */
+  expectEnd(): void {
+    this.#body?.expectEnd();
+  }
+
   async #fetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const dispatcher = patientDispatcher();
     const response = await fetch(url, { ...init, ...(dispatcher && { dispatcher }) } as RequestInit);
     if (!response.ok) {
       const text = await response.text();
       this.errorText = text.trim() === "" ? undefined : text;
-      return new Response(text, response);
+      return new Response(text === "" ? null : text, response);
     }
-    if (isJson(response)) return this.#asStream(await response.text(), response);
-    const watched = response.body?.pipeThrough(this.#doneWatch());
-    return new Response(watched ?? null, response);
+    if (isJson(response)) return asStream(await response.text(), response);
+    if (response.body === null) return response;
+    this.#body = new OpenAiBody(response.body);
+    return new Response(this.#body.stream, response);
   }
+}
 
-  /** Some servers answer in one piece, whatever was asked; JSON's line breaks stand between tokens only. */
-  #asStream(json: string, { status, headers }: Response): Response {
-    this.saidDone = true;
-    const text = `data: ${json.trim().replace(/\s*[\r\n]+\s*/g, " ")}\n\ndata: [DONE]\n\n`;
-    return new Response(text, { status, headers });
-  }
-
-  /** The SDK ends its stream in the same way whether it was closed with `[DONE]` or just ended. */
-  #doneWatch(): TransformStream<Uint8Array, Uint8Array> {
-    let tail = "\n";
-    return new TransformStream({
-      transform: (chunk, controller) => {
-        const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-        // A line of its own: inside JSON a line break is escaped.
-        tail = `${tail}${end.toString("latin1", Math.max(0, end.length - TAIL_BYTES))}`.slice(-TAIL_BYTES);
-        if (/[\r\n]data:\s*\[DONE\]/.test(tail)) this.saidDone = true;
-        controller.enqueue(chunk);
-      },
-    });
-  }
+/** Some servers answer in one piece, whatever was asked; JSON's line breaks stand between tokens only. */
+function asStream(json: string, { status, headers }: Response): Response {
+  return new Response(`data: ${json.trim().replace(/\s*[\r\n]+\s*/g, " ")}\n\ndata: [DONE]\n\n`, {
+    status,
+    headers,
+  });
 }
 
 function isJson({ headers }: Response): boolean {

@@ -1,0 +1,399 @@
+import { type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { afterEach, describe, expect, test } from "vitest";
+import { MALFORMED_ARGUMENTS } from "../src/index.ts";
+import {
+  callDelta,
+  delta,
+  type Exchange,
+  endedCalls,
+  exchange,
+  failureOf,
+  finish,
+  local,
+  streamOf,
+  usageChunk,
+} from "./openai-exchange.ts";
+
+let server: LoopbackServer | undefined;
+
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function chat(...data: unknown[]): Promise<Exchange> {
+  server = await loopbackServer(() => streamOf(data));
+  return exchange(server.url);
+}
+
+const whole = { name: "read", arguments: '{"path":"a.ts"}' };
+
+describe("text and thinking", () => {
+  test("pieces become one block each, and the message tells who answered", async () => {
+    const result = await chat(
+      delta({ role: "assistant", content: "" }),
+      delta({ reasoning_content: "Let me " }),
+      delta({ reasoning_content: "see." }),
+      delta({ content: "Good " }),
+      delta({ content: "day." }),
+      { ...finish(), model: "qwen3-32b" },
+      "[DONE]",
+    );
+    expect(result.error).toBeUndefined();
+    expect(result.message).toMatchObject({
+      content: [
+        { type: "thinking", thinking: "Let me see." },
+        { type: "text", text: "Good day." },
+      ],
+      stopReason: "stop",
+      rawStopReason: "stop",
+      responseId: "chatcmpl-1",
+      responseModel: "qwen3-32b",
+    });
+    expect(result.events.map(({ type }) => type)).toEqual(["thinking", "thinking", "text", "text"]);
+  });
+
+  test.each([
+    ["reasoning_content", { reasoning_content: "hm" }],
+    ["reasoning", { reasoning: "hm" }],
+    ["reasoning_text", { reasoning_text: "hm" }],
+    ["two names for the same", { reasoning_content: "hm", reasoning: "hm" }],
+    ["Mistral's parts", { content: [{ type: "thinking", thinking: [{ type: "text", text: "hm" }] }] }],
+  ])("thinking in %s", async (_name, part) => {
+    const { message } = await chat(
+      delta(part),
+      delta({ content: [{ type: "text", text: "Yes." }] }),
+      finish(),
+      "[DONE]",
+    );
+    expect(message.content).toEqual([
+      { type: "thinking", thinking: "hm" },
+      { type: "text", text: "Yes." },
+    ]);
+  });
+
+  test("OpenRouter's record of thinking is kept, put together, in the signature", async () => {
+    const { message } = await chat(
+      delta({ reasoning: "I ", reasoning_details: [{ type: "reasoning.summary", summary: "I ", index: 0 }] }),
+      delta({
+        reasoning: "see",
+        reasoning_details: [{ type: "reasoning.summary", summary: "see", index: 0 }],
+      }),
+      delta({ reasoning_details: [{ type: "reasoning.encrypted", data: "xyz", index: 0, id: "rs_1" }] }),
+      delta({ content: "Yes." }),
+      finish(),
+    );
+    const reasoning_details = [
+      { type: "reasoning.summary", summary: "I see", index: 0 },
+      { type: "reasoning.encrypted", data: "xyz", index: 0, id: "rs_1" },
+    ];
+    expect(message.content[0]).toEqual({
+      type: "thinking",
+      thinking: "I see",
+      thinkingSignature: JSON.stringify({ reasoning_details }),
+    });
+  });
+
+  test("a refusal is text", async () => {
+    const { message } = await chat(delta({ refusal: "I will " }), delta({ refusal: "not." }), finish());
+    expect(message.content).toEqual([{ type: "text", text: "I will not." }]);
+  });
+
+  test("an answer in one piece, whatever was asked", async () => {
+    const completion = {
+      id: "c",
+      choices: [{ index: 0, message: { content: "Hi\nthere" }, finish_reason: "stop" }],
+    };
+    server = await loopbackServer(() => ({
+      headers: { "content-type": "application/json" },
+      chunks: [JSON.stringify(completion, undefined, 2)],
+    }));
+    const { message, error } = await exchange(server.url);
+    expect(error).toBeUndefined();
+    expect(message).toMatchObject({ content: [{ type: "text", text: "Hi\nthere" }], stopReason: "stop" });
+  });
+});
+
+describe("tool calls", () => {
+  const calls = (...parts: [id: string, path: string][]) =>
+    parts.map(([id, path]) => ({ type: "toolCall", id, name: "read", arguments: { path } }));
+  const part = (path: string) => ({ name: "read", arguments: JSON.stringify({ path }) });
+
+  test.each<[string, unknown[], unknown[]]>([
+    [
+      "parallel, in turns",
+      [
+        callDelta({ index: 0, id: "a", type: "function", function: { name: "read", arguments: "" } }),
+        callDelta({ index: 1, id: "b", type: "function", function: { name: "read", arguments: '{"path":' } }),
+        callDelta({ index: 0, function: { arguments: '{"path":"a.ts"}' } }),
+        callDelta({ index: 1, function: { arguments: '"b.ts"}' } }),
+      ],
+      calls(["a", "a.ts"], ["b", "b.ts"]),
+    ],
+    [
+      "whole, in one chunk",
+      [
+        callDelta(
+          { index: 0, id: "a", function: part("a.ts") },
+          { index: 1, id: "b", function: part("b.ts") },
+        ),
+      ],
+      calls(["a", "a.ts"], ["b", "b.ts"]),
+    ],
+    [
+      "all counted as 0",
+      [
+        callDelta({ index: 0, id: "a", function: part("a.ts") }),
+        callDelta({ index: 0, id: "b", function: part("b.ts") }),
+      ],
+      calls(["a", "a.ts"], ["b", "b.ts"]),
+    ],
+    [
+      "without an index",
+      [callDelta({ id: "a", function: part("a.ts") }), callDelta({ id: "b", function: part("b.ts") })],
+      calls(["a", "a.ts"], ["b", "b.ts"]),
+    ],
+    [
+      "without an index, pieces by id",
+      [
+        callDelta({ id: "a", function: { name: "read" } }),
+        callDelta({ id: "a", function: { arguments: '{"path":"a' } }),
+        callDelta({ id: "a", function: { arguments: '.ts"}' } }),
+      ],
+      calls(["a", "a.ts"]),
+    ],
+    [
+      "a new id with each piece",
+      [
+        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path"' } }),
+        callDelta({ index: 0, id: "x", function: { arguments: ':"a.ts"}' } }),
+      ],
+      calls(["a", "a.ts"]),
+    ],
+    [
+      "an id that comes late",
+      [
+        callDelta({ index: 0, function: { name: "read", arguments: '{"path":' } }),
+        callDelta({ index: 0, id: "a", function: { arguments: '"a.ts"}' } }),
+      ],
+      calls(["a", "a.ts"]),
+    ],
+    [
+      "a name in pieces",
+      [
+        callDelta({ index: 0, id: "a", function: { name: "re" } }),
+        callDelta({ index: 0, function: { name: "ad" } }),
+        callDelta({ index: 0, function: { arguments: '{"path":"a.ts"}' } }),
+      ],
+      calls(["a", "a.ts"]),
+    ],
+    [
+      "a name again with each piece",
+      [
+        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } }),
+        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '"a.ts"}' } }),
+      ],
+      calls(["a", "a.ts"]),
+    ],
+    [
+      "arguments as an object",
+      [callDelta({ index: 0, id: "a", function: { name: "read", arguments: { path: "a.ts" } } })],
+      calls(["a", "a.ts"]),
+    ],
+    [
+      "no arguments",
+      [callDelta({ index: 0, id: "a", function: { name: "ls" } })],
+      [{ type: "toolCall", id: "a", name: "ls", arguments: {} }],
+    ],
+    [
+      "arguments that are no JSON",
+      [callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } })],
+      [{ type: "toolCall", id: "a", name: "read", arguments: { [MALFORMED_ARGUMENTS]: '{"path":' } }],
+    ],
+    [
+      "Gemini's signature",
+      [
+        callDelta({
+          index: 0,
+          id: "a",
+          function: part("a.ts"),
+          extra_content: { google: { thought_signature: "s1" } },
+        }),
+      ],
+      [{ ...calls(["a", "a.ts"])[0], thoughtSignature: "s1" }],
+    ],
+  ])("%s", async (_name, chunks, expected) => {
+    const result = await chat(...chunks, finish("tool_calls"), "[DONE]");
+    expect(result.error).toBeUndefined();
+    expect(endedCalls(result)).toEqual(expected);
+    expect(result.message).toMatchObject({
+      content: expected,
+      stopReason: "toolUse",
+      rawStopReason: "tool_calls",
+    });
+  });
+
+  test("calls without ids, or all with the same, get their own", async () => {
+    const result = await chat(
+      callDelta({ index: 0, function: whole }, { index: 1, function: whole }),
+      callDelta({ index: 2, id: "same", function: whole }, { index: 3, id: "same", function: whole }),
+      finish("tool_calls"),
+    );
+    const ids = endedCalls(result).map(({ id }) => id);
+    expect(new Set(ids).size).toBe(4);
+    expect(ids[2]).toBe("same");
+    for (const id of ids) expect(id).toMatch(/^(same|call_[0-9a-f]{24})$/);
+  });
+
+  test("the function call of older servers", async () => {
+    const result = await chat(
+      delta({ function_call: { name: "read", arguments: '{"path":' } }),
+      delta({ function_call: { arguments: '"a.ts"}' } }),
+      finish("function_call"),
+    );
+    expect(endedCalls(result)).toMatchObject([{ name: "read", arguments: { path: "a.ts" } }]);
+    expect(result.message).toMatchObject({ stopReason: "toolUse", rawStopReason: "function_call" });
+  });
+
+  test("the arguments can be followed as they come", async () => {
+    const result = await chat(
+      callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } }),
+      callDelta({ index: 0, function: { arguments: '"a.ts"}' } }),
+      finish("tool_calls"),
+    );
+    const deltas = result.events.map((event) => (event.type === "tool_call" ? event.delta : ""));
+    expect(deltas).toEqual(['{"path":', '"a.ts"}', ""]);
+  });
+});
+
+describe("how it ended", () => {
+  test.each([
+    ["stop", "stop"],
+    ["length", "length"],
+    ["max_tokens", "length"],
+    ["model_context_window_exceeded", "length"],
+    ["content_filter", "stop"],
+    ["sensitive", "stop"],
+    ["eos", "stop"],
+    ["tool_calls", "stop"],
+  ])("%s after text is %s, and is kept", async (raw, stopReason) => {
+    const { message, error } = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
+    expect(error).toBeUndefined();
+    expect(message).toMatchObject({ stopReason, rawStopReason: raw });
+  });
+
+  test("stop after calls is the use of tools", async () => {
+    const { message } = await chat(callDelta({ index: 0, id: "a", function: whole }), finish("stop"));
+    expect(message).toMatchObject({ stopReason: "toolUse", rawStopReason: "stop" });
+  });
+
+  test("a call that the cap cut off is not run", async () => {
+    const { message } = await chat(
+      callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"pa' } }),
+      finish("length"),
+    );
+    expect(message.stopReason).toBe("length");
+    expect(message.content).toMatchObject([{ arguments: { [MALFORMED_ARGUMENTS]: '{"pa' } }]);
+  });
+
+  test("nothing at all but a filter is a refusal", async () => {
+    const result = await chat(finish("content_filter"), "[DONE]");
+    expect(failureOf(result)).toMatchObject({ kind: "refused", code: "content_filter", status: undefined });
+  });
+
+  test.each([
+    ["network_error", "cut", undefined],
+    ["insufficient_system_resource", "refused", 503],
+  ])("%s is no end", async (raw, kind, status) => {
+    const result = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
+    expect(failureOf(result)).toMatchObject({ kind, status, code: raw });
+  });
+
+  test("an error of a choice is told", async () => {
+    const choice = {
+      index: 0,
+      delta: {},
+      finish_reason: "error",
+      error: { code: 502, message: "Upstream died" },
+    };
+    const result = await chat(delta({ content: "Half" }), { id: "x", choices: [choice] }, "[DONE]");
+    expect(failureOf(result)).toMatchObject({ kind: "refused", status: 502, message: "Upstream died" });
+  });
+
+  test("a server that gives no reason but says [DONE] has answered", async () => {
+    const text = await chat(delta({ content: "Yes." }), "[DONE]");
+    expect(text.error).toBeUndefined();
+    expect(text.message.stopReason).toBe("stop");
+    await server?.close();
+    const calling = await chat(callDelta({ index: 0, id: "a", function: whole }), "[DONE]");
+    expect(calling.message.stopReason).toBe("toolUse");
+    expect(endedCalls(calling)).toHaveLength(1);
+  });
+
+  test("words about [DONE] are not the word", async () => {
+    const result = await chat(delta({ content: "\ndata: [DONE]" }));
+    expect(failureOf(result)).toMatchObject({ kind: "cut" });
+  });
+
+  test("[DONE] without anything before it is a cut", async () => {
+    expect(failureOf(await chat("[DONE]"))).toMatchObject({ kind: "cut" });
+  });
+});
+
+describe("usage", () => {
+  const counted = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ["plain", counted, { input: 1_000, output: 100, cacheRead: 0, totalTokens: 1_100 }],
+    [
+      "OpenAI's cached and thought",
+      {
+        ...counted,
+        prompt_tokens_details: { cached_tokens: 600 },
+        completion_tokens_details: { reasoning_tokens: 40 },
+      },
+      { input: 400, cacheRead: 600, output: 100, reasoning: 40, totalTokens: 1_100 },
+    ],
+    ["DeepSeek's hits", { ...counted, prompt_cache_hit_tokens: 900 }, { input: 100, cacheRead: 900 }],
+    ["Moonshot's cached", { ...counted, cached_tokens: 900 }, { input: 100, cacheRead: 900 }],
+    [
+      "OpenRouter's writes",
+      { ...counted, prompt_tokens_details: { cached_tokens: 600, cache_write_tokens: 300 } },
+      { input: 100, cacheRead: 600, cacheWrite: 300 },
+    ],
+    [
+      "thinking outside of the output",
+      {
+        prompt_tokens: 1_000,
+        completion_tokens: 100,
+        total_tokens: 1_500,
+        completion_tokens_details: { reasoning_tokens: 400 },
+      },
+      { input: 1_000, output: 500, reasoning: 400, totalTokens: 1_500 },
+    ],
+    ["more cached than sent", { ...counted, cached_tokens: 5_000 }, { input: 0, cacheRead: 1_000 }],
+    ["nulls", { ...counted, prompt_tokens_details: null }, { input: 1_000, cacheRead: 0 }],
+  ])("%s", async (_name, usage, expected) => {
+    const { message } = await chat(delta({ content: "Yes." }), finish(), usageChunk(usage), "[DONE]");
+    expect(message.usage).toMatchObject(expected);
+    expect(message.usage.cost.total).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ["in the choice", { choices: [{ index: 0, delta: {}, finish_reason: "stop", usage: counted }] }],
+    [
+      "in Groq's own field",
+      { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], x_groq: { usage: counted } },
+    ],
+  ])("%s", async (_name, last) => {
+    const { message } = await chat(delta({ content: "Yes." }), last, "[DONE]");
+    expect(message.usage).toMatchObject({ input: 1_000, output: 100 });
+  });
+
+  test("a connection lost after the last word costs the counts, not the answer", async () => {
+    server = await loopbackServer(() => streamOf([delta({ content: "Yes." }), finish()], "cut"));
+    const { message, error } = await exchange(server.url, { model: local });
+    expect(error).toBeUndefined();
+    expect(message).toMatchObject({ content: [{ type: "text", text: "Yes." }], stopReason: "stop" });
+  });
+});
