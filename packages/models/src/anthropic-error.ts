@@ -54,7 +54,6 @@ function notSent(error: unknown): ProviderError {
 /** An error that came while the answer was being read. */
 export function streamFailure(error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  if (error instanceof APIError) return refusal(error);
   if (error instanceof SyntaxError) {
     return new ProviderError({
       kind: "garbled",
@@ -69,6 +68,11 @@ export function streamFailure(error: unknown): ProviderError {
     message: `The connection broke before the answer was complete: ${message}`,
     cause: error,
   });
+}
+
+/** An error that the server told of inside its stream. */
+export function eventRefusal(body: unknown, headers: Headers): ProviderError {
+  return refusedBody({ body, told: toldError(body), status: undefined, headers });
 }
 
 /** A body that is no stream, sent with a status of success. */

@@ -6,7 +6,6 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { anthropicContext, type WireMessage } from "./anthropic-context.ts";
 import { anthropicThinking } from "./anthropic-thinking.ts";
-import type { ToolDeclaration } from "./model-request.ts";
 import type { ProviderCall } from "./provider.ts";
 
 const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
@@ -28,7 +27,7 @@ export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreami
     max_tokens: maxOutputTokens,
     stream: true,
     ...(system.length > 0 && { system }),
-    ...(tools.length > 0 && { tools: wireTools(tools, isCached) }),
+    ...(tools.length > 0 && { tools: wireTools(call, isCached) }),
     ...anthropicThinking({ model, level, maxOutputTokens }),
     messages: isCached ? withBreakpoints(messages) : messages,
   };
@@ -44,13 +43,21 @@ function systemBlocks(text: string, isCached: boolean): TextBlockParam[] {
   return [{ type: "text", text, ...(isCached && { cache_control: breakpoint }) }];
 }
 
-function wireTools(tools: readonly ToolDeclaration[], isCached: boolean): Tool[] {
+function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
+  const isEager = isAnthropicHost(model.baseUrl);
   return tools.map(({ name, description, parameters }, index) => ({
     name,
     description,
     input_schema: { ...parameters, type: "object" },
+    // Without it a long argument comes in one piece at its end, after minutes of silence. Other servers may refuse it.
+    ...(isEager && { eager_input_streaming: true }),
     ...(isCached && index === tools.length - 1 && { cache_control: breakpoint }),
   }));
+}
+
+/** True for Anthropic's own API, whose rules need no guessing. */
+export function isAnthropicHost(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
 }
 
 /** Sets a breakpoint on the last block of each of the last user-role messages. */

@@ -3,11 +3,11 @@ import type {
   MessageDeltaUsage,
   RawContentBlockDelta,
   RawMessageDeltaEvent,
-  RawMessageStreamEvent,
   Usage,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { StopReason, ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder, TokenCounts } from "./answer-builder.ts";
+import type { AnthropicEvent } from "./anthropic-events.ts";
 import { ProviderError } from "./provider.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
@@ -42,7 +42,7 @@ export class AnthropicStream {
   }
 
   /** Takes one event; kinds that are not known, as later servers may send, are passed over. */
-  *take(event: RawMessageStreamEvent): Iterable<StreamEvent> {
+  *take(event: AnthropicEvent): Iterable<StreamEvent> {
     switch (event.type) {
       case "message_start":
         this.#begin(event.message);
@@ -63,6 +63,9 @@ export class AnthropicStream {
       case "message_stop":
         for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
         this.#isDone = true;
+        break;
+      case "ping":
+        yield* this.#alive();
         break;
     }
   }
@@ -125,6 +128,15 @@ export class AnthropicStream {
     const isWhole = typeof input === "object" && input !== null && Object.keys(input).length > 0;
     if (!open.hasArguments && isWhole) yield* this.#arguments(open, JSON.stringify(input));
     yield this.#answer.endCall(open.contentIndex);
+  }
+
+  /** An empty piece of what is under way: who waits for pieces learns that the server is still at work. */
+  *#alive(): Iterable<StreamEvent> {
+    const open = [...this.#blocks.values()].at(-1);
+    if (open?.contentIndex === undefined) return;
+    if (open.block.type === "tool_use") yield this.#answer.callArguments(open.contentIndex, "");
+    else if (open.block.type === "thinking") yield this.#answer.thinking("");
+    else yield this.#answer.text("");
   }
 
   /** Two text blocks in a row stay two: what is sent back later must be what came. */

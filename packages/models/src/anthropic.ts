@@ -1,10 +1,10 @@
 import { Anthropic, APIError } from "@anthropic-ai/sdk";
-import type { Stream } from "@anthropic-ai/sdk/core/streaming";
-import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
 import type { AnswerBuilder } from "./answer-builder.ts";
 import { requestFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
-import { anthropicRequest } from "./anthropic-request.ts";
+import { type AnthropicEvent, anthropicEvents } from "./anthropic-events.ts";
+import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
 import { AnthropicStream } from "./anthropic-stream.ts";
+import { patientDispatcher } from "./patient-dispatcher.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
@@ -21,36 +21,51 @@ const END_WAIT_MS = 250;
 
 async function* stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent> {
   const payload = await call.onPayload(anthropicRequest(call));
-  const { events, response } = await opened(call, payload);
+  const closer = new AbortController();
+  const response = await opened(call, payload, closer.signal);
   const reading = new AnthropicStream(answer);
-  const coming = events[Symbol.asyncIterator]();
+  const coming = anthropicEvents(response, closer);
+  try {
+    await call.onResponse({ status: response.status, headers: plainHeaders(response.headers) });
+    yield* answerOf({ call, response, reading, coming });
+    await readToEnd(coming, closer);
+  } finally {
+    await leave(coming, closer);
+  }
+}
+
+interface AnswerOptions {
+  call: ProviderCall;
+  response: Response;
+  reading: AnthropicStream;
+  coming: AsyncGenerator<AnthropicEvent, void, void>;
+}
+
+async function* answerOf({ call, response, reading, coming }: AnswerOptions): AsyncIterable<StreamEvent> {
   try {
     await refuseOtherBody(response);
-    for (let next = await coming.next(); !next.done; next = await coming.next()) {
+    while (!reading.isDone) {
+      const { value, done } = await coming.next();
       call.signal.throwIfAborted();
-      yield* reading.take(next.value);
-      if (reading.isDone) return await readToEnd(coming, events.controller);
+      if (done) throw cut(reading);
+      yield* reading.take(value);
     }
   } catch (error) {
     call.signal.throwIfAborted();
     throw streamFailure(error);
-  } finally {
-    events.controller.abort();
-    await coming.return?.();
   }
-  // The SDK ends an aborted stream as if it were complete.
-  call.signal.throwIfAborted();
-  throw new ProviderError({
+}
+
+function cut({ isStarted }: AnthropicStream): ProviderError {
+  return new ProviderError({
     kind: "cut",
-    message: reading.isStarted
-      ? "The stream ended before the answer was complete."
-      : "The stream ended before the answer began.",
+    message: `The stream ended before the answer ${isStarted ? "was complete" : "began"}.`,
   });
 }
 
 /** After the last event: a connection whose answer was read to its end serves the next request. */
-async function readToEnd(coming: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
-  const timer = setTimeout(() => controller.abort(), END_WAIT_MS);
+async function readToEnd(coming: AsyncIterator<unknown>, closer: AbortController): Promise<void> {
+  const timer = setTimeout(() => closer.abort(), END_WAIT_MS);
   try {
     while (!(await coming.next()).done);
   } catch {
@@ -60,38 +75,34 @@ async function readToEnd(coming: AsyncIterator<unknown>, controller: AbortContro
   }
 }
 
-interface Opened {
-  events: Stream<RawMessageStreamEvent>;
-  response: Response;
+async function leave(coming: AsyncGenerator<unknown, void, void>, closer: AbortController): Promise<void> {
+  try {
+    await coming.return();
+  } catch {
+    // The body of a request that was aborted: nobody reads it any more.
+  } finally {
+    closer.abort();
+  }
 }
 
-async function opened(call: ProviderCall, payload: unknown): Promise<Opened> {
-  const { signal } = call;
-  signal.throwIfAborted();
-  let opened: Opened;
+/** Sends the request; the response's body has not been read. */
+async function opened(call: ProviderCall, payload: unknown, closed: AbortSignal): Promise<Response> {
+  call.signal.throwIfAborted();
   try {
     // Not `messages.create`, which writes warnings about models to the console.
-    const request = sdkClient(call).post<Stream<RawMessageStreamEvent>>("/v1/messages", {
+    const request = sdkClient(call).post("/v1/messages", {
       body: payload,
       stream: true,
-      signal,
+      signal: AbortSignal.any([call.signal, closed]),
     });
-    const { data, response } = await request.withResponse();
-    opened = { events: data, response };
+    return await request.asResponse();
   } catch (error) {
-    signal.throwIfAborted();
+    call.signal.throwIfAborted();
     if (error instanceof APIError && error.status !== undefined) {
       await call.onResponse({ status: error.status, headers: plainHeaders(error.headers) });
     }
     throw requestFailure(error);
   }
-  try {
-    await call.onResponse({ status: opened.response.status, headers: plainHeaders(opened.response.headers) });
-  } catch (error) {
-    opened.events.controller.abort();
-    throw error;
-  }
-  return opened;
 }
 
 /** A client for one request: nothing of it comes from the environment, and nothing is retried, logged or traced. */
@@ -105,6 +116,7 @@ function sdkClient({ model, apiKey }: ProviderCall): Anthropic {
     timeout: NO_TIMEOUT_MS,
     logLevel: "off",
     openTelemetry: false,
+    fetchOptions: { dispatcher: patientDispatcher() } as object,
     defaultHeaders: { ...unsetCustomHeaders(), ...authorization(model.baseUrl, apiKey), ...model.headers },
   });
 }
@@ -112,7 +124,7 @@ function sdkClient({ model, apiKey }: ProviderCall): Anthropic {
 /** Anthropic takes the key as a bearer token; servers made for its earlier clients look for `x-api-key`. */
 function authorization(baseUrl: string, apiKey: string | undefined): Record<string, string | null> {
   if (!apiKey) return { authorization: null };
-  return new URL(baseUrl).hostname === "api.anthropic.com" ? {} : { "x-api-key": apiKey };
+  return isAnthropicHost(baseUrl) ? {} : { "x-api-key": apiKey };
 }
 
 /** The SDK adds the headers of this variable to every request, to whatever server it goes: they may hold secrets. */

@@ -135,6 +135,15 @@ describe("errors inside the stream", () => {
     expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
   });
 
+  test.each([
+    ["no JSON", [{ event: "error", data: "upstream broke" }], { code: undefined, message: "upstream broke" }],
+    ["no name", [{ data: errorBody("overloaded_error", "Busy") }], { code: "overloaded_error", status: 529 }],
+    ["nothing to say", [{ event: "error", data: "" }], { code: undefined, status: undefined }],
+  ])("an error event with %s is an error", async (_name, events, expected) => {
+    const result = await exchange(await serve({ ...streamOf([]), chunks: sseChunks(events) }));
+    expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
+  });
+
   test("an event that is no JSON is garbled", async () => {
     const url = await serve({
       headers: { "content-type": "text/event-stream" },

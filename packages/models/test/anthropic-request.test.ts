@@ -125,6 +125,13 @@ describe("cache breakpoints", () => {
     expect(JSON.stringify(prefix).match(/cache_control/g)).toHaveLength(4);
   });
 
+  test("arguments stream eagerly where the server is known to allow it", () => {
+    const own = { ...claude, baseUrl: "https://api.anthropic.com" };
+    const eager = anthropicRequest(callOf({ tools, model: own })).tools;
+    expect(eager).toMatchObject([{ eager_input_streaming: true }, { eager_input_streaming: true }]);
+    expect(JSON.stringify(anthropicRequest(callOf({ tools })).tools)).not.toContain("eager");
+  });
+
   test("nothing that is absent is sent", () => {
     const request = anthropicRequest(callOf({ systemPrompt: " ", model: { ...claude, reasoning: false } }));
     expect(Object.keys(request).sort()).toEqual(["max_tokens", "messages", "model", "stream"]);

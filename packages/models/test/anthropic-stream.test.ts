@@ -1,4 +1,4 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   block,
@@ -129,6 +129,39 @@ describe("the content of an answer", () => {
     const url = await serve(streamOf(events.filter((event) => event !== undefined)));
     const { message } = await exchange(url);
     expect(message.content).toMatchObject([{ type: "toolCall", arguments: { path: "a.ts" } }]);
+  });
+
+  test("a ping during a long piece is a sign of life that adds nothing", async () => {
+    const [textStart, piece] = textBlock(0, "x");
+    const [callStart, args, callStop] = callBlock(1, "toolu_a", "read", '{"path":"a.ts"}');
+    const [thinkStart, , thinkStop] = block(2, { type: "thinking", thinking: "", signature: "" }, [{}]);
+    const ping = { type: "ping" };
+    const parts = [textStart, ping, piece, ping, ...textBlock(0).slice(1)];
+    const calls = [callStart, ping, args, ping, callStop, ping];
+    const events = [ping, ...parts, ...calls, thinkStart, ping, thinkStop];
+    const url = await serve(
+      streamOf([messageStart(), ...events.filter((event) => event !== undefined), ...messageEnd("tool_use")]),
+    );
+    const { message, events: seen } = await exchange(url);
+    expect(seen.map((event) => event.type)).toEqual([
+      ...["text", "text"],
+      ...["tool_call", "tool_call", "tool_call", "tool_call", "tool_call"],
+      "thinking",
+    ]);
+    expect(message.content).toEqual([
+      { type: "text", text: "x" },
+      { type: "toolCall", id: "toolu_a", name: "read", arguments: { path: "a.ts" } },
+      { type: "thinking", thinking: "" },
+    ]);
+  });
+
+  test("events need no name beside their type, and a word of farewell is passed over", async () => {
+    const data = [messageStart(), ...textBlock(0, "x"), ...messageEnd("end_turn").slice(0, 1)];
+    const last = { event: "message_stop", data: { type: "message_stop" } };
+    const chunks = sseChunks([...data.map((body) => ({ data: body })), { data: "[DONE]" }, last]);
+    const { message, error } = await exchange(await serve({ ...streamOf([]), chunks }));
+    expect(error).toBeUndefined();
+    expect(message.content).toEqual([{ type: "text", text: "x" }]);
   });
 
   test("blocks, deltas and events of an unknown kind are passed over", async () => {
