@@ -38,6 +38,7 @@ export class OpenAiBody {
   /** Says that the answer is complete: from now on the end is waited for only a moment. */
   expectEnd(): void {
     this.#timer ??= setTimeout(() => this.#givenUp.resolve({ done: true }), END_GRACE_MS);
+    this.#timer.unref();
   }
 
   /** The next part; without a value at the end. */
