@@ -41,8 +41,13 @@ export function maskEdits(plan: MaskPlan, keep: readonly string[] = []): Planned
     .map((item) => ({ entryId: item.entryId, kind: "mask", content: MASK_PLACEHOLDER }));
 }
 
+/** An answer that failed or was stopped has read nothing: what came before it is still to be answered. */
+function isAnswer({ message }: ViewItem): boolean {
+  return message.role === "assistant" && message.stopReason !== "error" && message.stopReason !== "aborted";
+}
+
 function unprotected(items: readonly ViewItem[], protectTokens: number): ViewItem[] {
-  const answered = items.findLastIndex((item) => item.message.role === "assistant");
+  const answered = items.findLastIndex(isAnswer);
   let seenTokens = 0;
   const found: ViewItem[] = [];
   for (let index = items.length - 1; index >= 0; index--) {

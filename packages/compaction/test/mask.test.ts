@@ -1,3 +1,4 @@
+import { emptyUsage } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -79,6 +80,18 @@ test("a user's compaction of what fits as it is masks nothing", async () => {
 test("results that the model has not answered are never masked", () => {
   const { session } = history("U:10 A:10 | U:10 A(t1 t2):10 T1:50000 T2:50000");
   const plan = planCompaction({ session, settings: settingsFor(), model, reason: "threshold" });
+  expect(plan.maskedEntryIds).toEqual([]);
+});
+
+test("a refused request has answered nothing: the results that it carried are not masked", () => {
+  const { session } = history("U:10 A:10 | U:10 A(t1 t2):10 T1:50000 T2:50000");
+  const refused = { api: "scripted", provider: "x", model: "y", usage: emptyUsage(), timestamp: 0 };
+  for (const stopReason of ["error", "aborted"])
+    session.append({
+      type: "message",
+      message: { role: "assistant", content: [], ...refused, stopReason },
+    });
+  const plan = planCompaction({ session, settings: settingsFor(), model, reason: "overflow" });
   expect(plan.maskedEntryIds).toEqual([]);
 });
 
