@@ -28,9 +28,29 @@ export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreami
     stream: true,
     ...(system.length > 0 && { system }),
     ...(tools.length > 0 && { tools: wireTools(call, isCached) }),
-    ...anthropicThinking({ model, level, maxOutputTokens }),
+    ...anthropicThinking({
+      model,
+      level,
+      maxOutputTokens,
+      isTurnWithoutThinking: isTurnWithoutThinking(messages),
+    }),
     messages: isCached ? withBreakpoints(messages) : messages,
   };
+}
+
+/**
+ * True where results are being sent for a turn whose first answer holds no thinking: another model gave it, or its
+ * thinking was bound to a context that is no more.
+ */
+function isTurnWithoutThinking(messages: readonly WireMessage[]): boolean {
+  if (!hasResults(messages.at(-1))) return false;
+  const request = messages.findLastIndex((message) => message.role === "user" && !hasResults(message));
+  const type = messages.slice(request + 1).find(({ role }) => role === "assistant")?.content[0]?.type;
+  return type !== "thinking" && type !== "redacted_thinking";
+}
+
+function hasResults(message: WireMessage | undefined): boolean {
+  return message?.content[0]?.type === "tool_result";
 }
 
 /** Nobody comes back to the prefix of a question asked once: writing it to the cache would only cost more. */

@@ -11,6 +11,8 @@ export interface AnthropicThinkingOptions {
   model: CatalogueModel;
   level: ThinkingLevel;
   maxOutputTokens: number;
+  /** True in the middle of a turn that began without thinking: there a budget is refused. */
+  isTurnWithoutThinking: boolean;
 }
 
 /** How a generation is told to think. */
@@ -55,8 +57,9 @@ function offThinking({ off }: ThinkingStyle): AnthropicThinking {
   }
 }
 
-function budgetThinking({ level, maxOutputTokens }: AnthropicThinkingOptions): AnthropicThinking {
-  if (level === "off") return {};
+function budgetThinking(options: AnthropicThinkingOptions): AnthropicThinking {
+  const { level, maxOutputTokens, isTurnWithoutThinking } = options;
+  if (level === "off" || isTurnWithoutThinking) return {};
   const budget = Math.min(budgetTokens[level], Math.floor(maxOutputTokens * MAX_BUDGET_SHARE));
   return budget < MIN_BUDGET_TOKENS ? {} : { thinking: { type: "enabled", budget_tokens: budget } };
 }

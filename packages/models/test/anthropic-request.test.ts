@@ -163,7 +163,12 @@ describe("how much to think", () => {
     ["claude-sonnet-6", ["low", "low", "low", "medium", "high", "xhigh"]],
   ])("%s", (id, expected) => {
     const told = thinkingLevels.map((level) =>
-      anthropicThinking({ model: { ...claude, id }, level, maxOutputTokens: 64_000 }),
+      anthropicThinking({
+        model: { ...claude, id },
+        level,
+        maxOutputTokens: 64_000,
+        isTurnWithoutThinking: false,
+      }),
     );
     expect(told).toEqual(
       expected.map((value) => {
@@ -183,21 +188,84 @@ describe("how much to think", () => {
         fc.integer({ min: 1, max: 64_000 }),
         fc.constantFrom(...thinkingLevels),
         (maxOutputTokens, level) => {
-          const { thinking } = anthropicThinking({ model, level, maxOutputTokens });
+          const { thinking } = anthropicThinking({
+            model,
+            level,
+            maxOutputTokens,
+            isTurnWithoutThinking: false,
+          });
           if (thinking?.type !== "enabled") return;
           expect(thinking.budget_tokens).toBeGreaterThanOrEqual(1_024);
           expect(thinking.budget_tokens).toBeLessThanOrEqual(maxOutputTokens * 0.75);
         },
       ),
     );
-    expect(anthropicThinking({ model, level: "high", maxOutputTokens: 8_000 })).toEqual({
+    expect(
+      anthropicThinking({ model, level: "high", maxOutputTokens: 8_000, isTurnWithoutThinking: false }),
+    ).toEqual({
       thinking: { type: "enabled", budget_tokens: 6_000 },
     });
-    expect(anthropicThinking({ model, level: "high", maxOutputTokens: 1_200 })).toEqual({});
+    expect(
+      anthropicThinking({ model, level: "high", maxOutputTokens: 1_200, isTurnWithoutThinking: false }),
+    ).toEqual({});
+  });
+
+  describe("with a budget, in the middle of a turn", () => {
+    const model = { ...claude, id: "claude-haiku-4-5" };
+    const signed: AssistantContent = { type: "thinking", thinking: "Hm", thinkingSignature: "sig" };
+    const own = (message: Message): Message => ({ ...message, model: model.id }) as Message;
+    const budget = { type: "enabled", budget_tokens: 6_000 };
+
+    test.each([
+      ["a user's message", [user("one")], budget],
+      [
+        "a turn that began with thinking, whatever followed",
+        [
+          user("one"),
+          own(assistant(signed, ...calls(["a"]))),
+          ...results(["a"]),
+          own(assistant(...calls(["b"]))),
+          ...results(["b"]),
+        ],
+        budget,
+      ],
+      [
+        "a turn that began without",
+        [user("one"), own(assistant(...calls(["a"]))), ...results(["a"])],
+        undefined,
+      ],
+      [
+        "a turn of another model",
+        [user("one"), assistant(signed, ...calls(["a"])), ...results(["a"])],
+        undefined,
+      ],
+      [
+        "a new turn after one without",
+        [
+          user("one"),
+          own(assistant(...calls(["a"]))),
+          ...results(["a"]),
+          own(assistant(signed)),
+          user("two"),
+        ],
+        budget,
+      ],
+    ])("%s", (_name, messages, thinking) => {
+      const request = anthropicRequest(callOf({ model, messages, thinking: "high" }));
+      expect(request.thinking).toEqual(thinking);
+    });
+
+    test("a model without budgets decides for itself", () => {
+      const messages = [user("one"), assistant(...calls(["a"])), ...results(["a"])];
+      const request = anthropicRequest(callOf({ messages, thinking: "high" }));
+      expect(request.thinking).toEqual({ type: "adaptive", display: "summarized" });
+    });
   });
 
   test("a model that cannot think is told nothing", () => {
     const model = { ...claude, reasoning: false };
-    expect(anthropicThinking({ model, level: "high", maxOutputTokens: 64_000 })).toEqual({});
+    expect(
+      anthropicThinking({ model, level: "high", maxOutputTokens: 64_000, isTurnWithoutThinking: false }),
+    ).toEqual({});
   });
 });
