@@ -1,0 +1,154 @@
+import { summarySections } from "@bonsai-agent/compaction";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { contentText, type Message } from "@bonsai-agent/messages";
+import {
+  type CatalogueModel,
+  ModelClient,
+  type ProviderCall,
+  type ScenarioAnswer,
+  scriptedProvider,
+} from "@bonsai-agent/models";
+import { createSession, type Session } from "@bonsai-agent/session";
+import { z } from "zod";
+import { Agent } from "../src/agent.ts";
+import type { AgentOptions } from "../src/agent-options.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle-events.ts";
+import type { AgentNotice } from "../src/notice.ts";
+import { agentSettings } from "../src/settings.ts";
+import { defineTool, type Tool } from "../src/tool.ts";
+
+export const actor: CatalogueModel = {
+  provider: "scripted",
+  id: "actor",
+  name: "Actor",
+  api: "scripted",
+  baseUrl: "",
+  input: ["text", "image"],
+  reasoning: false,
+  contextWindow: 20_000,
+  maxOutputTokens: 2_000,
+};
+
+/** Text of about so many tokens. */
+export const filler = (count: number): string => "abc ".repeat(count);
+
+/** Gives back a text, and as many tokens more as it is asked for. */
+export const echo: Tool = defineTool({
+  name: "echo",
+  description: "Says it again.",
+  parameters: z.object({ text: z.string().optional(), tokens: z.number().optional() }),
+  execute: async ({ input: { text = "echo", tokens = 0 } }) => ({
+    content: [{ type: "text", text: `${text} ${filler(tokens)}` }],
+  }),
+});
+
+/** Has every section that any kind of summary is asked for. */
+export const summary: ScenarioAnswer = {
+  text: [...new Set(Object.values(summarySections).flat())]
+    .map((heading) => `## ${heading}\n${heading} as it stands.`)
+    .join("\n\n"),
+};
+
+/** What the model says: by purpose, each list in order; a function looks at what was asked. */
+export type Play = (call: ProviderCall, count: number) => ScenarioAnswer;
+
+export interface ScriptedAgentOptions extends Partial<Omit<AgentOptions, "settings" | "lifecycle">> {
+  turn: Play | readonly ScenarioAnswer[];
+  summary?: Play | readonly ScenarioAnswer[];
+  settings?: Record<string, unknown>;
+}
+
+export interface ScriptedAgent {
+  agent: Agent;
+  session: Session;
+  lifecycle: Lifecycle<LifecycleEvents>;
+  notices: AgentNotice[];
+  /** Requests as they went out, by purpose. */
+  turns: ProviderCall[];
+  summaries: ProviderCall[];
+}
+
+/** An agent whose model's words are written down beforehand, and all that it was asked. */
+export function scriptedAgent({ turn, summary: summaries, ...options }: ScriptedAgentOptions): ScriptedAgent {
+  const session = options.session ?? createSession({ cwd: "/project" });
+  const notices: AgentNotice[] = [];
+  const asked: Record<string, ProviderCall[]> = { turn: [], summary: [], title: [] };
+  const plays = { turn: playOf(turn), summary: playOf(summaries ?? (() => summary)) };
+  const provider = scriptedProvider((call) => {
+    const { purpose } = call;
+    asked[purpose]!.push(call);
+    return plays[purpose as "turn" | "summary"](call, asked[purpose]!.length);
+  });
+  const lifecycle = new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    onNotice: ({ type }) => notices.push({ level: "warning", code: type, message: type }),
+  });
+  const agent = new Agent({
+    models: new ModelClient({ providers: { scripted: async () => provider }, retry: { maxRetries: 0 } }),
+    model: actor,
+    systemPrompt: "You are a test.",
+    tools: [echo],
+    onNotice: (notice) => notices.push(notice),
+    ...options,
+    session,
+    lifecycle,
+    settings: agentSettings({
+      titles: false,
+      ...options.settings,
+      compaction: { estimator: "chars4", ...(options.settings?.compaction as object | undefined) },
+    }),
+  });
+  return { agent, session, lifecycle, notices, turns: asked.turn!, summaries: asked.summary! };
+}
+
+function playOf(play: Play | readonly ScenarioAnswer[]): Play {
+  if (typeof play === "function") return play;
+  return (call, count) => {
+    const answer = play[count - 1];
+    if (answer === undefined) throw new Error(`No answer ${count} for a ${call.purpose} is written down.`);
+    return answer;
+  };
+}
+
+/** An answer with one call of `echo`. */
+export function calls(
+  args: Record<string, unknown> = {},
+  more: Partial<ScenarioAnswer> = {},
+): ScenarioAnswer {
+  return { calls: [{ name: "echo", arguments: args }], ...more };
+}
+
+/** A usage of so many tokens in all. */
+export function tokens(count: number): Pick<ScenarioAnswer, "usage"> {
+  return { usage: { input: count - 10, output: 10, cacheRead: 0, cacheWrite: 0 } };
+}
+
+/** Roles of what the model was sent. */
+export function roles(messages: readonly Message[]): string[] {
+  return messages.map(({ role }) => role);
+}
+
+/** All text that the model was sent. */
+export function sentText({ messages }: ProviderCall): string {
+  return messages
+    .map((message) =>
+      message.role === "compactionSummary" || message.role === "branchSummary"
+        ? message.summary
+        : "content" in message
+          ? contentText(message.content as never)
+          : "",
+    )
+    .join("\n");
+}
+
+/** Names of the events in the order in which they were fired. */
+export function recordEvents(lifecycle: Lifecycle<LifecycleEvents>): string[] {
+  const names: string[] = [];
+  for (const name of Object.keys(lifecycleEventRules) as (keyof LifecycleEvents)[])
+    lifecycle.on(name, (event: { type: string; message?: { role: string } }) => {
+      names.push(
+        event.message === undefined || name.startsWith("turn") ? name : `${name} ${event.message.role}`,
+      );
+    });
+  return names;
+}
