@@ -183,4 +183,16 @@ export const grammar: readonly CommandGrammar[] = [
     ],
     load: () => import("./commands/doctor.ts"),
   },
+  {
+    name: "models",
+    summary: "List the models that can be used now, with their sizes and prices",
+    args: [["[search]", "words of a provider, id or name"]],
+    options: [{ flags: "--all", description: "all known models, usable or not" }],
+    examples: [
+      ["bonsai models", "what can be used, and where its key comes from"],
+      ["bonsai models sonnet --all", "every model of that name"],
+      ["bonsai models --json | jq -r '.[] | .provider + \"/\" + .id'", "for a script"],
+    ],
+    load: () => import("./commands/models.ts"),
+  },
 ];
