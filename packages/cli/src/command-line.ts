@@ -2,10 +2,11 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { Argument, Command, CommanderError, Option } from "commander";
 import { ExitCode } from "./exit-code.ts";
 import { grammar } from "./grammar.ts";
-import type { CommandGrammar, OptionGrammar } from "./invocation.ts";
+import type { AgentCall, CommandGrammar, OptionGrammar } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
 import { notEmpty, optionValues } from "./option-value.ts";
 import { Output } from "./output.ts";
+import { agentFlags } from "./work/agent-flags.ts";
 
 /** Reads a command line by the grammar and runs its command. Throws what the command throws. */
 export async function runCommand(argv: readonly string[], io: CliIo): Promise<ExitCode> {
@@ -62,13 +63,34 @@ function settle(command: Command, io: CliIo): void {
 
 function optionOf(form: OptionGrammar): Option {
   const option = new Option(form.flags, form.description).conflicts([...(form.conflicts ?? [])]);
+  if (form.choices !== undefined) return option.choices(form.choices);
   // A flag without a value has nothing to parse.
-  return form.flags.includes("<") ? option.argParser<unknown>(optionValues[form.kind ?? "text"]) : option;
+  return /[<[]/.test(form.flags) ? option.argParser<unknown>(optionValues[form.kind ?? "text"]) : option;
 }
 
 function examples(form: CommandGrammar): string {
   const lines = form.examples.map(([command, effect]) => `  # ${effect}\n  ${command}`);
   return `\nExamples:\n${lines.join("\n\n")}`;
+}
+
+/**
+ * Reads the command line of an agent's call.
+ * @throws BonsaiError `wrong_usage`.
+ */
+export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
+  const command = new Command("bonsai").argument("[prompt...]").option("--json").helpOption(false);
+  settle(command, io);
+  for (const option of agentFlags) command.addOption(optionOf(option));
+  try {
+    command.parse(argv, { from: "user" });
+  } catch (error) {
+    if (error instanceof CommanderError) throw usageError(error, []);
+    throw error;
+  }
+  const { json, ...options } = command.opts();
+  const mode = json === true ? "json" : (options.mode ?? "text");
+  const output = new Output(io, mode !== "text", options.quiet === true);
+  return { words: command.args, options: { ...options, mode }, io, output };
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): BonsaiError {

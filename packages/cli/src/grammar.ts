@@ -78,6 +78,7 @@ export const grammar: readonly CommandGrammar[] = [
         description: "what that summary should dwell on",
         kind: "text or nothing",
       },
+      { flags: "--model <provider/id>", description: "with --summarize: let this model summarise" },
     ],
     examples: [
       ["bonsai goto session.jsonl 0000010c", "go back to an entry"],
@@ -105,10 +106,10 @@ export const grammar: readonly CommandGrammar[] = [
       },
       {
         flags: "--digest",
-        description: "summarise without a model (the default as yet)",
+        description: "summarise without a model (the default)",
         conflicts: ["model"],
       },
-      { flags: "--model <provider/id>", description: "summarise by a model (not built yet)" },
+      { flags: "--model <provider/id>", description: "let this model summarise" },
       { flags: "-e, --extension <path>", description: "load an extension (not built yet)" },
       { flags: "-o, --output <file>", description: "compact a copy; the session itself stays as it is" },
     ],
@@ -116,6 +117,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai compact session.jsonl --dry-run", "look at the plan first"],
       ["bonsai compact session.jsonl -o small.jsonl", "compact a copy"],
       ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and say what matters"],
+      ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "let a model summarise"],
     ],
     load: () => import("./commands/compact.ts"),
   },
@@ -184,6 +186,17 @@ export const grammar: readonly CommandGrammar[] = [
     load: () => import("./commands/doctor.ts"),
   },
   {
+    name: "trust",
+    summary: "Trust a project: its own settings are used from then on",
+    args: [["[folder]", "the project's folder; default: this one"]],
+    options: [{ flags: "--untrust", description: "take the trust back" }],
+    examples: [
+      ["bonsai trust", "use the settings in .bonsai/settings.json of this folder"],
+      ["bonsai trust ../shop --untrust", "and no longer those of another"],
+    ],
+    load: () => import("./commands/trust.ts"),
+  },
+  {
     name: "models",
     summary: "List the models that can be used now, with their sizes and prices",
     args: [["[search]", "words of a provider, id or name"]],
@@ -194,5 +207,16 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai models --json | jq -r '.[] | .provider + \"/\" + .id'", "for a script"],
     ],
     load: () => import("./commands/models.ts"),
+  },
+  {
+    name: "demo",
+    summary: "Play a whole agent session on a scripted model, with real tools and real compactions",
+    args: [],
+    options: [{ flags: "--fast", description: "do not wait for readers" }],
+    examples: [
+      ["bonsai demo", "see what a compaction does, without a key"],
+      ["bonsai demo --json", "every request and what happened in between, for a script"],
+    ],
+    load: () => import("./commands/demo.ts"),
   },
 ];

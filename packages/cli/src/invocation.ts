@@ -15,6 +15,12 @@ export interface Invocation {
 /** What a module in `commands/` exports as `run`. Returns the exit code; nothing means done. */
 export type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;
 
+/** One call of the agent, parsed: `bonsai [prompt…]`. */
+export interface AgentCall extends Omit<Invocation, "args"> {
+  /** The words of the prompt, each as the shell gave it. */
+  readonly words: readonly string[];
+}
+
 /** The grammar of one command. */
 export interface CommandGrammar {
   readonly name: string;
@@ -33,6 +39,8 @@ export interface OptionGrammar {
   readonly flags: string;
   readonly description: string;
   readonly kind?: "tokens" | "count" | "text or nothing";
+  /** The only values that are allowed. */
+  readonly choices?: readonly string[];
   /** Flags that cannot stand beside this one. */
   readonly conflicts?: readonly string[];
 }

@@ -1,17 +1,30 @@
+import { fstatSync } from "node:fs";
+import { isatty } from "node:tty";
 import { BonsaiError } from "@bonsai-agent/messages";
 
 /** The part of a stream that the CLI writes to. */
 export interface OutStream {
+  /** `false`: so much waits to be written that the writer should wait for `drain`. */
   write(text: string): unknown;
+  once?(event: "drain" | "error" | "close", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
   /** Width of the terminal; absent for a file or a pipe. */
   readonly columns?: number | undefined;
+}
+
+/** The part of a stream that the CLI reads from. */
+export interface InStream extends AsyncIterable<Uint8Array | string> {
+  readonly isTTY?: boolean | undefined;
+  /** Ends the reading, so that an open pipe does not keep the process alive. */
+  destroy?(): unknown;
 }
 
 /** Everything of the outside world that the CLI touches besides files. */
 export interface CliIo {
   readonly stdout: OutStream;
   readonly stderr: OutStream;
+  /** Undefined where nothing can come: `/dev/null`, a closed descriptor. */
+  readonly stdin: InStream | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute folder that relative paths start from. */
   readonly cwd: string;
@@ -26,6 +39,9 @@ export function processIo(): CliIo {
   return {
     stdout: process.stdout,
     stderr: process.stderr,
+    get stdin() {
+      return standardInput();
+    },
     env: process.env,
     get cwd() {
       return workingFolder();
@@ -49,7 +65,30 @@ function workingFolder(): string {
   }
 }
 
-const interrupting = ["SIGINT", "SIGTERM"] as const;
+/** The stream itself is made when somebody reads. */
+function standardInput(): InStream | undefined {
+  const isTTY = isatty(0);
+  if (!isTTY && !canBeRead()) return undefined;
+  return {
+    isTTY,
+    [Symbol.asyncIterator]: () => process.stdin[Symbol.asyncIterator](),
+    destroy: () => process.stdin.destroy(),
+  };
+}
+
+function canBeRead(): boolean {
+  try {
+    return !fstatSync(0).isCharacterDevice();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EBADF") return false;
+    throw error;
+  }
+}
+
+const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** What runs now and can be interrupted. */
+const running = new Set<AbortController>();
 
 /** The handlers stand only while the work runs, and once: the second Ctrl-C kills. */
 async function interruptibleBySignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -58,9 +97,17 @@ async function interruptibleBySignals<T>(work: (signal: AbortSignal) => Promise<
     controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Ended by ${name}`));
   };
   for (const name of interrupting) process.once(name, interrupt);
+  running.add(controller);
   try {
     return await work(controller.signal);
   } finally {
+    running.delete(controller);
     for (const name of interrupting) process.removeListener(name, interrupt);
   }
+}
+
+/** Interrupts what runs, as a signal does; false where nothing does. */
+export function interruptRunning(reason: string): boolean {
+  for (const controller of running) controller.abort(new Error(reason));
+  return running.size > 0;
 }

@@ -11,8 +11,11 @@ function printVersion(): void {
 }
 
 async function runProgram(): Promise<void> {
-  const unwritten = firstWriteError();
-  const [{ run }, { processIo }] = await Promise.all([import("./program.ts"), import("./io.ts")]);
+  const [{ run }, { interruptRunning, processIo }] = await Promise.all([
+    import("./program.ts"),
+    import("./io.ts"),
+  ]);
+  const unwritten = firstWriteError(() => interruptRunning("Nobody reads what is printed."));
   const io = processIo();
   process.exitCode = await run(argv, io);
   const error = await unwritten();
@@ -21,13 +24,16 @@ async function runProgram(): Promise<void> {
   process.exitCode = reportFailure(error, io, argv.includes("--json"));
 }
 
-/** Watches what is printed; the function it gives back waits until all of it is written. */
-function firstWriteError(): () => Promise<Error | undefined> {
+/**
+ * Watches what is printed; the function it gives back waits until all of it is written.
+ * @param interrupt ends what runs in good order; false where nothing does
+ */
+function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefined> {
   let first: Error | undefined;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // The reader left (`bonsai tree … | head`): that is its right, not an error.
-    if (error.code === "EPIPE") process.exit(0);
-    first ??= error;
+    if (error.code !== "EPIPE") first ??= error;
+    else if (!interrupt()) process.exit(0);
   });
   // Nobody is left to be told.
   process.stderr.on("error", () => {});

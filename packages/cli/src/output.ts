@@ -23,10 +23,15 @@ export class Output {
   /** The same of notices and errors, on stderr. */
   readonly noticeWidth: number;
   readonly #io: CliIo;
+  readonly #isQuiet: boolean;
+  /** What was told already: settings and sessions are read more than once. */
+  readonly #told = new Set<string>();
 
-  constructor(io: CliIo, wantsJson: boolean) {
+  /** @param isQuiet nothing on stderr; errors are not its business */
+  constructor(io: CliIo, wantsJson: boolean, isQuiet = false) {
     this.#io = io;
     this.wantsJson = wantsJson;
+    this.#isQuiet = isQuiet;
     this.width = screenWidth(io);
     const behind = { stdout: io.stderr, stderr: io.stdout, env: io.env };
     this.noticeWidth = Math.min(screenWidth(behind), maxNoticeWidth);
@@ -52,12 +57,15 @@ export class Output {
 
   /** Prints lines on stderr: what is worth knowing beside the result. */
   notice(...lines: Line[]): void {
+    if (this.#isQuiet) return;
     const colour = wantsColour(this.#io, this.#io.stderr);
     this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
   }
 
   /** Tells what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
   tell({ code, message }: Notice): void {
+    if (this.#isQuiet || this.#told.has(message)) return;
+    this.#told.add(message);
     if (this.wantsJson) this.#io.stderr.write(`${JSON.stringify({ notice: { code, message } })}\n`);
     else {
       const lines = wrap(message, this.noticeWidth - 2);

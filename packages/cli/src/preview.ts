@@ -104,6 +104,16 @@ function callsPreview(message: Message): string {
     .join(" ");
 }
 
+/** A call of a tool in one line, for who watches it run. */
+export function callPreview(name: string, args: unknown): string {
+  return oneLine(`${name} ${argumentPreview(args)}`, 160);
+}
+
+/** The first line of what a tool gave back. */
+export function resultPreview(content: unknown): string {
+  return oneLine(previewText(content).trim().split("\n", 1)[0]!, 160);
+}
+
 /** The argument that tells most: a path or command when there is one. */
 function argumentPreview(args: unknown): string {
   if (typeof args !== "object" || args === null) return "";

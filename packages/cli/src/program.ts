@@ -1,4 +1,4 @@
-import { ExitCode } from "./exit-code.ts";
+import type { ExitCode } from "./exit-code.ts";
 import type { CliIo } from "./io.ts";
 
 /**
@@ -8,33 +8,37 @@ import type { CliIo } from "./io.ts";
  */
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
-    if (wantsOverview(argv)) return await printOverview(io);
+    if (wantsOverview(argv, io)) return (await import("./print-overview.ts")).printOverview(io);
+    const line = normalised(argv);
+    const { isAgentLine } = await import("./agent-line.ts");
+    if (isAgentLine(line, io)) {
+      const { runAgentLine } = await import("./work/run-agent.ts");
+      return await runAgentLine(line, io);
+    }
     const { runCommand } = await import("./command-line.ts");
-    return await runCommand(normalised(argv), io);
+    return await runCommand(line, io);
   } catch (error) {
     const { reportFailure } = await import("./failure.ts");
-    return reportFailure(error, io, argv.includes("--json"));
+    return reportFailure(error, io, wantsJson(argv));
   }
 }
 
-function wantsOverview(argv: readonly string[]): boolean {
-  const words = argv.filter((word) => word !== "--json");
-  return argv.length === 0 || (words.length === 1 && helpWords.has(words[0]!));
+/** Where the line could not be read, its words must do. */
+function wantsJson(argv: readonly string[]): boolean {
+  return /(^| )--(json|mode[ =](json|rpc))( |$)/.test(argv.join(" "));
 }
 
-async function printOverview(io: CliIo): Promise<ExitCode> {
-  const [{ overview }, { Output }] = await Promise.all([
-    import("./views/overview.ts"),
-    import("./output.ts"),
-  ]);
-  const output = new Output(io, false);
-  output.lines(overview(output.width));
-  return ExitCode.done;
+/** Without a word, what is piped in is the prompt. */
+function wantsOverview(argv: readonly string[], io: CliIo): boolean {
+  const words = argv.filter((word) => word !== "--json");
+  if (argv.length === 0) return io.stdin === undefined || io.stdin.isTTY === true;
+  return words.length === 1 && helpWords.has(words[0]!);
 }
 
 const helpWords: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
 
 /** `bonsai help tree` and `bonsai --help tree` are `bonsai tree --help`. */
 function normalised(argv: readonly string[]): readonly string[] {
-  return helpWords.has(argv[0]!) && argv.length > 1 ? [argv[1]!, "--help"] : argv;
+  const isHelp = helpWords.has(argv[0]!) && (argv.length === 2 || (argv[0] !== "help" && argv.length > 1));
+  return isHelp ? [argv[1]!, "--help"] : argv;
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
+import type { CliIo } from "./io.ts";
 import type { Notice } from "./output.ts";
 import { withReadingProgress } from "./progress.ts";
 
@@ -12,14 +13,18 @@ export function openNamedSession(invocation: Invocation): Session {
 }
 
 /** Opens a session file; what its user should know about it is told on stderr. */
-export function openSessionFile(file: string, { io, output }: Invocation): Session {
+export function openSessionFile(file: string, { io, output }: Pick<Invocation, "io" | "output">): Session {
   const onNotice = (notice: Notice) => output.tell(notice);
   return withReadingProgress(io, file, () => openSession(file, { onNotice }));
 }
 
-/** The absolute path of the session that a command's first argument names: a file, or the id of a recorded one. */
+/** The absolute path of the session that a command's first argument names. */
 export function sessionFile({ args, io }: Invocation): string {
-  const name = args[0]!;
+  return sessionPath(args[0]!, io);
+}
+
+/** The absolute path of the session that a name means: a file, or the id of a recorded one. */
+export function sessionPath(name: string, io: CliIo): string {
   const path = resolve(io.cwd, name);
   if (existsSync(path)) return path;
   return findSession({ session: name, cwd: io.cwd, home: bonsaiHome({ ...io.env }) });

@@ -1,25 +1,36 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CompactionSettings, compactionSettings } from "@bonsai-agent/compaction";
+import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
+import type { CompactionSettings } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { Invocation } from "./invocation.ts";
+import { readJsonFile } from "./json-file.ts";
+import { projectSettingsFile } from "./project-settings.ts";
+import type { SettingsCall } from "./settings-call.ts";
 
-/** The `compaction` settings of a call: the user's file, over it the environment, over it the flags. */
-export function callSettings({ io, options }: Invocation): CompactionSettings {
-  const file = join(bonsaiHome({ ...io.env }), "settings.json");
-  const own = compactionSection(file);
-  validate(own, file);
-  return withFlags(layered(own, environmentSettings(io.env)), options);
+/** The `compaction` settings of a call. */
+export function callSettings(call: SettingsCall): CompactionSettings {
+  return agentCallSettings(call).compaction;
+}
+
+/** The settings of a call: the user's file, the trusted project's over it, the environment, the flags. */
+export function agentCallSettings(call: SettingsCall): AgentSettings {
+  const { io, options } = call;
+  const home = bonsaiHome({ ...io.env });
+  const files = [join(home, "settings.json"), projectSettingsFile(call, home)];
+  const layers = [...files.map(fileSettings), environmentSettings(io.env)];
+  return withFlags(
+    layers.reduce((base, over) => layered(base, over), {}),
+    options,
+  );
 }
 
 /** What stands below the flags is valid: what is wrong now is a flag. */
-function withFlags(section: Section, options: Section): CompactionSettings {
+function withFlags(section: Section, options: Section): AgentSettings {
   try {
-    return compactionSettings(layered(section, flagSettings(options)));
+    return agentSettings(layered(section, flagSettings(options)));
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
-    const flag = options.preset === undefined ? "--keep" : "--preset";
+    const flag = wrongFlag(error.message, options);
     throw new BonsaiError({
       code: "wrong_usage",
       message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
@@ -29,10 +40,20 @@ function withFlags(section: Section, options: Section): CompactionSettings {
   }
 }
 
-/** Values in the file are told of with the file's name; a wrong flag has no file. */
-function validate(section: Section, file: string): void {
+function wrongFlag(problem: string, options: Section): string {
+  const named = /^The setting (thinking|tools)\b/.exec(problem)?.[1];
+  if (named !== undefined && options[named] !== undefined) return `--${named}`;
+  return options.preset === undefined ? "--keep" : "--preset";
+}
+
+type Section = Readonly<Record<string, unknown>>;
+
+/** Checked alone, so that a wrong value is told of with the name of its file. */
+function fileSettings(file: string | undefined): Section {
+  const settings = file === undefined ? undefined : readJsonFile(file);
+  if (settings === undefined) return {};
   try {
-    compactionSettings(section);
+    agentSettings(withoutSchema(settings));
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     throw new BonsaiError({
@@ -42,58 +63,47 @@ function validate(section: Section, file: string): void {
       cause: error,
     });
   }
+  return withoutSchema(settings) as Section;
 }
 
-type Section = Readonly<Record<string, unknown>>;
-
-function compactionSection(file: string): Section {
-  const settings = settingsIn(file);
-  const section = isSection(settings) ? settings.compaction : settings;
-  if (section === undefined) return {};
-  if (isSection(section)) return section;
-  const key = isSection(settings) ? "compaction" : "the whole file";
-  throw new BonsaiError({
-    code: "settings_invalid",
-    message: `${file}: ${key} is ${JSON.stringify(section)}; allowed is an object.`,
-    hint: 'Write it as {"compaction": {"keepRecentTokens": 20000}}, or remove it.',
-  });
-}
-
-function settingsIn(file: string): unknown {
-  const text = textOf(file);
-  if (text === undefined) return {};
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new BonsaiError({
-      code: "settings_unreadable",
-      message: `${file} is no JSON: ${(cause as Error).message}.`,
-      hint: "Mend the file, or move it away to work with the defaults.",
-      cause,
-    });
-  }
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8").replace(/^\ufeff/, "");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+/** Editors find the published JSON Schema by `$schema`. */
+function withoutSchema(settings: unknown): unknown {
+  if (!isSection(settings)) return settings;
+  const { $schema: _schema, ...rest } = settings;
+  return rest;
 }
 
 function environmentSettings(env: Readonly<Record<string, string | undefined>>): Section {
-  const off = env.BONSAI_DISABLE_MASK;
-  return off === undefined || off === "" || off === "0" ? {} : { mask: { enabled: false } };
+  return layered(
+    isOn(env.BONSAI_DISABLE_AUTOCOMPACT) ? { compaction: { enabled: false } } : {},
+    isOn(env.BONSAI_DISABLE_MASK) ? { compaction: { mask: { enabled: false } } } : {},
+  );
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "0";
 }
 
 /** Who names the tokens to keep means them, whatever the preset does to manual compactions. */
-function flagSettings({ preset, keep }: Section): Section {
-  return {
+function flagSettings({ preset, keep, thinking, tools }: Section): Section {
+  const compaction = {
     ...(preset === undefined ? {} : { preset }),
     ...(keep === undefined ? {} : { keepRecentTokens: keep, manualKeep: "same" }),
   };
+  return {
+    compaction,
+    ...(thinking === undefined ? {} : { thinking }),
+    ...(tools === undefined ? {} : { tools: toolNames(tools) }),
+  };
+}
+
+/** `--tools a,b`; `--no-tools` is false. */
+function toolNames(tools: unknown): readonly string[] {
+  if (typeof tools !== "string") return [];
+  return tools
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 }
 
 /** `over` laid on `base`, key by key where both are objects. */

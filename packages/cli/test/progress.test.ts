@@ -11,6 +11,7 @@ function terminal(isTTY: boolean): { io: CliIo; written: string[] } {
   const io: CliIo = {
     stdout: stderr,
     stderr,
+    stdin: undefined,
     env: { NO_COLOR: "1" },
     cwd: "/",
     now: Date.now,

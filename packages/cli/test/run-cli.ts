@@ -1,3 +1,5 @@
+import { Readable } from "node:stream";
+import type { InStream } from "../src/io.ts";
 import { run } from "../src/program.ts";
 
 export interface CliRun {
@@ -11,6 +13,8 @@ export interface RunCliOptions {
   columns?: number;
   env?: Record<string, string>;
   cwd?: string;
+  /** What is piped in; without it, nothing is. */
+  stdin?: string | AsyncIterable<string>;
   /** Aborts interruptible work, as Ctrl-C does. */
   signal?: AbortSignal;
 }
@@ -35,12 +39,18 @@ export async function runCli(argv: readonly string[], options: RunCliOptions = {
         stderr += text;
       },
     },
+    stdin: stdinOf(options.stdin),
     env: { NO_COLOR: "1", BONSAI_HOME: "/nonexistent/bonsai-home", ...options.env },
     cwd: options.cwd ?? process.cwd(),
     now: () => nowMs,
     interruptible: (work) => work(options.signal ?? new AbortController().signal),
   });
   return { code, stdout, stderr };
+}
+
+function stdinOf(text: string | AsyncIterable<string> | undefined): InStream | undefined {
+  if (text === undefined) return undefined;
+  return typeof text === "string" ? Readable.from([text]) : Readable.from(text);
 }
 
 /** Runs the CLI with `--json`, expects success and returns the value it printed. */

@@ -18,7 +18,7 @@ function keptCount(report: CompactionReport): number {
 describe("compaction settings", () => {
   test("come from the user's file; flags come before it", async () => {
     const argv = ["compact", longSession(), "--dry-run"];
-    const env = homeWith('{"compaction": {"keepRecentTokens": 2000}, "other": {"untouched": true}}');
+    const env = homeWith('{"compaction": {"keepRecentTokens": 2000}}');
     const byFile = keptCount(await jsonOf(argv, { env }));
     const byDefault = keptCount(await jsonOf(argv));
     const byFlag = keptCount(await jsonOf([...argv, "--keep", "1k"], { env }));
@@ -41,8 +41,10 @@ describe("compaction settings", () => {
   test.each([
     ['{"compaction": {"keepRecentTokens": "many"}}', "settings_invalid", ["keepRecentTokens", '"many"']],
     ['{"compaction": {"keepRecent": 1}}', "settings_invalid", ["keepRecent", "keepRecentTokens"]],
+    ['{"compation": {}}', "settings_invalid", ["compation", "compaction"]],
+    ['{"thinking": "hard"}', "settings_invalid", ["thinking", '"hard"', '"xhigh"']],
     ['{"compaction": []}', "settings_invalid", ["compaction", "[]", "object"]],
-    ["[1]", "settings_invalid", ["whole file", "[1]"]],
+    ["[1]", "settings_invalid", ["settings are", "[1]", "object"]],
     ["{", "settings_unreadable", ["JSON"]],
   ])("%s is an error that names file, key, found and allowed", async (text, code, words) => {
     const env = homeWith(text);

@@ -3,6 +3,7 @@ import {
   type CompactionSettings,
   planCompaction,
   runCompaction,
+  type Summariser,
   sessionEstimate,
 } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -26,7 +27,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return invocation.options.dryRun === true ? plan(invocation, settings) : compact(invocation, settings);
 }
 
-/** Writes nothing. The digest is quick enough to be rehearsed, so that the size afterwards is known, not guessed. */
+/**
+ * Writes nothing, and asks no model. The digest is quick enough to be rehearsed, so that the size afterwards is known,
+ * not guessed.
+ */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
@@ -37,7 +41,7 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
     ...model(invocation),
     ...(leafId === null ? {} : { leafId }),
   });
-  if (planned.status !== "planned")
+  if (planned.status !== "planned" || invocation.options.model !== undefined)
     return finish(invocation, { result: planned, before, file: session.file! });
   const rehearsed = await invocation.io.interruptible((signal) =>
     compacted(rehearsal(session, leafId), settings, { invocation, signal }),
@@ -54,10 +58,11 @@ function foretold(planned: CompactionResult, rehearsed: CompactionResult): Compa
 
 function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   return invocation.io.interruptible(async (signal) => {
+    const summariser = await summariserOf(invocation);
     const target = openCompactionTarget(invocation);
     try {
       const before = contextBefore(target.stage, settings);
-      const result = await compacted(target.stage, settings, { invocation, signal });
+      const result = await compacted(target.stage, settings, { invocation, signal, summariser });
       const file = isDone(result) ? target.carryOut(result) : undefined;
       return finish(invocation, { result, before, file });
     } finally {
@@ -71,17 +76,33 @@ function isDone({ status }: CompactionResult): boolean {
   return status !== "failed" && status !== "cancelled";
 }
 
+interface Compacting {
+  invocation: Invocation;
+  signal: AbortSignal;
+  /** Without one, the digest summarises. */
+  summariser?: Summariser | undefined;
+}
+
 function compacted(
   session: Session,
   settings: CompactionSettings,
-  { invocation, signal }: { invocation: Invocation; signal: AbortSignal },
+  { invocation, signal, summariser }: Compacting,
 ): Promise<CompactionResult> {
   const { io, options } = invocation;
   const focus = typeof options.focus === "string" ? { focus: options.focus } : {};
   const digest = interruptibleDigest();
+  const by = summariser === undefined ? {} : { summariser };
   return withProgress(io, "Compacting", () =>
-    runCompaction({ session, settings, signal, digest, ...model(invocation), ...focus }),
+    runCompaction({ session, settings, signal, digest, ...by, ...model(invocation), ...focus }),
   );
+}
+
+/** Models are loaded only where one was named. */
+async function summariserOf(invocation: Invocation): Promise<Summariser | undefined> {
+  const { model } = invocation.options;
+  if (typeof model !== "string") return undefined;
+  const { namedSummariser } = await import("../work/named-summariser.ts");
+  return namedSummariser(invocation, model);
 }
 
 function model({ options }: Invocation): { model?: { contextWindow: number } } {
@@ -115,18 +136,11 @@ function finish({ io, output }: Invocation, { result, before, file }: Finished):
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-function refuseUnbuilt(options: Invocation["options"]): void {
-  for (const [option, flag, instead] of unbuilt) {
-    if (options[option] === undefined) continue;
-    throw new BonsaiError({
-      code: "not_built_yet",
-      message: `${flag} ${JSON.stringify(options[option])} is not possible yet.`,
-      hint: instead,
-    });
-  }
+function refuseUnbuilt({ extension }: Invocation["options"]): void {
+  if (extension === undefined) return;
+  throw new BonsaiError({
+    code: "not_built_yet",
+    message: `-e ${JSON.stringify(extension)} is not possible yet.`,
+    hint: "Leave it out: extensions are not built yet.",
+  });
 }
-
-const unbuilt = [
-  ["model", "--model", "Leave it out: the built-in digest summarises without a model (`--digest`)."],
-  ["extension", "-e", "Leave it out: extensions come with the agent."],
-] as const;

@@ -1,4 +1,4 @@
-import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
+import { type Navigation, navigateTree, type Summariser } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { ExitCode } from "../exit-code.ts";
@@ -11,7 +11,7 @@ import { callSettings } from "../settings.ts";
 import { gotoView } from "../views/goto-view.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  refuseIdleFocus(invocation.options);
+  refuseIdle(invocation.options);
   const session = openNamedSession(invocation);
   const navigation = await navigate(session, invocation);
   const report = gotoReport(session, navigation);
@@ -19,9 +19,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return navigation.status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-function navigate(session: Session, invocation: Invocation): Promise<Navigation> {
+async function navigate(session: Session, invocation: Invocation): Promise<Navigation> {
   const { args, options, io } = invocation;
   const summarise = options.summarize === true;
+  const summariser = summarise ? { summariser: await summariserOf(invocation) } : {};
   return io.interruptible((signal) =>
     withProgress(io, "Summarising the branch", () =>
       navigateTree({
@@ -29,12 +30,20 @@ function navigate(session: Session, invocation: Invocation): Promise<Navigation>
         targetId: resolveEntryId(session, args[1]!),
         settings: callSettings(invocation),
         summarise,
-        ...(summarise ? { summariser: interruptibleDigest() } : {}),
+        ...summariser,
         ...(typeof options.focus === "string" ? { focus: options.focus } : {}),
         signal,
       }),
     ),
   );
+}
+
+/** Models are loaded only where one was named. */
+async function summariserOf(invocation: Invocation): Promise<Summariser> {
+  const { model } = invocation.options;
+  if (typeof model !== "string") return interruptibleDigest();
+  const { namedSummariser } = await import("../work/named-summariser.ts");
+  return namedSummariser(invocation, model);
 }
 
 function gotoReport(session: Session, { previousLeafId, editorText, summaryEntry }: Navigation): GotoReport {
@@ -46,11 +55,13 @@ function gotoReport(session: Session, { previousLeafId, editorText, summaryEntry
   };
 }
 
-function refuseIdleFocus(options: Invocation["options"]): void {
-  if (options.focus === undefined || options.summarize === true) return;
+function refuseIdle(options: Invocation["options"]): void {
+  if (options.summarize === true) return;
+  const flag = options.focus !== undefined ? "--focus" : options.model !== undefined ? "--model" : undefined;
+  if (flag === undefined) return;
   throw new BonsaiError({
     code: "wrong_usage",
-    message: "--focus says what a summary should dwell on, and no summary was asked for.",
-    hint: "Add --summarize, or leave --focus out.",
+    message: `${flag} is about a summary, and no summary was asked for.`,
+    hint: `Add --summarize, or leave ${flag} out.`,
   });
 }

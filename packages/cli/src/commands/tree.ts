@@ -1,23 +1,9 @@
-import type { Entry } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
-import { previewOf } from "../preview.ts";
+import { treeRows } from "../reports/tree-row.ts";
 import { openNamedSession } from "../session-file.ts";
 import { sessionOutline } from "../session-outline.ts";
-import { type SessionTree, sessionTree } from "../session-tree.ts";
+import { sessionTree } from "../session-tree.ts";
 import { treeView } from "../views/tree-view.ts";
-
-/** One row of `bonsai tree --json`, in file order. */
-export interface TreeRow {
-  id: string;
-  parentId: string | null;
-  type: string;
-  /** Of a message. */
-  role?: string;
-  preview: string;
-  label?: string;
-  /** True on the path from a root to the current position. */
-  active: boolean;
-}
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
@@ -26,25 +12,4 @@ export async function run(invocation: Invocation): Promise<undefined> {
   if (output.wantsJson) output.json(treeRows(tree));
   else
     output.lines(treeView({ tree, leafId: session.leafId, width: output.width, all: options.all === true }));
-}
-
-function treeRows(tree: SessionTree): TreeRow[] {
-  return tree.entries.map((_, at) => {
-    const entry = tree.entry(at);
-    const role = roleOf(entry);
-    const label = tree.labelOf(at);
-    return {
-      id: entry.id,
-      parentId: entry.parentId,
-      type: entry.type,
-      ...(role === undefined ? {} : { role }),
-      preview: previewOf(entry).slice(0, 200),
-      ...(label === undefined ? {} : { label }),
-      active: tree.isActive(at),
-    };
-  });
-}
-
-function roleOf(entry: Entry): string | undefined {
-  return entry.type === "message" && typeof entry.message?.role === "string" ? entry.message.role : undefined;
 }

@@ -1,4 +1,5 @@
 import { grammar } from "../grammar.ts";
+import { agentFlags } from "../work/agent-flags.ts";
 import { type Line, span } from "./line.ts";
 import { largest } from "./numbers.ts";
 import { wrap } from "./text-width.ts";
@@ -6,23 +7,29 @@ import { wrap } from "./text-width.ts";
 const about =
   "Sessions of coding agents that never outgrow their model: a session is a tree, kept whole on disk; " +
   "what the model sees is a small, pruned shape of it.";
-const yet =
-  "The agent itself (`bonsai [prompt]`) comes later. The commands below work today, without any key, " +
-  "on sessions of Bonsai and pi and on imported transcripts of other agents.";
+const work =
+  '`bonsai "PROMPT"` does the work in this folder and prints the answer. It needs a key, like ANTHROPIC_API_KEY or ' +
+  "OPENAI_API_KEY, or a local server, like Ollama. A file is named as @path; what is piped in belongs to the prompt. " +
+  "The commands work without any key, on sessions of Bonsai and pi and on imported transcripts of other agents.";
 
 /** What `bonsai` says when it is called without a command. */
 export function overview(width: number): Line[] {
   const nameWidth = largest(grammar.map((command) => command.name.length)) + 4;
+  const flagWidth = Math.min(largest(agentFlags.map(({ flags }) => flags.length)) + 4, Math.floor(width / 2));
   return [
     [span("bonsai", ["bold", "green"])],
     ...paragraph(about, width),
     [],
-    ...paragraph(yet, width),
+    ...paragraph(work, width),
+    [],
+    [span("Flags of a prompt", "bold")],
+    ...agentFlags.flatMap(({ flags, description }) => rowLines(flags, description, flagWidth, width)),
     [],
     [span("Commands", "bold")],
-    ...grammar.flatMap((command) => commandLines(command.name, command.summary, nameWidth, width)),
+    ...grammar.flatMap((command) => rowLines(command.name, command.summary, nameWidth, width)),
     [],
     [span("Try", "bold")],
+    ['  bonsai "why does the build fail?"'],
     ["  bonsai sessions"],
     ["  bonsai show FILE"],
     ["  bonsai compact FILE --dry-run"],
@@ -31,11 +38,18 @@ export function overview(width: number): Line[] {
   ];
 }
 
-function commandLines(name: string, summary: string, nameWidth: number, width: number): Line[] {
-  return wrap(summary, width - nameWidth).map((text, at) => [
-    span(at === 0 ? `  ${name}`.padEnd(nameWidth) : " ".repeat(nameWidth), "cyan"),
-    text,
-  ]);
+/** A name too long for its column has a line of its own. */
+function rowLines(name: string, summary: string, nameWidth: number, width: number): Line[] {
+  const shown = `  ${name}`;
+  const fits = shown.length < nameWidth;
+  const texts = wrap(summary, width - nameWidth);
+  const rows = texts.map(
+    (text, at): Line => [
+      span(at === 0 && fits ? shown.padEnd(nameWidth) : " ".repeat(nameWidth), "cyan"),
+      text,
+    ],
+  );
+  return fits ? rows : [[span(shown, "cyan")], ...rows];
 }
 
 function paragraph(text: string, width: number): Line[] {

@@ -1,0 +1,32 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { grammar } from "./grammar.ts";
+import type { CliIo } from "./io.ts";
+import { nearestWord } from "./nearest-word.ts";
+
+/**
+ * True when a command line is for the agent: its first word is no command.
+ * @throws BonsaiError `unknown_command`, when it looks like a command that was mistyped: nothing is sent to a model then.
+ */
+export function isAgentLine(argv: readonly string[], io: CliIo): boolean {
+  const [first, ...rest] = argv.filter((word) => word !== "--json");
+  if (first === undefined) return argv.length === 0;
+  if (commandNames.includes(first)) return false;
+  refuseMistyped(first, rest, io);
+  return true;
+}
+
+const commandNames = grammar.map(({ name }) => name);
+
+function refuseMistyped(first: string, rest: readonly string[], io: CliIo): void {
+  const meant = nearestWord(first, commandNames);
+  const namesFile = rest[0] !== undefined && existsSync(resolve(io.cwd, rest[0]));
+  const asksHelp = rest.length === 1 && (rest[0] === "--help" || rest[0] === "-h");
+  if (meant === undefined ? !asksHelp : rest.length > 0 && !namesFile && !asksHelp) return;
+  throw new BonsaiError({
+    code: "unknown_command",
+    message: `Unknown command '${first}'.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
+    hint: "`bonsai --help` lists the commands. `bonsai -p WORDS` sends words to the model, whatever they are.",
+  });
+}

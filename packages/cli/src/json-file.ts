@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/**
+ * The value in a JSON file that people edit; undefined where there is no file. A byte-order mark is no fault.
+ * @throws BonsaiError `settings_unreadable`.
+ */
+export function readJsonFile(file: string): unknown {
+  const text = textOf(file);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "settings_unreadable",
+      message: `${file} is no JSON: ${(cause as Error).message}.`,
+      hint: "Mend the file, or move it away to work without it.",
+      cause,
+    });
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8").replace(/^\ufeff/, "");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // ENOTDIR: what should be the folder is a file.
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw error;
+  }
+}

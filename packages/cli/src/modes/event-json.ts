@@ -1,0 +1,68 @@
+import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
+import { errorJson } from "./error-json.ts";
+import { modelJson } from "./model-json.ts";
+
+type Name = keyof LifecycleEvents & string;
+type Payload<Event extends Name> = PayloadOf<LifecycleEvents[Event]>;
+
+/** An event as one JSON line. */
+export interface EventJson {
+  type: string;
+  [field: string]: unknown;
+}
+
+/**
+ * Events whose payload is not told as it is: it grows with the session, or it is no data. Everything else is told in
+ * full, without its signal.
+ */
+const shortened: { [Event in Name]?: (payload: Payload<Event>) => Record<string, unknown> } = {
+  message_update: ({ assistantMessageEvent: { message: _message, ...update } }) => ({ update }),
+  context: ({ messages }) => ({ messageCount: messages.length }),
+  before_provider_request: () => ({}),
+  after_provider_response: ({ status }) => ({ status }),
+  session_before_compact: ({ preparation, reason, willRetry, customInstructions }) => ({
+    reason,
+    willRetry,
+    customInstructions,
+    firstKeptEntryId: preparation.firstKeptEntryId,
+    isSplitTurn: preparation.isSplitTurn,
+    tokensBefore: preparation.tokensBefore,
+    messageCount: preparation.messagesToSummarize.length + preparation.turnPrefixMessages.length,
+  }),
+  session_before_tree: ({ preparation: { entriesToSummarize, ...preparation } }) => ({
+    ...preparation,
+    entryIds: entriesToSummarize.map(({ id }) => id),
+  }),
+  session_compact_failed: ({ reason, outcome, error }) => ({ reason, outcome, error: errorJson(error) }),
+  model_select: ({ model, previousModel, source }) => ({
+    model: modelJson(model),
+    previousModel: previousModel && modelJson(previousModel),
+    source,
+  }),
+  agent_end: ({ messages, result: { error, ...result } }) => ({
+    messages,
+    result: error === undefined ? result : { ...result, error: errorJson(error) },
+  }),
+};
+
+/** The JSON of one event. */
+export function eventJson(name: Name, payload: object): EventJson {
+  const short = shortened[name] as ((payload: object) => Record<string, unknown>) | undefined;
+  const { type: _type, signal: _signal, ...fields } = payload as Record<string, unknown>;
+  return { type: name, ...(short === undefined ? fields : short(payload)) };
+}
+
+/** Tells every event of the lifecycle as JSON; the events wait for what `tell` gives back. */
+export function tellEvents(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  tell: (event: EventJson) => Promise<void> | undefined,
+): void {
+  for (const name of Object.keys(lifecycleEventRules) as Name[]) {
+    const handler = async (payload: object): Promise<undefined> => {
+      await tell(eventJson(name, payload));
+      return undefined;
+    };
+    lifecycle.on(name, handler as never, { source: "json" } as never);
+  }
+}

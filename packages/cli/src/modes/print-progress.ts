@@ -1,0 +1,64 @@
+import type { AgentNotice, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
+import { promptTokens } from "@bonsai-agent/messages";
+import type { AgentCall } from "../invocation.ts";
+import { callPreview, resultPreview } from "../preview.ts";
+import { fitLine, type Line, span } from "../views/line.ts";
+import { count, counted, usd } from "../views/numbers.ts";
+import type { AnswerScreen } from "./answer-screen.ts";
+import type { RunCost } from "./run-cost.ts";
+
+/** Short lines on stderr: what is going on meanwhile. */
+export class PrintProgress {
+  readonly #call: AgentCall;
+  readonly #screen: AnswerScreen;
+
+  constructor(call: AgentCall, screen: AnswerScreen) {
+    this.#call = call;
+    this.#screen = screen;
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    lifecycle.on("tool_execution_start", ({ toolName, args }) =>
+      this.#say([span("· ", "cyan"), span(callPreview(toolName, args), "gray")]),
+    );
+    lifecycle.on("tool_execution_end", ({ toolName, result, isError }) => {
+      if (isError) this.#say([span("✗ ", "red"), `${toolName}: ${resultPreview(result.content)}`]);
+    });
+    lifecycle.on("session_mask", ({ entries, freedTokens }) =>
+      this.#say([
+        `Cleared ${counted(entries.length, "old tool result")}: ${count(freedTokens)} tokens less.`,
+      ]),
+    );
+    lifecycle.on("auto_compaction_start", ({ reason }) => {
+      const why = reason === "overflow" ? "Context overflow detected, " : "";
+      this.#say([span(`${why}Auto-compacting…`, "yellow")]);
+    });
+    lifecycle.on("auto_compaction_end", (event) => this.#say(compactionLine(event)));
+  }
+
+  notice(notice: AgentNotice): void {
+    this.#screen.endLine();
+    this.#call.output.tell(notice);
+  }
+
+  /** The last line: what it took, and how to go on. */
+  ended({ sessionId, sessionFile }: AgentState, { usage }: RunCost): void {
+    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
+    const goOn = sessionFile === undefined ? "not kept" : `bonsai -r ${sessionId}`;
+    this.#say([span(`${spent} · ${goOn}`, "gray")]);
+  }
+
+  #say(line: Line): void {
+    this.#screen.endLine();
+    const { output } = this.#call;
+    output.notice(fitLine(line, Math.max(output.noticeWidth, 100)));
+  }
+}
+
+function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line {
+  const { status, tokensBefore, tokensAfter, detail } = outcome;
+  if (status === "compacted" || status === "masked")
+    return [`Compacted: ${count(tokensBefore)} → ${count(tokensAfter)} tokens.`];
+  return [`Not compacted: ${detail}`];
+}

@@ -1,0 +1,30 @@
+/** The word that was probably meant: a letter or two away, by how long it is; undefined where none is near. */
+export function nearestWord(word: string, words: readonly string[]): string | undefined {
+  const near = words
+    .map((each) => ({ each, distance: editDistance(word, each) }))
+    .filter(({ each, distance }) => distance <= (each.length < 5 ? 1 : 2))
+    .toSorted((a, b) => a.distance - b.distance);
+  return near[0]?.each;
+}
+
+/** Letters added, dropped, changed, or swapped with their neighbour. */
+function editDistance(from: string, to: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= from.length; row += 1) {
+    const next = [row];
+    for (let at = 1; at <= to.length; at += 1) {
+      const same = from[row - 1] === to[at - 1];
+      const swapped = from[row - 1] === to[at - 2] && from[row - 2] === to[at - 1];
+      next[at] = Math.min(
+        last[at]! + 1,
+        next[at - 1]! + 1,
+        last[at - 1]! + (same ? 0 : 1),
+        swapped ? before[at - 2]! + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    before = last;
+    last = next;
+  }
+  return last[to.length]!;
+}

@@ -1,0 +1,36 @@
+import { existsSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import type { SettingsCall } from "./settings-call.ts";
+import { isTrusted } from "./trust.ts";
+
+/**
+ * The settings file of the project in the working folder; undefined where there is none, and where its folder was
+ * never trusted: then its user is told.
+ */
+export function projectSettingsFile({ io, output }: SettingsCall, home: string): string | undefined {
+  const folder = workingFolder(io);
+  if (folder === undefined) return undefined;
+  const own = join(folder, ".bonsai");
+  const file = join(own, "settings.json");
+  if (!existsSync(file) || isSame(own, home)) return undefined;
+  if (isTrusted(folder, home)) return file;
+  output.tell({
+    code: "project_not_trusted",
+    message: `The settings in ${file} are left aside: this project is not trusted. \`bonsai trust\` trusts it.`,
+  });
+  return undefined;
+}
+
+/** Much works in a folder that is gone; it has no settings. */
+function workingFolder(io: SettingsCall["io"]): string | undefined {
+  try {
+    return io.cwd;
+  } catch {
+    return undefined;
+  }
+}
+
+/** In the user's home folder, the project's settings would be the user's own. */
+function isSame(folder: string, home: string): boolean {
+  return existsSync(home) && realpathSync(folder) === realpathSync(home);
+}

@@ -1,0 +1,38 @@
+import type { Entry } from "@bonsai-agent/session";
+import { previewOf } from "../preview.ts";
+import type { SessionTree } from "../session-tree.ts";
+
+/** One row of `bonsai tree --json`, in file order. */
+export interface TreeRow {
+  id: string;
+  parentId: string | null;
+  type: string;
+  /** Of a message. */
+  role?: string;
+  preview: string;
+  label?: string;
+  /** True on the path from a root to the current position. */
+  active: boolean;
+}
+
+/** All entries of all branches. */
+export function treeRows(tree: SessionTree): TreeRow[] {
+  return tree.entries.map((_, at) => {
+    const entry = tree.entry(at);
+    const role = roleOf(entry);
+    const label = tree.labelOf(at);
+    return {
+      id: entry.id,
+      parentId: entry.parentId,
+      type: entry.type,
+      ...(role === undefined ? {} : { role }),
+      preview: previewOf(entry).slice(0, 200),
+      ...(label === undefined ? {} : { label }),
+      active: tree.isActive(at),
+    };
+  });
+}
+
+function roleOf(entry: Entry): string | undefined {
+  return entry.type === "message" && typeof entry.message?.role === "string" ? entry.message.role : undefined;
+}

@@ -1,0 +1,187 @@
+import type { PromptOptions } from "@bonsai-agent/agent";
+import { BonsaiError, messageText } from "@bonsai-agent/messages";
+import { type ThinkingLevel, usableModels } from "@bonsai-agent/models";
+import { openSession } from "@bonsai-agent/session";
+import { modelJson } from "../modes/model-json.ts";
+import { rehearsal } from "../rehearsal.ts";
+import { treeRows } from "../reports/tree-row.ts";
+import { FactCounter } from "../session-facts.ts";
+import { resolveEntryId, sessionPath } from "../session-file.ts";
+import { sessionOutline } from "../session-outline.ts";
+import { sessionTree } from "../session-tree.ts";
+import type { AgentHost } from "../work/agent-host.ts";
+import { forkedSession, newSession, type SessionChoice } from "../work/session-choice.ts";
+import type { RpcCommandName, RpcData, RpcParams, RpcSession, RpcSessionStats } from "./protocol.ts";
+import type { RpcRuns } from "./runs.ts";
+
+/** What commands work on. */
+export interface RpcWork {
+  host: AgentHost;
+  runs: RpcRuns;
+  /** Ends the mode once the response is written. */
+  shutdown(): void;
+}
+
+type Handlers = {
+  [Name in RpcCommandName]: (
+    work: RpcWork,
+    params: RpcParams<Name>,
+  ) => RpcData[Name] | Promise<RpcData[Name]>;
+};
+
+/** Commands that take their time: the next one is not kept waiting. */
+export const overlapping: ReadonlySet<RpcCommandName> = new Set([
+  "prompt",
+  "steer",
+  "follow_up",
+  "compact",
+  "navigate_tree",
+  "bash",
+]);
+
+/** What each command does. A handler throws what its response is to tell. */
+export const rpcHandlers: Handlers = {
+  prompt: (work, { streamingBehavior, ...input }) => say(work, input, streamingBehavior),
+  steer: (work, input) => say(work, input, "steer"),
+  follow_up: (work, input) => say(work, input, "followUp"),
+  abort: async ({ host }) => {
+    await host.agent.abort();
+    return undefined;
+  },
+  compact: compact,
+  abort_compaction: ({ host }) => {
+    host.agent.cancelCompaction();
+    return undefined;
+  },
+  navigate_tree: navigateTree,
+  get_state: ({ host: { agent } }) => ({ ...agent.state, model: modelJson(agent.state.model) }),
+  get_messages: ({ host }) => ({
+    messages: host.agent.session.projection().items.map(({ message }) => message),
+  }),
+  get_entries: ({ host: { agent } }) => ({
+    entries: agent.session.entries(),
+    leafId: agent.session.leafId,
+  }),
+  get_tree: ({ host: { agent } }) => ({
+    tree: treeRows(sessionTree(agent.session, sessionOutline(agent.session))),
+    leafId: agent.session.leafId,
+  }),
+  get_session_stats: ({ host }) => sessionStats(host),
+  get_last_assistant_text: ({ host }) => ({ text: lastText(host) }),
+  set_model: async ({ host }, { provider, modelId }) => ({
+    model: modelJson(await host.setModel(`${provider}/${modelId}`)),
+  }),
+  get_available_models: async ({ host }) => ({
+    models: (await usableModels(host.workshop.shelf)).map(({ model }) => modelJson(model)),
+  }),
+  set_thinking_level: async ({ host }, { level }) => {
+    await host.agent.setThinking(level as ThinkingLevel);
+    return { level };
+  },
+  set_session_name: async ({ host }, { name }) => {
+    await host.setName(name);
+    return { name };
+  },
+  new_session: (work) => goOnIn(work, ({ host }) => host.replace("new", newChoice(host))),
+  switch_session: (work, { session }) =>
+    goOnIn(work, ({ host }) => host.replace("resume", namedChoice(host, session))),
+  fork: (work, { entryId }) =>
+    goOnIn(work, ({ host }) => {
+      const at = resolveEntryId(host.agent.session, entryId);
+      return host.fork(at, forkChoice(host, at));
+    }),
+  bash: ({ host }, { command, excludeFromContext = false }) =>
+    host.agent.runUserCommand(command, { excludeFromContext }),
+  shutdown: ({ shutdown }) => {
+    shutdown();
+    return undefined;
+  },
+};
+
+type Said = Pick<RpcParams<"prompt">, "message" | "images">;
+
+async function say(
+  { host: { agent }, runs }: RpcWork,
+  { message, images }: Said,
+  behavior: PromptOptions["behavior"],
+): Promise<{ queued: boolean }> {
+  const queued = agent.isBusy;
+  const run = agent.prompt(message, {
+    source: "rpc",
+    ...(behavior === undefined ? {} : { behavior }),
+    ...(images === undefined ? {} : { images }),
+  });
+  await runs.accepted(run, queued);
+  return { queued };
+}
+
+async function compact({ host }: RpcWork, params: RpcParams<"compact">): Promise<RpcData["compact"]> {
+  const { customInstructions: focus } = params;
+  const outcome = await host.agent.compact(focus === undefined ? {} : { focus });
+  if (outcome.status !== "failed") return outcome;
+  throw new BonsaiError({
+    code: "rpc_compaction_failed",
+    message: outcome.detail,
+    hint: "Nothing has changed. Try again, with another model, or move in the tree.",
+  });
+}
+
+async function navigateTree(
+  { host: { agent } }: RpcWork,
+  { targetId, summarize = false, customInstructions: focus }: RpcParams<"navigate_tree">,
+): Promise<RpcData["navigate_tree"]> {
+  const target = resolveEntryId(agent.session, targetId);
+  const { summaryEntry, ...moved } = await agent.navigate(target, {
+    summarise: summarize,
+    ...(focus === undefined ? {} : { focus }),
+  });
+  return { ...moved, ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }) };
+}
+
+function sessionStats({ agent: { session, state } }: AgentHost): RpcSessionStats {
+  const counter = new FactCounter();
+  const entries = session.entries();
+  for (const entry of entries) counter.add(entry);
+  const { counts, usage } = counter.facts();
+  return {
+    sessionId: session.id,
+    ...(session.file === undefined ? {} : { sessionFile: session.file }),
+    ...(session.name === undefined ? {} : { name: session.name }),
+    entryCount: entries.length,
+    counts,
+    usage,
+    costUsd: usage.cost.total,
+    context: state.context,
+  };
+}
+
+function lastText({ agent }: AgentHost): string | null {
+  const { items } = agent.session.projection();
+  const answer = items.findLast(({ message }) => message.role === "assistant" && messageText(message) !== "");
+  return answer === undefined ? null : messageText(answer.message);
+}
+
+async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): Promise<RpcSession> {
+  work.runs.refuseWhileBusy();
+  const gone = await go(work);
+  const { session } = work.host.agent;
+  const file = session.file === undefined ? {} : { sessionFile: session.file };
+  return { sessionId: session.id, ...file, cancelled: !gone };
+}
+
+function newChoice({ workshop, agent }: AgentHost): SessionChoice {
+  const { file } = agent.session;
+  return newSession(workshop, file !== undefined, file);
+}
+
+function namedChoice({ workshop }: AgentHost, name: string): SessionChoice {
+  const session = openSession(sessionPath(name, workshop.call.io), { onNotice: workshop.shelf.onNotice });
+  return { origin: session, reason: "resume", open: () => session };
+}
+
+/** A session in memory is copied in memory. */
+function forkChoice({ workshop, agent }: AgentHost, at: string): SessionChoice {
+  const { session } = agent;
+  if (session.file !== undefined) return forkedSession(session, at, workshop);
+  return { origin: session, reason: "fork", open: () => rehearsal(session, at) };
+}

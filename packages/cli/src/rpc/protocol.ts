@@ -1,0 +1,123 @@
+import type { AgentState } from "@bonsai-agent/agent";
+import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import type { BashExecutionMessage, Message, Usage } from "@bonsai-agent/messages";
+import { thinkingLevels } from "@bonsai-agent/models";
+import type { Entry } from "@bonsai-agent/session";
+import { z } from "zod";
+import type { ErrorJson } from "../modes/error-json.ts";
+import type { ModelJson } from "../modes/model-json.ts";
+import type { TreeRow } from "../reports/tree-row.ts";
+
+const text = z.string();
+const name = z.string().min(1);
+const image = z.strictObject({ type: z.literal("image"), data: name, mimeType: name });
+const images = z.array(image).optional();
+const said = { message: name, images };
+
+/** The fields of each command beside `type` and `id`. The one table of commands. */
+export const rpcCommands = {
+  prompt: { ...said, streamingBehavior: z.enum(["steer", "followUp"]).optional() },
+  steer: said,
+  follow_up: said,
+  abort: {},
+  compact: { customInstructions: text.optional() },
+  abort_compaction: {},
+  navigate_tree: {
+    targetId: name,
+    summarize: z.boolean().optional(),
+    customInstructions: text.optional(),
+  },
+  get_state: {},
+  get_messages: {},
+  get_entries: {},
+  get_tree: {},
+  get_session_stats: {},
+  get_last_assistant_text: {},
+  set_model: { provider: name, modelId: name },
+  get_available_models: {},
+  set_thinking_level: { level: z.enum(thinkingLevels as [string, ...string[]]) },
+  set_session_name: { name },
+  new_session: {},
+  switch_session: { session: name },
+  fork: { entryId: name },
+  bash: { command: name, excludeFromContext: z.boolean().optional() },
+  shutdown: {},
+} as const satisfies Record<string, z.ZodRawShape>;
+
+export type RpcCommandName = keyof typeof rpcCommands;
+
+/** The fields of one command, validated. */
+export type RpcParams<Name extends RpcCommandName> = z.output<z.ZodObject<(typeof rpcCommands)[Name]>>;
+
+/** Given back with the response to it. */
+export type RpcId = string | number;
+
+/** A line on standard input. */
+export type RpcCommand = {
+  [Name in RpcCommandName]: { id?: RpcId; type: Name } & z.input<z.ZodObject<(typeof rpcCommands)[Name]>>;
+}[RpcCommandName];
+
+/** What the responses carry as `data`. */
+export interface RpcData {
+  /** Its message is stored, or waits in the queue; `agent_end` comes when the work is done. */
+  prompt: { queued: boolean };
+  steer: { queued: boolean };
+  follow_up: { queued: boolean };
+  abort: undefined;
+  compact: CompactionOutcome;
+  abort_compaction: undefined;
+  navigate_tree: Pick<Navigation, "status" | "leafId" | "previousLeafId" | "editorText"> & {
+    summaryEntryId?: string;
+  };
+  get_state: Omit<AgentState, "model"> & { model: ModelJson };
+  /** What the model sees, oldest first. */
+  get_messages: { messages: readonly Message[] };
+  /** All entries of all branches, in file order. */
+  get_entries: { entries: readonly Entry[]; leafId: string | null };
+  get_tree: { tree: readonly TreeRow[]; leafId: string | null };
+  get_session_stats: RpcSessionStats;
+  get_last_assistant_text: { text: string | null };
+  set_model: { model: ModelJson };
+  get_available_models: { models: readonly ModelJson[] };
+  set_thinking_level: { level: string };
+  set_session_name: { name: string };
+  new_session: RpcSession;
+  switch_session: RpcSession;
+  fork: RpcSession;
+  bash: BashExecutionMessage;
+  shutdown: undefined;
+}
+
+/** The session that is worked in now. */
+export interface RpcSession {
+  sessionId: string;
+  /** Absent for a session in memory. */
+  sessionFile?: string;
+  /** True where an extension did not let it happen: the session is the one before. */
+  cancelled: boolean;
+}
+
+export interface RpcSessionStats {
+  sessionId: string;
+  sessionFile?: string;
+  name?: string;
+  entryCount: number;
+  /** Messages by role, other entries by type; only what occurs. */
+  counts: Readonly<Record<string, number>>;
+  usage: Usage;
+  costUsd: number;
+  context: AgentState["context"];
+}
+
+/** The one answer to each command. */
+export type RpcResponse =
+  | { id?: RpcId; type: "response"; command: RpcCommandName; success: true; data?: RpcData[RpcCommandName] }
+  /** `command` is null where the line could not be read. */
+  | { id?: RpcId; type: "response"; command: string | null; success: false; error: ErrorJson };
+
+/** Lines on standard output beside responses and lifecycle events. */
+export type RpcNote =
+  /** Something that a user should know and that did not stop the work. */
+  | { type: "notice"; level: "info" | "warning"; code: string; message: string }
+  /** The run ended without `agent_end`, for a reason beyond it, like a full disk. */
+  | { type: "run_failed"; error: ErrorJson };

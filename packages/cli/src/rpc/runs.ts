@@ -1,0 +1,63 @@
+import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/** What is under way: runs of the agent, and commands that take their time. */
+export class RpcRuns {
+  readonly #pending = new Set<Promise<unknown>>();
+  readonly #onFailure: (error: unknown) => void;
+  readonly #waiting = new Set<() => void>();
+
+  /** @param onFailure told of a run that broke off after it was accepted */
+  constructor(lifecycle: Lifecycle<LifecycleEvents>, onFailure: (error: unknown) => void) {
+    this.#onFailure = onFailure;
+    lifecycle.on("message_stored", ({ message }) => {
+      if (message.role === "user") for (const accept of this.#waiting) accept();
+    });
+  }
+
+  /** Resolves when the run's message is stored, or waits in the queue; rejects when it came to neither. */
+  accepted(run: Promise<RunResult>, isQueued: boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isAccepted = false;
+      const accept = () => {
+        isAccepted = true;
+        this.#waiting.delete(accept);
+        resolve();
+      };
+      // A refusal comes at once; what is not refused by the next turn of the event loop waits in the queue.
+      if (isQueued) setImmediate(accept);
+      else this.#waiting.add(accept);
+      const failed = (error: unknown) => {
+        this.#waiting.delete(accept);
+        // Of a queued message, the run it waits for tells.
+        if (!isAccepted) reject(error);
+        else if (!isQueued) this.#onFailure(error);
+      };
+      void this.track(run.then(accept, failed));
+    });
+  }
+
+  /** Keeps the mode open until the work has ended. */
+  track<Result>(work: Promise<Result>): Promise<Result> {
+    this.#pending.add(work);
+    const done = () => this.#pending.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  /** @throws BonsaiError `rpc_busy`. */
+  refuseWhileBusy(): void {
+    if (this.#pending.size === 0) return;
+    throw new BonsaiError({
+      code: "rpc_busy",
+      message: "The agent is at work in this session.",
+      hint: "Wait for `agent_end`, or send `abort` first.",
+    });
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+  }
+}

@@ -1,0 +1,155 @@
+import { type Agent, type AgentNotice, openAgent } from "@bonsai-agent/agent";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import type { Session } from "@bonsai-agent/session";
+import type { AgentCall } from "../invocation.ts";
+import { chooseModel, findModel } from "./model-choice.ts";
+import { chooseSession, type SessionChoice } from "./session-choice.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+/** Owner of the agent at work; another session means another agent in the same workshop. */
+export class AgentHost {
+  readonly workshop: Workshop;
+  #agent: Agent;
+
+  private constructor(workshop: Workshop, agent: Agent) {
+    this.workshop = workshop;
+    this.#agent = agent;
+  }
+
+  /** Opens the session that a call asks for. Handlers on the lifecycle hear of it by `start`. */
+  static async open(call: AgentCall, tell: (notice: AgentNotice) => void): Promise<AgentHost> {
+    const workshop = await openWorkshop(call, tell);
+    const choice = chooseSession(call, workshop);
+    const agent = await agentFor(workshop, choice);
+    const host = new AgentHost(workshop, agent);
+    host.#startReason = choice.reason;
+    return host;
+  }
+
+  #startReason: SessionChoice["reason"] = "startup";
+
+  get agent(): Agent {
+    return this.#agent;
+  }
+
+  /** To be called once everybody listens. */
+  async start(): Promise<void> {
+    const { name } = this.workshop.call.options;
+    await this.#agent.start(this.#startReason);
+    if (typeof name === "string") await this.setName(name);
+  }
+
+  async setName(name: string): Promise<void> {
+    this.#agent.session.append({ type: "session_info", name });
+    await this.workshop.lifecycle.notify("session_info_changed", { type: "session_info_changed", name });
+  }
+
+  /** @throws BonsaiError, where the model is unknown; then nothing has changed. */
+  async setModel(reference: string): Promise<CatalogueModel> {
+    const model = await findModel(this.workshop.shelf, reference);
+    await this.#agent.setModel(model);
+    return model;
+  }
+
+  /**
+   * Goes on in another session. The one that was left is closed when the other is open: a failure changes nothing.
+   * @returns false where an extension did not let it happen
+   */
+  async replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
+    const file = choice.origin?.file;
+    const { result } = await this.workshop.lifecycle.decide("session_before_switch", {
+      type: "session_before_switch",
+      reason,
+      ...(file === undefined ? {} : { targetSessionFile: file }),
+    });
+    return result?.cancel === true ? false : this.#goOnIn(choice, reason);
+  }
+
+  /** Goes on in a copy of the session up to an entry. @returns false where an extension did not let it happen */
+  async fork(entryId: string, choice: SessionChoice): Promise<boolean> {
+    const { result } = await this.workshop.lifecycle.decide("session_before_fork", {
+      type: "session_before_fork",
+      entryId,
+      position: "at",
+    });
+    return result?.cancel === true ? false : this.#goOnIn(choice, "fork");
+  }
+
+  async #goOnIn(choice: SessionChoice, reason: "new" | "resume" | "fork"): Promise<true> {
+    const previous = this.#agent;
+    const { model, thinking } = previous.state;
+    const agent = await agentFor(this.workshop, choice, { model, thinking });
+    await previous.close(reason);
+    this.#agent = agent;
+    await agent.start(reason);
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close("quit");
+  }
+}
+
+/** A new session goes on with the model and the thinking of the one before. */
+interface Handover {
+  model: CatalogueModel;
+  thinking: ThinkingLevel;
+}
+
+async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Handover): Promise<Agent> {
+  const { call, home, cwd, models, lifecycle, onNotice, shelf } = workshop;
+  const { origin } = choice;
+  const named =
+    typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
+  const model =
+    before !== undefined && origin === undefined
+      ? before.model
+      : await chooseModel(shelf, { named, origin, usual: workshop.settings.model });
+  const settings = { ...workshop.settings, thinking: thinkingFor(workshop, origin, before) };
+  const smallModel = await smallModelOf(workshop);
+  const session = choice.open();
+  noticeOtherFolder(session, workshop);
+  return openAgent({
+    session,
+    cwd,
+    home,
+    settings,
+    models,
+    model,
+    lifecycle,
+    onNotice,
+    ...(smallModel === undefined ? {} : { smallModel }),
+  });
+}
+
+function thinkingFor(
+  { call, settings }: Workshop,
+  origin: Session | undefined,
+  before?: Handover,
+): ThinkingLevel {
+  if (before === undefined && call.options.thinking !== undefined) return settings.thinking;
+  if (origin === undefined) return before?.thinking ?? settings.thinking;
+  return (origin.settings().thinkingLevel as ThinkingLevel | undefined) ?? settings.thinking;
+}
+
+/** Titles are not worth an error. */
+async function smallModelOf({ settings, shelf }: Workshop): Promise<CatalogueModel | undefined> {
+  if (settings.smallModel === undefined) return undefined;
+  try {
+    return await findModel(shelf, settings.smallModel);
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    shelf.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
+    return undefined;
+  }
+}
+
+function noticeOtherFolder(session: Session, { cwd, onNotice }: Workshop): void {
+  if (session.cwd === "" || session.cwd === cwd) return;
+  onNotice({
+    level: "info",
+    code: "other_folder",
+    message: `This session was begun in ${session.cwd}; tools work in ${cwd} now.`,
+  });
+}

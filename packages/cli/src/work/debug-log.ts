@@ -1,0 +1,59 @@
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+
+export interface DebugLog {
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void;
+  notice(notice: AgentNotice): void;
+}
+
+/** Lines of one day in `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
+export function debugLog({ home, now }: { home: string; now: () => number }): DebugLog {
+  const folder = join(home, "logs");
+  const write = (text: string) => {
+    const time = new Date(now()).toISOString();
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const line = `${time} [${process.pid}] ${text.replaceAll(/\s+/g, " ")}\n`;
+    appendFileSync(join(folder, `${time.slice(0, 10)}.log`), line, { mode: 0o600 });
+  };
+  return {
+    notice: ({ level, code, message }) => write(`${level} ${code}: ${message}`),
+    listen: (lifecycle) => listen(lifecycle, write),
+  };
+}
+
+function listen(lifecycle: Lifecycle<LifecycleEvents>, write: (text: string) => void): void {
+  const on: Lifecycle<LifecycleEvents>["on"] = (name, handler) =>
+    lifecycle.on(name, handler, { source: "debug-log" } as never);
+  on("session_start", ({ reason }) => write(`session started reason=${reason}`));
+  on("session_shutdown", ({ reason }) => write(`session closed reason=${reason}`));
+  on("session_mask", ({ entries, freedTokens, reason }) =>
+    write(`history masked reclaimed_tokens=${freedTokens} results=${entries.length} reason=${reason}`),
+  );
+  on("auto_compaction_start", ({ reason }) => write(`compaction started reason=${reason}`));
+  on("auto_compaction_end", ({ outcome, willRetry }) =>
+    write(
+      `compaction ended reason=${outcome.reason} status=${outcome.status} tokens_before=${outcome.tokensBefore} ` +
+        `tokens_after=${outcome.tokensAfter} will_retry=${willRetry} detail=${outcome.detail}`,
+    ),
+  );
+  on("session_compact", ({ reason, compactionEntry }) =>
+    write(`session compacted reason=${reason} entry=${compactionEntry.id}`),
+  );
+  on("session_compact_failed", ({ reason, outcome }) =>
+    write(`compaction failed reason=${reason} detail=${outcome.detail}`),
+  );
+  on("after_provider_response", ({ status }) => write(`provider answered status=${status}`));
+  on("turn_end", ({ turnIndex, message, toolResults }) =>
+    write(
+      `turn ${turnIndex} ended model=${message.provider}/${message.model} stop=${message.stopReason} ` +
+        `input=${message.usage.input} cache_read=${message.usage.cacheRead} output=${message.usage.output} tools=${toolResults.length}`,
+    ),
+  );
+  on("agent_end", ({ result }) =>
+    write(
+      `agent ended status=${result.status}${result.error === undefined ? "" : ` code=${result.error.code}`}`,
+    ),
+  );
+}

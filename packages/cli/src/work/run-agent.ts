@@ -1,0 +1,69 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { agentCall } from "../command-line.ts";
+import type { ExitCode } from "../exit-code.ts";
+import { reportFailure } from "../failure.ts";
+import type { AgentCall } from "../invocation.ts";
+import type { CliIo } from "../io.ts";
+import { printOverview } from "../print-overview.ts";
+import { promptInput, requiredPrompt } from "./prompt-input.ts";
+
+/** Runs `bonsai [prompt…]` in the mode that its flags name. */
+export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<ExitCode> {
+  const flags = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+  if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io);
+  const call = agentCall(argv, io);
+  try {
+    return await runCall(call);
+  } catch (error) {
+    return reportFailure(error, io, call.output.wantsJson);
+  }
+}
+
+async function runCall(call: AgentCall): Promise<ExitCode> {
+  checkFlags(call);
+  if (call.options.resume === true) return (await import("./resume-list.ts")).listToResume(call);
+  if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
+  if (isBare(call)) {
+    const input = await promptInput(call);
+    if (input === undefined) return printOverview(call.io);
+    return (await import("../modes/print-mode.ts")).runPrint(call, input);
+  }
+  const input = await requiredPrompt(call);
+  if (call.options.mode === "json") return (await import("../modes/json-mode.ts")).runJson(call, input);
+  return (await import("../modes/print-mode.ts")).runPrint(call, input);
+}
+
+/** `bonsai` alone, with something that may be piped in. */
+function isBare({ words, options }: AgentCall): boolean {
+  const { mode, ...others } = options;
+  return words.length === 0 && Object.keys(others).length === 0 && mode === "text";
+}
+
+function checkFlags({ words, options }: AgentCall): void {
+  if (options.extension !== undefined) {
+    throw new BonsaiError({
+      code: "not_built_yet",
+      message: `-e ${JSON.stringify(options.extension)} is not possible yet.`,
+      hint: "Leave it out: extensions are not built yet.",
+    });
+  }
+  if (options.leaf !== undefined && options.fork === undefined)
+    throw wrongUsage(
+      "--leaf says up to where --fork copies, and --fork is not there.",
+      "Add --fork, or leave --leaf out.",
+    );
+  if (options.mode === "rpc" && words.length > 0)
+    throw wrongUsage(
+      "With --mode rpc, prompts come on standard input, not on the command line.",
+      'Send {"type":"prompt","message":"…"} as a line.',
+    );
+  if (options.resume === true && words.length > 0)
+    throw wrongUsage(
+      "-r names no session.",
+      "Name one behind it: `bonsai -r` lists the latest with their ids.",
+    );
+}
+
+function wrongUsage(message: string, hint: string): BonsaiError {
+  return new BonsaiError({ code: "wrong_usage", message, hint });
+}
