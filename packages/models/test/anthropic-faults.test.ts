@@ -1,7 +1,7 @@
 import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import {
   callBlock,
@@ -29,129 +29,6 @@ async function serve(reply: LoopbackReply): Promise<string> {
 function afterTurns(turns: number, callback: () => void): void {
   setImmediate(() => (turns === 0 ? callback() : afterTurns(turns - 1, callback)));
 }
-
-function errorBody(
-  type: string,
-  message: string,
-): { type: string; error: { type: string; message: string } } {
-  return { type: "error", error: { type, message } };
-}
-
-describe("refusals", () => {
-  const tooLong = "prompt is too long: 213462 tokens > 200000 maximum";
-
-  test.each([
-    [400, "invalid_request_error", tooLong],
-    [401, "authentication_error", "invalid x-api-key"],
-    [413, "request_too_large", "Request exceeds the maximum size"],
-    [500, "api_error", "Internal server error"],
-    [529, "overloaded_error", "Overloaded"],
-  ])("status %i carries code, message and body", async (status, code, message) => {
-    const body = errorBody(code, message);
-    const url = await serve({ status, chunks: [JSON.stringify(body)] });
-    const result = await exchange(url);
-    expect(failureOf(result)).toEqual({
-      kind: "refused",
-      status,
-      code,
-      message,
-      body,
-      retryAfterMs: undefined,
-    });
-    expect(server?.requests).toHaveLength(1);
-  });
-
-  test.each([
-    ["retry-after-ms", "1500", 1_500],
-    ["retry-after", "7", 7_000],
-    ["retry-after", "0.5", 500],
-    ["retry-after", "Thu, 01 Jan 1970 00:00:00 GMT", 0],
-    ["retry-after", "soon", undefined],
-  ])("429 with %s %s", async (name, value, retryAfterMs) => {
-    const chunks = [JSON.stringify(errorBody("rate_limit_error", "Slow down"))];
-    const url = await serve({ status: 429, headers: { [name]: value, "x-should-retry": "true" }, chunks });
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({ status: 429, code: "rate_limit_error", retryAfterMs });
-    expect(server?.requests).toHaveLength(1);
-  });
-
-  test.each([
-    ["no body", [], { message: "400 status code (no body)", body: undefined }],
-    [
-      "a page",
-      ["<h1>Bad gateway</h1>"],
-      { message: "400 <h1>Bad gateway</h1>", body: "<h1>Bad gateway</h1>" },
-    ],
-    ["a long page", ["x".repeat(5_000)], { message: `400 ${"x".repeat(1_000)}`, body: "x".repeat(5_000) }],
-    ["a bare word", ['{"error":"prompt too long"}'], { message: "prompt too long" }],
-    ["a detail", ['{"detail":"no such model"}'], { message: "no such model" }],
-    ["something else", ['{"oops":1}'], { message: '400 {"oops":1}', body: { oops: 1 } }],
-  ])("a refusal with %s is told as it came", async (_name, chunks, expected) => {
-    const url = await serve({ status: 400, chunks });
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({ kind: "refused", status: 400, code: undefined, ...expected });
-  });
-
-  test("a refusal sent with a status of success is a refusal", async () => {
-    const body = errorBody("invalid_request_error", tooLong);
-    const url = await serve({
-      headers: { "content-type": "application/json" },
-      chunks: [JSON.stringify(body)],
-    });
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({
-      kind: "refused",
-      status: 400,
-      code: "invalid_request_error",
-      message: tooLong,
-      body,
-    });
-  });
-
-  test("a page sent with a status of success makes no sense", async () => {
-    const url = await serve({ headers: { "content-type": "text/html" }, chunks: ["<h1>Log in</h1>"] });
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({ kind: "garbled", body: "<h1>Log in</h1>" });
-    expect(failureOf(result).message).toContain("text/html");
-  });
-});
-
-describe("errors inside the stream", () => {
-  test.each([
-    ["overloaded_error", 529],
-    ["api_error", 500],
-    ["rate_limit_error", 429],
-    ["invalid_request_error", 400],
-    ["an_error_of_tomorrow", undefined],
-  ])("%s has the status that the API gives it", async (type, status) => {
-    const body = errorBody(type, "Sorry");
-    const reply = streamOf([messageStart(), ...textBlock(0, "Half")]);
-    const url = await serve({
-      ...reply,
-      chunks: [...(reply.chunks ?? []), ...sseChunks([{ event: "error", data: body }])],
-    });
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({ kind: "refused", status, code: type, message: "Sorry", body });
-    expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
-  });
-
-  test.each([
-    ["no JSON", [{ event: "error", data: "upstream broke" }], { code: undefined, message: "upstream broke" }],
-    ["no name", [{ data: errorBody("overloaded_error", "Busy") }], { code: "overloaded_error", status: 529 }],
-    ["nothing to say", [{ event: "error", data: "" }], { code: undefined, status: undefined }],
-  ])("an error event with %s is an error", async (_name, events, expected) => {
-    const result = await exchange(await serve({ ...streamOf([]), chunks: sseChunks(events) }));
-    expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
-  });
-
-  test("an event that is no JSON is garbled", async () => {
-    const url = await serve({
-      headers: { "content-type": "text/event-stream" },
-      chunks: ["event: message_start\ndata: {nonsense\n\n"],
-    });
-    expect(failureOf(await exchange(url))).toMatchObject({ kind: "garbled" });
-  });
-});
 
 describe("broken connections", () => {
   const calling = [

@@ -1,0 +1,162 @@
+import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  callBlock,
+  claude,
+  exchange,
+  failureOf,
+  messageEnd,
+  messageStart,
+  streamOf,
+  textBlock,
+} from "./anthropic-exchange.ts";
+
+let server: LoopbackServer | undefined;
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  vi.restoreAllMocks();
+  await server?.close();
+  server = undefined;
+});
+
+async function serve(reply: LoopbackReply): Promise<string> {
+  server = await loopbackServer(() => reply);
+  return server.url;
+}
+
+describe("the request", () => {
+  const reply = streamOf([messageStart(), ...textBlock(0, "x"), ...messageEnd("end_turn")]);
+
+  test("goes to the Messages API with the key and the provider's headers", async () => {
+    const url = await serve(reply);
+    await exchange(`${url}/v1/`, { model: { ...claude, headers: { "X-Team": "trees" } } });
+    const [request] = server?.requests ?? [];
+    expect(request).toMatchObject({ method: "POST", path: "/v1/messages" });
+    expect(request?.headers).toMatchObject({
+      authorization: "Bearer key-1",
+      "x-api-key": "key-1",
+      "x-team": "trees",
+      "x-stainless-retry-count": "0",
+    });
+    expect(request?.body).toMatchObject({ model: claude.id, max_tokens: 8_000, stream: true });
+    expect(request?.body).not.toHaveProperty("temperature");
+  });
+
+  test("carries images, calls, results and breakpoints as the API wants them", async () => {
+    const image = { type: "image", data: "iVBORw0=", mimeType: "image/png" } as const;
+    const calling = streamOf([
+      messageStart(),
+      ...callBlock(0, "toolu_a", "read", "{}"),
+      ...messageEnd("tool_use"),
+    ]);
+    server = await loopbackServer((_request, index) => (index === 0 ? calling : reply));
+    const { message: first } = await exchange(server.url);
+    await exchange(server.url, {
+      tools: [{ name: "read", description: "Reads", parameters: { type: "object", properties: {} } }],
+      messages: [
+        { role: "user", content: [{ type: "text", text: "See" }, image], timestamp: 0 },
+        first,
+        {
+          role: "toolResult",
+          toolCallId: "toolu_a",
+          toolName: "read",
+          content: [image],
+          isError: false,
+          timestamp: 0,
+        },
+      ],
+    });
+    const cache_control = { type: "ephemeral" };
+    const source = { type: "base64", media_type: "image/png", data: "iVBORw0=" };
+    expect(server.requests[1]?.body).toEqual({
+      model: claude.id,
+      max_tokens: 8_000,
+      stream: true,
+      system: [{ type: "text", text: "Be brief.", cache_control }],
+      tools: [
+        {
+          name: "read",
+          description: "Reads",
+          input_schema: { type: "object", properties: {} },
+          cache_control,
+        },
+      ],
+      thinking: { type: "adaptive", display: "summarized" },
+      output_config: { effort: "low" },
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "See" },
+            { type: "image", source, cache_control },
+          ],
+        },
+        { role: "assistant", content: [{ type: "tool_use", id: "toolu_a", name: "read", input: {} }] },
+        {
+          role: "user",
+          content: [
+            {
+              type: "tool_result",
+              tool_use_id: "toolu_a",
+              content: [{ type: "image", source }],
+              cache_control,
+            },
+          ],
+        },
+      ],
+    });
+  });
+
+  test("without a key none is sent, not even one of the environment", async () => {
+    vi.stubEnv("ANTHROPIC_API_KEY", "from-the-environment");
+    vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "from-the-environment");
+    vi.stubEnv("ANTHROPIC_CUSTOM_HEADERS", "X-Secret: from-the-environment\nnonsense");
+    const url = await serve(reply);
+    const { error } = await exchange(url, { apiKey: undefined });
+    expect(error).toBeUndefined();
+    expect(JSON.stringify(server?.requests)).not.toContain("from-the-environment");
+    expect(server?.requests[0]?.headers).not.toHaveProperty("authorization");
+  });
+
+  test("can be changed before it leaves", async () => {
+    const url = await serve(reply);
+    await exchange(url, {
+      onPayload: async (payload) => ({ ...(payload as object), metadata: { user_id: "u" } }),
+    });
+    expect(server?.requests[0]?.body).toMatchObject({ model: claude.id, metadata: { user_id: "u" } });
+  });
+
+  test("tells of the answer's status and headers, for a refusal too", async () => {
+    const url = await serve({ ...reply, headers: { ...reply.headers, "Request-Id": "req_1" } });
+    const good = await exchange(url);
+    expect(good.responses).toMatchObject([{ status: 200, headers: { "request-id": "req_1" } }]);
+    await server?.close();
+    const refusing = await serve({ status: 400, headers: { "Request-Id": "req_2" }, chunks: ["{}"] });
+    const refused = await exchange(refusing);
+    expect(refused.responses).toMatchObject([{ status: 400, headers: { "request-id": "req_2" } }]);
+  });
+
+  test("an error of who listens to the response is not the provider's", async () => {
+    const url = await serve(reply);
+    const problem = new Error("listener");
+    const { error } = await exchange(url, { onResponse: () => Promise.reject(problem) });
+    expect(error).toBe(problem);
+  });
+
+  test.each(["claude-sonnet-4-5", "claude-opus-4-6"])(
+    "nothing is written to the console for %s",
+    async (id) => {
+      const spies = (["log", "warn", "error", "info", "debug"] as const).map((level) =>
+        vi.spyOn(console, level),
+      );
+      const url = await serve({
+        ...reply,
+        chunks: [...(reply.chunks ?? []).slice(0, 2), "event: x\ndata: {no\n\n"],
+      });
+      const result = await exchange(url, { model: { ...claude, id }, thinking: "high" });
+      expect(failureOf(result).kind).toBe("garbled");
+      for (const spy of spies) expect(spy).not.toHaveBeenCalled();
+    },
+  );
+});
