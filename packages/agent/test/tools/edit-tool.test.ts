@@ -1,0 +1,276 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { textOf, toolFolder } from "./tool-folder.ts";
+
+const source = "function one() {\n  return 1;\n}\n\nfunction two() {\n  return 2;\n}\n";
+
+describe("edits that are made", () => {
+  test.each<[string, string, Record<string, unknown>, string]>([
+    ["a passage", source, { oldText: "return 1;", newText: "return 11;" }, source.replace("1;", "11;")],
+    ["a deletion", "a\nb\nc\n", { oldText: "b\n", newText: "" }, "a\nc\n"],
+    ["the whole text", "a", { oldText: "a", newText: "b" }, "b"],
+    ["what looks like a pattern", "a$1b", { oldText: "$1", newText: "$&$1" }, "a$&$1b"],
+    [
+      "several at once, in any order, each against the file as it was",
+      "a b c",
+      {
+        edits: [
+          { oldText: "c", newText: "a" },
+          { oldText: "a", newText: "c" },
+        ],
+      },
+      "c b a",
+    ],
+    ["a list written as a string of JSON", "a", { edits: '[{"oldText":"a","newText":"b"}]' }, "b"],
+    [
+      "CRLF in the file",
+      "a\r\nb\r\nc\r\n",
+      { oldText: "a\nb\n", newText: "1\n2\n3\n" },
+      "1\r\n2\r\n3\r\nc\r\n",
+    ],
+    ["CRLF in the call", "a\nb\nc\n", { oldText: "a\r\nb", newText: "1\r\n2" }, "1\n2\nc\n"],
+    [
+      "mixed line ends, others untouched",
+      "a\r\nb\nc\r\nd\n",
+      { oldText: "b\nc", newText: "x\ny" },
+      "a\r\nx\ny\r\nd\n",
+    ],
+    ["a byte-order mark", "\ufeffa\n", { oldText: "a", newText: "b" }, "\ufeffb\n"],
+    [
+      "trailing whitespace in the file",
+      "a  \nb\t\nc\n",
+      { oldText: "a\nb\nc", newText: "a\nB\nc" },
+      "a  \nB\nc\n",
+    ],
+    ["trailing whitespace in the call", "a\nb\n", { oldText: "a  \nb", newText: "a  \nc" }, "a\nc\n"],
+    [
+      "typographic quotes, kept where unchanged",
+      "say “hi”\nend ‘x’\n",
+      { oldText: "say \"hi\"\nend 'x'", newText: "say \"hi\"\nend 'y'" },
+      "say “hi”\nend 'y'\n",
+    ],
+    ["a no-break space", "a\u00a0b\n", { oldText: "a b", newText: "ab" }, "ab\n"],
+  ])("%s", async (_name, before, input, after) => {
+    using folder = toolFolder();
+    folder.write("file", before);
+    await folder.run("edit", { path: "file", ...input });
+    expect(folder.text("file")).toBe(after);
+  });
+
+  test("UTF-16 stays UTF-16", async () => {
+    using folder = toolFolder();
+    folder.write("file", Buffer.from("\ufeffgrün\r\n", "utf16le").swap16());
+    await folder.run("edit", { path: "file", oldText: "grün", newText: "rot\nblau" });
+    const bytes = readFileSync(join(folder.path, "file"));
+    expect(bytes.swap16().toString("utf16le")).toBe("\ufeffrot\r\nblau\r\n");
+  });
+
+  test("the result shows the difference and counts it", async () => {
+    using folder = toolFolder();
+    folder.write("file", source);
+    const result = await folder.run("edit", {
+      path: "file",
+      oldText: "  return 2;",
+      newText: "  log();\n  return 3;",
+    });
+    expect(textOf(result)).toBe(
+      [
+        "Edited file: 1 edit, 2 lines added, 1 removed.",
+        "@@ -3,5 +3,6 @@",
+        " }",
+        " ",
+        " function two() {",
+        "-  return 2;",
+        "+  log();",
+        "+  return 3;",
+        " }",
+      ].join("\n"),
+    );
+    expect(result.details).toMatchObject({ path: "file", added: 2, removed: 1, firstChangedLine: 6 });
+  });
+
+  test("what was overlooked is said", async () => {
+    using folder = toolFolder();
+    folder.write("file", "a  \n“b”\n");
+    const result = await folder.run("edit", { path: "file", oldText: 'a\n"b"', newText: "c" });
+    expect(textOf(result)).toContain(
+      "(oldText was not exact: trailing whitespace and typographic quotes, dashes or spaces differed and were overlooked.)",
+    );
+  });
+
+  test("a long difference is cut for the model and whole in the details", async () => {
+    using folder = toolFolder();
+    folder.write("file", "x\n");
+    const newText = Array.from({ length: 100 }, (_, index) => `line ${index}`).join("\n");
+    const result = await folder.run("edit", { path: "file", oldText: "x", newText });
+    expect(textOf(result)).toContain("… (the difference goes on)");
+    expect((result.details as { diff: string }).diff).toContain("+line 99");
+  });
+});
+
+describe("edits that are refused", () => {
+  test.each<[string, string, Record<string, unknown>, string[]]>([
+    [
+      "several places",
+      "x\ny\nx\n",
+      { oldText: "x", newText: "z" },
+      ["oldText occurs 2 times (lines 1, 3)", "Nothing was changed."],
+    ],
+    ["places that overlap", "aaa", { oldText: "aa", newText: "b" }, ["occurs 2 times"]],
+    ["many places", "x\n".repeat(30), { oldText: "x", newText: "z" }, ["occurs 30 times", "10 and 20 more"]],
+    [
+      "another indentation",
+      "if (a) {\n    go();\n}\n",
+      { oldText: "if (a) {\n  go();\n}", newText: "" },
+      [
+        "Nearest, from line 1:\n1: if (a) {\n2:     go();\n3: }",
+        'It differs first in line 2 (only the indentation): oldText has "  go();", the file has "    go();".',
+      ],
+    ],
+    ["other spaces", "a = b;\nc\n", { oldText: "a  =  b;", newText: "" }, ["(only the spaces)"]],
+    [
+      "upper and lower case",
+      "Return 1\n",
+      { oldText: "return 1", newText: "" },
+      ["(only upper and lower case)"],
+    ],
+    [
+      "another word",
+      "one\ntwo\nthree\n",
+      { oldText: "one\nzwei\nthree", newText: "" },
+      ['(the text): oldText has "zwei", the file has "two".'],
+    ],
+    ["beyond the end", "one\ntwo", { oldText: "one\ntwo\nthree", newText: "" }, ["the file ends before"]],
+    [
+      "nothing like it",
+      "one\n",
+      { oldText: "elsewhere", newText: "" },
+      ["no line of oldText occurs in the file"],
+    ],
+    [
+      "made already",
+      "new words\n",
+      { oldText: "old", newText: "new words" },
+      ["it seems to be made already"],
+    ],
+    ["an empty oldText", "a", { oldText: "", newText: "b" }, ["has an empty oldText"]],
+    ["no change", "a", { oldText: "a", newText: "a" }, ["changes nothing"]],
+    ["no edit", "a", {}, ["No edit was given."]],
+    ["half an edit", "a", { oldText: "a" }, ["newText is missing"]],
+    [
+      "overlapping edits",
+      "abc",
+      {
+        edits: [
+          { oldText: "ab", newText: "x" },
+          { oldText: "bc", newText: "y" },
+        ],
+      },
+      ["Edit 1 of 2 and Edit 2 of 2 overlap in line 1."],
+    ],
+    [
+      "one bad of two",
+      "a b",
+      {
+        edits: [
+          { oldText: "a", newText: "x" },
+          { oldText: "c", newText: "y" },
+        ],
+      },
+      ["Edit 2 of 2 was not made"],
+    ],
+    [
+      "tolerance that fits several places",
+      "“x”\n‘\u201cx\u201d\n",
+      { oldText: '"x"', newText: "" },
+      ["occurs 2 times"],
+    ],
+  ])("%s, with a reason", async (_name, before, input, expected) => {
+    using folder = toolFolder();
+    folder.write("file", before);
+    const message = await folder.run("edit", { path: "file", ...input }).then(
+      () => "it was made",
+      (error: Error) => error.message,
+    );
+    for (const part of expected) expect(message).toContain(part);
+    expect(folder.text("file")).toBe(before);
+  });
+
+  test.each<[string, Buffer, string]>([
+    ["binary", Buffer.alloc(100), "file is not text: unknown binary data, 100 bytes."],
+    ["Latin-1", Buffer.from("grün", "latin1"), "is not valid UTF-8 or UTF-16, and editing would damage it"],
+    [
+      "damaged UTF-8 far down",
+      Buffer.concat([Buffer.alloc(5_000, "a"), Buffer.from([0xff])]),
+      "is not valid UTF-8",
+    ],
+    ["too large", Buffer.alloc((10 << 20) + 1, "a"), "edit takes files up to 10.0 MB"],
+  ])("%s", async (_name, bytes, expected) => {
+    using folder = toolFolder();
+    folder.write("file", bytes);
+    await expect(folder.run("edit", { path: "file", oldText: "a", newText: "b" })).rejects.toThrow(expected);
+    expect(readFileSync(join(folder.path, "file")).equals(bytes)).toBe(true);
+  });
+
+  test("a missing file", async () => {
+    using folder = toolFolder();
+    folder.write("main.ts", "");
+    await expect(folder.run("edit", { path: "mian.ts", oldText: "a", newText: "b" })).rejects.toThrow(
+      "Did you mean main.ts?",
+    );
+  });
+});
+
+test("an edit of unique passages is the plain replacement", async () => {
+  using folder = toolFolder();
+  const word = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });
+  const words = fc
+    .array(fc.oneof(word, fc.constantFrom("\n", "  ", "\t\n", "“x”", "$&")), { minLength: 2, maxLength: 30 })
+    .filter(
+      (parts) =>
+        !parts.join("").includes("\0") && !parts.join("").includes("\r") && parts.join("").isWellFormed(),
+    );
+  await fc.assert(
+    fc.asyncProperty(words, fc.array(word, { minLength: 4, maxLength: 4 }), async (parts, replacements) => {
+      const text = `.${parts.join("")}`;
+      const edits = uniqueParts(text, parts).map((oldText, index) => ({
+        oldText,
+        newText: `<${replacements[index % replacements.length]!.replaceAll("\r", "")}>`,
+      }));
+      fc.pre(edits.length > 0);
+      folder.write("file", text);
+      await folder.run("edit", { path: "file", edits });
+      expect(folder.text("file")).toBe(plainReplacement(text, edits));
+    }),
+    { numRuns: 100 },
+  );
+});
+
+interface Edit {
+  oldText: string;
+  newText: string;
+}
+
+/** Those that occur once and do not overlap with an earlier one. */
+function uniqueParts(text: string, parts: readonly string[]): string[] {
+  const taken: [number, number][] = [];
+  return parts.filter((part) => {
+    const at = text.indexOf(part);
+    const end = at + part.length;
+    if (at !== text.lastIndexOf(part) || taken.some(([from, to]) => at < to && from < end)) return false;
+    taken.push([at, end]);
+    return true;
+  });
+}
+
+function plainReplacement(text: string, edits: readonly Edit[]): string {
+  const placed = edits
+    .map((edit) => ({ ...edit, at: text.indexOf(edit.oldText) }))
+    .sort((a, b) => b.at - a.at);
+  return placed.reduce(
+    (result, { oldText, newText, at }) => result.slice(0, at) + newText + result.slice(at + oldText.length),
+    text,
+  );
+}

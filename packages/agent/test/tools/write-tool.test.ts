@@ -1,0 +1,112 @@
+import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { textOf, toolFolder } from "./tool-folder.ts";
+
+test("a new file and its folders are made", async () => {
+  using folder = toolFolder();
+  const result = await folder.run("write", { path: "a/b/c.txt", content: "one\ntwo\n" });
+  expect(folder.text("a/b/c.txt")).toBe("one\ntwo\n");
+  expect(textOf(result)).toBe("Created a/b/c.txt (8 bytes, 2 lines).");
+  expect(result.details).toEqual({ path: "a/b/c.txt", created: true, added: 2, removed: 0 });
+});
+
+test("a file is replaced, keeps its mode, and leaves nothing beside it", async () => {
+  using folder = toolFolder();
+  chmodSync(folder.write("run.sh", "one\ntwo\n"), 0o755);
+  const result = await folder.run("write", { path: "run.sh", content: "one\n2\n3\n" });
+  expect(folder.text("run.sh")).toBe("one\n2\n3\n");
+  expect(statSync(join(folder.path, "run.sh")).mode & 0o777).toBe(0o755);
+  expect(readdirSync(folder.path)).toEqual(["run.sh"]);
+  expect(result.details).toMatchObject({ created: false, added: 2, removed: 1, firstChangedLine: 2 });
+});
+
+test("the same content is not written again", async () => {
+  using folder = toolFolder();
+  folder.write("a", "x");
+  expect(textOf(await folder.run("write", { path: "a", content: "x" }))).toContain("nothing was written");
+});
+
+test("a hard link stays one", async () => {
+  using folder = toolFolder();
+  linkSync(folder.write("a", "x"), join(folder.path, "b"));
+  await folder.run("write", { path: "a", content: "y" });
+  expect(folder.text("b")).toBe("y");
+});
+
+test("a symbolic link stays one; what it leads to is written, also when it is not there yet", async () => {
+  using folder = toolFolder();
+  folder.write("target", "x");
+  symlinkSync("target", join(folder.path, "link"));
+  symlinkSync("later", join(folder.path, "dangling"));
+  await folder.run("write", { path: "link", content: "y" });
+  await folder.run("write", { path: "dangling", content: "z" });
+  expect([folder.text("target"), folder.text("later")]).toEqual(["y", "z"]);
+});
+
+test.each([
+  ["a folder", "folder", "Writing folder failed: it is a folder."],
+  ["a file for a folder", "file/x", "Writing file/x failed: a part of the path is a file, not a folder."],
+  ["a NUL", "a\0b", 'The path "a\\u0000b" contains a NUL character.'],
+])("%s is refused", async (_name, path, expected) => {
+  using folder = toolFolder();
+  mkdirSync(join(folder.path, "folder"));
+  folder.write("file", "x");
+  await expect(folder.run("write", { path, content: "y" })).rejects.toThrow(expected);
+});
+
+test("a write that was stopped before its turn changes nothing", async () => {
+  using folder = toolFolder();
+  await expect(
+    folder.run("write", { path: "a", content: "x" }, { signal: AbortSignal.abort() }),
+  ).rejects.toThrow();
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("a reader sees the old or the new, never a part", async () => {
+  using folder = toolFolder();
+  const versions = ["a", "b"].map((letter) => letter.repeat(2_000_000));
+  const file = folder.write("big", versions[0]!);
+  const seen = new Set<string>();
+  let isWriting = true;
+  const reading = (async () => {
+    while (isWriting) {
+      seen.add(readFileSync(file, "latin1"));
+      await new Promise(setImmediate);
+    }
+  })();
+  for (let round = 1; round < 12; round += 1) {
+    await folder.run("write", { path: "big", content: versions[round % 2]! });
+  }
+  isWriting = false;
+  await reading;
+  expect([...seen].filter((text) => !versions.includes(text))).toEqual([]);
+});
+
+test("edits and writes of one file side by side lose nothing, by whatever name it is called", async () => {
+  using folder = toolFolder();
+  const names = Array.from({ length: 20 }, (_, index) => `word${index}.`);
+  folder.write("a.txt", names.join("\n"));
+  symlinkSync("a.txt", join(folder.path, "link.txt"));
+  await Promise.all(
+    names.map((name, index) =>
+      folder.run("edit", {
+        path: index % 2 === 0 ? "a.txt" : "./link.txt",
+        oldText: name,
+        newText: `<${name}>`,
+      }),
+    ),
+  );
+  expect(folder.text("a.txt")).toBe(names.map((name) => `<${name}>`).join("\n"));
+});
+
+test("a call that fails does not hold up the next for the same file", async () => {
+  using folder = toolFolder();
+  folder.write("a", "x");
+  const [failed, made] = await Promise.allSettled([
+    folder.run("edit", { path: "a", oldText: "missing", newText: "y" }),
+    folder.run("edit", { path: "a", oldText: "x", newText: "y" }),
+  ]);
+  expect([failed.status, made.status]).toEqual(["rejected", "fulfilled"]);
+  expect(folder.text("a")).toBe("y");
+});
