@@ -178,8 +178,8 @@ export class ResponsesAnswer {
     const counts = openAiUsage(usage);
     if (counts !== undefined) this.#answer.setUsage(counts);
     yield* this.#rest(response.output ?? []);
-    this.#isFinished = true;
     this.#finish(response);
+    this.#isFinished = true;
   }
 
   /** A server that sent its answer in one piece sent no events for its items. */
