@@ -1,4 +1,5 @@
 import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { isFailedAnswer } from "./failed-answer.ts";
 
 /**
  * Where the kept part may begin: `legal[i]` is true when a cut before message `i` is legal. The last place,
@@ -14,7 +15,7 @@ export function legalCuts(messages: readonly Message[]): boolean[] {
 }
 
 function startsKeptPart(message: Message): boolean {
-  if (message.role === "assistant") return message.stopReason !== "aborted";
+  if (message.role === "assistant") return !isFailedAnswer(message);
   return message.role !== "toolResult" && message.role !== "compactionSummary" && message.role !== "system";
 }
 

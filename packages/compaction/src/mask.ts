@@ -5,6 +5,7 @@ import {
   type PlannedEdit,
   type ViewItem,
 } from "./context-view.ts";
+import { isFailedAnswer } from "./failed-answer.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 
 /** Which old tool results to mask. */
@@ -41,13 +42,10 @@ export function maskEdits(plan: MaskPlan, keep: readonly string[] = []): Planned
     .map((item) => ({ entryId: item.entryId, kind: "mask", content: MASK_PLACEHOLDER }));
 }
 
-/** An answer that failed or was stopped has read nothing: what came before it is still to be answered. */
-function isAnswer({ message }: ViewItem): boolean {
-  return message.role === "assistant" && message.stopReason !== "error" && message.stopReason !== "aborted";
-}
-
 function unprotected(items: readonly ViewItem[], protectTokens: number): ViewItem[] {
-  const answered = items.findLastIndex(isAnswer);
+  const answered = items.findLastIndex(
+    ({ message }) => message.role === "assistant" && !isFailedAnswer(message),
+  );
   let seenTokens = 0;
   const found: ViewItem[] = [];
   for (let index = items.length - 1; index >= 0; index--) {

@@ -38,6 +38,12 @@ test.each([
     "u1 a1 / u2 a2 t1 t2 | a3",
   ],
   [
+    "a refused request starts no kept part: the results that it carried stay with their call",
+    "U:10 A:10 | U:10 A(t1):10 T1:5000 A~error",
+    200,
+    "u1 a1 / u2 | a2 t1 a3",
+  ],
+  [
     "case 4: an extension message counts",
     "U:10 A:10 | U:10 A:10 X:30000 A:10",
     20_000,

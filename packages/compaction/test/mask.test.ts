@@ -1,4 +1,3 @@
-import { emptyUsage } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -83,17 +82,14 @@ test("results that the model has not answered are never masked", () => {
   expect(plan.maskedEntryIds).toEqual([]);
 });
 
-test("a refused request has answered nothing: the results that it carried are not masked", () => {
-  const { session } = history("U:10 A:10 | U:10 A(t1 t2):10 T1:50000 T2:50000");
-  const refused = { api: "scripted", provider: "x", model: "y", usage: emptyUsage(), timestamp: 0 };
-  for (const stopReason of ["error", "aborted"])
-    session.append({
-      type: "message",
-      message: { role: "assistant", content: [], ...refused, stopReason },
-    });
-  const plan = planCompaction({ session, settings: settingsFor(), model, reason: "overflow" });
-  expect(plan.maskedEntryIds).toEqual([]);
-});
+test.each(["error", "aborted"])(
+  "an answer that ended with %s has answered nothing: nothing is masked",
+  (stop) => {
+    const { session } = history(`U:10 A:10 | U:10 A(t1 t2):10 T1:50000 T2:50000 A~${stop}`);
+    const plan = planCompaction({ session, settings: settingsFor(), model, reason: "overflow" });
+    expect(plan.maskedEntryIds).toEqual([]);
+  },
+);
 
 test("case 28: masks alone bring the context under the threshold: no request, one write of edits", async () => {
   const { session } = history(CASE_27);
