@@ -1,18 +1,17 @@
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { ProviderOverride } from "./catalogue-schema.ts";
+import { catalogueSchema, type ProviderOverride } from "./catalogue-schema.ts";
+import { jsonProblem } from "./json-problem.ts";
 import { textFile } from "./text-file.ts";
 
 /**
  * What `<home>/models.json` says; nothing when there is no such file.
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
-export async function catalogueOverrides(
-  home: string,
-): Promise<{ file: string; providers: ProviderOverride[] }> {
+export function catalogueOverrides(home: string): { file: string; providers: ProviderOverride[] } {
   const file = join(home, "models.json");
   const text = read(file);
-  return { file, providers: text === undefined ? [] : await validated(parsed(text, file), file) };
+  return { file, providers: text === undefined ? [] : validated(parsed(text, file), file) };
 }
 
 function read(file: string): string | undefined {
@@ -40,12 +39,7 @@ function unreadable(file: string, cause: unknown): BonsaiError {
   });
 }
 
-/** zod is loaded only for those who have such a file. */
-async function validated(input: unknown, file: string): Promise<ProviderOverride[]> {
-  const [{ catalogueSchema }, { jsonProblem }] = await Promise.all([
-    import("./catalogue-schema.ts"),
-    import("./json-problem.ts"),
-  ]);
+function validated(input: unknown, file: string): ProviderOverride[] {
   const parsed = catalogueSchema.safeParse(input);
   if (parsed.success) return parsed.data.providers;
   throw new BonsaiError({

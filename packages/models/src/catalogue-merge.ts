@@ -55,16 +55,22 @@ function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderC
   const { models: _models, ...given } = override;
   const merged = { api: "openai-chat" as const, ...below, ...given };
   const { api, baseUrl } = merged;
-  if (api === "scripted" && baseUrl !== undefined)
-    return { ...merged, baseUrl: resolve(dirname(file), baseUrl) };
-  if (baseUrl === undefined || !/^https?:$/.test(URL.parse(baseUrl)?.protocol ?? "")) {
+  if (baseUrl === undefined || (api !== "scripted" && !isWebAddress(baseUrl))) {
+    const allowed = api === "scripted" ? "the path of a scenario file" : "an http or https address";
     throw new BonsaiError({
       code: "models_invalid",
-      message: `${file}: providers[${at}].baseUrl is ${JSON.stringify(baseUrl) ?? "nothing"}; allowed is an http or https address.`,
+      message: `${file}: providers[${at}].baseUrl is ${JSON.stringify(baseUrl) ?? "nothing"}; allowed is ${allowed}.`,
       hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1".`,
     });
   }
-  return { ...merged, baseUrl: baseUrl.replace(/\/+$/, "") };
+  if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/\/+$/, "") };
+  return given.baseUrl === undefined
+    ? { ...merged, baseUrl }
+    : { ...merged, baseUrl: resolve(dirname(file), given.baseUrl) };
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 }
 
 function mergedModel(

@@ -4,6 +4,7 @@ import { resolveReference } from "./catalogue-find.ts";
 import { mergedCatalogue } from "./catalogue-merge.ts";
 import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
 import { localProviders } from "./local-providers.ts";
+import { scenarioModel } from "./scenario-file.ts";
 import { serverSizes } from "./server-window.ts";
 
 export interface LoadCatalogueOptions {
@@ -47,14 +48,9 @@ const serverTimeoutMs = 1_500;
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
 export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promise<Catalogue> {
-  const [builtIn, { file, providers: overrides }] = await Promise.all([
-    builtInCatalogue(),
-    catalogueOverrides(home),
-  ]);
-  const base = {
-    ...builtIn,
-    providers: [...builtIn.providers, ...localProviders(env), scenarios],
-  };
+  const { file, providers: overrides } = catalogueOverrides(home);
+  const builtIn = await builtInCatalogue();
+  const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
   const data = mergedCatalogue({ base, overrides, file });
   return { ...data, find: (reference, options) => findModel(data, reference, options) };
 }
@@ -86,8 +82,7 @@ function unlisted(provider: ProviderConfig, id: string, models: readonly Catalog
   };
 }
 
-async function scripted(model: CatalogueModel): Promise<CatalogueModel> {
-  const { scenarioModel } = await import("./scenario-file.ts");
+function scripted(model: CatalogueModel): CatalogueModel {
   const { contextWindow, maxOutputTokens, usdPerMillionTokens, ...given } = model;
   const played = scenarioModel(model.baseUrl || model.id);
   return {

@@ -203,6 +203,11 @@ describe("models.json", () => {
       "models_invalid",
       "providers[0].baseUrl is nothing; allowed is an http",
     ],
+    [
+      { providers: [{ provider: "box", api: "scripted" }] },
+      "models_invalid",
+      "allowed is the path of a scenario",
+    ],
     [{ providers: [{ ...provider, baseUrl: "box:80" }] }, "models_invalid", 'baseUrl is "box:80"'],
     [
       { providers: [{ ...provider, baseUrl: "file:///etc" }] },
