@@ -1,0 +1,89 @@
+import { LLMock } from "@copilotkit/aimock";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { CatalogueModel } from "../src/index.ts";
+import { endedCalls, exchange, failureOf, gpt, local, readTool, resultOf, user } from "./openai-exchange.ts";
+
+let mock: LLMock;
+
+beforeEach(async () => {
+  mock = new LLMock({ port: 0, logLevel: "silent" });
+  await mock.start();
+});
+
+afterEach(() => mock.stop());
+
+const protocols: readonly (readonly [string, string, CatalogueModel])[] = [
+  ["Chat Completions", "/v1/chat/completions", { ...local, reasoning: true }],
+  ["Responses", "/v1/responses", gpt],
+];
+
+describe.each(protocols)("%s", (_name, path, model) => {
+  const ask = (parts: Parameters<typeof exchange>[1] = {}) => exchange(`${mock.url}/v1`, { model, ...parts });
+
+  test("an answer with thinking, its pieces and its counts", async () => {
+    mock.onMessage(/.*/, {
+      content: "The capital of France is Paris.",
+      reasoning: "France. Paris.",
+      usage: {
+        prompt_tokens: 100,
+        completion_tokens: 20,
+        input_tokens: 100,
+        output_tokens: 20,
+        total_tokens: 120,
+      },
+    });
+    const { message, events, error, responses } = await ask();
+    expect(error).toBeUndefined();
+    expect(message).toMatchObject({
+      content: [
+        { type: "thinking", thinking: "France. Paris." },
+        { type: "text", text: "The capital of France is Paris." },
+      ],
+      stopReason: "stop",
+      usage: { input: 100, output: 20, totalTokens: 120 },
+    });
+    const said = events.map((event) => (event.type === "text" ? event.delta : "")).join("");
+    expect(said).toBe("The capital of France is Paris.");
+    expect(responses).toMatchObject([{ status: 200 }]);
+    expect(mock.getLastRequest()).toMatchObject({ method: "POST", path });
+  });
+
+  test("parallel calls, their results, and the answer to them", async () => {
+    mock.onToolResult("call_b", { content: "Both read." });
+    mock.onMessage("Read both", {
+      content: "Reading.",
+      toolCalls: [
+        { id: "call_a", name: "read", arguments: '{"path":"a.ts"}' },
+        { id: "call_b", name: "read", arguments: '{"path":"b.ts"}' },
+      ],
+    });
+    const first = await ask({ tools: [readTool], messages: [user("Read both")] });
+    expect(first.error).toBeUndefined();
+    expect(first.message.stopReason).toBe("toolUse");
+    expect(endedCalls(first)).toEqual([
+      { type: "toolCall", id: "call_a", name: "read", arguments: { path: "a.ts" } },
+      { type: "toolCall", id: "call_b", name: "read", arguments: { path: "b.ts" } },
+    ]);
+    const messages = [user("Read both"), first.message, resultOf("call_a"), resultOf("call_b")];
+    const second = await ask({ tools: [readTool], messages });
+    expect(second.error).toBeUndefined();
+    expect(second.message.stopReason).toBe("stop");
+    expect(second.message.content.at(-1)).toEqual({ type: "text", text: "Both read." });
+  });
+  });
+
+  test("a refusal of the API's own kind", async () => {
+    mock.nextRequestError(429, {
+      message: "Slow down",
+      type: "rate_limit_error",
+      code: "rate_limit_exceeded",
+    });
+    expect(failureOf(await ask())).toMatchObject({
+      kind: "refused",
+      status: 429,
+      code: "rate_limit_exceeded",
+      message: "Slow down",
+    });
+    expect(mock.getRequests()).toHaveLength(1);
+  });
+});
