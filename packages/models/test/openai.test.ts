@@ -70,7 +70,6 @@ describe.each(protocols)("%s", (_name, path, model) => {
     expect(second.message.stopReason).toBe("stop");
     expect(second.message.content.at(-1)).toEqual({ type: "text", text: "Both read." });
   });
-  });
   test("a refusal of the API's own kind", async () => {
     mock.nextRequestError(429, {
       message: "Slow down",
