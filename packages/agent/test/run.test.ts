@@ -1,69 +1,46 @@
-import { type CatalogueModel, ModelClient, type ScriptedModel, scriptedProvider } from "@bonsai-agent/models";
-import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { Agent } from "../src/agent.ts";
-import { agentSettings } from "../src/settings.ts";
-import { defineTool } from "../src/tool.ts";
-
-const model: CatalogueModel = {
-  provider: "scripted",
-  id: "actor",
-  name: "Actor",
-  api: "scripted",
-  baseUrl: "",
-  input: ["text"],
-  reasoning: false,
-  contextWindow: 20_000,
-  maxOutputTokens: 2_000,
-};
-
-const echo = defineTool({
-  name: "echo",
-  description: "Says it again.",
-  parameters: z.object({ text: z.string() }),
-  execute: async ({ input }) => ({ content: [{ type: "text", text: input.text }] }),
-});
-
-function agentWith(play: ScriptedModel): { agent: Agent; session: Session } {
-  const session = createSession({ cwd: "/project" });
-  const agent = new Agent({
-    session,
-    models: new ModelClient({ providers: { scripted: async () => scriptedProvider(play) } }),
-    model,
-    systemPrompt: "You are a test.",
-    tools: [echo],
-    settings: agentSettings({ titles: false }),
-  });
-  return { agent, session };
-}
+import { calls, filler, roles, scriptedAgent } from "./scripted-agent.ts";
 
 test("a call is run and its result goes back to the model", async () => {
-  const seen: number[] = [];
-  const { agent, session } = agentWith(({ messages }) => {
-    seen.push(messages.length);
-    return messages.length === 1
-      ? { calls: [{ name: "echo", arguments: { text: "hi" } }] }
-      : { text: "done" };
-  });
+  const { agent, session, turns } = scriptedAgent({ turn: [calls({ text: "hi" }), { text: "done" }] });
   const result = await agent.prompt("say hi");
-  expect(result.status).toBe("done");
-  expect(seen).toEqual([1, 3]);
-  const roles = session.projection().items.map(({ message }) => message.role);
-  expect(roles).toEqual(["user", "assistant", "toolResult", "assistant"]);
+  expect(result).toMatchObject({ status: "done", answer: { content: [{ type: "text", text: "done" }] } });
+  expect(turns.map(({ messages }) => roles(messages))).toEqual([
+    ["user"],
+    ["user", "assistant", "toolResult"],
+  ]);
+  expect(roles(session.projection().items.map(({ message }) => message))).toEqual([
+    "user",
+    "assistant",
+    "toolResult",
+    "assistant",
+  ]);
 });
 
-test("an overflow is recovered from inside the same prompt", async () => {
-  let refused = 0;
-  const { agent, session } = agentWith(({ purpose, messages }) => {
-    if (purpose === "summary") return { error: { status: 500, message: "no" } };
-    if (messages.length > 6 && refused++ === 0)
-      return { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-    return { text: "fine. ".repeat(400) };
+test("an overflow is recovered from inside the same prompt, and the refused answer leaves the context", async () => {
+  const refusal = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
+  const { agent, session, turns } = scriptedAgent({
+    turn: [{ text: "one" }, { text: "two" }, refusal, { text: "three" }],
   });
-  for (const text of ["one", "two", "three"]) expect((await agent.prompt(text)).status).toBe("done");
-  const result = await agent.prompt("four");
-  expect(result.status).toBe("done");
-  expect(refused).toBe(1);
-  expect(session.projection().compaction).toBeDefined();
+  for (const text of [filler(4_000), filler(4_000)]) await agent.prompt(text);
+  const result = await agent.prompt("go on");
+  expect(result).toMatchObject({ status: "done", answer: { content: [{ text: "three" }] } });
+  expect(turns).toHaveLength(4);
+  const { items, compaction } = session.projection();
+  expect(compaction).toBeDefined();
+  expect(
+    items.filter(({ message }) => message.role === "assistant" && message.stopReason === "error"),
+  ).toEqual([]);
+});
+
+test("what the session is worked on with is recorded once, and again when it changes", async () => {
+  const { agent, session } = scriptedAgent({ turn: () => ({ text: "done" }) });
+  const changes = () => session.path().filter(({ type }) => type.endsWith("_change"));
+  await agent.prompt("one");
+  await agent.prompt("two");
+  expect(changes()).toMatchObject([{ type: "model_change", provider: "scripted", modelId: "actor" }]);
+  await agent.setThinking("high");
+  await agent.prompt("three");
+  await agent.prompt("four");
+  expect(changes()).toMatchObject([{}, { type: "thinking_level_change", thinkingLevel: "high" }]);
 });

@@ -12,6 +12,8 @@ export class CompactionBreaker {
   #requests = 0;
   /** The request counts at which compactions happened, latest last. */
   #compactedAt: number[] = [];
+  /** True from when compactions were seen not to help until something else does. */
+  #isOverfull = false;
 
   requestAnswered(): void {
     this.#requests += 1;
@@ -29,6 +31,12 @@ export class CompactionBreaker {
   close(): void {
     this.#failures = 0;
     this.#compactedAt = [];
+    this.#isOverfull = false;
+  }
+
+  /** The context is below the threshold. */
+  relieved(): void {
+    this.#isOverfull = false;
   }
 
   /**
@@ -38,9 +46,14 @@ export class CompactionBreaker {
   whyOpen(reason: CompactionReason): string | undefined {
     if (this.#failures >= FAILURES && reason !== "overflow")
       return `${this.#failures} compactions in a row have failed`;
-    const oldest = this.#compactedAt[0];
-    if (this.#compactedAt.length < COMPACTIONS || oldest === undefined) return undefined;
-    if (this.#requests - oldest > WITHIN_REQUESTS) return undefined;
+    this.#isOverfull ||= this.#fillsUpAtOnce();
+    if (!this.#isOverfull) return undefined;
     return `${COMPACTIONS} compactions within ${WITHIN_REQUESTS} requests did not keep the context down`;
+  }
+
+  #fillsUpAtOnce(): boolean {
+    const oldest = this.#compactedAt[0];
+    if (this.#compactedAt.length < COMPACTIONS || oldest === undefined) return false;
+    return this.#requests - oldest <= WITHIN_REQUESTS;
   }
 }

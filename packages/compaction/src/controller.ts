@@ -118,7 +118,10 @@ export class CompactionController {
     if (isSubAgent) return skipped("threshold", context, "A sub-agent has no threshold.");
     const limit = this.#limit();
     if (limit === undefined) return skipped("threshold", context, "The model's window is unknown.");
-    if (context.tokens <= limit) return skipped("threshold", context, "The context is below the threshold.");
+    if (context.tokens <= limit) {
+      this.#breaker.relieved();
+      return skipped("threshold", context, "The context is below the threshold.");
+    }
     if (this.#doneForTask !== undefined) return skipped("threshold", context, this.#doneForTask);
     if (this.#triedForRequest)
       return skipped("threshold", context, "A compaction was tried for this request already.");

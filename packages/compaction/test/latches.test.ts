@@ -144,3 +144,17 @@ test("a cancelled compaction is not tried again in the same task, but in the nex
   expect((await check()).status).toBe("compacted");
   expect(warnings).toEqual([]);
 });
+
+test("a context that compactions did not keep down stays paused, however many requests follow", async () => {
+  const { controller, check, grow, warnings } = controllerFor();
+  for (let time = 0; time < 3; time++) {
+    expect((await check()).status).toBe("compacted");
+    grow();
+    controller.answerArrived();
+  }
+  for (let request = 0; request < 12; request++) {
+    expect((await check()).detail).toContain("did not keep the context down");
+    controller.answerArrived();
+  }
+  expect(warnings).toEqual(["compaction_paused"]);
+});

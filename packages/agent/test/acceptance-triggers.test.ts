@@ -1,0 +1,227 @@
+import { expect, test } from "vitest";
+import {
+  actor,
+  calls,
+  filler,
+  roles,
+  type ScriptedAgentOptions,
+  scriptedAgent,
+  sentText,
+  summary,
+  tokens,
+} from "./scripted-agent.ts";
+
+const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
+const overloaded = { error: { status: 529, message: "Overloaded" } };
+const huge = { ...actor, contextWindow: 200_000 };
+const done = { text: "done" };
+
+/** Two turns that together can be compacted at a window of 20,000. */
+async function filled(options: ScriptedAgentOptions, turns = 2) {
+  const play = options.turn;
+  const run = scriptedAgent({
+    ...options,
+    turn: (call, count) => {
+      if (count <= turns) return done;
+      return typeof play === "function" ? play(call, count - turns) : (play[count - turns - 1] ?? done);
+    },
+  });
+  for (let turn = 0; turn < turns; turn++) await run.agent.prompt(filler(4_000));
+  return run;
+}
+
+const compactions = ({ session }: ReturnType<typeof scriptedAgent>) =>
+  session.path().filter(({ type }) => type === "compaction").length;
+
+test("12: usage older than the latest compaction is not trusted: the shown figure is marked as an estimate", async () => {
+  const { agent } = await filled({ turn: [done] }, 3);
+  expect(agent.state.context).toMatchObject({ isEstimate: false, windowTokens: 20_000 });
+  expect((await agent.compact()).status).toBe("compacted");
+  const { tokens: after, isEstimate } = agent.state.context;
+  expect(isEstimate).toBe(true);
+  expect(after).toBeLessThan(10_000);
+  await agent.prompt("go on");
+  expect(agent.state.context.isEstimate).toBe(false);
+});
+
+test("13: after a 190k usage in a 200k window, 529 errors do not hide that the threshold is passed", async () => {
+  const run = scriptedAgent({
+    model: huge,
+    turn: (_call, count) => {
+      if (count <= 2) return done;
+      if (count === 3) return calls({ tokens: 10 }, tokens(190_000));
+      return count <= 6 ? overloaded : done;
+    },
+    summary: (_call, count) => (count === 1 ? overloaded : summary),
+  });
+  for (const size of [90_000, 80_000]) await run.agent.prompt(filler(size));
+  expect((await run.agent.prompt("go")).status).toBe("failed");
+  expect(compactions(run)).toBe(0);
+  expect((await run.agent.prompt("again")).status).toBe("failed");
+  expect(compactions(run)).toBe(1);
+  const entry = run.session.path().find(({ type }) => type === "compaction");
+  expect(entry).toMatchObject({ tokensBefore: expect.closeTo(190_000, -3) });
+});
+
+test.each([
+  [15_000, 0],
+  [15_001, 1],
+])(
+  "14: with a threshold of 15,000, an answer that used %i tokens makes %i compactions",
+  async (used, made) => {
+    const run = await filled({ turn: [{ text: "done", ...tokens(used) }] });
+    await run.agent.prompt(filler(4_000));
+    expect(compactions(run)).toBe(made);
+  },
+);
+
+test.each([
+  [4_000, 2_048, 1_952],
+  [8_000, 2_048, 4_096],
+  [30_000, 7_500, 10_500],
+  [200_000, 16_384, 20_000],
+])("15: preset klaude at a window of %i reserves %i and keeps %i", async (contextWindow, reserve, keep) => {
+  const model = { ...actor, contextWindow, maxOutputTokens: 500 };
+  const full = { ...done, ...tokens(contextWindow - reserve + 1) };
+  const run = scriptedAgent({
+    model,
+    turn: (_call, count) => (count === 3 ? full : done),
+    settings: { compaction: { preset: "klaude" } },
+  });
+  for (let turn = 0; turn < 4; turn++) await run.agent.prompt(filler(Math.floor(contextWindow / 5)));
+  const entry = run.session.path().find((each) => each.type === "compaction");
+  expect(entry?.details).toMatchObject({
+    manifest: { reason: "threshold", settings: { reserveTokens: reserve, keepTokens: keep } },
+  });
+});
+
+test.each([undefined, 0])(
+  "16: with a window of %s there is no threshold, but an overflow compacts",
+  async (contextWindow) => {
+    const model = { ...actor, contextWindow };
+    const run = await filled({ model, turn: [{ ...done, ...tokens(900_000) }, overflow, done] });
+    expect((await run.agent.prompt("much")).status).toBe("done");
+    expect(compactions(run)).toBe(0);
+    expect((await run.agent.prompt("more")).status).toBe("done");
+    expect(compactions(run)).toBe(1);
+  },
+);
+
+test("19: an overflow of another model than the one in use compacts nothing", async () => {
+  const run = await filled({ turn: [overflow] });
+  run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: "another" }));
+  const result = await run.agent.prompt("go");
+  expect(result).toMatchObject({ status: "failed", error: { code: "model_failed" } });
+  expect(compactions(run)).toBe(0);
+});
+
+test("22: a threshold compaction that fails in the middle of a task: one warning, the task goes on, no further attempt", async () => {
+  const run = await filled({
+    turn: [calls({ tokens: 7_500 }), calls({ tokens: 100 }), calls({ tokens: 100 }), done],
+    summary: () => ({ text: "" }),
+  });
+  let attempts = 0;
+  run.lifecycle.on("auto_compaction_start", () => void attempts++);
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(run.turns).toHaveLength(6);
+  expect(attempts).toBe(1);
+  expect(run.notices).toMatchObject([{ level: "warning", code: "compaction_failed" }]);
+});
+
+test("22: nothing to compact is not a failure", async () => {
+  const settings = {
+    compaction: { keepRecentTokens: 18_000, scaleBudgets: false, threshold: { reserveTokens: 19_000 } },
+  };
+  const run = await filled({ turn: [calls(), calls(), done], settings });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(run.notices).toEqual([]);
+  expect(compactions(run)).toBe(0);
+});
+
+test("24: without a threshold an overflow still recovers; without both it is the plain error", async () => {
+  const only = await filled({ turn: [overflow, done], settings: { compaction: { enabled: false } } });
+  expect((await only.agent.prompt("go")).status).toBe("done");
+  expect(compactions(only)).toBe(1);
+
+  const neither = await filled({
+    turn: [overflow],
+    settings: { compaction: { enabled: false, onOverflow: false } },
+  });
+  const { status, error } = await neither.agent.prompt("go");
+  expect({ status, code: error?.code }).toEqual({ status: "failed", code: "model_failed" });
+  expect(error?.message).toContain("prompt is too long");
+  expect(compactions(neither)).toBe(0);
+});
+
+test("between tools the task goes on, and the next request holds the latest request word for word", async () => {
+  const request = "Rename every Tree to Bonsai, but never touch fixtures/old.ts.";
+  const run = await filled({ turn: [calls({ tokens: 3_000 }), calls({ tokens: 5_000 }), done] });
+  expect((await run.agent.prompt(request)).status).toBe("done");
+  expect(compactions(run)).toBe(1);
+  expect(sentText(run.turns.at(-1)!)).toContain(request);
+});
+
+test("two compactions in one task: the request is still there word for word, though it is far back", async () => {
+  const request = "Count the leaves of fixtures/oak.ts; do not prune.";
+  const play = (_call: unknown, count: number) => (count <= 12 ? calls({ tokens: 3_000 }) : done);
+  const run = await filled({ turn: play });
+  expect((await run.agent.prompt(request)).status).toBe("done");
+  expect(compactions(run)).toBeGreaterThanOrEqual(2);
+  for (const turn of run.turns.slice(2)) expect(sentText(turn)).toContain(request);
+  expect(roles(run.turns.at(-1)!.messages).filter((role) => role === "user")).toEqual([]);
+});
+
+test("after a steer it is the steering text that every request holds", async () => {
+  const steer = "Stop counting; water fixtures/oak.ts instead.";
+  const play = (_call: unknown, count: number) => (count <= 14 ? calls({ tokens: 3_000 }) : done);
+  const run = await filled({ turn: play });
+  const off = run.lifecycle.on("tool_execution_start", () => {
+    off();
+    void run.agent.prompt(steer, { behavior: "steer" });
+  });
+  expect((await run.agent.prompt("Count the leaves.")).status).toBe("done");
+  expect(compactions(run)).toBeGreaterThanOrEqual(2);
+  for (const turn of run.turns.slice(3)) expect(sentText(turn)).toContain(steer);
+});
+
+test("the breaker says that it opened, and why", async () => {
+  const settings = { compaction: { keepRecentTokens: 0, mask: { enabled: false } } };
+  const run = scriptedAgent({
+    settings,
+    turn: (_call, count) => (count <= 8 ? calls({ tokens: 1_500 }, tokens(19_000)) : done),
+  });
+  const result = await run.agent.prompt(filler(1_000));
+  expect(result.status).toBe("done");
+  expect(run.notices.map(({ code }) => code)).toEqual(["compaction_paused"]);
+  expect(run.notices[0]?.message).toContain("did not keep the context down");
+  expect(run.notices[0]?.message).toContain("The system prompt and the tools alone take about");
+});
+
+test.each([
+  ["goOn", "done", 0],
+  ["wait", "paused", 0],
+  ["continueMessage", "done", 1],
+] as const)("after a compaction between tools, %s ends as %s", async (afterThreshold, status, messages) => {
+  const run = await filled({
+    turn: [calls({ tokens: 8_000 }), done],
+    settings: { compaction: { afterThreshold } },
+  });
+  expect((await run.agent.prompt("go")).status).toBe(status);
+  expect(compactions(run)).toBe(1);
+  expect(run.session.path().filter(({ type }) => type === "custom_message")).toHaveLength(messages);
+  if (status === "paused") expect((await run.agent.prompt("go on")).status).toBe("done");
+  expect(run.turns).toHaveLength(4);
+});
+
+test("a text that waits is not kept waiting by the setting wait", async () => {
+  const run = await filled({
+    turn: [calls({ tokens: 8_000 }), done],
+    settings: { compaction: { afterThreshold: "wait" } },
+  });
+  const off = run.lifecycle.on("auto_compaction_start", () => {
+    off();
+    void run.agent.prompt("go on at once", { behavior: "followUp" });
+  });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(sentText(run.turns.at(-1)!)).toContain("go on at once");
+});
