@@ -32,6 +32,12 @@ export { diagnoseSession, repairSession } from "./repair.ts";
 export { type SearchHit, type SearchOptions, searchEntries } from "./search.ts";
 export { Session } from "./session.ts";
 export {
+  type ChangedLines,
+  readSessionDigest,
+  SESSION_DIGEST_CUSTOM_TYPE,
+  type SessionDigest,
+} from "./session-digest.ts";
+export {
   bonsaiHome,
   newSessionFile,
   type SessionFileOptions,

@@ -1,5 +1,6 @@
 import { contentText } from "@bonsai-agent/messages";
 import type { FileLines } from "./file-lines.ts";
+import { readSessionDigest, SESSION_DIGEST_CUSTOM_TYPE, type SessionDigest } from "./session-digest.ts";
 
 /** What a list of sessions shows of one, without its history having been parsed. */
 export interface SessionSummary {
@@ -22,6 +23,8 @@ export interface SessionSummary {
   lines: number;
   /** Absolute path of the origin of a fork. */
   parentSession?: string;
+  /** What it was about and what it changed, where somebody has kept that. */
+  digest?: SessionDigest;
 }
 
 /** Why a file of a session folder is not in the list. */
@@ -33,8 +36,12 @@ const INFO_PREFIX = Buffer.from(`${TYPE_PREFIX}session_info"`);
 const ANY_INFO = Buffer.from('"session_info"');
 /** A timestamp stands before the message, so a line's head shows it. */
 const LINE_HEAD_BYTES = 512;
+const CUSTOM_PREFIX = Buffer.from(`${TYPE_PREFIX}custom",`);
+const DIGEST_TYPE = Buffer.from(`"customType":"${SESSION_DIGEST_CUSTOM_TYPE}"`);
+/** What nobody writes as a digest is not read as one. */
+const MOST_DIGEST_BYTES = 64 * 1024;
 const CARRIAGE_RETURN = 13;
-const [LETTER_T, LETTER_S, COLON] = [0x74, 0x73, 0x3a];
+const [LETTER_T, LETTER_S, LETTER_C, COLON] = [0x74, 0x73, 0x63, 0x3a];
 
 /** Reads what a list shows of one file. @throws what the file system throws. */
 export function summarizeSession(file: string, lines: FileLines): SessionSummary | SkipReason {
@@ -43,6 +50,7 @@ export function summarizeSession(file: string, lines: FileLines): SessionSummary
   const { header } = glance;
   if (header === undefined) return glance.lines === 0 ? "empty" : "not a session";
   const createdMs = timeMs(header.timestamp) ?? modifiedMs;
+  const digest = glance.digest();
   return {
     file,
     id: header.id,
@@ -55,6 +63,7 @@ export function summarizeSession(file: string, lines: FileLines): SessionSummary
     bytes,
     lines: glance.lines - 1,
     ...(typeof header.parentSession === "string" ? { parentSession: header.parentSession } : {}),
+    ...(digest === undefined ? {} : { digest }),
   };
 }
 
@@ -78,6 +87,8 @@ class Glance {
   #last: Buffer | undefined;
   #lastStart = 0;
   #lastEnd = 0;
+  /** The latest digest's line, copied: the buffer goes on to other lines. */
+  #digestLine: Buffer | undefined;
 
   see(buffer: Buffer, start: number, end: number): void {
     if (end - start === 1 && buffer[start] === CARRIAGE_RETURN) return;
@@ -86,6 +97,7 @@ class Glance {
     if (this.header === undefined) return;
     if (this.firstWords === undefined) this.firstWords = userWords(parsed(buffer, start, end));
     if (isSessionInfo(buffer, start, end)) this.#seeName(parsed(buffer, start, end));
+    else if (isDigest(buffer, start, end)) this.#digestLine = Buffer.from(buffer.subarray(start, end));
     this.#last = buffer;
     this.#lastStart = start;
     this.#lastEnd = end;
@@ -101,6 +113,11 @@ class Glance {
     return timeMs(/"timestamp":"([^"]+)"/.exec(head)?.[1]);
   }
 
+  digest(): SessionDigest | undefined {
+    const line = this.#digestLine && parsed(this.#digestLine, 0, this.#digestLine.length);
+    return isRecord(line) ? readSessionDigest(line.data) : undefined;
+  }
+
   #seeName(line: unknown): void {
     if (!isRecord(line) || line.type !== "session_info") return;
     this.name = (typeof line.name === "string" && line.name.trim()) || undefined;
@@ -114,6 +131,14 @@ function isSessionInfo(buffer: Buffer, start: number, end: number): boolean {
     return buffer.compare(INFO_PREFIX, 0, INFO_PREFIX.length, start, start + INFO_PREFIX.length) === 0;
   }
   return buffer.subarray(start, end).includes(ANY_INFO);
+}
+
+/** Digests are written by nobody but this program, so their line begins as it writes lines. */
+function isDigest(buffer: Buffer, start: number, end: number): boolean {
+  if (buffer[start + TYPE_PREFIX.length] !== LETTER_C || end - start > MOST_DIGEST_BYTES) return false;
+  if (buffer.compare(CUSTOM_PREFIX, 0, CUSTOM_PREFIX.length, start, start + CUSTOM_PREFIX.length) !== 0)
+    return false;
+  return buffer.subarray(start, Math.min(end, start + LINE_HEAD_BYTES)).includes(DIGEST_TYPE);
 }
 
 function parsed(buffer: Buffer, start: number, end: number): unknown {

@@ -99,6 +99,40 @@ describe("what is listed of a session", () => {
     expect(listed([header, said('{"type":"session_info","name":"trap"}')])).not.toHaveProperty("name");
   });
 
+  const digest = {
+    summary: "Did it.",
+    fileCount: 2,
+    added: 5,
+    removed: 3,
+    files: [{ path: "a.ts", added: 5, removed: 3 }],
+  };
+  const digested = (data: unknown, customType = "bonsai.session_digest") => ({
+    type: "custom",
+    id: "d",
+    parentId: null,
+    timestamp: header.timestamp,
+    customType,
+    data,
+  });
+
+  test.each<[string, Array<object | string>, object | undefined]>([
+    ["none in a session without one", [header, said("x")], undefined],
+    ["the latest", [header, digested({ ...digest, added: 1 }), digested(digest), said("x")], digest],
+    ["not another program's data", [header, digested(digest, "other.session_digest")], undefined],
+    ["nor a text that speaks of it", [header, said(JSON.stringify(digested(digest)))], undefined],
+    ["nor one without its counts", [header, digested({ summary: "Did it." })], undefined],
+    ["nor no data at all", [header, digested(undefined), digested(null)], undefined],
+    ["nor one with counts that cannot be", [header, digested({ ...digest, added: -1 })], undefined],
+    [
+      "what is sound in a damaged one",
+      [header, digested({ ...digest, summary: 7, files: [...digest.files, null, { path: 1 }] })],
+      { ...digest, summary: "" },
+    ],
+    ["one that was cut off is none", [header, JSON.stringify(digested(digest)).slice(0, -9)], undefined],
+  ])("a digest: %s", (_, lines, expected) => {
+    expect(listed(lines)?.digest).toEqual(expected);
+  });
+
   test("a torn last line leaves the file's own time", () => {
     const folder = newFolder();
     const file = join(folder, "s.jsonl");
