@@ -108,14 +108,24 @@ describe("the request", () => {
     });
   });
 
-  test("without a key none is sent, not even one of the environment", async () => {
-    vi.stubEnv("ANTHROPIC_API_KEY", "from-the-environment");
-    vi.stubEnv("ANTHROPIC_AUTH_TOKEN", "from-the-environment");
-    vi.stubEnv("ANTHROPIC_CUSTOM_HEADERS", "X-Secret: from-the-environment\nnonsense");
+  test.each([
+    ["keys", { ANTHROPIC_API_KEY: "secret", ANTHROPIC_AUTH_TOKEN: "secret" }],
+    ["headers", { ANTHROPIC_CUSTOM_HEADERS: "X-Mine: secret\nnonsense" }],
+    [
+      "an identity",
+      {
+        ANTHROPIC_IDENTITY_TOKEN: "secret",
+        ANTHROPIC_FEDERATION_RULE_ID: "secret",
+        ANTHROPIC_ORGANIZATION_ID: "secret",
+      },
+    ],
+  ])("without a key none is sent, and nothing of the environment: %s", async (_name, variables) => {
+    for (const [name, value] of Object.entries(variables)) vi.stubEnv(name, value);
     const url = await serve(reply);
     const { error } = await exchange(url, { apiKey: undefined });
     expect(error).toBeUndefined();
-    expect(JSON.stringify(server?.requests)).not.toContain("from-the-environment");
+    expect(server?.requests).toHaveLength(1);
+    expect(JSON.stringify(server?.requests)).not.toContain("secret");
     expect(server?.requests[0]?.headers).not.toHaveProperty("authorization");
   });
 
@@ -147,6 +157,7 @@ describe("the request", () => {
   test.each(["claude-sonnet-4-5", "claude-opus-4-6"])(
     "nothing is written to the console for %s",
     async (id) => {
+      vi.stubEnv("ANTHROPIC_LOG", "debug");
       const spies = (["log", "warn", "error", "info", "debug"] as const).map((level) =>
         vi.spyOn(console, level),
       );
