@@ -38,9 +38,10 @@ async function* perform(
 ): AsyncIterable<StreamEvent> {
   asked.signal.throwIfAborted();
   const call = await changed(asked);
-  const line = stage.model(call);
   const { inputTokens, prompt } = stage.cache.count(call);
+  // A refused request never reaches the model: what it would have said is kept.
   refuseIfTooLong(call, inputTokens, stage.windowTokens ?? call.model.contextWindow);
+  const line = stage.model(call);
   const { error } = line;
   if (error !== undefined && !speaks(line)) throw refusal(error);
   await call.onResponse({ status: 200, headers: {} });

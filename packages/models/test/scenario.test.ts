@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BonsaiError, type Message, type ToolResultMessage } from "@bonsai-agent/messages";
+import { BonsaiError, emptyUsage, type Message, type ToolResultMessage } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue.ts";
 import { ModelClient } from "../src/model-client.ts";
@@ -34,25 +34,22 @@ function failure(work: () => unknown): BonsaiError {
 }
 
 const user = (text: string): Message => ({ role: "user", content: text, timestamp: 0 });
-const assistant = (text: string): Message => ({
+const assistant = (text: string, ...calls: string[]): Message => ({
   role: "assistant",
-  content: [{ type: "text", text }],
+  content: [
+    { type: "text", text },
+    ...calls.map((name) => ({ type: "toolCall" as const, id: `${name}-1`, name, arguments: {} })),
+  ],
   api: "scripted",
   provider: "scripted",
   model: "m",
-  usage: {
-    input: 0,
-    output: 0,
-    cacheRead: 0,
-    cacheWrite: 0,
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-  },
-  stopReason: "stop",
+  usage: emptyUsage(),
+  stopReason: calls.length === 0 ? "stop" : "toolUse",
   timestamp: 0,
 });
 const result = (toolName: string, text: string, isError = false): ToolResultMessage => ({
   role: "toolResult",
-  toolCallId: "call-1",
+  toolCallId: `${toolName}-1`,
   toolName,
   content: [{ type: "text", text }],
   isError,
@@ -151,8 +148,9 @@ describe("an answer that waits for something", () => {
   const waiting = (when: ScenarioCondition): Scenario => ({
     turn: [{ when, text: "now" }, { text: "else" }],
   });
-  const failed = [user("go"), assistant("a"), result("bash", "1 test failed", true)];
-  const parallel = [...failed, result("read", "content")];
+  const failed = [user("go"), assistant("a", "bash"), result("bash", "1 test failed", true)];
+  const both = assistant("a", "bash", "read");
+  const parallel = [user("go"), both, result("bash", "1 test failed", true), result("read", "content")];
   test.each<[string, ScenarioCondition, readonly Message[], boolean]>([
     ["the last tool", { lastTool: "bash" }, failed, true],
     ["one of several last tools", { lastTool: "bash" }, parallel, true],

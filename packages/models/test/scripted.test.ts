@@ -328,6 +328,13 @@ describe("the window is enforced", () => {
     }
   });
 
+  test("and what the model would have said to a refused request is kept", async () => {
+    const provider = scriptedProvider({ contextWindow: 600, turn: [{ text: "kept" }] });
+    const { error } = await perform(provider, callOf({ messages: [user(long(1_000))] }));
+    expect(error).toBeInstanceOf(ProviderError);
+    expect(await said(provider)).toBe("kept");
+  });
+
   test("by the scenario's window, whatever the catalogue says", async () => {
     const call = callOf({ model: { ...model, contextWindow: 1_000_000 }, messages: [user(long(1_000))] });
     const { error } = await perform(scriptedProvider({ contextWindow: 600, turn }), call);
