@@ -1,0 +1,206 @@
+import type { ScenarioAnswer } from "@bonsai-agent/models";
+
+/** A piece of the demonstration: what the user does, and what the scripted model will say. */
+export interface Act {
+  title: string;
+  /** What there is to see, for the audience. */
+  note: string;
+  /** Go back to the end of this act first, and take a summary of the branch that is left along. */
+  backTo?: number;
+  user: string;
+  answers: readonly ScenarioAnswer[];
+  /** From here on the model gives no summaries. */
+  summariserFails?: boolean;
+}
+
+const bash = (command: string) => ({ name: "bash", arguments: { command } });
+const read = (path: string) => ({ name: "read", arguments: { path } });
+
+/** What the user pastes: people do. It cannot be masked, only summarised. */
+const house = Array.from({ length: 90 }, (_, at) => {
+  const [part, rule] = [
+    ["Verb", "begin with what was done, in the past tense, and name the thing that changed, not the file"],
+    ["Length", "one line of at most a hundred characters; what needs more belongs into the commit message"],
+    ["Money", "name amounts in whole cents and say which way they were rounded"],
+    ["Tone", "no praise, no apology, nothing that only the author understands"],
+  ][at % 4]!;
+  return `${at + 1}. ${part}: ${rule} (agreed in week ${10 + at}).`;
+}).join("\n");
+
+/** The model's words; everything else in the demonstration happens. */
+export const acts: readonly Act[] = [
+  {
+    title: "The tests are red",
+    note: "The catalogue says that the model holds 32,000 tokens. Its server was started with 16,000.",
+    user: "The tests are red. Find out why and mend it. Never change anything below test/, and keep all amounts in whole cents.",
+    answers: [
+      { text: "I run the tests first.", calls: [bash("node --test")] },
+      {
+        text: "A fraction of a cent comes out. What do the rules say?",
+        calls: [read("docs/pricing.md"), read("src/price.mjs")],
+      },
+      { text: "Rounded half up. When did it break?", calls: [read("logs/build.log")] },
+      {
+        text: "The discount is never rounded. I mend that in total().",
+        calls: [
+          {
+            name: "edit",
+            arguments: {
+              path: "src/price.mjs",
+              oldText: "  return sum - sum * discountPercent / 100;",
+              newText: "  return sum - Math.round(sum * discountPercent / 100);",
+            },
+          },
+        ],
+      },
+      { calls: [bash("node --test")] },
+      {
+        text: "All four tests pass. `total()` in src/price.mjs now rounds the discount to whole cents; test/ is as it was.",
+      },
+    ],
+  },
+  {
+    title: "A small thing",
+    note: "An ordinary turn. The context is small again.",
+    user: `Good. Put one line about it into CHANGES.md. This is how we write them:\n\n${house}`,
+    answers: [
+      {
+        calls: [
+          {
+            name: "write",
+            arguments: {
+              path: "CHANGES.md",
+              content: "- Discounts are rounded to whole cents before they are taken off.\n",
+            },
+          },
+        ],
+      },
+      { text: "CHANGES.md has one line: discounts are rounded to whole cents." },
+    ],
+  },
+  {
+    title: "A week of logs",
+    note: "Long results fill the window in the middle of a task: first old ones are masked, then the turn is split.",
+    user: "Customers say that discount codes are refused. Read logs/monday.log to logs/friday.log, find out which codes fail and why, and write it to FINDINGS.md.",
+    answers: [
+      { text: "Day by day.", calls: [read("logs/monday.log")] },
+      { text: "Lower case and a trailing blank are refused on Monday.", calls: [read("logs/tuesday.log")] },
+      {
+        text: "The same on Tuesday. The rest of the week together.",
+        calls: [read("logs/wednesday.log"), read("logs/thursday.log"), read("logs/friday.log")],
+      },
+      {
+        calls: [
+          {
+            name: "write",
+            arguments: {
+              path: "FINDINGS.md",
+              content:
+                '# Refused codes\n\n- "spring", "Welcome": codes are compared with their case.\n- "friend5 ": a trailing blank is not taken off.\n- "SUMMER": there is no such code.\n',
+            },
+          },
+        ],
+      },
+      { calls: [bash("grep -c refused logs/*.log")] },
+      { text: "FINDINGS.md says it: codes are compared with case and blanks, and SUMMER does not exist." },
+    ],
+  },
+  {
+    title: "Another way",
+    note: "Back to before the logs, with a summary of the branch that is left. Nothing of it is lost.",
+    backTo: 2,
+    user: "Let us not report it but mend it: discountOf() should accept any case and blanks around. Amounts stay whole cents.",
+    answers: [
+      { text: "The findings of the other branch tell what to accept.", calls: [read("src/codes.mjs")] },
+      {
+        calls: [
+          {
+            name: "edit",
+            arguments: {
+              path: "src/codes.mjs",
+              oldText: "  return discounts[code];",
+              newText: "  return discounts[code.trim().toUpperCase()];",
+            },
+          },
+          bash("node --test"),
+        ],
+      },
+      { text: "discountOf() trims and ignores case; the tests pass." },
+    ],
+  },
+  {
+    title: "The summariser fails",
+    note: "From now on every request for a summary is answered with an error.",
+    summariserFails: true,
+    user: "Which region used SUMMER most? The ledgers are data/north.csv, south.csv, east.csv and west.csv. Answer in one sentence, no files.",
+    answers: [
+      { text: "The west first.", calls: [read("data/west.csv")] },
+      {
+        text: "Now the other three.",
+        calls: [read("data/north.csv"), read("data/south.csv"), read("data/east.csv")],
+      },
+      { calls: [bash("grep -c SUMMER data/*.csv")] },
+      { text: "All four regions used SUMMER nearly as often as each other, 22 or 23 times in 160 orders." },
+    ],
+  },
+];
+
+/** What the scripted model answers when a summary is asked for, by kind. */
+export const summaries: Readonly<Record<"history" | "turnPrefix" | "branch", string>> = {
+  turnPrefix: `## Request
+Do the task in <latest-request>; the user forbids any change below test/ and wants whole cents.
+
+## Done So Far
+- Ran \`node --test\`; read what the task named, one result after the other
+- Discounts are to be rounded half up to whole cents (docs/pricing.md)
+- Codes are refused for their case ("spring"), for a trailing blank ("friend5 "), or because they do not exist ("SUMMER")
+
+## Needed to Go On
+- total() is in src/price.mjs, discountOf() in src/codes.mjs
+- The long results were read; what counts of them stands above`,
+  history: `## Goal
+Keep the corner shop's prices right: red tests mended, refused discount codes explained.
+
+## Constraints & Preferences
+- Never change anything below test/
+- All amounts are whole cents
+
+## Progress
+### Done
+- [x] src/price.mjs: total() rounds the discount with Math.round
+- [x] CHANGES.md has one line about it
+### In Progress
+- [ ] Reading the week's logs for refused codes
+### Blocked
+(none)
+
+## Key Decisions
+- **Round the discount, not the total**: docs/pricing.md asks for half up before the tax
+
+## Next Steps
+1. Finish the logs and write FINDINGS.md
+
+## Critical Context
+- Tests run with \`node --test\`; the failure was "expected 300, received 299.7"`,
+  branch: `## Goal
+Find out why customers' discount codes are refused.
+
+## Constraints & Preferences
+- Never change anything below test/
+- All amounts are whole cents
+
+## Progress
+### Done
+- [x] Read logs/monday.log to logs/friday.log
+- [x] Wrote FINDINGS.md: refused are "spring" and "Welcome" (case), "friend5 " (blank), "SUMMER" (unknown)
+### In Progress
+(none)
+### Blocked
+(none)
+
+## Key Decisions
+- **Report, not mend**: the user asked for findings there
+
+## Next Steps
+1. (none)`,
+};

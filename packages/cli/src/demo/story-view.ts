@@ -1,0 +1,146 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { CompactionManifest, CompactionReason } from "@bonsai-agent/compaction";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { contentText, jsonText, messageText } from "@bonsai-agent/messages";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { type Line, span } from "../views/line.ts";
+import { count } from "../views/numbers.ts";
+import { wrap } from "../views/text-width.ts";
+import type { Act } from "./acts.ts";
+import type { Audience } from "./stage.ts";
+
+export interface StoryViewOptions {
+  print: (lines: Line[]) => void;
+  /** Columns. */
+  width: number;
+}
+
+/** Tells the demonstration as it happens, a few lines for each event. */
+export class StoryView implements Audience {
+  readonly #options: StoryViewOptions;
+
+  constructor(options: StoryViewOptions) {
+    this.#options = options;
+  }
+
+  actBegins({ title, note, user, backTo }: Act, number: number): void {
+    const { width } = this.#options;
+    this.#print(
+      [],
+      [span(`── ${number}  ${title} `.padEnd(Math.min(width, 78), "─"), "bold")],
+      ...this.#paragraph(note, "", "gray"),
+    );
+    if (backTo !== undefined)
+      this.#print([span(`  /tree  back to the end of act ${backTo}, with a summary`, "cyan")]);
+    this.#print(...this.#paragraph(shortened(user), "you     ", "bold"));
+  }
+
+  notice(message: string): void {
+    this.#print(...this.#paragraph(message, "  !     ", "yellow"));
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    lifecycle.on("message_end", ({ message }) => {
+      if (message.role !== "assistant") return;
+      const text = messageText(message);
+      if (message.stopReason === "error") this.#refused(message.errorMessage ?? "no reason given");
+      else if (text !== "") this.#print(...this.#paragraph(text, "bonsai  "));
+    });
+    lifecycle.on("tool_execution_end", ({ toolName, result, isError }) => {
+      this.#called(toolName, contentText(result.content), isError);
+    });
+    lifecycle.on("tool_execution_start", ({ toolName, args }) => {
+      this.#print([span(`  ▸ ${toolName} `, "cyan"), oneLine(subject(args), this.#options.width - 12)]);
+    });
+    lifecycle.on("auto_compaction_start", ({ reason }) => this.#compacting(reason));
+    lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
+      const { status, detail, tokensBefore, tokensAfter } = outcome;
+      const size = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`;
+      const done = status === "compacted" || status === "masked";
+      this.#print(
+        [span(`  ⟲ ${status}`, ["bold", done ? "green" : "red"]), done ? `  ${size}` : ""],
+        ...(status === "compacted" ? [] : this.#paragraph(detail, "    ", "gray")),
+      );
+      if (result !== undefined) this.#print(howLine(result), ...this.#headings(result.summary));
+    });
+    lifecycle.on("session_tree", ({ summaryEntry }) => {
+      if (summaryEntry !== undefined) this.#print(...this.#headings(summaryEntry.summary));
+    });
+  }
+
+  #compacting(reason: CompactionReason): void {
+    const before = reason === "overflow" ? "Context overflow detected, " : "";
+    this.#print([span(`  ⟲ ${before}Auto-compacting…`, "yellow")]);
+  }
+
+  #refused(message: string): void {
+    this.#print(...this.#paragraph(`the server refuses: ${message}`, "  ✗ ", "red"));
+  }
+
+  #called(name: string, text: string, isError: boolean): void {
+    const lines = text.trimEnd().split("\n");
+    const said =
+      name === "bash"
+        ? (lines.findLast((line) => /^ℹ (?:pass|fail)|exit/i.test(line)) ?? lines[0])
+        : lines[0];
+    const size = lines.length === 1 ? "" : span(`  (${count(lines.length)} lines)`, "gray");
+    this.#print([
+      "    ",
+      span(oneLine(said ?? "", this.#options.width - 24), isError ? "red" : "gray"),
+      size,
+    ]);
+  }
+
+  /** The first lines of a summary, so that one sees what the model sees now. */
+  #headings(summary: string): Line[] {
+    const body = summary
+      .split("\n")
+      .filter((line) => /^(?:##? |- |\d\. )/.test(line))
+      .slice(0, 6);
+    return body.map((line) => [span(`    │ ${oneLine(line, this.#options.width - 8)}`, "gray")]);
+  }
+
+  #paragraph(text: string, lead: string, style?: Parameters<typeof span>[1]): Line[] {
+    const width = Math.min(this.#options.width, 100) - lead.length;
+    return text
+      .split("\n")
+      .flatMap((line) => wrap(line, width))
+      .map((line, at) => [span(at === 0 ? lead : " ".repeat(lead.length), "bold"), span(line, style)]);
+  }
+
+  #print(...lines: Line[]): void {
+    this.#options.print(lines);
+  }
+}
+
+/** Who summarised what, as the compaction's own record has it. */
+function howLine({ details }: CompactionEntry): Line {
+  const { manifest } = (details ?? {}) as { manifest?: CompactionManifest };
+  if (manifest === undefined) return [];
+  const by = manifest.rung === "digest" ? "the digest, without a model" : "the model";
+  const { summarised, turnPrefix, kept } = manifest;
+  const early = manifest.splitTurn
+    ? `, and for themselves ${count(turnPrefix.count)} of the turn that was cut`
+    : "";
+  const told = `${count(summarised.count)} messages${early}; ${count(kept.count)} kept word for word`;
+  return [span(`    by ${by}: ${told}`, "gray")];
+}
+
+/** Nobody reads a long paste twice. */
+function shortened(text: string): string {
+  const lines = text.split("\n");
+  const [first, ...rest] = lines;
+  if (rest.length < 6) return text;
+  return [first, ...rest.slice(0, 2), `… (${count(rest.length - 2)} more lines pasted)`].join("\n");
+}
+
+function subject(args: Readonly<Record<string, unknown>>): string {
+  const { command, path } = args;
+  if (typeof command === "string") return command;
+  return typeof path === "string" ? path : jsonText(args);
+}
+
+function oneLine(text: string, width: number): string {
+  const flat = text.replaceAll(/\s+/g, " ").trim();
+  return flat.length > width ? `${flat.slice(0, Math.max(1, width - 1))}…` : flat;
+}

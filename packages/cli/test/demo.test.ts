@@ -1,0 +1,54 @@
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { diagnoseSession, openSession } from "@bonsai-agent/session";
+import { afterAll, expect, test } from "vitest";
+import { runCli } from "./run-cli.ts";
+
+interface Told {
+  sessionFile: string;
+  projectFolder: string;
+  requests: { purpose: string; inputTokens: number; refused: boolean }[];
+  moments: { at: number; moment: string }[];
+  costUsd: number;
+}
+
+let folder: string | undefined;
+afterAll(() => folder && rmSync(folder, { recursive: true }));
+
+test("the demonstration goes through everything that it promises, and the project's tests pass in the end", async () => {
+  const { stdout, code } = await runCli(["demo", "--json"]);
+  expect(code).toBe(0);
+  const told = JSON.parse(stdout) as Told;
+  folder = dirname(told.sessionFile);
+  expect(told.moments.map(({ moment }) => moment)).toEqual([
+    "overflow",
+    "summarised",
+    "masked",
+    "summarised",
+    "tree",
+    "masked",
+    "overflow",
+    "digested",
+  ]);
+  const refused = told.requests.filter((request) => request.refused);
+  expect(refused).toHaveLength(2);
+  expect(told.costUsd).toBeGreaterThan(0);
+
+  const session = openSession(told.sessionFile);
+  expect(diagnoseSession(told.sessionFile)).toEqual([]);
+  const splits = session.entries().flatMap((entry) => {
+    if (entry.type !== "compaction") return [];
+    const { manifest } = entry.details as { manifest: { splitTurn: boolean; rung: string; reason: string } };
+    return [`${manifest.reason} ${manifest.rung}${manifest.splitTurn ? " split" : ""}`];
+  });
+  expect(splits).toEqual(["overflow summarise split", "threshold summarise split", "overflow digest split"]);
+  expect(session.entries().filter((entry) => entry.type === "branch_summary")).toHaveLength(1);
+  session.close();
+
+  const tests = spawnSync(process.execPath, ["--test"], {
+    cwd: told.projectFolder,
+    env: { PATH: process.env.PATH },
+  });
+  expect(tests.status).toBe(0);
+});
