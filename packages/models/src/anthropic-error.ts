@@ -70,6 +70,16 @@ export function streamFailure(error: unknown): ProviderError {
   });
 }
 
+/** An event that could not be read for what it lacks. */
+export function shapeFailure(event: { type?: unknown }, cause: unknown): ProviderError {
+  return new ProviderError({
+    kind: "garbled",
+    message: `An event of the stream (${String(event.type)}) has not the shape that it should have.`,
+    body: event,
+    cause,
+  });
+}
+
 /** An error that the server told of inside its stream. */
 export function eventRefusal(body: unknown, headers: Headers): ProviderError {
   return refusedBody({ body, told: toldError(body), status: undefined, headers });

@@ -17,7 +17,7 @@ export async function* anthropicEvents(
     if (event !== "error" && (data === "" || data === "[DONE]")) continue;
     const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
     if (event === "error" || isError(body)) throw eventRefusal(body, response.headers);
-    yield body as AnthropicEvent;
+    if (typeof body === "object" && body !== null) yield body as AnthropicEvent;
   }
 }
 

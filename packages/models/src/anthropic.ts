@@ -1,6 +1,6 @@
 import { Anthropic, APIError } from "@anthropic-ai/sdk";
 import type { AnswerBuilder } from "./answer-builder.ts";
-import { requestFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
+import { requestFailure, shapeFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
 import { type AnthropicEvent, anthropicEvents } from "./anthropic-events.ts";
 import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
 import { AnthropicStream } from "./anthropic-stream.ts";
@@ -48,11 +48,19 @@ async function* answerOf({ call, response, reading, coming }: AnswerOptions): As
       const { value, done } = await coming.next();
       call.signal.throwIfAborted();
       if (done) throw cut(reading);
-      yield* reading.take(value);
+      yield* taken(reading, value);
     }
   } catch (error) {
     call.signal.throwIfAborted();
     throw streamFailure(error);
+  }
+}
+
+function* taken(reading: AnthropicStream, event: AnthropicEvent): Iterable<StreamEvent> {
+  try {
+    yield* reading.take(event);
+  } catch (error) {
+    throw error instanceof ProviderError ? error : shapeFailure(event, error);
   }
 }
 
@@ -108,7 +116,8 @@ async function opened(call: ProviderCall, payload: unknown, closed: AbortSignal)
 /** A client for one request: nothing of it comes from the environment, and nothing is retried, logged or traced. */
 function sdkClient({ model, apiKey }: ProviderCall): Anthropic {
   return new Anthropic({
-    baseURL: model.baseUrl.replace(/\/+$/, "").replace(/\/v1$/, ""),
+    // Parsed, because the SDK takes an empty one for Anthropic's own.
+    baseURL: new URL(model.baseUrl).href.replace(/\/+$/, "").replace(/\/v1$/, ""),
     // Without any credential the SDK would look for a person's own in the environment and in files.
     apiKey: apiKey ?? "",
     webhookKey: null,

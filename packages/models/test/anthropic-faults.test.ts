@@ -130,8 +130,8 @@ describe("requests that cannot be sent", () => {
     },
   );
 
-  test("an address that is none is named", async () => {
-    const failure = failureOf(await exchange("nowhere"));
+  test.each(["nowhere", "", "/v1"])("an address that is none is named: %j", async (address) => {
+    const failure = failureOf(await exchange(address));
     expect(failure).toMatchObject({ kind: "refused", code: "request_not_sent" });
     expect(failure.message).toContain("Invalid URL");
   });

@@ -128,6 +128,23 @@ describe("errors inside the stream", () => {
     expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
   });
 
+  test.each([
+    ["message_start", { type: "message_start" }],
+    ["content_block_start", { type: "content_block_start", index: 0 }],
+    ["message_delta", { type: "message_delta", usage: { output_tokens: 1 } }],
+  ])("%s without what it should hold is garbled", async (type, event) => {
+    const result = await exchange(await serve(streamOf([event])));
+    expect(failureOf(result)).toMatchObject({ kind: "garbled", body: event });
+    expect(failureOf(result).message).toContain(type);
+  });
+
+  test("data that is no event is passed over", async () => {
+    const chunks = sseChunks([{ data: "null" }, { data: "7" }]);
+    expect(failureOf(await exchange(await serve({ ...streamOf([]), chunks })))).toMatchObject({
+      kind: "cut",
+    });
+  });
+
   test("an event that is no JSON is garbled", async () => {
     const url = await serve({
       headers: { "content-type": "text/event-stream" },
