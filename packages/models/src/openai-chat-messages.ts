@@ -13,7 +13,7 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { CatalogueModel } from "./catalogue-model.ts";
-import { wireCallId } from "./openai-call-id.ts";
+import { wireCallId, wireToolName } from "./openai-call-id.ts";
 import {
   answerBlocks,
   dataUrl,
@@ -132,7 +132,7 @@ function wireCalls(message: AssistantMessage, calls: readonly ToolCall[], { mode
     return {
       id: wireCallId(call.id, server.callId),
       type: "function" as const,
-      function: { name: call.name, arguments: jsonText(call.arguments) || "{}" },
+      function: { name: wireToolName(call.name), arguments: jsonText(call.arguments) || "{}" },
       ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
     };
   });

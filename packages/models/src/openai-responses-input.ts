@@ -12,7 +12,7 @@ import type {
   ResponseInputMessageContentList,
 } from "openai/resources/responses/responses";
 import type { CatalogueModel } from "./catalogue-model.ts";
-import { wireCallId } from "./openai-call-id.ts";
+import { wireCallId, wireToolName } from "./openai-call-id.ts";
 import {
   answerBlocks,
   dataUrl,
@@ -99,7 +99,7 @@ function answerItem(
         {
           type: "function_call",
           call_id: wireCallId(block.id, server.callId),
-          name: block.name,
+          name: wireToolName(block.name),
           arguments: jsonText(block.arguments) || "{}",
         },
       ];

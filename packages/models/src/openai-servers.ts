@@ -39,7 +39,7 @@ const unknownServer: OpenAiServer = {
   takesCacheKey: false,
   asksForParallelCalls: false,
   takesImagesInResults: false,
-  callId: { pattern: /^[A-Za-z0-9_.:-]{1,40}$/, madeChars: 29 },
+  callId: { pattern: /^[A-Za-z0-9_.:-]{1,64}$/, madeChars: 29 },
   efforts: [],
 };
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { wireCallId } from "../src/openai-call-id.ts";
 import { chatRequest } from "../src/openai-chat-request.ts";
+import { responsesRequest } from "../src/openai-responses-request.ts";
 import { openAiServer } from "../src/openai-servers.ts";
 import { answerOf, callOf, callOfTool, gpt, local, readTool, resultOf, user } from "./openai-exchange.ts";
 
@@ -121,6 +122,18 @@ describe("messages", () => {
     ];
     expect(sent(messages)).toEqual([{ role: "user", content: "A\n\nB" }]);
   });
+});
+
+test.each([
+  ["read", "read"],
+  ["functions.read", "functions_read"],
+  ["", "unknown"],
+  ["x".repeat(100), "x".repeat(64)],
+])("a call of %j goes out as one of %j", (name, expected) => {
+  const answer = answerOf(local, [callOfTool("a", { name })]);
+  const [chat] = sent([answer]) as { tool_calls: { function: { name: string } }[] }[];
+  expect(chat?.tool_calls[0]?.function.name).toBe(expected);
+  expect(responsesRequest(callOf({ messages: [answer] })).input).toMatchObject([{ name: expected }]);
 });
 
 describe("ids of calls", () => {

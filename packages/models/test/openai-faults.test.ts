@@ -495,3 +495,26 @@ describe("what goes to whom", () => {
     },
   );
 });
+
+test("the runtime's own time limits are lifted, its dispatcher is kept", async () => {
+  const name = Symbol.for("undici.globalDispatcher.1");
+  const globals = globalThis as unknown as Record<
+    symbol,
+    { dispatch(options: object, handler: unknown): boolean }
+  >;
+  const url = await serve(wholeChat);
+  const own = globals[name];
+  if (own === undefined) throw new TypeError("this runtime has no dispatcher of that name");
+  const asked: object[] = [];
+  globals[name] = {
+    dispatch(options, handler) {
+      asked.push(options);
+      return own.dispatch(options, handler);
+    },
+  };
+  const result = await exchange(url).finally(() => {
+    globals[name] = own;
+  });
+  expect(result.error).toBeUndefined();
+  expect(asked).toMatchObject([{ path: "/chat/completions", headersTimeout: 0, bodyTimeout: 0 }]);
+});
