@@ -32,6 +32,17 @@ export function cleanTitle(answer: string): string | undefined {
     : title(line.replace(/^(?:title|titel|titre|título|标题|タイトル)\s*[:：]\s*/i, ""));
 }
 
+/** What a text says, on one line: without code, marks and secrets. */
+export function proseOf(text: string): string {
+  const bare = withoutSecrets(withoutBlocks(plain(text.slice(0, LOOKED_AT_CHARACTERS))));
+  return bare
+    .split("\n")
+    .map(withoutMarks)
+    .filter((line) => line !== "")
+    .join(" ")
+    .replaceAll(/\s+/g, " ");
+}
+
 /** Within a number of tokens, ended at a word. */
 export function shortened(text: string, maxTokens: number): string {
   const single = text.replaceAll(/\s+/g, " ").trim();

@@ -1,0 +1,380 @@
+import type { AssistantMessage, Message } from "@bonsai-agent/messages";
+import { byScript, emptyUsage } from "@bonsai-agent/messages";
+import {
+  type CatalogueModel,
+  ModelClient,
+  type ProviderCall,
+  type ScenarioAnswer,
+  scriptedProvider,
+} from "@bonsai-agent/models";
+import { createSession, type Session, type SessionDigest } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { changedFiles } from "../src/changed-files.ts";
+import type { AgentNotice } from "../src/notice.ts";
+import { SessionDigests } from "../src/session-digest.ts";
+
+let ids = 0;
+
+/** A call with its result. */
+function used(
+  name: string,
+  args: Record<string, unknown>,
+  details?: unknown,
+  options: { isError?: boolean } = {},
+): Message[] {
+  const id = `call-${++ids}`;
+  return [
+    answer("", [{ type: "toolCall", id, name, arguments: args }]),
+    {
+      role: "toolResult",
+      toolCallId: id,
+      toolName: name,
+      content: [],
+      details,
+      isError: options.isError ?? false,
+      timestamp: 1,
+    },
+  ];
+}
+
+function answer(text: string, calls: AssistantMessage["content"] = []): AssistantMessage {
+  return {
+    role: "assistant",
+    content: [{ type: "text", text }, ...calls],
+    api: "scripted",
+    provider: "scripted",
+    model: "actor",
+    usage: emptyUsage(),
+    stopReason: "stop",
+    timestamp: 1,
+  };
+}
+
+const user = (content: string): Message => ({ role: "user", content, timestamp: 1 });
+const edit = (path: string, added = 1, removed = 1) => used("edit", { path }, { path, added, removed });
+
+const PATCH =
+  "*** Begin Patch\n*** Update File: a.ts\n@@\n-x\n+y\n+z\n*** Add File: b.ts\n+hi\n*** End Patch";
+const DIFF = "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-x\n+y\n--- a/old.ts\n+++ /dev/null\n-x\n";
+
+test.each<[string, Message[], [path: string, added: number, removed: number][]]>([
+  ["what a tool counted", edit("a.ts", 3, 2), [["a.ts", 3, 2]]],
+  ["a path in the call alone", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }), [["a.ts", 3, 2]]],
+  [
+    "several changes of a file",
+    [...edit("a.ts", 3, 2), ...edit("b.ts"), ...edit("a.ts", 1, 1)],
+    [
+      ["b.ts", 1, 1],
+      ["a.ts", 4, 3],
+    ],
+  ],
+  [
+    "a file by all its names",
+    [...edit("/project/src/a.ts"), ...edit("./src/a.ts"), ...edit("src/a.ts")],
+    [["src/a.ts", 3, 3]],
+  ],
+  ["a file outside the project", edit("/etc/hosts"), [["/etc/hosts", 1, 1]]],
+  [
+    "no write that changed nothing",
+    used("write", { path: "a.ts" }, { path: "a.ts", created: false, added: 0, removed: 0 }),
+    [],
+  ],
+  [
+    "but an empty new file",
+    used("write", { path: "a.ts" }, { path: "a.ts", created: true, added: 0, removed: 0 }),
+    [["a.ts", 0, 0]],
+  ],
+  ["no failed call", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }, { isError: true }), []],
+  [
+    "what a sub-agent changed",
+    used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }),
+    [["a.ts", 2, 0]],
+  ],
+  [
+    "also where it failed",
+    used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }, { isError: true }),
+    [["a.ts", 2, 0]],
+  ],
+  [
+    "damaged details",
+    used("task", {}, { changedFiles: [null, { path: 1 }, { path: "a.ts", added: -1, removed: 0 }] }),
+    [],
+  ],
+  [
+    "another program's edit",
+    used("Edit", { file_path: "a.ts", old_string: "a\nb\nc", new_string: "a\nx\ny\nc" }),
+    [["a.ts", 2, 1]],
+  ],
+  [
+    "several in one call",
+    used("edit", {
+      path: "a.ts",
+      edits: [
+        { oldText: "a", newText: "b" },
+        { oldText: "c", newText: "d\ne" },
+      ],
+    }),
+    [["a.ts", 3, 2]],
+  ],
+  ["a deletion", used("edit", { path: "a.ts", oldText: "a\nb\n", newText: "" }), [["a.ts", 0, 2]]],
+  ["another program's write", used("Write", { file_path: "a.ts", content: "a\nb\n" }), [["a.ts", 2, 0]]],
+  [
+    "a patch",
+    used("apply_patch", { input: PATCH }),
+    [
+      ["a.ts", 2, 1],
+      ["b.ts", 1, 0],
+    ],
+  ],
+  [
+    "a patch as a command",
+    used("shell", { command: ["apply_patch", PATCH] }),
+    [
+      ["a.ts", 2, 1],
+      ["b.ts", 1, 0],
+    ],
+  ],
+  [
+    "a unified diff, with a deletion",
+    used("patch", { diff: DIFF }),
+    [
+      ["src/a.ts", 1, 1],
+      ["old.ts", 0, 1],
+    ],
+  ],
+  [
+    "no reading, searching or running",
+    [
+      ...used("read", { path: "a.ts" }),
+      ...used("bash", { command: "echo x > a.ts" }),
+      ...used("grep", { pattern: "x", path: "." }),
+    ],
+    [],
+  ],
+  ["no call without a result", used("edit", { path: "a.ts", oldText: "a", newText: "b" }).slice(0, 1), []],
+  ["arguments that make no sense", used("edit", { path: 7, edits: "x", oldText: null }), []],
+])("changed files: %s", (_, messages, expected) => {
+  expect(changedFiles(messages, "/project")).toEqual(
+    expected.map(([path, added, removed]) => ({ path, added, removed })),
+  );
+});
+
+const small: CatalogueModel = {
+  provider: "scripted",
+  id: "small",
+  name: "Small",
+  api: "scripted",
+  baseUrl: "",
+  input: ["text"],
+  reasoning: false,
+  contextWindow: 20_000,
+  maxOutputTokens: 2_000,
+};
+
+function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAnswer) {
+  const calls: ProviderCall[] = [];
+  const notices: AgentNotice[] = [];
+  const models = new ModelClient({
+    retry: { maxRetries: 0 },
+    providers: {
+      scripted: async () =>
+        scriptedProvider((call) => {
+          calls.push(call);
+          return play!(call);
+        }),
+    },
+  });
+  const digests = new SessionDigests({
+    session,
+    models,
+    ...(play === undefined ? {} : { smallModel: small }),
+    onNotice: (notice) => void notices.push(notice),
+  });
+  /** Records a run and tells of its end. */
+  const run = (...messages: Message[]) => {
+    for (const message of messages) session.append({ type: "message", message: message as never });
+    digests.runEnded(messages);
+  };
+  return { digests, run, calls, notices };
+}
+
+const newSession = () => createSession({ cwd: "/project" });
+
+function stored(session: Session): SessionDigest[] {
+  return session
+    .entries()
+    .flatMap((entry) =>
+      entry.type === "custom" && entry.customType === "bonsai.session_digest"
+        ? [entry.data as SessionDigest]
+        : [],
+    );
+}
+
+test("a run that changed files leaves a digest, and nothing in what the model sees", () => {
+  const session = newSession();
+  const { run } = digestsFor(session);
+  run(
+    user("Fix the cart's total."),
+    ...edit("src/cart.ts", 4, 2),
+    answer("**Done**: it rounds late now.\n\n```ts\nx\n```"),
+  );
+  expect(stored(session)).toEqual([
+    {
+      summary: "Fix the cart's total — Done: it rounds late now.",
+      fileCount: 1,
+      added: 4,
+      removed: 2,
+      files: [{ path: "src/cart.ts", added: 4, removed: 2 }],
+    },
+  ]);
+  expect(session.projection().items).toHaveLength(4);
+});
+
+test("a run that changed nothing leaves none", async () => {
+  const session = newSession();
+  const { run, digests } = digestsFor(session);
+  run(user("Where is the total?"), ...used("read", { path: "a.ts" }), answer("In a.ts."));
+  await digests.close();
+  expect(stored(session)).toEqual([]);
+});
+
+test("changes are summed over runs, over branches and over programs; the last changed file comes first", () => {
+  const session = newSession();
+  const first = digestsFor(session);
+  first.run(user("one"), ...edit("a.ts", 1, 0), ...edit("b.ts", 2, 1));
+  const branch = session.leafId;
+  first.run(user("two"), ...edit("a.ts", 1, 1));
+  session.moveTo(branch);
+  const second = digestsFor(session);
+  second.run(user("three"), ...edit("c.ts", 5, 5));
+  expect(stored(session).at(-1)).toMatchObject({
+    fileCount: 3,
+    added: 9,
+    removed: 7,
+    files: [
+      { path: "c.ts", added: 5, removed: 5 },
+      { path: "a.ts", added: 2, removed: 1 },
+      { path: "b.ts", added: 2, removed: 1 },
+    ],
+  });
+});
+
+test("what was changed before there were digests, or without one, is counted", () => {
+  const session = newSession();
+  for (const message of edit("a.ts", 7, 0)) session.append({ type: "message", message: message as never });
+  digestsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
+  for (const message of edit("c.ts", 2, 0)) session.append({ type: "message", message: message as never });
+  digestsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
+  expect(stored(session).at(-1)).toMatchObject({ fileCount: 3, added: 11 });
+});
+
+test("many files are counted, and only the latest listed, also after a restart", () => {
+  const session = newSession();
+  const many = Array.from({ length: 100 }, (_, at) => edit(`f${at}.ts`, 1, 0)).flat();
+  digestsFor(session).run(user("rename"), ...many);
+  digestsFor(session).run(
+    user("and one more"),
+    ...edit("last.ts", 1, 0),
+    ...edit(`${"long/".repeat(200)}.ts`, 1, 0),
+  );
+  const [before, after] = stored(session);
+  expect(before).toMatchObject({ fileCount: 100, added: 100 });
+  expect(before?.files).toHaveLength(40);
+  expect(before?.files[0]?.path).toBe("f99.ts");
+  expect(after).toMatchObject({ fileCount: 102, added: 102 });
+  expect(after?.files.slice(0, 2).map(({ path }) => path)).toEqual(["last.ts", "f99.ts"]);
+  expect(JSON.stringify(after).length).toBeLessThan(4_000);
+});
+
+test("a damaged digest is passed over", () => {
+  const session = newSession();
+  const { run } = digestsFor(session);
+  run(user("one"), ...edit("a.ts", 1, 0));
+  session.append({ type: "custom", customType: "bonsai.session_digest", data: { fileCount: "many" } });
+  digestsFor(session).run(user("two"), ...edit("b.ts", 1, 0));
+  expect(stored(session).at(-1)).toMatchObject({ fileCount: 2, added: 2 });
+});
+
+test.each<[string, string, string]>([
+  ["long texts", "word ".repeat(3_000), "and so on. ".repeat(3_000)],
+  ["texts without spaces", "修复购物车".repeat(900), "完成".repeat(3_000)],
+])("a summary has at most 100 tokens: %s", (_, request, said) => {
+  const session = newSession();
+  digestsFor(session).run(user(request), ...edit("a.ts"), answer(said));
+  const { summary } = stored(session)[0]!;
+  expect(byScript(summary)).toBeLessThanOrEqual(100);
+  expect(summary.length).toBeGreaterThan(40);
+});
+
+test("no secret gets into a summary", () => {
+  const session = newSession();
+  digestsFor(session).run(
+    user("Deploy with ghp_REDACTED"),
+    ...edit("a.ts"),
+    answer("Deployed; the password is hunter2"),
+  );
+  expect(stored(session)[0]?.summary).not.toMatch(/ghp_|hunter2/);
+});
+
+const settled = async (session: Session, count: number) => {
+  for (let turn = 0; turn < 100 && stored(session).length < count; turn += 1) await new Promise(setImmediate);
+};
+
+test("a small model writes the summary in the background, and the session's cost counts it", async () => {
+  const session = newSession();
+  const { run, calls } = digestsFor(session, () => ({
+    text: "The cart's total\nis **rounded** late now.\n",
+  }));
+  run(user("Fix the cart"), ...edit("a.ts"), answer("Done."));
+  expect(stored(session)).toEqual([]);
+  await settled(session, 1);
+  expect(stored(session)[0]?.summary).toBe("The cart's total is rounded late now.");
+  expect(calls).toHaveLength(1);
+  expect(calls[0]).toMatchObject({ purpose: "title", tools: [], model: { id: "small" } });
+  expect(JSON.stringify(calls[0]?.messages)).toContain("<changed-files>\\na.ts");
+  expect(session.entries().filter(({ type }) => type === "usage")).toMatchObject([
+    { kind: "session_digest" },
+  ]);
+});
+
+test("where the small model fails, the digest is written all the same", async () => {
+  const session = newSession();
+  const { run, notices } = digestsFor(session, () => ({ error: { status: 401, message: "no key" } }));
+  run(user("Fix the cart"), ...edit("a.ts"), answer("Done."));
+  await settled(session, 1);
+  expect(stored(session)[0]).toMatchObject({ summary: "Fix the cart — Done.", fileCount: 1 });
+  expect(notices).toMatchObject([{ code: "session_digest_failed" }]);
+});
+
+test("runs that end while the model writes are told in one digest more; the close ends the request", async () => {
+  const session = newSession();
+  const { run, digests, calls, notices } = digestsFor(session, () => ({
+    text: "Never heard",
+    delayMs: 1_000_000,
+  }));
+  run(user("Fix the cart"), ...edit("a.ts", 1, 0), answer("Done."));
+  run(user("Fix the shop"), ...edit("b.ts", 1, 0), answer("Done too."));
+  run(user("Fix the till"), ...edit("c.ts", 1, 0), answer("All done."));
+  await digests.close();
+  expect(stored(session)).toHaveLength(1);
+  expect(stored(session)[0]).toMatchObject({ summary: "Fix the till — All done.", fileCount: 3, added: 3 });
+  expect(calls.length).toBeLessThanOrEqual(1);
+  expect(notices).toEqual([]);
+  run(user("late"), ...edit("d.ts"));
+  expect(stored(session)).toHaveLength(1);
+});
+
+test("a disk that is full stops nothing, and is told", async () => {
+  const session = newSession();
+  const { digests, notices } = digestsFor(session);
+  const changed = edit("a.ts");
+  for (const message of changed) session.append({ type: "message", message: message as never });
+  session.append = () => {
+    throw new Error("disk full");
+  };
+  expect(() => digests.runEnded(changed)).not.toThrow();
+  await digests.close();
+  expect(notices).toMatchObject([
+    { code: "session_digest_failed", message: expect.stringContaining("disk full") },
+  ]);
+});
