@@ -103,11 +103,14 @@ function collected(child: ChildProcess): () => string {
 }
 
 /** A wrong pattern ends the search; a file that could not be read is only told. */
-function report(complaint: string, { pattern, onNote }: LineSearchOptions): void {
-  if (/regex|glob|pattern/i.test(complaint.split("\n")[0] ?? "")) {
+function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions): void {
+  if (complaint.startsWith("regex")) {
     throw new Error(
       `The pattern ${JSON.stringify(pattern)} cannot be used: ${complaint}\nSet literal to search for it as it is.`,
     );
+  }
+  if (complaint.startsWith("error parsing glob")) {
+    throw new Error(`The glob ${JSON.stringify(glob)} cannot be used: ${complaint}`);
   }
   onNote(`[ripgrep says: ${complaint}]`);
 }

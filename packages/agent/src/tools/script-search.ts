@@ -12,7 +12,10 @@ const MAX_FILE_BYTES = 50 << 20;
 /** A pattern that takes longer on one file goes round in circles, and nothing else runs meanwhile. */
 const MAX_FILE_MS = 2_000;
 
-/** Searches without any program: for machines that have no ripgrep. */
+/**
+ * Searches without any program: for machines that have no ripgrep. Finds the same but for words: `\b` and `\w` know only
+ * ASCII here.
+ */
 export const scriptSearch: LineSearch = async function* search(options) {
   const expression = expressionOf(options);
   for await (const path of filesOf(options)) {
@@ -68,7 +71,7 @@ async function linesOf(
     const format = formatOfBom(bytes);
     if (format === undefined && bytes.includes(0)) return undefined;
     const text = new TextDecoder(format?.encoding).decode(bytes);
-    return (text.endsWith("\n") ? text.slice(0, -1) : text).split(/\r?\n/);
+    return text.replace(/\r?\n$/, "").split(/\r?\n/);
   } catch (error) {
     onNote(`[${path} was not searched: ${(error as Error).message}.]`);
     return undefined;

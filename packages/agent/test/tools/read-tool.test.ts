@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, openSync, symlinkSync, truncateSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, openSync, symlinkSync, truncateSync, writeSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -103,6 +103,7 @@ describe("text", () => {
     truncateSync(file, 2 ** 30);
     const descriptor = openSync(file, "r+");
     writeSync(descriptor, "x\n".repeat(4_000), 13);
+    closeSync(descriptor);
     const before = process.memoryUsage().arrayBuffers;
     const result = await folder.run("read", { path: "huge", limit: 2 });
     expect(textOf(result)).toBe("first\nsecond\n\n[Lines 1 to 2 of a file of 1.0 GB. Go on with offset=3.]");

@@ -1,0 +1,118 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { projectInstructions } from "../src/project-instructions.ts";
+import { type ToolFolder, toolFolder } from "./tools/tool-folder.ts";
+
+const fileNames = ["AGENTS.md", "CLAUDE.md"];
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** Files below a home folder, and what is read of them for work in one of its folders. */
+async function instructionsFor(folder: ToolFolder, cwd: string) {
+  vi.stubEnv("HOME", folder.path);
+  mkdirSync(join(folder.path, cwd), { recursive: true });
+  const found = await projectInstructions({
+    cwd: join(folder.path, cwd),
+    home: join(folder.path, ".bonsai"),
+    fileNames,
+  });
+  return found.map((one) => ({ ...one, path: relative(folder.path, one.path) }));
+}
+
+describe("which files are read", () => {
+  test.each<[string, string, string[], string[]]>([
+    [
+      "Bonsai's own first, then from the root of the repository down",
+      "work/repo/a/b",
+      [
+        ".bonsai/AGENTS.md",
+        "work/repo/.git/HEAD",
+        "work/repo/AGENTS.md",
+        "work/repo/a/b/AGENTS.md",
+        "work/AGENTS.md",
+      ],
+      [".bonsai/AGENTS.md", "work/repo/AGENTS.md", "work/repo/a/b/AGENTS.md"],
+    ],
+    [
+      "in a worktree, whose .git is a file",
+      "repo/a",
+      ["AGENTS.md", "repo/.git", "repo/AGENTS.md"],
+      ["repo/AGENTS.md"],
+    ],
+    [
+      "without a repository, from the home folder down",
+      "a/b",
+      ["AGENTS.md", "a/b/AGENTS.md"],
+      ["AGENTS.md", "a/b/AGENTS.md"],
+    ],
+    [
+      "one of each folder, by the order of names",
+      "a",
+      ["a/.git/HEAD", "a/CLAUDE.md", "a/AGENTS.md"],
+      ["a/AGENTS.md"],
+    ],
+    ["the second name where the first is missing", "a", ["a/.git/HEAD", "a/CLAUDE.md"], ["a/CLAUDE.md"]],
+    ["none", "a", ["a/README.md"], []],
+  ])("%s", async (_name, cwd, files, expected) => {
+    using folder = toolFolder();
+    for (const file of files) folder.write(file, "text");
+    expect((await instructionsFor(folder, cwd)).map(({ path }) => path)).toEqual(expected);
+  });
+
+  test("one that is reached twice is read once", async () => {
+    using folder = toolFolder();
+    folder.write("repo/AGENTS.md", "text");
+    folder.write("repo/.git/HEAD", "");
+    mkdirSync(join(folder.path, "repo/sub"));
+    symlinkSync("../AGENTS.md", join(folder.path, "repo/sub/AGENTS.md"));
+    expect(await instructionsFor(folder, "repo/sub")).toHaveLength(1);
+  });
+
+  test("outside the home folder, up to the root of the disk", async () => {
+    using folder = toolFolder();
+    folder.write("AGENTS.md", "text");
+    vi.stubEnv("HOME", join(dirname(folder.path), "home"));
+    const found = await projectInstructions({ cwd: folder.path, home: join(folder.path, "none"), fileNames });
+    expect(found.at(-1)?.path).toBe(join(folder.path, "AGENTS.md"));
+  });
+});
+
+describe("what is read of a file", () => {
+  test("its text, without a byte-order mark and the space around", async () => {
+    using folder = toolFolder();
+    folder.write("a/AGENTS.md", "\ufeff\nUse tabs.\n\n");
+    expect(await instructionsFor(folder, "a")).toEqual([{ path: "a/AGENTS.md", text: "Use tabs." }]);
+  });
+
+  test("32 KB at most, cut on a character, with a mark", async () => {
+    using folder = toolFolder();
+    folder.write("a/AGENTS.md", `x${"ü".repeat(20_000)}`);
+    const [found] = await instructionsFor(folder, "a");
+    expect(found?.text).toBe(`x${"ü".repeat(16_383)}\n[Cut after 32 KB. Read the file for the rest.]`);
+    expect(found?.problem).toContain("is longer than 32 KB");
+  });
+
+  test("exactly 32 KB are read whole", async () => {
+    using folder = toolFolder();
+    folder.write("a/AGENTS.md", "x".repeat(32 * 1024));
+    expect((await instructionsFor(folder, "a"))[0]).not.toHaveProperty("problem");
+  });
+
+  test("nothing of a folder, a pipe or a broken link, and that is said", async () => {
+    using folder = toolFolder();
+    mkdirSync(join(folder.path, "a/b/c/AGENTS.md"), { recursive: true });
+    execFileSync("mkfifo", [join(folder.path, "a/b/AGENTS.md")]);
+    symlinkSync("nowhere", join(folder.path, "a/AGENTS.md"));
+    const found = await instructionsFor(folder, "a/b/c");
+    expect(found.map(({ text }) => text)).toEqual(["", "", ""]);
+    expect(found.map(({ problem }) => problem?.replace(/.*AGENTS.md could/, "could"))).toEqual([
+      expect.stringMatching(/^could not be read: ENOENT/),
+      "could not be read: it is no regular file",
+      "could not be read: it is no regular file",
+    ]);
+  });
+});

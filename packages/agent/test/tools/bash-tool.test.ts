@@ -1,0 +1,298 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { BashDetails } from "../../src/tools/bash-tool.ts";
+import { commandRunner } from "../../src/tools/command-runner.ts";
+import { findShell } from "../../src/tools/shell.ts";
+import { textOf, toolFolder } from "./tool-folder.ts";
+
+describe("a command", () => {
+  test.each<[string, string, string, boolean]>([
+    [
+      "has both outputs in their order",
+      "for i in 1 2; do echo o$i; echo e$i >&2; done",
+      "o1\ne1\no2\ne2",
+      false,
+    ],
+    ["runs in the project", "basename $PWD", "project", false],
+    ["runs in bash", "[[ ab == a* ]] && echo yes", "yes", false],
+    ["may say nothing", "true", "(no output)", false],
+    ["tells its exit code", "echo no; exit 3", "no\n[Exit code 3.]", true],
+    ["tells what it is not", "nosuchprogram 2>/dev/null", "(no output)\n[Exit code 127.]", true],
+    ["tells the signal that ended it", "kill -9 $$", "(no output)\n[Ended by signal SIGKILL.]", true],
+    ["has no input", "cat; read x || echo none", "none", false],
+    ["has no terminal", "test -t 0 || test -t 1 || (: < /dev/tty) 2>/dev/null || echo none", "none", false],
+    ["is not asked by git or a pager", "echo $GIT_TERMINAL_PROMPT $PAGER $TERM", "0 cat dumb", false],
+    ["keeps quotes and line breaks", "echo \"a 'b'\"\necho '$c'", "a 'b'\n$c", false],
+  ])("%s", async (_name, command, expected, isError) => {
+    using folder = toolFolder();
+    const result = await folder.run("bash", { command });
+    expect([textOf(result), result.isError]).toEqual([expected, isError]);
+  });
+
+  test("says what is wrong with its syntax", async () => {
+    using folder = toolFolder();
+    expect(textOf(await folder.run("bash", { command: "if then" }))).toContain("syntax error");
+  });
+
+  test("inherits the environment it is given", async () => {
+    using folder = toolFolder({ env: { PATH: process.env.PATH, GREETING: "hello" } });
+    expect(textOf(await folder.run("bash", { command: "echo $GREETING" }))).toBe("hello");
+  });
+
+  test("is shown while it runs", async () => {
+    using folder = toolFolder();
+    execFileSync("mkfifo", [join(folder.path, "gate")]);
+    const seen: string[] = [];
+    const onUpdate = (text: string) => {
+      if (seen.length === 0) writeFileSync(join(folder.path, "gate"), "go\n");
+      seen.push(text);
+    };
+    await folder.run("bash", { command: "echo first; read x < gate; echo second" }, { onUpdate });
+    expect(seen[0]).toBe("first\n");
+  });
+
+  test.each<[string, () => Record<string, unknown>, string]>([
+    ["a NUL", () => ({ command: "echo a\0b" }), "The command contains a NUL character."],
+    ["too long a text", () => ({ command: `echo ${"x".repeat(130_000)}` }), "at most 120.0 KB can be run"],
+  ])("is refused with %s", async (_name, input, expected) => {
+    using folder = toolFolder();
+    await expect(folder.run("bash", input())).rejects.toThrow(expected);
+  });
+
+  test("is refused when the project is gone", async () => {
+    using folder = toolFolder();
+    rmSync(folder.path, { recursive: true });
+    await expect(folder.run("bash", { command: "true" })).rejects.toThrow("does not exist any more");
+  });
+
+  test("is not started after an abort", async () => {
+    using folder = toolFolder();
+    const running = folder.run("bash", { command: "touch made" }, { signal: AbortSignal.abort() });
+    await expect(running).rejects.toThrow();
+    expect(existsSync(join(folder.path, "made"))).toBe(false);
+  });
+});
+
+describe("what a program writes for a terminal", () => {
+  test.each([
+    ["colours", String.raw`printf '\033[31mred\033[0m\n'`, "red"],
+    [
+      "titles and links",
+      String.raw`printf '\033]0;title\007a \033]8;;http://x\033\\b\033]8;;\033\\\n'`,
+      "a b",
+    ],
+    ["a progress bar", String.raw`printf '10%%\r50%%\r100%%\nnext\n'`, "100%\nnext"],
+    ["a bar that stands", String.raw`printf '10%%\r50%%\r'`, "50%"],
+    ["CRLF", String.raw`printf 'a\r\nb\r\n'`, "a\nb"],
+    ["overstruck bold", String.raw`printf 'N\bNA\bAME\n'`, "NAME"],
+    ["bells and the like", String.raw`printf 'a\007\001b\n'`, "ab"],
+    ["no end of the line", "printf 'a\nb'", "a\nb"],
+    ["letters beyond ASCII", "printf 'grün 日本 👋\n'", "grün 日本 👋"],
+    [
+      "a broken character",
+      String.raw`printf 'a long line of words, then \377\n'`,
+      "a long line of words, then \ufffd",
+    ],
+  ])("is cleaned of %s", async (_name, command, expected) => {
+    using folder = toolFolder();
+    expect(textOf(await folder.run("bash", { command }))).toBe(expected);
+  });
+
+  test("is not shown when it is binary", async () => {
+    using folder = toolFolder();
+    const command = String.raw`for i in $(seq 200); do printf '\000\001\002\377\376abc'; done`;
+    expect(textOf(await folder.run("bash", { command }))).toContain("[The output is binary");
+  });
+});
+
+describe("a long output", () => {
+  test("is cut to its end, and all of it is in a file that read can show", async () => {
+    using folder = toolFolder();
+    const result = await folder.run("bash", { command: "seq 1 5000; exit 1" });
+    const { fullOutputPath } = result.details as BashDetails;
+    const lines = textOf(result).split("\n");
+    expect(lines[0]).toBe(
+      `[Cut: the end of 5,000 lines, 23.3 KB. All of it is in ${fullOutputPath}: read or grep it.]`,
+    );
+    expect(lines.slice(1)).toEqual([...numbers(3_001, 5_000), "[Exit code 1.]"]);
+    expect(readFileSync(fullOutputPath!, "utf8")).toBe(`${numbers(1, 5_000).join("\n")}\n`);
+    const read = await folder.run("read", { path: fullOutputPath!, offset: 7, limit: 1 });
+    expect(textOf(read)).toContain("7\n");
+    const write = folder.run("write", { path: fullOutputPath!, content: "" });
+    await expect(write).rejects.toThrow("lies outside the project");
+    rmSync(fullOutputPath!);
+  });
+
+  test("that is one line is cut on a character", async () => {
+    using folder = toolFolder();
+    const command = "for i in $(seq 30000); do printf 'üü'; done; echo";
+    const result = await folder.run("bash", { command });
+    const [head, tail] = textOf(result).split("\n");
+    expect(head).toContain("the end of 1 lines, 117.2 KB");
+    expect(tail).toMatch(/^ü+$/);
+    expect(tail!.length).toBeGreaterThan(25_000);
+    rmSync((result.details as BashDetails).fullOutputPath!);
+  });
+
+  test("of 120 MB is not held in memory, and its file has an end", async () => {
+    using folder = toolFolder();
+    const before = process.memoryUsage().heapUsed;
+    let highest = 0;
+    const onUpdate = () => {
+      highest = Math.max(highest, process.memoryUsage().heapUsed - before);
+    };
+    const result = await folder.run("bash", { command: "yes 0123456789 | head -c 120000000" }, { onUpdate });
+    const { fullOutputPath } = result.details as BashDetails;
+    expect(textOf(result)).toContain("But only its first 100 MB were kept.");
+    expect(highest).toBeLessThan(100 << 20);
+    rmSync(fullOutputPath!);
+  });
+});
+
+/** Prints its id, is deaf to SIGTERM, and never ends. */
+const stubborn = "trap '' TERM; echo pid $$; while :; do sleep 1000; done";
+/** The same in a session and group of its own. */
+const apart = `${process.execPath} -e 'require("child_process").spawn("bash", ["-c", process.argv[1]], { detached: true, stdio: "inherit" })' "${stubborn.replaceAll("$", "\\$")}"`;
+
+describe("an end by force", () => {
+  test.each([
+    ["a command that is deaf to SIGTERM", stubborn, 1],
+    ["its children", `bash -c "${stubborn.replaceAll("$", "\\$")}" & ${stubborn}`, 2],
+    ["a grandchild in a group of its own", `${apart} & ${stubborn}`, 2],
+    ["an orphan in the group", `(bash -c "${stubborn.replaceAll("$", "\\$")}" &); ${stubborn}`, 2],
+    ...(process.platform === "linux"
+      ? [
+          [
+            "an orphan in a group of its own",
+            `(setsid ${apart.replace(" &", "")} &); ${stubborn}`,
+            2,
+          ] as const,
+        ]
+      : []),
+  ])("an abort ends %s", async (_name, command, count) => {
+    using folder = toolFolder();
+    const abort = new AbortController();
+    const pids = new Set<number>();
+    const onUpdate = (text: string) => {
+      for (const match of text.matchAll(/^pid (\d+)$/gm)) pids.add(Number(match[1]));
+      if (pids.size === count) abort.abort();
+    };
+    const result = await folder.run("bash", { command }, { signal: abort.signal, onUpdate });
+    expect(textOf(result)).toMatch(/\[Stopped by the user after [\d.]+ s, with all its processes\.\]$/);
+    expect(result.isError).toBe(true);
+    expect([...pids].filter(isRunning)).toEqual([]);
+  });
+
+  test("a command that ends in order at SIGTERM gets to do so", async () => {
+    using folder = toolFolder();
+    const abort = new AbortController();
+    const command = "trap 'echo tidied; exit' TERM; echo ready; while :; do :; done";
+    const onUpdate = () => abort.abort();
+    const result = await folder.run("bash", { command }, { signal: abort.signal, onUpdate });
+    expect(textOf(result)).toContain("ready\ntidied\n");
+  });
+
+  test("a time limit ends it with all it started, and the output so far is there", async () => {
+    using folder = toolFolder();
+    const result = await folder.run("bash", { command: stubborn, timeout: 0.5 });
+    const pid = Number(/pid (\d+)/.exec(textOf(result))?.[1]);
+    expect(textOf(result)).toContain("[Timed out after 0.5 s and was ended, with all its processes.");
+    expect(isRunning(pid)).toBe(false);
+    expect(result.details).toMatchObject({ end: "timeout" });
+  });
+
+  test("the limit of the settings holds where a call gives none", async () => {
+    using folder = toolFolder({ bash: { timeoutSeconds: 0.2 } });
+    const result = await folder.run("bash", { command: "sleep 1000" });
+    expect(textOf(result)).toContain("[Timed out after 0.2 s");
+  });
+});
+
+describe("a process in the background", () => {
+  test("does not hold up the result, is named, and goes on", async () => {
+    using folder = toolFolder();
+    const result = await folder.run("bash", { command: "sleep 1000 & echo $!" });
+    const pid = Number(textOf(result).split("\n")[0]);
+    expect(textOf(result)).toContain(`[Still running in the background: ${pid} (sleep).`);
+    expect([result.isError, isRunning(pid)]).toEqual([false, true]);
+    process.kill(pid);
+  });
+
+  test("that never stops writing does not hold it up either", async () => {
+    using folder = toolFolder();
+    const result = await folder.run("bash", { command: "yes & echo started $!; sleep 0.01" });
+    const { background, fullOutputPath } = result.details as BashDetails;
+    expect(background.map(({ name }) => name)).toEqual(["yes"]);
+    for (const { pid } of background) process.kill(pid);
+    if (fullOutputPath !== undefined) rmSync(fullOutputPath);
+  });
+
+  test("can still write after the result", async () => {
+    using folder = toolFolder();
+    execFileSync("mkfifo", [join(folder.path, "gate")]);
+    mkdirSync(join(folder.path, "out"));
+    const made = new Promise((resolve) => watch(join(folder.path, "out"), resolve).unref());
+    await folder.run("bash", { command: "(read x < gate; echo late && touch out/done) &" });
+    writeFileSync(join(folder.path, "gate"), "go\n");
+    await made;
+    expect(existsSync(join(folder.path, "out", "done"))).toBe(true);
+  });
+});
+
+describe("a command typed by the user", () => {
+  test("gives its output and exit code", async () => {
+    using folder = toolFolder();
+    const run = commandRunner({ cwd: folder.path });
+    const heard: string[] = [];
+    const ran = await run({
+      command: "echo hi; exit 4",
+      signal: new AbortController().signal,
+      onOutput: (text) => heard.push(text),
+    });
+    expect(ran).toEqual({
+      output: "hi\n",
+      exitCode: 4,
+      cancelled: false,
+      truncated: false,
+      fullOutputPath: undefined,
+    });
+    expect(heard.join("")).toBe("hi\n");
+  });
+
+  test("can be cancelled", async () => {
+    using folder = toolFolder();
+    const abort = new AbortController();
+    const run = commandRunner({ cwd: folder.path });
+    const ran = await run({
+      command: "echo hi; sleep 1000",
+      signal: abort.signal,
+      onOutput: () => abort.abort(),
+    });
+    expect(ran).toMatchObject({ output: "hi\n", cancelled: true });
+  });
+});
+
+describe("the shell", () => {
+  test("on Windows is that of Git, or a clear refusal", () => {
+    using folder = toolFolder();
+    expect(() => findShell({}, "win32")).toThrow("On Windows, install Git for Windows");
+    const bash = folder.write("Git/bin/bash.exe", "");
+    execFileSync("chmod", ["+x", bash]);
+    expect(findShell({ ProgramFiles: folder.path }, "win32")).toBe(bash);
+  });
+});
+
+function numbers(first: number, last: number): string[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
+}
+
+/** A zombie that nobody has collected yet has ended. */
+function isRunning(pid: number): boolean {
+  try {
+    return !execFileSync("ps", ["-o", "state=", "-p", String(pid)], { encoding: "utf8" }).startsWith("Z");
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type ToolFolder, textOf, toolFolder } from "./tool-folder.ts";
+
+function project(): ToolFolder {
+  const folder = toolFolder();
+  const names = [
+    "src/a.ts",
+    "src/deep/b.ts",
+    "src/deep/B.test.ts",
+    "src/generated/c.ts",
+    "dist/a.ts",
+    "node_modules/x/index.ts",
+    ".github/ci.yml",
+    "README.md",
+    ".git/hooks/a.ts",
+  ];
+  for (const name of names) folder.write(name, "");
+  folder.write(".gitignore", "/dist\nnode_modules/\n");
+  folder.write("src/.gitignore", "generated\n!deep/b.ts\n");
+  folder.write(".git/info/exclude", "*.test.ts\n");
+  return folder;
+}
+
+test.each<[string, Record<string, unknown>, string[]]>([
+  ["a name at any depth", { pattern: "*.ts" }, ["src/a.ts", "src/deep/b.ts"]],
+  ["a path", { pattern: "src/*.ts" }, ["src/a.ts"]],
+  ["a path at any depth", { pattern: "**/deep/*" }, ["src/deep/b.ts"]],
+  ["a leading ./", { pattern: "./src/a.*" }, ["src/a.ts"]],
+  ["hidden files", { pattern: "*.yml" }, [".github/ci.yml"]],
+  ["folders", { pattern: "deep" }, ["src/deep/"]],
+  ["only folders", { pattern: "s*/" }, ["src/"]],
+  [
+    "below a folder, with the paths that read takes",
+    { pattern: "*.ts", path: "src/deep" },
+    ["src/deep/b.ts"],
+  ],
+  [
+    "in an ignored folder that is named",
+    { pattern: "*.ts", path: "node_modules/x" },
+    ["node_modules/x/index.ts"],
+  ],
+  ["several names", { pattern: "{a.ts,*.md}" }, ["README.md", "src/a.ts"]],
+  ["nothing", { pattern: "*.go" }, ["Nothing matches *.go in the working folder."]],
+  [
+    "nothing by a plain name",
+    { pattern: "READ" },
+    ['Nothing matches READ in the working folder. Try "*READ*".'],
+  ],
+  [
+    "a part",
+    { pattern: "*.ts", limit: 1 },
+    ["src/a.ts", "[1 more. Narrow the pattern or the path, or raise limit.]"],
+  ],
+])("find: %s", async (_name, input, expected) => {
+  using folder = project();
+  expect(textOf(await folder.run("find", input)).split("\n")).toEqual(expected);
+});
+
+test("a link to the folder above is shown and not followed", async () => {
+  using folder = project();
+  symlinkSync("..", join(folder.path, "src/up.ts"));
+  expect(textOf(await folder.run("find", { pattern: "up.ts" }))).toBe("src/up.ts");
+});
+
+test("find in a file is refused", async () => {
+  using folder = project();
+  await expect(folder.run("find", { pattern: "*", path: "README.md" })).rejects.toThrow(
+    "README.md is a file.",
+  );
+});
+
+test("an abort ends the search", async () => {
+  using folder = project();
+  await expect(folder.run("find", { pattern: "*" }, { signal: AbortSignal.abort() })).rejects.toThrow();
+});
+
+test("what git ignores is what find leaves out", async () => {
+  using folder = project();
+  folder.write("x/.gitignore", "*\n!.gitignore\n!keep*\nkeep-not\n");
+  for (const name of ["x/a", "x/keep", "x/keep-not", "x/y/keep2", "src/x.log"]) folder.write(name, "");
+  folder.write("src/deep/.gitignore", "*.log\n!x.log\n");
+  folder.write("src/deep/x.log", "");
+  execFileSync("git", ["init", "-q"], { cwd: folder.path });
+  const listed = execFileSync("git", ["ls-files", "--others", "--exclude-standard"], {
+    cwd: folder.path,
+    encoding: "utf8",
+  });
+  const found = textOf(await folder.run("find", { pattern: "*" })).split("\n");
+  expect(found.filter((path) => !path.endsWith("/"))).toEqual(listed.trim().split("\n").sort());
+});
