@@ -35,6 +35,11 @@ test("bonsai sessions lists the latest activity first", async () => {
       "cwd",
       "name",
       "firstMessage",
+      "summary",
+      "fileCount",
+      "added",
+      "removed",
+      "files",
       "lastActivity",
       "sizeBytes",
     ]);
@@ -44,6 +49,36 @@ test("bonsai sessions lists the latest activity first", async () => {
   expect(await jsonOf<SessionRow[]>(["sessions", "--cwd", "/elsewhere"], { env })).toEqual([]);
   const { stdout } = await runCli(["sessions"], { env, columns: 60 });
   await expect(stdout).toMatchFileSnapshot("golden/sessions-60.txt");
+});
+
+test("a session shows what it was about and what it changed", async () => {
+  const env = homeWithSessions();
+  const data = {
+    summary: "The totals are right now; the tests pass.",
+    fileCount: 2,
+    added: 1234,
+    removed: 5,
+    files: [{ path: "src/cart.ts", added: 1234, removed: 5 }],
+  };
+  const timestamp = "2026-11-20T10:00:00.000Z";
+  const custom = {
+    type: "custom",
+    id: "d1",
+    parentId: null,
+    timestamp,
+    customType: "bonsai.session_digest",
+    data,
+  };
+  const folder = join(env.BONSAI_HOME, "sessions", "-home-dev-shop");
+  const session = { ...header, id: "d1gest00-0000-4000-8000-000000000000" };
+  writeLines([session, custom], join(folder, "three.jsonl"));
+  const rows = await jsonOf<SessionRow[]>(["sessions"], { env });
+  expect(rows.find(({ id }) => id === session.id)).toMatchObject(data);
+  expect(rows.find(({ id }) => id !== session.id)).toMatchObject({ summary: null, fileCount: 0, files: [] });
+  const { stdout } = await runCli(["sessions"], { env, columns: 110 });
+  await expect(stdout).toMatchFileSnapshot("golden/sessions-digest-110.txt");
+  const narrow = await runCli(["sessions"], { env, columns: 50 });
+  for (const line of narrow.stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(50);
 });
 
 test("an empty home says how to get a session", async () => {
