@@ -14,7 +14,9 @@ export interface RunCliOptions {
   env?: Record<string, string>;
   cwd?: string;
   /** What is piped in; without it, nothing is. */
-  stdin?: string | AsyncIterable<string>;
+  stdin?: string | AsyncIterable<string | Uint8Array>;
+  /** Told of each piece that is printed, on either stream. */
+  onOutput?: (text: string) => void;
   /** Aborts interruptible work, as Ctrl-C does. */
   signal?: AbortSignal;
 }
@@ -32,11 +34,13 @@ export async function runCli(argv: readonly string[], options: RunCliOptions = {
       ...terminal,
       write: (text) => {
         stdout += text;
+        options.onOutput?.(text);
       },
     },
     stderr: {
       write: (text) => {
         stderr += text;
+        options.onOutput?.(text);
       },
     },
     stdin: stdinOf(options.stdin),
@@ -48,7 +52,7 @@ export async function runCli(argv: readonly string[], options: RunCliOptions = {
   return { code, stdout, stderr };
 }
 
-function stdinOf(text: string | AsyncIterable<string> | undefined): InStream | undefined {
+function stdinOf(text: string | AsyncIterable<string | Uint8Array> | undefined): InStream | undefined {
   if (text === undefined) return undefined;
   return typeof text === "string" ? Readable.from([text]) : Readable.from(text);
 }

@@ -1,6 +1,6 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
-import type { BashExecutionMessage, Message, Usage } from "@bonsai-agent/messages";
+import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
 import { thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";
 import { z } from "zod";
@@ -119,5 +119,7 @@ export type RpcResponse =
 export type RpcNote =
   /** Something that a user should know and that did not stop the work. */
   | { type: "notice"; level: "info" | "warning"; code: string; message: string }
+  /** Texts that were queued and neither said nor stored when the run had ended, oldest first. */
+  | { type: "unsent"; inputs: readonly { message: string; images?: readonly ImageContent[] }[] }
   /** The run ended without `agent_end`, for a reason beyond it, like a full disk. */
   | { type: "run_failed"; error: ErrorJson };

@@ -1,6 +1,5 @@
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
-import { errorJson } from "../modes/error-json.ts";
 import { tellEvents } from "../modes/event-json.ts";
 import { JsonLinesOut } from "../modes/json-lines-out.ts";
 import { AgentHost } from "../work/agent-host.ts";
@@ -20,7 +19,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       if (event.type === "session_start") void out.write(host.agent.session.header);
       return out.write(event);
     });
-    const runs = new RpcRuns(lifecycle, (error) => note({ type: "run_failed", error: errorJson(error) }));
+    const runs = new RpcRuns(lifecycle, note);
     const shutdown = new AbortController();
     const work = { host, runs, shutdown: () => shutdown.abort() };
     const dispatcher = new RpcDispatcher({ work, respond: (response) => out.write(response) });

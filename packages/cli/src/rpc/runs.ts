@@ -1,16 +1,20 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { errorJson } from "../modes/error-json.ts";
+import type { RpcNote } from "./protocol.ts";
 
 /** What is under way: runs of the agent, and commands that take their time. */
 export class RpcRuns {
   readonly #pending = new Set<Promise<unknown>>();
-  readonly #onFailure: (error: unknown) => void;
+  readonly #note: (note: RpcNote) => void;
   readonly #waiting = new Set<() => void>();
+  /** Texts that were queued in one run share its result. */
+  readonly #told = new WeakSet<RunResult>();
 
-  /** @param onFailure told of a run that broke off after it was accepted */
-  constructor(lifecycle: Lifecycle<LifecycleEvents>, onFailure: (error: unknown) => void) {
-    this.#onFailure = onFailure;
+  /** @param note tells of what no response and no event tells */
+  constructor(lifecycle: Lifecycle<LifecycleEvents>, note: (note: RpcNote) => void) {
+    this.#note = note;
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "user") for (const accept of this.#waiting) accept();
     });
@@ -32,10 +36,24 @@ export class RpcRuns {
         this.#waiting.delete(accept);
         // Of a queued message, the run it waits for tells.
         if (!isAccepted) reject(error);
-        else if (!isQueued) this.#onFailure(error);
+        else if (!isQueued) this.#note({ type: "run_failed", error: errorJson(error) });
       };
-      void this.track(run.then(accept, failed));
+      const ended = (result: RunResult) => {
+        accept();
+        this.#tellUnsent(result);
+      };
+      void this.track(run.then(ended, failed));
     });
+  }
+
+  #tellUnsent(result: RunResult): void {
+    if (result.unsent === undefined || this.#told.has(result)) return;
+    this.#told.add(result);
+    const inputs = result.unsent.map(({ text, images }) => ({
+      message: text,
+      ...(images === undefined ? {} : { images }),
+    }));
+    this.#note({ type: "unsent", inputs });
   }
 
   /** Keeps the mode open until the work has ended. */

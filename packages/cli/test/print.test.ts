@@ -1,0 +1,187 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { listSessions, openSession } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import { agentProject, says } from "./agent-project.ts";
+import { runCli } from "./run-cli.ts";
+
+const looks = {
+  contextWindow: 100_000,
+  turn: [
+    { text: "I will look.", calls: [{ name: "read", arguments: { path: "a.md" } }] },
+    { text: "It says hello.\n\n" },
+  ],
+};
+
+describe("bonsai -p", () => {
+  test("prints the final answer alone on stdout; what went on is on stderr", async () => {
+    const { run } = agentProject(looks, { "a.md": "hello\n" });
+    const { code, stdout, stderr } = await run(["-p", "what does a.md say?"]);
+    expect([code, stdout]).toEqual([0, "It says hello.\n"]);
+    expect(stderr).toContain("· read a.md\n");
+    expect(stderr).toMatch(/tokens in, \d+ out, \$0 · bonsai -r [0-9a-f-]{36}\n$/);
+    expect(stderr).not.toContain("I will look.");
+  });
+
+  test("a tool that fails is told of, and a quiet run tells of nothing", async () => {
+    const noisy = await agentProject(looks).run(["-p", "look"]);
+    expect(noisy.stderr).toMatch(/✗ read: .*a\.md/);
+    const quiet = await agentProject(looks).run(["-q", "look"]);
+    expect(quiet).toEqual({ code: 0, stdout: "It says hello.\n", stderr: "" });
+  });
+
+  test("on a terminal, all answers are shown as they come, and steer no terminal", async () => {
+    const evil = { contextWindow: 100_000, turn: [{ text: "one \u001b[2Jtwo 😀\n", chunkChars: 1 }] };
+    const { stdout } = await agentProject(evil).run(["hi"], { columns: 80 });
+    expect(stdout).toBe("one ␛[2Jtwo 😀\n");
+    const { stdout: both } = await agentProject(looks, { "a.md": "" }).run(["hi"], { columns: 80 });
+    expect(both).toBe("I will look.\nIt says hello.\n\n");
+  });
+
+  test("words need no -p, and flags may stand among them", async () => {
+    const { run, cwd, home } = agentProject(says("yes"));
+    expect(await run(["make", "it", "--name", "the task", "work"])).toMatchObject({
+      code: 0,
+      stdout: "yes\n",
+    });
+    const [session] = listSessions({ cwd, home }).sessions;
+    expect([session?.firstWords, session?.name]).toEqual(["make it work", "the task"]);
+  });
+
+  test("the session's file is made by the prompt, with the user's message before the answer", async () => {
+    const { run, cwd, home } = agentProject(says("yes"));
+    await run(["-p", "hello"]);
+    const { file } = listSessions({ cwd, home }).sessions[0]!;
+    const roles = openSession(file)
+      .projection()
+      .items.map(({ message }) => message.role);
+    expect(roles).toEqual(["user", "assistant"]);
+    expect(readFileSync(file, "utf8").split("\n")[0]).toContain(JSON.stringify(cwd));
+  });
+
+  test("a model that refuses is an error with code and hint, and exit code 1", async () => {
+    const refusing = { contextWindow: 100_000, turn: [{ error: { status: 401, message: "no such key" } }] };
+    const { code, stdout, stderr } = await agentProject(refusing).run(["-p", "hi"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("no such key");
+    expect(stderr).toContain("[model_failed]");
+  });
+
+  test("an interrupted run says 130, and its session goes on", async () => {
+    const { run } = agentProject({
+      contextWindow: 100_000,
+      turn: [{ calls: [{ name: "ls" }] }, { text: "slow", delayMs: 60_000 }],
+    });
+    const stop = new AbortController();
+    const onOutput = (text: string) => {
+      if (text.startsWith("· ls")) stop.abort();
+    };
+    expect((await run(["-p", "hi"], { signal: stop.signal, onOutput })).code).toBe(130);
+    expect((await run(["-r"])).stdout).toContain("hi");
+  });
+
+  test("a signal that comes before the prompt sends nothing", async () => {
+    const { run } = agentProject(says("no"));
+    const { code, stdout } = await run(["-p", "hi"], { signal: AbortSignal.abort() });
+    expect([code, stdout]).toEqual([130, ""]);
+  });
+
+  test("an overflow is recovered from before the process ends", async () => {
+    const long = "word ".repeat(40_000);
+    const play = { ...says("ok"), contextWindow: 60_000, maxOutputTokens: 2_000 };
+    const { run } = agentProject(play);
+    await run(["-p", long], { env: { BONSAI_DISABLE_AUTOCOMPACT: "1" } });
+    const { code, stdout, stderr } = await run(["-c", long.slice(1)], {
+      env: { BONSAI_DISABLE_AUTOCOMPACT: "1" },
+    });
+    expect([code, stdout]).toEqual([0, "ok\n"]);
+    expect(stderr).toContain("Context overflow detected, Auto-compacting…");
+    expect(stderr).toMatch(/Compacted: [\d,]+ → [\d,]+ tokens\./);
+  });
+});
+
+describe("what is piped in", () => {
+  test("alone it is the prompt, with words it stands behind them", async () => {
+    const { run, cwd, home } = agentProject(says("ok"));
+    const words = () => listSessions({ cwd, home }).sessions.map(({ firstWords }) => firstWords);
+    expect((await run(["-p"], { stdin: "explain this\n" })).code).toBe(0);
+    expect(words()).toEqual(["explain this"]);
+    await run(["-p", "what is wrong?"], { stdin: "line 1\nline 2\n" });
+    expect(words()).toContain("what is wrong? <stdin> line 1 line 2 </stdin>");
+  });
+
+  test.each([
+    [["-p"], undefined],
+    [["-p"], ""],
+    [["-c"], "  \n"],
+    [["--mode", "json"], undefined],
+  ])("%j with %j is no prompt", async (argv, stdin) => {
+    const { code, stderr } = await agentProject(says("no")).run(argv, stdin === undefined ? {} : { stdin });
+    expect(code).toBe(1);
+    expect(stderr).toContain("no_prompt");
+  });
+
+  test("nothing piped into `bonsai` alone is no request for anything", async () => {
+    const { code, stdout } = await runCli([], { stdin: "" });
+    expect(code).toBe(0);
+    expect(stdout).toContain("Commands");
+  });
+
+  test("bytes that are no text are refused, and so is more than a model takes", async () => {
+    const { run } = agentProject(says("no"));
+    const bytes = (async function* () {
+      yield Buffer.from([0xff, 0xfe, 0x00]);
+    })();
+    expect((await run(["-p"], { stdin: bytes })).stderr).toContain("input_not_text");
+    expect((await run(["-p"], { stdin: "x".repeat(4_000_001) })).stderr).toContain("input_too_large");
+  });
+});
+
+describe("words that are nearly a command", () => {
+  test.each([
+    [["shwo"], "Did you mean show?"],
+    [["compcat"], "Did you mean compact?"],
+    [["--json", "sesions"], "Did you mean sessions?"],
+    [["tre", "package.json"], "Did you mean tree?"],
+    [["undoo", "--help"], "Did you mean undo?"],
+  ])("%j is not sent", async (argv, words) => {
+    const { code, stderr } = await runCli(argv, { cwd: join(import.meta.dirname, "..") });
+    expect(code).toBe(2);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
+  });
+
+  test.each([[["-p", "shwo"]], [["hello"]], [["shwo", "me", "the", "tests"]], [["-c", "tre"]]])(
+    "%j is a prompt",
+    async (argv) => {
+      const { run } = agentProject(says("fine"));
+      await run(["first of all"]);
+      expect((await run(argv)).stdout).toBe("fine\n");
+    },
+  );
+});
+
+describe("flags that cannot be", () => {
+  test.each([
+    [["-p", "x", "-c", "--session", "y"], "wrong_usage", "cannot be used with"],
+    [["-p", "x", "-c", "--no-session"], "wrong_usage", "cannot be used with"],
+    [["-p", "x", "--mode", "xml"], "wrong_usage", "text, json, rpc"],
+    [["-p", "x", "--thinking", "hard"], "wrong_usage", "--thinking"],
+    [["-p", "x", "--leaf", "abc"], "wrong_usage", "--fork"],
+    [["--mode", "rpc", "x"], "wrong_usage", "standard input"],
+    [["-p", "x", "--frobnicate"], "wrong_usage", "Unknown option"],
+    [["-p", "x", "-e", "mine.ts"], "not_built_yet", "mine.ts"],
+  ])("%j", async (argv, code, words) => {
+    const { code: exit, stderr } = await runCli(argv, { cwd: import.meta.dirname });
+    expect(exit).toBe(2);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
+    expect(stderr).toContain(code);
+  });
+
+  test("a folder without sessions has nothing to continue, and a model nobody knows is named", async () => {
+    const { run, cwd, env } = agentProject(says("no"));
+    expect((await run(["-c", "x"])).stderr).toContain("nothing_to_continue");
+    const unknown = await runCli(["-p", "x", "--model", "nobody/nothing"], { cwd, env });
+    expect([unknown.code, unknown.stdout]).toEqual([1, ""]);
+    expect(unknown.stderr).toContain("provider_unknown");
+  });
+});

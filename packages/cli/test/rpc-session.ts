@@ -1,0 +1,68 @@
+import { PassThrough } from "node:stream";
+import type { AgentProject } from "./agent-project.ts";
+import { jsonLines } from "./agent-project.ts";
+import type { CliRun } from "./run-cli.ts";
+
+export type RpcLine = Record<string, unknown>;
+
+/** One run of `--mode rpc`: lines are sent to it, and waited for. */
+export class RpcSession {
+  readonly lines: RpcLine[] = [];
+  readonly ended: Promise<CliRun>;
+  readonly #input = new PassThrough();
+  readonly #waiting = new Set<() => void>();
+  #rest = "";
+
+  constructor(project: AgentProject, argv: readonly string[] = [], signal?: AbortSignal) {
+    const onOutput = (text: string) => this.#heard(text);
+    const stop = signal === undefined ? {} : { signal };
+    this.ended = project.run(["--mode", "rpc", ...argv], { stdin: this.#input, onOutput, ...stop });
+  }
+
+  send(command: object): void {
+    this.#input.write(`${JSON.stringify(command)}\n`);
+  }
+
+  /** Sends what is no command. */
+  sendText(text: string): void {
+    this.#input.write(text);
+  }
+
+  /** Sends a command and waits for its response. */
+  async ask(command: { type: string } & RpcLine): Promise<RpcLine> {
+    const id = `${command.type}-${this.lines.length}-${Math.random()}`;
+    this.send({ id, ...command });
+    return this.wait((line) => line.type === "response" && line.id === (command.id ?? id));
+  }
+
+  /** The first line, from `from` on, that is looked for; rejects when the mode ends without it. */
+  async wait(isIt: (line: RpcLine) => boolean, from = 0): Promise<RpcLine> {
+    let hasEnded = false;
+    const ended = this.ended.then(() => {
+      hasEnded = true;
+    });
+    for (;;) {
+      const found = this.lines.slice(from).find(isIt);
+      if (found !== undefined) return found;
+      if (hasEnded) throw new Error(`Not told: ${isIt}; what was told: ${JSON.stringify(this.lines)}`);
+      await Promise.race([ended, new Promise<void>((resolve) => this.#waiting.add(resolve))]);
+    }
+  }
+
+  /** Ends the input. */
+  end(): Promise<CliRun> {
+    this.#input.end();
+    return this.ended;
+  }
+
+  #heard(text: string): void {
+    const whole = this.#rest + text;
+    const end = whole.lastIndexOf("\n") + 1;
+    this.#rest = whole.slice(end);
+    this.lines.push(...jsonLines(whole.slice(0, end)));
+    for (const resolve of this.#waiting) resolve();
+    this.#waiting.clear();
+  }
+}
+
+export const isEnd = ({ type }: RpcLine): boolean => type === "agent_end";

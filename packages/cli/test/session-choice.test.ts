@@ -1,0 +1,97 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { listSessions, openSession, type Session } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import { type AgentProject, agentProject, says } from "./agent-project.ts";
+import { testFolder } from "./sample-session.ts";
+
+function sessions({ cwd, home }: AgentProject): Session[] {
+  return listSessions({ cwd, home }).sessions.map(({ file }) => openSession(file));
+}
+
+function texts(session: Session): unknown[] {
+  return session.projection().items.map(({ message }) => (message.role === "user" ? message.content : "·"));
+}
+
+describe("which session a prompt works in", () => {
+  test("-c goes on with the latest of the folder; without it, each call has its own", async () => {
+    const project = agentProject(says("ok"));
+    await project.run(["one"]);
+    await project.run(["-c", "two"]);
+    await project.run(["three"]);
+    expect(sessions(project).map(texts).toSorted()).toEqual([
+      ["one", "·", "two", "·"],
+      ["three", "·"],
+    ]);
+  });
+
+  test("-r lists the latest with their ids, and takes the beginning of one", async () => {
+    const project = agentProject(says("ok"));
+    expect((await project.run(["-r"])).stdout).toContain("No session");
+    await project.run(["one", "--name", "the first"]);
+    const [{ id }] = sessions(project) as [Session];
+    const { code, stdout } = await project.run(["-r"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(id);
+    expect(stdout).toContain("the first");
+    expect(stdout).toContain(`bonsai -r ${id.slice(0, 8)}`);
+    expect((await project.run(["-r", id.slice(0, 8), "two"])).code).toBe(0);
+    expect(sessions(project).map(texts)).toEqual([["one", "·", "two", "·"]]);
+    expect((await project.run(["two", "-r"])).stderr).toContain("wrong_usage");
+  });
+
+  test("--session takes a file from anywhere, and says that its folder was another", async () => {
+    const project = agentProject(says("ok"));
+    await project.run(["one"]);
+    const [{ file }] = sessions(project) as [Session];
+    const elsewhere = testFolder();
+    const { code, stderr } = await project.run(["--session", file!, "two"], { cwd: elsewhere });
+    expect(code).toBe(0);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(`tools work in ${elsewhere} now`);
+    expect(texts(openSession(file!))).toEqual(["one", "·", "two", "·"]);
+    expect((await project.run(["--session", "nosuch", "x"])).stderr).toContain("session_not_found");
+  });
+
+  test("--fork goes on in a copy, up to --leaf", async () => {
+    const project = agentProject(says("ok"));
+    await project.run(["one"]);
+    await project.run(["-c", "two"]);
+    const [origin] = sessions(project) as [Session];
+    const before = texts(origin);
+    const first = origin.projection().items[1]!.entryId;
+    await project.run(["--fork", origin.id, "--leaf", first, "other"]);
+    const fork = sessions(project).find(({ id }) => id !== origin.id)!;
+    expect(texts(fork)).toEqual(["one", "·", "other", "·"]);
+    expect(fork.header.parentSession).toBe(origin.file);
+    expect(texts(openSession(origin.file!))).toEqual(before);
+    expect((await project.run(["--fork", origin.id, "--leaf", "nosuch", "x"])).stderr).toContain(
+      "entry_not_found",
+    );
+  });
+
+  test("--no-session writes nothing", async () => {
+    const project = agentProject(says("ok"));
+    const { code, stderr } = await project.run(["--no-session", "one"]);
+    expect(code).toBe(0);
+    expect(stderr).toContain("not kept");
+    expect(readdirSync(project.home)).toEqual([]);
+  });
+
+  test("a session that cannot be made is not left half made: nothing is written without a model", async () => {
+    const project = agentProject(says("ok"));
+    const { stderr } = await project.run(["one", "--model", "nobody/x"], {});
+    expect(stderr).not.toContain("unexpected_error");
+    const { code } = await project.run(["-p", "one"], { env: { BONSAI_HOME: join(project.home, "fresh") } });
+    expect(code).toBe(0);
+  });
+
+  test("model and thinking of the session come before those of the settings, and flags before both", async () => {
+    const project = agentProject(says("ok"));
+    await project.run(["--thinking", "high", "one"]);
+    await project.run(["-c", "two"]);
+    const [session] = sessions(project) as [Session];
+    expect(session.settings().thinkingLevel).toBe("high");
+    await project.run(["-c", "--thinking", "low", "three"]);
+    expect(sessions(project)[0]!.settings().thinkingLevel).toBe("low");
+  });
+});
