@@ -2,13 +2,14 @@ import { z } from "zod";
 import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
 import { MAX_RESULT_BYTES, MAX_RESULT_LINES, shownBytes, shownCount, tailOf } from "./text-limits.ts";
+import { toolInput } from "./tool-input.ts";
 
 /** A day; timers cannot count further than 24 of them. */
 const MAX_TIMEOUT_SECONDS = 86_400;
 /** How often people are shown new output: more is flicker, and work for every front end. */
 const UPDATE_MS = 100;
 
-const parameters = z.object({
+const parameters = toolInput({
   command: z.string().min(1).describe("What bash runs, in the working folder."),
   timeout: z
     .number()

@@ -13,6 +13,7 @@ import { applyChanges, type TextEdit } from "./text-edit.ts";
 import { decodeText, encodeText, type TextFormat } from "./text-encoding.ts";
 import { shownBytes } from "./text-limits.ts";
 import type { Tolerance } from "./text-match.ts";
+import { toolInput } from "./tool-input.ts";
 
 /** A larger file is data, better changed by a program; and the whole is held in memory a few times over. */
 const MAX_EDITED_BYTES = 10 << 20;
@@ -25,7 +26,7 @@ const edit = z.object({
   newText: z.string().describe("What takes its place."),
 });
 
-const parameters = z.object({
+const parameters = toolInput({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   // Some models write the list as a string of JSON.
   edits: z

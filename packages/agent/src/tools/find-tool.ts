@@ -6,12 +6,13 @@ import { existingPath } from "./existing-path.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import type { PathGuard } from "./path-guard.ts";
 import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
+import { toolInput } from "./tool-input.ts";
 import { FolderWalk, gapNotes } from "./walk-folder.ts";
 
 /** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
 const DEFAULT_LIMIT = 1_000;
 
-const parameters = z.object({
+const parameters = toolInput({
   pattern: z
     .string()
     .min(1)

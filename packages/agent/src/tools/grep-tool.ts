@@ -9,6 +9,7 @@ import { ripgrepSearch } from "./ripgrep.ts";
 import { scriptSearch } from "./script-search.ts";
 import { programPath } from "./shell.ts";
 import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
+import { toolInput } from "./tool-input.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Matches beyond the limit that are counted before the search gives up. */
@@ -17,7 +18,7 @@ const MAX_COUNTED_MORE = 1_000;
 const MAX_LINE_CHARS = 500;
 const CHARS_BEFORE_MATCH = 100;
 
-const parameters = z.object({
+const parameters = toolInput({
   pattern: z
     .string()
     .min(1)

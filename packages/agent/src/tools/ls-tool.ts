@@ -6,12 +6,13 @@ import { defineTool, type Tool } from "../tool.ts";
 import { existingPath } from "./existing-path.ts";
 import { errorCode, fileProblem } from "./file-problem.ts";
 import type { GuardedPath, PathGuard } from "./path-guard.ts";
-import { shownCount } from "./text-limits.ts";
+import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
+import { toolInput } from "./tool-input.ts";
 
 /** A folder of more is a store of data, whose names tell little. */
 const DEFAULT_LIMIT = 500;
 
-const parameters = z.object({
+const parameters = toolInput({
   path: z.string().min(1).optional().describe("The folder. Default: the working folder."),
   limit: z.int().min(1).optional().describe(`How many entries to return. Default ${DEFAULT_LIMIT}.`),
 });
@@ -26,7 +27,9 @@ export function lsTool(guard: PathGuard): Tool {
     async execute({ input: { path = ".", limit = DEFAULT_LIMIT }, signal }) {
       const folder = await existingPath(guard, { toolName: "ls", path, access: "read", signal });
       const entries = await list(folder);
-      const shown = await Promise.all(entries.slice(0, limit).map((entry) => line(folder, entry)));
+      const shown = withinBytes(
+        await Promise.all(entries.slice(0, limit).map((entry) => line(folder, entry))),
+      );
       const more = entries.length - shown.length;
       const lines =
         more > 0 ? [...shown, `[${shownCount(more)} more. Raise limit, or use find with a glob.]`] : shown;
@@ -51,6 +54,15 @@ function compareNames(a: string, b: string): number {
   const [lowerA, lowerB] = [a.toLowerCase(), b.toLowerCase()];
   if (lowerA !== lowerB) return lowerA < lowerB ? -1 : 1;
   return a < b ? -1 : 1;
+}
+
+function withinBytes(lines: readonly string[]): string[] {
+  let bytes = 0;
+  const end = lines.findIndex((one) => {
+    bytes += Buffer.byteLength(one) + 1;
+    return bytes > MAX_RESULT_BYTES;
+  });
+  return lines.slice(0, end < 0 ? lines.length : end);
 }
 
 async function line({ real }: GuardedPath, entry: Dirent): Promise<string> {

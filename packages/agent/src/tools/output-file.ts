@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorCode } from "./file-problem.ts";
 
@@ -14,9 +14,7 @@ let folder: string | undefined;
  * readable after a restart.
  */
 export function outputFolder(): string {
-  folder ??= privateFolder(
-    join(tmpdir(), `bonsai-output-${userInfo().username.replaceAll(/[^\w.-]/g, "_")}`),
-  );
+  folder ??= privateFolder(join(tmpdir(), `bonsai-output-${process.getuid?.() ?? "user"}`));
   return folder;
 }
 

@@ -46,7 +46,7 @@ export function pathGuard({ cwd, allow, confirmPath }: PathGuardOptions): PathGu
       project,
       ...(await Promise.all(allow.map((folder) => realPath(absolutePath(cwd, folder))))),
     ];
-    if (question.access === "read") roots.push(await realPath(outputFolder()));
+    if (question.access === "read") roots.push(...(await keptOutputs()));
     const isAllowed =
       roots.some((root) => isInside(root, real)) || isInstructionAbove(project, real, question);
     const guarded = { real, shown: shownPath(project, real) };
@@ -55,6 +55,15 @@ export function pathGuard({ cwd, allow, confirmPath }: PathGuardOptions): PathGu
       refusal({ path, real, project, access: question.access, wasAsked: confirmPath !== undefined }),
     );
   };
+}
+
+/** Without a usable folder for temporary files there are no kept outputs, and everything else can still be read. */
+async function keptOutputs(): Promise<string[]> {
+  try {
+    return [await realPath(outputFolder())];
+  } catch {
+    return [];
+  }
 }
 
 /** With `~` and `file:` expanded. */

@@ -30,6 +30,15 @@ interface ProcessRow {
 /** Ends a command and everything it started: asked first, forced after a second. */
 export async function killTree(tree: ProcessTree): Promise<void> {
   if (process.platform === "win32") return killWindowsTree(tree.pid);
+  try {
+    await killProcesses(tree);
+  } catch {
+    // Processes cannot be listed here (no /proc, no ps): the group can be ended unseen.
+    await killGroup(tree.pid);
+  }
+}
+
+async function killProcesses(tree: ProcessTree): Promise<void> {
   const asked = new Set<number>();
   const deadline = performance.now() + GRACE_MS;
   let rows = await treeProcesses(tree);
@@ -98,6 +107,12 @@ async function posixProcesses(): Promise<ProcessRow[]> {
     if (match === null || match[4]!.startsWith("Z")) return [];
     return [{ pid: Number(match[1]), parent: Number(match[2]), group: Number(match[3]), name: match[5]! }];
   });
+}
+
+async function killGroup(pid: number): Promise<void> {
+  send(-pid, "SIGTERM");
+  await delay(GRACE_MS);
+  send(-pid, "SIGKILL");
 }
 
 async function killWindowsTree(pid: number): Promise<void> {

@@ -7,11 +7,12 @@ import { fileHead, type OpenedFile, openFile } from "./open-file.ts";
 import type { PathGuard } from "./path-guard.ts";
 import type { TextFormat } from "./text-encoding.ts";
 import { MAX_RESULT_BYTES, MAX_RESULT_LINES, shownBytes, shownCount } from "./text-limits.ts";
+import { toolInput } from "./tool-input.ts";
 
 /** The smallest limit among the providers is 5 MB. */
 const MAX_IMAGE_BYTES = 5 << 20;
 
-const parameters = z.object({
+const parameters = toolInput({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   offset: z.int().min(1).optional().describe("First line to read, from 1. Default 1."),
   limit: z

@@ -167,7 +167,9 @@ async function drained(child: ChildProcess, lastData: () => number): Promise<voi
 async function leftRunning(child: ChildProcess, tree: ProcessTree): Promise<{ pid: number; name: string }[]> {
   // Both ends closed is the rule, and then nobody is looked for: that takes a look at every process.
   if (child.stdout!.readableEnded && child.stderr!.readableEnded) return [];
-  return (await treeProcesses(tree)).map(({ pid, name }) => ({ pid, name }));
+  // Their names are a courtesy.
+  const rows = await treeProcesses(tree).catch(() => []);
+  return rows.map(({ pid, name }) => ({ pid, name }));
 }
 
 /** A background process keeps its pipe, read by nobody: closing it would end the process at its next line. */

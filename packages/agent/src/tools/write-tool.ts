@@ -7,11 +7,12 @@ import { inFileQueue } from "./file-queue.ts";
 import type { GuardedPath, PathGuard } from "./path-guard.ts";
 import { replaceFile } from "./replace-file.ts";
 import { countLines, shownBytes } from "./text-limits.ts";
+import { toolInput } from "./tool-input.ts";
 
 /** Beyond it the lines that changed are not looked for. */
 const MAX_COMPARED_BYTES = 5 << 20;
 
-const parameters = z.object({
+const parameters = toolInput({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   content: z.string().describe("The whole new content."),
 });
