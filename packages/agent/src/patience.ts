@@ -21,6 +21,13 @@ export class Patience {
     this.#timer = setTimeout(() => lost.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
   }
 
+  /** One more thing must be told: where no time was left, there is a little anew. */
+  extend(): void {
+    if (!this.#lost.signal.aborted) return;
+    this.renew();
+    this.wane();
+  }
+
   /** Something new begins. */
   renew(): void {
     clearTimeout(this.#timer);

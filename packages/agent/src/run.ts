@@ -59,11 +59,12 @@ async function openingOf({ work, input, signal }: RunOptions): Promise<Opening |
 
 /** Whatever happens in between: whoever was told of the start is told of the end. */
 async function started(options: RunOptions, opening: Opening): Promise<RunResult> {
-  const { events, session } = options.work;
+  const { events, patience, session } = options.work;
   const since = session.leafId;
   const messages = () => messagesSince(session, since);
   await events.notify("agent_start", { type: "agent_start" });
   const result = await carriedOut(options, opening);
+  patience.extend();
   // The list is made for whoever wants it: a run of days has more messages than should be held in memory for nobody.
   if (events.hasHandlers("agent_end"))
     await events.notify("agent_end", { type: "agent_end", messages: messages(), result });

@@ -1,0 +1,153 @@
+import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../src/tool.ts";
+import {
+  calls,
+  filler,
+  type ScriptedAgentOptions,
+  scriptedAgent,
+  summary,
+  tokens,
+} from "./scripted-agent.ts";
+
+const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
+const done = { text: "done" };
+
+/** Two turns that together can be compacted at a window of 20,000, then what is under test. */
+async function filled(options: ScriptedAgentOptions) {
+  const play = options.turn as readonly object[];
+  const run = scriptedAgent({ ...options, turn: [done, done, ...play] });
+  for (let turn = 0; turn < 2; turn++) await run.agent.prompt(filler(4_000));
+  return run;
+}
+
+const compactions = ({ session }: ReturnType<typeof scriptedAgent>) =>
+  session.path().filter((entry) => entry.type === "compaction");
+
+test("18: a success that used more than the window holds counts as an overflow", async () => {
+  const run = await filled({ turn: [{ text: "cut", ...tokens(20_500) }, done] });
+  expect((await run.agent.prompt("go")).answer?.content).toEqual([{ type: "text", text: "done" }]);
+  expect(compactions(run)).toHaveLength(1);
+});
+
+test("20: overflow twice in a row is one compaction, one retry, one error; the next message may be recovered again", async () => {
+  const run = await filled({ turn: [overflow, overflow, overflow, done] });
+  const failed = await run.agent.prompt("go");
+  expect(failed).toMatchObject({ status: "failed", error: { code: "context_overflow" } });
+  expect(failed.error?.message).toContain("it overflowed again after it had been compacted");
+  expect(compactions(run)).toHaveLength(1);
+  expect(run.turns).toHaveLength(4);
+
+  expect((await run.agent.prompt(filler(5_000))).status).toBe("done");
+  expect(compactions(run)).toHaveLength(2);
+});
+
+test("21: the promise of a prompt ends only after the retried answer", async () => {
+  const run = await filled({ turn: [overflow, calls(), done] });
+  const result = await run.agent.prompt("go");
+  expect(result).toMatchObject({ status: "done", answer: { content: [{ text: "done" }] } });
+  expect(run.turns).toHaveLength(5);
+});
+
+test("23: the summariser fails too: the session goes on through the digest", async () => {
+  const run = await filled({
+    turn: [overflow, done],
+    summary: () => ({ error: { status: 500, message: "down" } }),
+  });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(compactions(run)[0]?.details).toMatchObject({ manifest: { rung: "digest" } });
+});
+
+const noDigest = { compaction: { summarizer: { fallback: "never" } } };
+
+test("23: where the digest is switched off, one error names both causes, and the session stays usable", async () => {
+  const run = await filled({
+    turn: [overflow, done],
+    summary: () => ({ error: { status: 500, message: "the summariser is down" } }),
+    settings: noDigest,
+  });
+  const { status, error } = await run.agent.prompt("go");
+  expect(status).toBe("failed");
+  expect(error?.message).toContain("Context too large. Compaction failed. Use /compact to retry manually.");
+  expect(error?.message).toContain("the summariser is down");
+  expect(error?.message).toContain("prompt is too long");
+  expect(compactions(run)).toEqual([]);
+  expect((await run.agent.prompt("still there?")).status).toBe("done");
+});
+
+test("23, 26: a sub-agent's overflow recovers; when it cannot, its parent gets the error", async () => {
+  const start = (down: boolean) =>
+    filled({
+      turn: [overflow, done],
+      summary: () => (down ? { error: { status: 500, message: "down" } } : summary),
+      settings: noDigest,
+      isSubAgent: true,
+    });
+  for (const [down, status] of [
+    [false, "done"],
+    [true, "failed"],
+  ] as const) {
+    const sub = await start(down);
+    const task = defineTool({
+      name: "task",
+      description: "Gives work away.",
+      parameters: z.object({}),
+      execute: async () => {
+        const result = await sub.agent.prompt("go");
+        if (result.error !== undefined) throw result.error;
+        return { content: [{ type: "text", text: result.status }] };
+      },
+    });
+    const parent = scriptedAgent({ tools: [task], turn: [{ calls: [{ name: "task" }] }, done] });
+    await parent.agent.prompt("delegate");
+    const [result] = parent.turns[1]!.messages.slice(-1);
+    expect(result).toMatchObject({ role: "toolResult", isError: status === "failed" });
+    expect(JSON.stringify(result)).toContain(status === "failed" ? "Context too large" : "done");
+    expect(compactions(sub)).toHaveLength(down ? 0 : 1);
+  }
+});
+
+test("26: a sub-agent over the threshold is not compacted", async () => {
+  const run = await filled({ turn: [calls({ tokens: 7_900 }), done], isSubAgent: true });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(compactions(run)).toEqual([]);
+});
+
+test.each([
+  ["nothing", { text: "" }],
+  ["a part, for length", { ...summary, stopReason: "length" as const }],
+])("25: the summariser returns %s: it is not stored, and the next rung runs", async (_what, answer) => {
+  const run = await filled({ turn: [overflow, done], summary: () => answer });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  const [entry, ...more] = compactions(run);
+  expect(more).toEqual([]);
+  expect(entry?.details).toMatchObject({ manifest: { rung: "digest" } });
+  expect(entry?.summary).not.toContain("as it stands");
+});
+
+test("an extension's veto of a recovery is told as the cause", async () => {
+  const run = await filled({ turn: [overflow] });
+  run.lifecycle.on("session_before_compact", () => ({ cancel: true, reason: "not now" }));
+  const { status, error } = await run.agent.prompt("go");
+  expect({ status, code: error?.code }).toEqual({ status: "failed", code: "context_overflow" });
+  expect(error?.message).toContain("not now");
+});
+
+test("every result has its call after a recovery in the middle of a task", async () => {
+  const run = await filled({ turn: [calls({ tokens: 1_000 }), overflow, done] });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  const { messages } = run.turns.at(-1)!;
+  const called = messages.flatMap(toolCalls).map(({ id }) => id);
+  const answered = messages.flatMap((each) => (each.role === "toolResult" ? [each.toolCallId] : []));
+  expect(answered).toEqual(called);
+});
+
+test("an answer that fails otherwise is the run's error, and names the model", async () => {
+  const { agent } = scriptedAgent({ turn: [{ error: { status: 401, message: "invalid key" } }] });
+  const { status, error, answer } = await agent.prompt("go");
+  expect(status).toBe("failed");
+  expect(BonsaiError.is(error) && error.code).toBe("model_failed");
+  expect(error?.message).toMatch(/scripted\/actor.*invalid key/);
+  expect(answer?.stopReason).toBe("error");
+});

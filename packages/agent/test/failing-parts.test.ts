@@ -1,0 +1,251 @@
+import { getEventListeners } from "node:events";
+import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { createSessionIn, MemoryStore, type SessionStore } from "@bonsai-agent/session";
+import fc from "fast-check";
+import { afterEach, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { lifecycleEventRules } from "../src/lifecycle-events.ts";
+import { defineTool, type Tool } from "../src/tool.ts";
+import { unpaired } from "./pairs.ts";
+import { calls, echo, filler, recordEvents, scriptedAgent } from "./scripted-agent.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const done = { text: "done" };
+const twoCalls = { calls: [{ name: "echo" }, { name: "echo" }] };
+
+/** A store whose disk is full for a while. */
+class FullStore extends MemoryStore {
+  appends = 0;
+  isFull: (append: number) => boolean = () => false;
+
+  override append(text: string): number {
+    this.appends += 1;
+    if (!this.isFull(this.appends)) return super.append(text);
+    throw new BonsaiError({ code: "append_failed", message: "No space left on device.", hint: "Make room." });
+  }
+}
+
+test("a disk that is full at any append ends the run in a result; afterwards the agent is idle and works", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 9 }), async (from, count) => {
+      const store: FullStore & SessionStore = new FullStore();
+      const session = createSessionIn(store, { cwd: "/project" });
+      const run = scriptedAgent({
+        session,
+        turn: (_call, turn) => (turn === 1 ? twoCalls : turn === 2 ? calls() : done),
+      });
+      const names = recordEvents(run.lifecycle);
+      const begin = store.appends + from;
+      store.isFull = (append) => append >= begin && append < begin + count;
+      const { status, error, unsent = [] } = await run.agent.prompt("go");
+      if (status === "failed") expect(error?.code).toBe("append_failed");
+      else expect(status).toBe("done");
+      expect(run.agent.isBusy).toBe(false);
+      expect(names.filter((name) => name === "agent_start")).toHaveLength(1);
+      expect(names.at(-1)).toBe("agent_end");
+      const isStored = session.projection().items.some(({ message }) => message.role === "user");
+      expect(unsent.map(({ text }) => text)).toEqual(isStored ? [] : ["go"]);
+
+      store.isFull = () => false;
+      expect((await run.agent.prompt("again")).status).toBe("done");
+      expect(unpaired(run.turns.at(-1)!.messages)).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("a result that cannot be stored stops the tools that still run beside it", async () => {
+  const store = new FullStore();
+  let wasStopped = false;
+  const endless = defineTool({
+    name: "endless",
+    description: "Ends when it is stopped.",
+    parameters: z.object({}),
+    execute: ({ signal }) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener("abort", () => {
+          wasStopped = true;
+          reject(new Error("stopped"));
+        }),
+      ),
+  });
+  const run = scriptedAgent({
+    session: createSessionIn(store, { cwd: "/project" }),
+    tools: [echo, endless],
+    turn: [{ calls: [{ name: "echo" }, { name: "endless" }] }],
+  });
+  run.lifecycle.on("tool_execution_start", () => {
+    store.isFull = () => true;
+  });
+  expect(await run.agent.prompt("go")).toMatchObject({ status: "failed", error: { code: "append_failed" } });
+  expect(wasStopped).toBe(true);
+});
+
+test("extensions that throw in every event change nothing but that calls are blocked", async () => {
+  const run = scriptedAgent({ turn: [calls(), done] });
+  const thrown = new Set<string>();
+  for (const name of Object.keys(lifecycleEventRules) as (keyof typeof lifecycleEventRules)[])
+    run.lifecycle.on(name, () => {
+      thrown.add(name);
+      throw new Error(`${name} broke`);
+    });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(thrown.size).toBeGreaterThan(15);
+  expect(run.turns[1]!.messages.at(-1)).toMatchObject({
+    isError: true,
+    content: [{ text: "Blocked: tool_call broke" }],
+  });
+});
+
+test.each([
+  ["input", { action: "transform", text: 7 }],
+  ["before_agent_start", { message: { customType: "x" } }],
+  ["context", { messages: [7] }],
+  ["message_end", { message: { role: "user" } }],
+  ["tool_result", { content: "text" }],
+] as const)("what %s gives back and is of no use is told and left out", async (name, result) => {
+  const run = scriptedAgent({ turn: [calls({ text: "hi" }), done] });
+  run.lifecycle.on(name, (() => result) as never);
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(run.notices.map(({ code }) => code)).toContain("invalid_result");
+  const [, answer, echoed] = run.turns[1]!.messages;
+  expect(toolCalls(answer!)).toHaveLength(1);
+  expect(echoed).toMatchObject({ content: [{ text: "hi " }], isError: false });
+});
+
+const odd = (name: string, execute: () => unknown): Tool => ({
+  ...{ name, description: name, parameters: { type: "object" } },
+  execute: execute as Tool["execute"],
+});
+const circle: Record<string, unknown> = {};
+circle.self = circle;
+
+test.each([
+  ["nothing", (): unknown => undefined, "gave back no result"],
+  ["a promise of a text", async (): Promise<unknown> => "text", "gave back no result"],
+  [
+    "content of another kind",
+    async () => ({ content: [{ type: "video" }] }),
+    "something else than texts and images",
+  ],
+  [
+    "a throw at once",
+    (): never => {
+      throw new Error("no");
+    },
+    "no",
+  ],
+  ["a rejection with a text", () => Promise.reject("plain"), "plain"],
+  ["details that are a circle", async () => ({ content: [], details: circle }), "could not be stored"],
+] as const)("a tool that gives back %s has an error as its result", async (_what, execute, text) => {
+  const run = scriptedAgent({ tools: [odd("odd", execute)], turn: [{ calls: [{ name: "odd" }] }, done] });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  const result = run.turns[1]!.messages.at(-1)!;
+  expect(result).toMatchObject({ role: "toolResult", isError: true });
+  expect(JSON.stringify(result)).toContain(text);
+});
+
+test("a provider that throws something unforeseen ends the run with an error, and what it said is kept", async () => {
+  const run = scriptedAgent({
+    turn: () => {
+      throw new RangeError("out of cheese");
+    },
+  });
+  const { status, error, answer } = await run.agent.prompt("go");
+  expect(status).toBe("failed");
+  expect(error?.message).toContain("out of cheese");
+  expect(answer).toMatchObject({ stopReason: "error" });
+  expect(run.agent.isBusy).toBe(false);
+});
+
+test("a system prompt that cannot be made is an error before anything is stored, and the text is handed back", async () => {
+  const run = scriptedAgent({
+    turn: [],
+    systemPrompt: () => {
+      throw new Error("no template");
+    },
+  });
+  const { status, error, unsent } = await run.agent.prompt("go");
+  expect({ status, code: error?.code }).toEqual({ status: "failed", code: "run_failed" });
+  expect(unsent).toMatchObject([{ text: "go" }]);
+  expect(run.session.path()).toEqual([]);
+});
+
+test("a tool that never ends is left behind a while after the abort", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const run = scriptedAgent({
+    tools: [odd("stuck", () => new Promise(() => {}))],
+    turn: [{ calls: [{ name: "stuck" }] }, done],
+  });
+  run.lifecycle.on("tool_call", () => void setTimeout(() => void run.agent.abort(), 0));
+  const result = run.agent.prompt("go");
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect((await result).status).toBe("aborted");
+  expect(run.agent.isBusy).toBe(false);
+  expect((await run.agent.prompt("again")).status).toBe("done");
+  expect(unpaired(run.turns.at(-1)!.messages)).toEqual([]);
+});
+
+test.each(["turn_start", "message_end", "tool_result", "turn_end"] as const)(
+  "a handler of %s that never ends is left behind a while after the abort, and the end is told all the same",
+  async (name) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const run = scriptedAgent({ turn: [calls(), done] });
+    let isEnded = false;
+    run.lifecycle.on("agent_end", () => {
+      isEnded = true;
+    });
+    run.lifecycle.on(name, () => new Promise<never>(() => {}));
+    const result = run.agent.prompt("go");
+    await vi.advanceTimersByTimeAsync(10);
+    void run.agent.abort();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect((await result).status).toBe("aborted");
+    expect(isEnded).toBe(true);
+    expect(run.agent.isBusy).toBe(false);
+  },
+);
+
+test("nothing stays on the signal of a run, however many requests and tools it has had", async () => {
+  const signals = new Set<AbortSignal>();
+  const most: number[] = [];
+  const listen = (signal: AbortSignal) => {
+    signals.add(signal);
+    signal.addEventListener("abort", () => {});
+    most.push(getEventListeners(signal, "abort").length);
+  };
+  const leaky = defineTool({
+    ...{ name: "leaky", description: "Never takes its listener away." },
+    parameters: z.object({}),
+    async execute({ signal }) {
+      listen(signal);
+      return { content: [{ type: "text", text: "ok" }] };
+    },
+  });
+  const run = scriptedAgent({
+    tools: [leaky],
+    turn: (call, count) => {
+      listen(call.signal);
+      return count < 40 ? { calls: [{ name: "leaky" }, { name: "leaky" }] } : done;
+    },
+  });
+  let hook: AbortSignal | undefined;
+  run.lifecycle.on("tool_call", (_event, { signal }) => {
+    hook ??= signal;
+  });
+  await run.agent.prompt(filler(10));
+  expect(signals.size).toBe(118);
+  expect(Math.max(...most)).toBeLessThan(10);
+  expect(getEventListeners(hook!, "abort").length).toBeLessThan(4);
+});
+
+test("a closed agent refuses work and says so; closing twice is no error", async () => {
+  const { agent } = scriptedAgent({ turn: [done] });
+  await agent.close();
+  await agent.close();
+  await expect(agent.prompt("hi")).rejects.toMatchObject({ code: "agent_closed" });
+  await expect(agent.compact()).rejects.toMatchObject({ code: "agent_closed" });
+});
