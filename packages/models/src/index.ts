@@ -1,4 +1,5 @@
 export { AnswerBuilder, MALFORMED_ARGUMENTS, type TokenCounts } from "./answer-builder.ts";
+export type { ProviderLoader } from "./built-in-providers.ts";
 export {
   type Catalogue,
   type FindModelOptions,
@@ -12,6 +13,7 @@ export {
   type ThinkingLevel,
   thinkingLevels,
 } from "./catalogue-model.ts";
+export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./classify-failure.ts";
 export { usageCost } from "./cost.ts";
 export type { FailureKind, ModelFailure } from "./failure.ts";
 export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
@@ -27,6 +29,7 @@ export {
   type ProviderErrorOptions,
 } from "./provider.ts";
 export type { Repair, RepairKind } from "./repair.ts";
+export { type RepairedMessages, type RepairMessagesOptions, repairMessages } from "./repair-messages.ts";
 export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { readScenario, scenarioModel, scenarioProvider } from "./scenario-file.ts";

@@ -21,6 +21,11 @@ export interface ModelRequest {
   tools: readonly ToolDeclaration[];
   /** The context as `project` made it, oldest first. */
   messages: readonly Message[];
+  /**
+   * When the context was last edited, in milliseconds since the epoch: signed thinking of older answers is bound to
+   * what is no more and is left out. Default: never; compactions are seen by themselves.
+   */
+  prefixChangedAtMs?: number | undefined;
   /** Cap of the answer in tokens, thinking included. Default: the model's, at most 32,000, and what the window leaves. */
   maxOutputTokens?: number | undefined;
   /** Default "off". */

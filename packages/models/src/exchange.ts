@@ -1,0 +1,208 @@
+import type { Message } from "@bonsai-agent/messages";
+import { AnswerBuilder } from "./answer-builder.ts";
+import { attempt } from "./attempt.ts";
+import type { CatalogueModel } from "./catalogue-model.ts";
+import type { ModelFailure } from "./failure.ts";
+import type { ModelRequest } from "./model-request.ts";
+import type { ModelNotice } from "./notice.ts";
+import { OutputCap } from "./output-cap.ts";
+import type { ProviderCall } from "./provider.ts";
+import { repairOf } from "./repair-details.ts";
+import { withoutOlderImages } from "./repair-images.ts";
+import { repairMessages } from "./repair-messages.ts";
+import { requestFailure } from "./request-failure.ts";
+import type { RequestHost } from "./request-host.ts";
+import { requestTokens } from "./request-tokens.ts";
+import { RetryBudget } from "./retry.ts";
+import { silentOverflow } from "./silent-overflow.ts";
+import type { StreamEvent } from "./stream-event.ts";
+
+/** What one attempt sends. */
+interface Sent {
+  messages: readonly Message[];
+  inputTokens: number;
+  cap: OutputCap;
+  apiKey: string | undefined;
+}
+
+/** One request, from its first attempt to its last. Owner of what is changed between attempts. */
+export class Exchange {
+  readonly #request: ModelRequest;
+  readonly #host: RequestHost;
+  readonly #retries: RetryBudget;
+  #model: CatalogueModel;
+  #sent: Sent | undefined;
+  #hasDroppedThinking = false;
+  #hasDroppedImages = false;
+
+  constructor(request: ModelRequest, host: RequestHost) {
+    this.#request = request;
+    this.#host = host;
+    this.#model = host.windows.sized(request.model);
+    this.#retries = new RetryBudget(host.policy, host.random);
+  }
+
+  async *events(): AsyncGenerator<StreamEvent, void, void> {
+    for (;;) {
+      const answer = new AnswerBuilder(this.#request.model, this.#host.now());
+      const { message } = answer;
+      yield answer.start();
+      let failure: ModelFailure | undefined;
+      try {
+        yield* this.#attempt(answer);
+        failure = silentOverflow(this.#model, message);
+      } catch (error) {
+        failure = this.#failure(error);
+      }
+      if (failure === undefined) {
+        yield { type: "done", message };
+        return;
+      }
+      const final = this.#isAborted ? "aborted" : await this.#remedy(failure);
+      if (final === "again") continue;
+      if (final === "aborted") {
+        answer.stop("aborted");
+        yield { type: "error", message };
+        return;
+      }
+      answer.stop("error");
+      message.errorMessage = final.message;
+      yield { type: "error", message, failure: final };
+      return;
+    }
+  }
+
+  get #isAborted(): boolean {
+    return this.#request.signal?.aborted === true;
+  }
+
+  async *#attempt(answer: AnswerBuilder): AsyncGenerator<StreamEvent, void, void> {
+    const { signal } = this.#request;
+    signal?.throwIfAborted();
+    this.#sent ??= this.#prepared();
+    const sent = this.#sent;
+    const provider = await this.#host.providers.provider(this.#model.api);
+    const { silenceMs } = this.#host.policy;
+    yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs });
+  }
+
+  /** The context mended, and the cap that it leaves. */
+  #prepared(): Sent {
+    const { maxOutputTokens, messages: asked, prefixChangedAtMs } = this.#request;
+    const apiKey = this.#host.key(this.#model);
+    const { messages, repairs } = repairMessages({ messages: asked, model: this.#model, prefixChangedAtMs });
+    this.#host.tellRepairs(repairs, (notice) => this.#tell(notice));
+    const inputTokens = requestTokens({ ...this.#request, messages });
+    const cap = new OutputCap({ model: this.#model, wantedTokens: maxOutputTokens, inputTokens });
+    return { messages, inputTokens, cap, apiKey };
+  }
+
+  #call({ messages, cap, apiKey }: Sent): Omit<ProviderCall, "signal"> {
+    const { purpose, systemPrompt, tools, thinking = "off", cacheKey, onPayload, onResponse } = this.#request;
+    return {
+      model: this.#model,
+      purpose,
+      apiKey,
+      systemPrompt,
+      tools,
+      messages,
+      maxOutputTokens: cap.tokens,
+      thinking,
+      cacheKey,
+      onPayload: async (payload) => (await onPayload?.(payload)) ?? payload,
+      onResponse: async (response) => onResponse?.(response),
+    };
+  }
+
+  #failure(error: unknown): ModelFailure {
+    const sent = this.#sent;
+    return requestFailure({
+      error,
+      model: this.#model,
+      apiKey: sent?.apiKey,
+      bodyless429IsOverflow: this.#host.bodyless429IsOverflow,
+      asked: sent && {
+        maxOutputTokens: sent.cap.tokens,
+        inputTokens: sent.inputTokens,
+        windowTokens: this.#model.contextWindow,
+      },
+    });
+  }
+
+  /** Makes the next attempt one that may succeed; else the failure as it is told. */
+  async #remedy(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
+    try {
+      this.#learn(failure);
+      switch (failure.kind) {
+        case "outputCapTooLarge":
+          return this.#lowerCap(failure);
+        case "damagedHistory":
+          return this.#repairHarder() ? "again" : failure;
+        case "bytesTooLarge":
+          return this.#dropImages() ? "again" : failure;
+        default:
+          return await this.#retry(failure);
+      }
+    } catch (error) {
+      return this.#isAborted ? "aborted" : this.#failure(error);
+    }
+  }
+
+  #learn(failure: ModelFailure): void {
+    if (failure.silent) return;
+    const learned = this.#host.windows.learn(this.#model, failure);
+    if (learned === undefined) return;
+    this.#model = this.#host.windows.sized(this.#model);
+    this.#tell({ type: "window_learned", ...learned });
+  }
+
+  /** Where no room is left for an answer, it is the input that was too long. */
+  #lowerCap(failure: ModelFailure): ModelFailure | "again" {
+    const lowered = this.#sent?.cap.lower(failure);
+    if (lowered === undefined) {
+      return failure.outputLimitTokens === undefined ? { ...failure, kind: "inputTooLong" } : failure;
+    }
+    this.#tell({ type: "output_cap_lowered", ...lowered });
+    return "again";
+  }
+
+  #repairHarder(): boolean {
+    const sent = this.#sent;
+    if (sent === undefined || this.#hasDroppedThinking) return false;
+    this.#hasDroppedThinking = true;
+    const { messages, repairs } = repairMessages({
+      messages: sent.messages,
+      model: this.#model,
+      dropThinking: true,
+    });
+    if (messages === sent.messages) return false;
+    this.#sent = { ...sent, messages };
+    this.#host.tellRepairs(repairs, (notice) => this.#tell(notice));
+    return true;
+  }
+
+  #dropImages(): boolean {
+    const sent = this.#sent;
+    if (sent === undefined || this.#hasDroppedImages) return false;
+    this.#hasDroppedImages = true;
+    const messages = withoutOlderImages(sent.messages);
+    if (messages === sent.messages) return false;
+    this.#sent = { ...sent, messages };
+    const count = messages.filter((message, index) => message !== sent.messages[index]).length;
+    this.#host.tellRepairs([repairOf("too_many_bytes", count)], (notice) => this.#tell(notice));
+    return true;
+  }
+
+  async #retry(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
+    const retry = this.#retries.next(failure);
+    if (retry === undefined) return this.#retries.givenUp(failure);
+    const { maxRetries } = this.#host.policy;
+    this.#tell({ type: "retry", ...retry, maxAttempts: maxRetries, failure });
+    await this.#host.sleep(retry.delayMs, this.#request.signal);
+    return this.#isAborted ? "aborted" : "again";
+  }
+
+  #tell(notice: ModelNotice): void {
+    this.#request.onNotice?.(notice);
+  }
+}

@@ -1,0 +1,63 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CatalogueModel } from "./catalogue-model.ts";
+import type { KeySource } from "./keys.ts";
+import type { LearnedWindows } from "./learned-windows.ts";
+import { isLoopback } from "./local-providers.ts";
+import type { ModelNotice } from "./notice.ts";
+import type { ProviderTable } from "./provider-table.ts";
+import type { Repair, RepairKind } from "./repair.ts";
+import type { RetryPolicy } from "./retry.ts";
+
+export interface RequestHostOptions {
+  providers: ProviderTable;
+  windows: LearnedWindows;
+  keys: KeySource | undefined;
+  policy: RetryPolicy;
+  bodyless429IsOverflow: boolean;
+  now: () => number;
+  random: () => number;
+  sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+/** What the requests of one client share. Owner of which repairs have been told. */
+export class RequestHost {
+  readonly providers: ProviderTable;
+  readonly windows: LearnedWindows;
+  readonly policy: RetryPolicy;
+  readonly bodyless429IsOverflow: boolean;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly sleep: RequestHostOptions["sleep"];
+  readonly #keys: KeySource | undefined;
+  readonly #told = new Set<RepairKind>();
+
+  constructor(options: RequestHostOptions) {
+    this.providers = options.providers;
+    this.windows = options.windows;
+    this.policy = options.policy;
+    this.bodyless429IsOverflow = options.bodyless429IsOverflow;
+    this.now = options.now;
+    this.random = options.random;
+    this.sleep = options.sleep;
+    this.#keys = options.keys;
+  }
+
+  /** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
+  key(model: CatalogueModel): string | undefined {
+    const key = this.#keys?.key(model);
+    const { apiKeyEnv, provider } = model;
+    if (key !== undefined || apiKeyEnv === undefined || isLoopback(model)) return key;
+    throw new BonsaiError({
+      code: "key_missing",
+      message: `There is no key for ${provider}.`,
+      hint: `Set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
+    });
+  }
+
+  /** Tells of repairs, each kind once: the same history comes again with every request. */
+  tellRepairs(repairs: readonly Repair[], tell: (notice: ModelNotice) => void): void {
+    const fresh = repairs.filter(({ kind }) => !this.#told.has(kind));
+    for (const { kind } of fresh) this.#told.add(kind);
+    if (fresh.length > 0) tell({ type: "repair", repairs: fresh });
+  }
+}
