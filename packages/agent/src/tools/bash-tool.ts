@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
-import { MAX_RESULT_BYTES, MAX_RESULT_LINES, shownBytes, shownCount, tailOf } from "./text-limits.ts";
+import {
+  MAX_RESULT_BYTES,
+  MAX_RESULT_LINES,
+  shownBytes,
+  shownCount,
+  shownLines,
+  tailOf,
+} from "./text-limits.ts";
 import { toolInput } from "./tool-input.ts";
 
 /** A day; timers cannot count further than 24 of them. */
@@ -102,7 +109,7 @@ function shownOutput({ output, isBinary }: ShellOutcome): string[] {
   const where = output.path === undefined ? "" : ` All of it is in ${output.path}: read or grep it.`;
   const problem = output.problem === undefined ? "" : ` But ${output.problem}.`;
   return [
-    `[Cut: the end of ${shownCount(output.lines)} lines, ${shownBytes(output.bytes)}.${where}${problem}]`,
+    `[Cut: the end of ${shownLines(output.lines)}, ${shownBytes(output.bytes)}.${where}${problem}]`,
     output.tail.replace(/\n$/, ""),
   ];
 }

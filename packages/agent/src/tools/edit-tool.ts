@@ -11,7 +11,7 @@ import { planEdits } from "./plan-edits.ts";
 import { replaceFile } from "./replace-file.ts";
 import { applyChanges, type TextEdit } from "./text-edit.ts";
 import { decodeText, encodeText, type TextFormat } from "./text-encoding.ts";
-import { shownBytes } from "./text-limits.ts";
+import { shownBytes, shownCount, shownLines } from "./text-limits.ts";
 import type { Tolerance } from "./text-match.ts";
 import { toolInput } from "./tool-input.ts";
 
@@ -149,11 +149,9 @@ interface Report {
 function report({ shown, count, diff, tolerated }: Report): string {
   const made = count === 1 ? "1 edit" : `${count} edits`;
   const notes =
-    tolerated.length === 0
-      ? []
-      : [`(oldText was not exact: ${tolerated.join(" and ")} differed and were overlooked.)`];
+    tolerated.length === 0 ? [] : [`(oldText was not exact; overlooked: ${tolerated.join("; ")}.)`];
   return [
-    `Edited ${shown}: ${made}, ${diff.added} lines added, ${diff.removed} removed.`,
+    `Edited ${shown}: ${made}, ${shownLines(diff.added)} added, ${shownCount(diff.removed)} removed.`,
     ...notes,
     shownDiff(diff.diff),
   ]

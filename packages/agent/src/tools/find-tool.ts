@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { isAbsolute, join, sep } from "node:path";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { existingPath } from "./existing-path.ts";
@@ -32,8 +32,9 @@ export function findTool(guard: PathGuard): Tool {
       const folder = await existingPath(guard, { toolName: "find", path, access: "read", signal });
       if (!(await stat(folder.real)).isDirectory())
         throw new Error(`${folder.shown} is a file. find needs a folder.`);
+      const wanted = relativePattern(pattern, folder.real);
       const walk = new FolderWalk({ folder: folder.real, signal });
-      const found = await collect({ walk, pattern, shown: folder.shown, limit });
+      const found = await collect({ walk, pattern: wanted, shown: folder.shown, limit });
       const text = [...listing({ ...found, pattern, shown: folder.shown }), ...gapNotes(walk.gaps)].join(
         "\n",
       );
@@ -43,6 +44,13 @@ export function findTool(guard: PathGuard): Tool {
       };
     },
   });
+}
+
+/** Globs are matched against paths below the folder. */
+function relativePattern(pattern: string, folder: string): string {
+  if (!isAbsolute(pattern)) return pattern;
+  if (pattern.startsWith(`${folder}${sep}`)) return `./${pattern.slice(folder.length + 1)}`;
+  throw new Error(`The pattern ${pattern} is absolute. Give the folder as path, and the rest as pattern.`);
 }
 
 interface Collecting {

@@ -3,10 +3,12 @@ import type { TextEdit } from "./text-edit.ts";
 /** Lines of the nearest passage that are shown. */
 const MAX_SHOWN_LINES = 12;
 const MAX_SHOWN_CHARS = 200;
+/** A shorter newText can stand in the file for any reason. */
+const MIN_TELLING_CHARS = 8;
 
 /** Why a passage was not found, with what comes nearest to it. */
 export function notFound(text: string, { oldText, newText }: TextEdit): string {
-  if (newText.trim() !== "" && text.includes(newText)) {
+  if (newText.trim().length >= MIN_TELLING_CHARS && text.includes(newText)) {
     return "oldText does not occur, but newText does: it seems to be made already.";
   }
   const lines = text.split("\n");
@@ -68,7 +70,7 @@ function quoted(line: string | undefined): string {
 
 function shownLines(lines: readonly string[], start: number): string[] {
   const shown = lines.slice(0, MAX_SHOWN_LINES).map((line, index) => `${start + index + 1}: ${short(line)}`);
-  return lines.length > shown.length ? [...shown, `… ${lines.length - shown.length} more lines`] : shown;
+  return lines.length > shown.length ? [...shown, `… ${lines.length - shown.length} more`] : shown;
 }
 
 function short(line: string): string {

@@ -6,7 +6,7 @@ import { type LineWindow, lineWindow, MAX_LINE_BYTES } from "./line-window.ts";
 import { fileHead, type OpenedFile, openFile } from "./open-file.ts";
 import type { PathGuard } from "./path-guard.ts";
 import type { TextFormat } from "./text-encoding.ts";
-import { MAX_RESULT_BYTES, MAX_RESULT_LINES, shownBytes, shownCount } from "./text-limits.ts";
+import { MAX_RESULT_BYTES, MAX_RESULT_LINES, shownBytes, shownCount, shownLines } from "./text-limits.ts";
 import { toolInput } from "./tool-input.ts";
 
 /** The smallest limit among the providers is 5 MB. */
@@ -98,9 +98,7 @@ async function readText(
   const window = await lineWindow({ handle: opened.handle, sizeBytes, format, offset, maxLines, signal });
   const { text, lastLine, totalLines, isEnd } = window;
   if (lastLine < offset && offset > 1) {
-    throw new Error(
-      `${shown} has ${shownCount(totalLines ?? 0)} lines; there is no line ${shownCount(offset)}.`,
-    );
+    throw new Error(`${shown} has ${shownLines(totalLines ?? 0)}; there is no line ${shownCount(offset)}.`);
   }
   const notices = noticesOf({ window, offset, sizeBytes, format, shown });
   const texts = [text, notices.join("\n")].filter((part) => part !== "");

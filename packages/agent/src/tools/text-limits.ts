@@ -38,6 +38,11 @@ export function shownBytes(bytes: number): string {
   return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`;
 }
 
+/** `1 line`, `2 lines`. */
+export function shownLines(count: number): string {
+  return count === 1 ? "1 line" : `${shownCount(count)} lines`;
+}
+
 /** A number with its thousands apart. */
 export function shownCount(count: number): string {
   return count.toLocaleString("en-US");

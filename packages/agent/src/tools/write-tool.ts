@@ -6,7 +6,7 @@ import { errorCode, fileProblem } from "./file-problem.ts";
 import { inFileQueue } from "./file-queue.ts";
 import type { GuardedPath, PathGuard } from "./path-guard.ts";
 import { replaceFile } from "./replace-file.ts";
-import { countLines, shownBytes } from "./text-limits.ts";
+import { countLines, shownBytes, shownCount, shownLines } from "./text-limits.ts";
 import { toolInput } from "./tool-input.ts";
 
 /** Beyond it the lines that changed are not looked for. */
@@ -34,6 +34,8 @@ export function writeTool(guard: PathGuard): Tool {
       "Writes a whole file; makes its folders, replaces what was there. For new files and complete rewrites: use edit to change a part.",
     parameters,
     async execute({ input: { path, content }, signal }) {
+      if (/[/\\]$/.test(path))
+        throw new Error(`${path} names a folder. Give the path of a file; its folders are made with it.`);
       const file = await guard({ toolName: "write", path, access: "write", signal });
       return inFileQueue(file.real, async () => {
         signal.throwIfAborted();
@@ -52,11 +54,14 @@ async function write(file: GuardedPath, content: string): Promise<ToolResult<Wri
   const size = shownBytes(bytes.length);
   if (before === undefined) {
     const details = { path: file.shown, created: true, added: countLines(content), removed: 0 };
-    return result(`Created ${file.shown} (${size}, ${details.added} lines).`, details);
+    return result(`Created ${file.shown} (${size}, ${shownLines(details.added)}).`, details);
   }
   const { added, removed, ...diff } = difference(before, bytes, content);
   const details = { path: file.shown, created: false, added, removed, ...diff };
-  return result(`Wrote ${file.shown} (${size}): ${added} lines added, ${removed} removed.`, details);
+  return result(
+    `Wrote ${file.shown} (${size}): ${shownLines(added)} added, ${shownCount(removed)} removed.`,
+    details,
+  );
 }
 
 function result(text: string, details: WriteDetails): ToolResult<WriteDetails> {

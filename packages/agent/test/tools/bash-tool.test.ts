@@ -130,7 +130,7 @@ describe("a long output", () => {
     const command = "for i in $(seq 30000); do printf 'üü'; done; echo";
     const result = await folder.run("bash", { command });
     const [head, tail] = textOf(result).split("\n");
-    expect(head).toContain("the end of 1 lines, 117.2 KB");
+    expect(head).toContain("the end of 1 line, 117.2 KB");
     expect(tail).toMatch(/^ü+$/);
     expect(tail!.length).toBeGreaterThan(25_000);
     rmSync((result.details as BashDetails).fullOutputPath!);

@@ -96,7 +96,7 @@ describe("edits that are made", () => {
     folder.write("file", "a  \n“b”\n");
     const result = await folder.run("edit", { path: "file", oldText: 'a\n"b"', newText: "c" });
     expect(textOf(result)).toContain(
-      "(oldText was not exact: trailing whitespace and typographic quotes, dashes or spaces differed and were overlooked.)",
+      "(oldText was not exact; overlooked: trailing whitespace; typographic quotes, dashes or spaces.)",
     );
   });
 
@@ -154,6 +154,12 @@ describe("edits that are refused", () => {
       "new words\n",
       { oldText: "old", newText: "new words" },
       ["it seems to be made already"],
+    ],
+    [
+      "a short newText that stands elsewhere",
+      "x\nlong line\n",
+      { oldText: "long  line", newText: "x" },
+      ["(only the spaces)"],
     ],
     ["an empty oldText", "a", { oldText: "", newText: "b" }, ["has an empty oldText"]],
     ["no change", "a", { oldText: "a", newText: "a" }, ["changes nothing"]],

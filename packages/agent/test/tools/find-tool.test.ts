@@ -65,6 +65,12 @@ test("a link to the folder above is shown and not followed", async () => {
   expect(textOf(await folder.run("find", { pattern: "up.ts" }))).toBe("src/up.ts");
 });
 
+test("an absolute glob is taken inside the folder, and refused elsewhere", async () => {
+  using folder = project();
+  expect(textOf(await folder.run("find", { pattern: join(folder.path, "*.md") }))).toBe("README.md");
+  await expect(folder.run("find", { pattern: "/etc/*" })).rejects.toThrow("The pattern /etc/* is absolute.");
+});
+
 test("find in a file is refused", async () => {
   using folder = project();
   await expect(folder.run("find", { pattern: "*", path: "README.md" })).rejects.toThrow(
