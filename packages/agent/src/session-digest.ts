@@ -74,7 +74,7 @@ export class SessionDigests {
       for (let material = this.#take(); material !== undefined; material = this.#take()) {
         const { smallModel } = this.#options;
         const asked = smallModel === undefined ? undefined : await this.#asked(material, smallModel);
-        const summary = asked ?? plainSummary(material);
+        const summary = asked ?? plainSummary(material, this.#options.session.name);
         // A later run's words say more.
         if (this.#pending === undefined) this.#append(summary);
       }
@@ -143,7 +143,10 @@ function materialOf(messages: readonly Message[]): Material {
   };
 }
 
-function plainSummary({ request, answer }: Material): string {
-  const parts = [titleOf(request) ?? "", shortened(proseOf(answer), ANSWER_TOKENS)];
-  return shortened(parts.filter((part) => part !== "").join(" — "), SUMMARY_TOKENS);
+/** The session's name stands beside the summary already. */
+function plainSummary({ request, answer }: Material, name: string | undefined): string {
+  const asked = titleOf(request) ?? "";
+  const said = shortened(proseOf(answer), ANSWER_TOKENS);
+  if (asked === name && said !== "") return said;
+  return shortened([asked, said].filter((part) => part !== "").join(" — "), SUMMARY_TOKENS);
 }

@@ -142,8 +142,11 @@ function withoutMarks(line: string): string {
 const greeting =
   /^(?:(?:hi|hello|hey|hallo|moin|servus|bonjour|salut|hola|ciao|olá|ola|привет|здравствуйте|你好|您好|こんにちは|안녕하세요)(?:\s+(?:there|all|everyone|team|zusammen|à tous))?(?:[\s,!.:;，！。、]+|$)|(?:please|pls|bitte|por favor|s'il (?:te|vous) pla[iî]t|пожалуйста)[\s,]+|请(?=\p{L}))+/iu;
 
+/** What was left of a sentence begins as the sentence did. */
 function withoutGreeting(line: string): string {
-  return line.replace(greeting, "").trim();
+  const rest = line.replace(greeting, "").trim();
+  const wasCapital = rest !== line && /^\p{Lu}/u.test(line);
+  return wasCapital ? rest.replace(/^\p{Ll}(?=\p{Ll}*(?:\s|$))/u, (letter) => letter.toUpperCase()) : rest;
 }
 
 const trivial =

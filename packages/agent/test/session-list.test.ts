@@ -230,6 +230,13 @@ test("a run that changed files leaves a digest, and nothing in what the model se
   expect(session.projection().items).toHaveLength(4);
 });
 
+test("what the session's name says is not said again", () => {
+  const session = newSession();
+  session.append({ type: "session_info", name: "Fix the cart" });
+  digestsFor(session).run(user("Fix the cart"), ...edit("a.ts"), answer("It rounds late now."));
+  expect(stored(session)[0]?.summary).toBe("It rounds late now.");
+});
+
 test("a run that changed nothing leaves none", async () => {
   const session = newSession();
   const { run, digests } = digestsFor(session);
