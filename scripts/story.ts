@@ -1,35 +1,43 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
-import { generateWorkday } from "@bonsai-agent/testkit";
 
-// `npm start [-- FILE]`: builds, then compacts a long session without a model and shows what happened.
+// `npm start`: builds, then plays a whole agent session on a scripted model. `npm start -- FILE` compacts a session of
+// yours, in a copy. `npm start -- "prompt"` is the agent itself, in the folder that it was called from.
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bonsai = join(root, "packages/cli/bin/bonsai.js");
+const callerFolder = process.env.INIT_CWD ?? root;
+const [given, ...more] = process.argv.slice(2);
 
 build();
-const folder = mkdtempSync(join(tmpdir(), "bonsai-"));
-const given = process.argv[2];
-const session = given === undefined ? generated() : resolve(process.env.INIT_CWD ?? root, given);
-const copy = join(folder, "compacted.jsonl");
+if (given === undefined) handOver(["demo"]);
+else if (more.length === 0 && existsSync(resolve(callerFolder, given)))
+  compactionStory(resolve(callerFolder, given));
+else handOver(["-p", given, ...more]);
 
-chapter("A long session", ["show", session]);
-chapter("What a compaction would do", ["compact", session, "--dry-run"]);
-const compact = ["compact", session, "--digest", "-o", copy, "--json"];
-heading("The compaction, without a model", compact);
-const { tokensBefore, tokensAfter, summary } = compacted();
-console.log(
-  `${tokensBefore.toLocaleString("en")} → ${tokensAfter.toLocaleString("en")} tokens. The summary:\n\n${summary}`,
-);
-chapter("What the model sees now", ["context", copy]);
-chapter("The tree: nothing is gone", ["tree", copy]);
-console.log(`\nThe original is untouched: ${session}\nThe compacted copy:        ${copy}`);
-console.log(
-  "Go on: bonsai --help, or `node packages/cli/bin/bonsai.js compact YOUR-SESSION.jsonl --dry-run`",
-);
+/** The command takes the terminal; its exit code is ours. */
+function handOver(args: string[]): void {
+  const run = spawnSync(process.execPath, [bonsai, ...args], { stdio: "inherit", cwd: callerFolder });
+  process.exitCode = run.status ?? 1;
+}
+
+function compactionStory(session: string): void {
+  const copy = join(mkdtempSync(join(tmpdir(), "bonsai-")), "compacted.jsonl");
+  chapter("A long session", ["show", session]);
+  chapter("What a compaction would do", ["compact", session, "--dry-run"]);
+  const compact = ["compact", session, "--digest", "-o", copy, "--json"];
+  heading("The compaction, without a model", compact);
+  const { tokensBefore, tokensAfter, summary } = compacted(compact);
+  console.log(
+    `${tokensBefore.toLocaleString("en")} → ${tokensAfter.toLocaleString("en")} tokens. The summary:\n\n${summary}`,
+  );
+  chapter("What the model sees now", ["context", copy]);
+  chapter("The tree: nothing is gone", ["tree", copy]);
+  console.log(`\nThe original is untouched: ${session}\nThe compacted copy:        ${copy}`);
+}
 
 function build(): void {
   const turbo = join(root, "node_modules/.bin/turbo");
@@ -40,12 +48,6 @@ function build(): void {
   if (run.status === 0) return;
   console.error(run.stdout, run.stderr);
   process.exit(run.status ?? 1);
-}
-
-function generated(): string {
-  const file = join(folder, "workday.jsonl");
-  generateWorkday({ file, seed: 7, entries: 400 });
-  return file;
 }
 
 function heading(title: string, args: string[]): void {
@@ -59,7 +61,7 @@ function chapter(title: string, args: string[]): void {
   if (run.status !== 0) process.exit(run.status ?? 1);
 }
 
-function compacted(): { tokensBefore: number; tokensAfter: number; summary?: string } {
+function compacted(compact: string[]): { tokensBefore: number; tokensAfter: number; summary?: string } {
   const run = spawnSync(process.execPath, [bonsai, ...compact], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"],
