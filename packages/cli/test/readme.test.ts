@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { grammar } from "../src/grammar.ts";
+import { agentFlags } from "../src/work/agent-flags.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 
@@ -14,5 +15,11 @@ test("the README names every flag of compact", () => {
   for (const { flags } of compact.options ?? []) {
     const short = flags.split(/[ ,]/)[0]!;
     expect(readme).toContain(`\`${short}`);
+  }
+});
+
+test("the README names every flag of a prompt", () => {
+  for (const { flags } of agentFlags) {
+    for (const [flag] of flags.matchAll(/--?[a-z-]+/g)) expect(readme).toContain(`\`${flag}`);
   }
 });

@@ -1,5 +1,5 @@
 import type { AgentSettings } from "@bonsai-agent/agent";
-import { fileKeys, loadCatalogue, ModelClient, scenarioProvider } from "@bonsai-agent/models";
+import { fileKeys, loadCatalogue, ModelClient } from "@bonsai-agent/models";
 import type { CliIo } from "../io.ts";
 import type { Notice } from "../output.ts";
 import type { ModelShelf } from "./model-choice.ts";
@@ -23,7 +23,6 @@ export async function openModelShop({ io, home, settings, onNotice }: ModelShopO
   const keys = fileKeys({ home, env, onNotice });
   const catalogue = await loadCatalogue({ home, env });
   const { bodyless429IsOverflow } = settings.compaction;
-  const providers = { scripted: async () => scenarioProvider() };
-  const models = new ModelClient({ keys, providers, retry: settings.retry, bodyless429IsOverflow });
+  const models = new ModelClient({ keys, retry: settings.retry, bodyless429IsOverflow });
   return { shelf: { catalogue, keys, cwd, onNotice }, models };
 }

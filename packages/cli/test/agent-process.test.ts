@@ -1,0 +1,246 @@
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { listSessions, openSession, type Session } from "@bonsai-agent/session";
+import { type LoopbackReply, type LoopbackRequest, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
+import { runCli } from "./run-cli.ts";
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+const node = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
+
+interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+class Bonsai {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly ended: Promise<Ended>;
+  #stdout = "";
+  #stderr = "";
+  #heard: () => void = () => {};
+
+  constructor(project: AgentProject, argv: readonly string[], env: Record<string, string> = {}) {
+    const { cwd } = project;
+    this.child = spawn(process.execPath, [...node, ...argv], {
+      cwd,
+      env: { ...process.env, NO_COLOR: "1", ...project.env, ...env },
+    });
+    onTestFinished(() => void this.child.kill("SIGKILL"));
+    this.child.stdout.on("data", (data: Buffer) => {
+      this.#stdout += data;
+      this.#heard();
+    });
+    this.child.stderr.on("data", (data: Buffer) => {
+      this.#stderr += data;
+      this.#heard();
+    });
+    this.ended = new Promise((resolve) => {
+      this.child.once("close", (code, signal) =>
+        resolve({ code, signal, stdout: this.#stdout, stderr: this.#stderr }),
+      );
+    });
+  }
+
+  /** Resolves when it has printed this. */
+  async printed(words: string): Promise<void> {
+    while (!(this.#stdout + this.#stderr).includes(words)) {
+      await new Promise<void>((resolve) => {
+        this.#heard = resolve;
+      });
+    }
+  }
+}
+
+/** A call of a tool, and then an answer that never comes. */
+const endless = {
+  contextWindow: 100_000,
+  turn: [{ calls: [{ name: "ls" }] }, { text: "never", delayMs: 3_600_000 }],
+};
+
+const model = ["--model", "box/coder"];
+
+/** The home knows a server on loopback that answers so. */
+async function served(answer: (request: LoopbackRequest, index: number) => LoopbackReply) {
+  const project = agentProject(says(""));
+  const server = await loopbackServer(answer);
+  onTestFinished(() => server.close());
+  const box = { provider: "box", baseUrl: `${server.url}/v1`, api: "openai-chat" };
+  const models = [{ id: "coder", contextWindow: 32_768, maxOutputTokens: 2_000 }];
+  writeFileSync(join(project.home, "models.json"), JSON.stringify({ providers: [{ ...box, models }] }));
+  return { project, server };
+}
+
+function reply(text: string, end: LoopbackReply["end"] = "close"): LoopbackReply {
+  const chunk = (delta: object, finish: string | null) => ({
+    data: { id: "1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: finish }] },
+  });
+  const chunks = sseChunks([
+    chunk({ role: "assistant", content: text }, null),
+    ...(end === "close" ? [chunk({}, "stop"), { data: "[DONE]" }] : []),
+  ]);
+  return { headers: { "content-type": "text/event-stream" }, chunks, end };
+}
+
+function latest({ cwd, home }: AgentProject): Session {
+  return openSession(listSessions({ cwd, home }).sessions[0]!.file);
+}
+
+function roles(session: Session): string[] {
+  return session.projection().items.map(({ message }) => message.role);
+}
+
+describe("a signal", () => {
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "%s stops a prompt with 130; -c goes on",
+    async (name) => {
+      const project = agentProject(endless);
+      const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
+      bonsai.child.stdin.end();
+      await bonsai.printed("· ls");
+      bonsai.child.kill(name);
+      expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
+      expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
+      const { code } = await agentProject(says("on")).run(["-c", "go on"], {
+        cwd: project.cwd,
+        env: project.env,
+      });
+      expect(code).toBe(0);
+    },
+  );
+
+  test("a second one ends it at once", async () => {
+    const project = agentProject({
+      contextWindow: 100_000,
+      turn: [
+        {
+          calls: [
+            { name: "bash", arguments: { command: "trap '' TERM INT; echo ready; sleep 3600 & wait" } },
+          ],
+        },
+      ],
+    });
+    const bonsai = new Bonsai(project, ["--mode", "json", "hi", ...project.model]);
+    bonsai.child.stdin.end();
+    await bonsai.printed("ready");
+    bonsai.child.kill("SIGINT");
+    bonsai.child.kill("SIGINT");
+    const { code, signal } = await bonsai.ended;
+    expect(signal === "SIGINT" || code === 130).toBe(true);
+  });
+
+  test("SIGTERM ends --mode rpc in good order while its input is open", async () => {
+    const project = agentProject(endless);
+    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
+    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
+    await bonsai.printed('"tool_execution_end"');
+    bonsai.child.kill("SIGTERM");
+    const { code, stdout } = await bonsai.ended;
+    expect(code).toBe(130);
+    expect(jsonLines(stdout).find(({ type }) => type === "agent_end")).toMatchObject({
+      result: { status: "aborted" },
+    });
+  });
+});
+
+describe("over the wire", () => {
+  test("kill -9 in the middle of an answer: -c goes on, and what the user said is there", async () => {
+    const { project, server } = await served((_, index) =>
+      index === 0 ? reply("half an ans", "hang") : reply("a whole answer"),
+    );
+    const killed = new Bonsai(project, ["--mode", "json", "the task", ...model]);
+    killed.child.stdin.end();
+    await killed.printed("half an ans");
+    killed.child.kill("SIGKILL");
+    expect((await killed.ended).signal).toBe("SIGKILL");
+    expect(roles(latest(project))).toEqual(["user"]);
+    const next = new Bonsai(project, ["-c", "-p", "go on", ...model]);
+    next.child.stdin.end();
+    expect(await next.ended).toMatchObject({ code: 0, stdout: "a whole answer\n" });
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("the task");
+    expect(roles(latest(project))).toEqual(["user", "user", "assistant"]);
+  });
+
+  test("a process ends as soon as its answer is there, whatever the server keeps open", async () => {
+    const { project } = await served(() => ({
+      ...reply("done"),
+      headers: { "content-type": "text/event-stream", connection: "keep-alive" },
+    }));
+    const bonsai = new Bonsai(project, ["-p", "hi", ...model]);
+    bonsai.child.stdin.end();
+    expect(await bonsai.ended).toMatchObject({ code: 0, stdout: "done\n" });
+  });
+
+  test("an overflow: the process ends after the retried answer", async () => {
+    const refusal = {
+      error: {
+        message:
+          "This model's maximum context length is 32768 tokens. However, your messages resulted in 40000 tokens.",
+        code: "context_length_exceeded",
+      },
+    };
+    const { project, server } = await served((_, index) =>
+      index === 3
+        ? { status: 400, headers: { "content-type": "application/json" }, chunks: [JSON.stringify(refusal)] }
+        : reply(`answer ${index}`),
+    );
+    const env = { ...project.env, BONSAI_DISABLE_AUTOCOMPACT: "1" };
+    for (const flags of [[], ["-c"], ["-c"]])
+      await runCli([...flags, "word ".repeat(8_000), ...model], { cwd: project.cwd, env });
+    const bonsai = new Bonsai(project, ["-c", "-p", "and now?", ...model], env);
+    bonsai.child.stdin.end();
+    const { code, stdout, stderr } = await bonsai.ended;
+    expect([code, stdout]).toEqual([0, `answer ${server.requests.length - 1}\n`]);
+    expect(stderr).toContain("Context overflow detected, Auto-compacting…");
+    expect(server.requests.length).toBeGreaterThan(4);
+  });
+});
+
+describe("pipes", () => {
+  const shell = (project: AgentProject, command: string) =>
+    spawnSync("sh", ["-c", command, process.execPath, ...node], {
+      cwd: project.cwd,
+      env: { ...process.env, NO_COLOR: "1", ...project.env },
+      encoding: "utf8",
+    });
+
+  test("printf … | bonsai --mode rpc", () => {
+    const project = agentProject(says("yes"));
+    const line = '{"id":1,"type":"prompt","message":"hi"}';
+    const { status, stdout } = shell(
+      project,
+      `printf '%s\\n' '${line}' | "$0" "$@" --mode rpc ${project.model.join(" ")}`,
+    );
+    expect(status).toBe(0);
+    const lines = jsonLines(stdout);
+    expect(lines.find(({ type }) => type === "response")).toMatchObject({ id: 1, success: true });
+    expect(lines.find(({ type }) => type === "agent_end")).toMatchObject({ result: { status: "done" } });
+  });
+
+  test("what is piped in is the prompt of -p; nothing waits where nothing can come", () => {
+    const project = agentProject(says("yes"));
+    const flags = project.model.join(" ");
+    expect(shell(project, `echo hello | "$0" "$@" -p ${flags}`).stdout).toBe("yes\n");
+    expect(shell(project, `"$0" "$@" -p hello ${flags} < /dev/null`).stdout).toBe("yes\n");
+    expect(shell(project, `"$0" "$@" -p hello ${flags} <&-`).stdout).toBe("yes\n");
+  });
+
+  test("a reader that leaves ends the work in good order", () => {
+    const project = agentProject({
+      contextWindow: 100_000,
+      turn: [{ text: "x".repeat(2_000), chunkChars: 4, delayMs: 1 }],
+    });
+    const { stdout, stderr } = shell(
+      project,
+      `"$0" "$@" --mode json hi ${project.model.join(" ")} < /dev/null | head -n 1`,
+    );
+    expect(jsonLines(stdout)).toHaveLength(1);
+    expect(stderr).toBe("");
+    expect(roles(latest(project))[0]).toBe("user");
+  });
+});

@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { openSession } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import type { CompactionReport } from "../src/reports/compaction-report.ts";
+import type { GotoReport } from "../src/reports/goto-report.ts";
+import { agentProject } from "./agent-project.ts";
+import { runCli } from "./run-cli.ts";
+import { longSession, sampleLines, writeLines } from "./sample-session.ts";
+
+const summary = [
+  "## Goal\nMake the parser right.",
+  "## Constraints & Preferences\n- none",
+  "## Progress\n### Done\n- [x] read it\n### In Progress\n- none\n### Blocked\n- none",
+  "## Key Decisions\n- none",
+  "## Next Steps\n1. test it",
+  "## Critical Context\n- none",
+].join("\n\n");
+
+const model = { contextWindow: 200_000, turn: [], summary: [{ text: summary }], atEnd: "repeat" as const };
+
+describe("bonsai compact --model", () => {
+  test("the model summarises", async () => {
+    const file = longSession();
+    const { code, stdout } = await agentProject(model).run(["compact", file, "--json"]);
+    const report = JSON.parse(stdout) as CompactionReport;
+    expect([code, report.status, report.rung]).toEqual([0, "compacted", "summarise"]);
+    expect(report.requests).toBeGreaterThan(0);
+    expect(report.summary).toContain("Make the parser right.");
+    expect(openSession(file).projection().compaction).toBeDefined();
+  });
+
+  test("a dry run asks no model and writes nothing", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const { code, stdout } = await agentProject({ ...model, summary: [] }).run([
+      "compact",
+      file,
+      "--dry-run",
+      "--json",
+    ]);
+    expect([code, JSON.parse(stdout).status, JSON.parse(stdout).requests]).toEqual([0, "planned", 0]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("a model that fails is an error, and the session stays as it is", async () => {
+    const file = longSession();
+    const before = readFileSync(file);
+    const refusing = { ...model, summary: [{ error: { status: 401, message: "no such key" } }] };
+    const { code, stderr } = await agentProject(refusing).run(["compact", file]);
+    expect(code).toBe(1);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("no such key");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("an unknown model is an error, and the session stays as it is", async () => {
+    const { cwd, env } = agentProject(model);
+    const file = longSession();
+    const { code, stderr } = await runCli(["compact", file, "--model", "nobody/x"], { cwd, env });
+    expect(code).toBe(1);
+    expect(stderr).toContain("provider_unknown");
+  });
+});
+
+describe("bonsai goto --summarize --model", () => {
+  test("the model summarises the branch that is left", async () => {
+    const file = writeLines(sampleLines());
+    const { code, stdout } = await agentProject(model).run([
+      "goto",
+      file,
+      "aaaa0004",
+      "--summarize",
+      "--json",
+    ]);
+    const { summaryEntryId } = JSON.parse(stdout) as GotoReport;
+    expect(code).toBe(0);
+    const entry = openSession(file).entry(summaryEntryId!);
+    expect(entry?.type === "branch_summary" && entry.summary).toContain("Make the parser right.");
+  });
+
+  test("--model without --summarize has nothing to do", async () => {
+    const { code, stderr } = await agentProject(model).run(["goto", writeLines(sampleLines()), "aaaa0004"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("--model");
+  });
+});

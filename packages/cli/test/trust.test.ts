@@ -1,0 +1,81 @@
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { TrustReport } from "../src/commands/trust.ts";
+import { agentProject, says } from "./agent-project.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { longSession } from "./sample-session.ts";
+
+function projectWith(settings: string) {
+  const project = agentProject(says("ok"));
+  mkdirSync(join(project.cwd, ".bonsai"));
+  writeFileSync(join(project.cwd, ".bonsai", "settings.json"), settings);
+  const cli = { cwd: project.cwd, env: project.env };
+  return { ...project, cli };
+}
+
+describe("bonsai trust", () => {
+  test("a project's settings are left aside, with a notice, until it is trusted", async () => {
+    const { run, cli, home } = projectWith('{"thinking": "hard"}');
+    const before = await run(["-p", "hi"]);
+    expect(before.code).toBe(0);
+    expect(before.stderr.replaceAll(/\s+/g, " ")).toContain("`bonsai trust` trusts it");
+    expect(await jsonOf<TrustReport>(["trust"], cli)).toEqual({
+      folder: cli.cwd,
+      trusted: true,
+      changed: true,
+    });
+    expect(statSync(join(home, "trust.json")).mode & 0o777).toBe(0o600);
+    const after = await run(["-p", "hi"]);
+    expect(after.code).toBe(1);
+    expect(after.stderr.replaceAll(/\s+/g, " ")).toContain(
+      `${join(cli.cwd, ".bonsai", "settings.json")}: The setting thinking`,
+    );
+    expect(await jsonOf<TrustReport>(["trust", "--untrust"], cli)).toMatchObject({
+      trusted: false,
+      changed: true,
+    });
+    expect((await run(["-p", "hi"])).code).toBe(0);
+  });
+
+  test("is told once in a call, and holds for what is below", async () => {
+    const { cli, cwd } = projectWith("{}");
+    const { stderr } = await runCli(["show", longSession(), "--json"], cli);
+    expect(
+      stderr
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).notice.code),
+    ).toEqual(["project_not_trusted"]);
+    expect((await jsonOf<TrustReport>(["trust", ".."], cli)).changed).toBe(true);
+    expect((await runCli(["show", longSession(), "--json"], cli)).stderr).toBe("");
+    const { trusted, changed } = await jsonOf<TrustReport>(["trust", cwd, "--untrust"], cli);
+    expect([trusted, changed]).toEqual([true, false]);
+  });
+
+  test("follows links, and takes the trust from a folder that is gone", async () => {
+    const { cli, cwd, home } = projectWith("{}");
+    const link = join(home, "link");
+    symlinkSync(cwd, link);
+    await jsonOf(["trust", link], cli);
+    expect((await jsonOf<TrustReport>(["trust", cwd], cli)).changed).toBe(false);
+    rmSync(cwd, { recursive: true });
+    const elsewhere = { ...cli, cwd: home };
+    expect(await jsonOf<TrustReport>(["trust", cwd, "--untrust"], elsewhere)).toMatchObject({
+      changed: true,
+    });
+    expect(JSON.parse(readFileSync(join(home, "trust.json"), "utf8"))).toEqual({ folders: [] });
+    expect((await runCli(["trust", cwd], elsewhere)).stderr).toContain("folder_not_found");
+  });
+
+  test.each(["{", "[]", '{"folders": "all"}', "null"])(
+    "a trust file of %s is named, and trusts nothing",
+    async (text) => {
+      const { run, home } = projectWith("{}");
+      writeFileSync(join(home, "trust.json"), text);
+      const { code, stderr } = await run(["-p", "hi"]);
+      expect(code).toBe(1);
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain(join(home, "trust.json"));
+    },
+  );
+});
