@@ -1,6 +1,8 @@
 import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { ModelClient, ProviderError } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { agentSettings } from "../src/settings.ts";
 import { defineTool } from "../src/tool.ts";
 import {
   calls,
@@ -150,4 +152,31 @@ test("an answer that fails otherwise is the run's error, and names the model", a
   expect(BonsaiError.is(error) && error.code).toBe("model_failed");
   expect(error?.message).toMatch(/scripted\/actor.*invalid key/);
   expect(answer?.stopReason).toBe("error");
+});
+
+test.each([
+  ["klaude", "done", 1],
+  ["bonsai", "failed", 0],
+])("17: under preset %s a 429 without a body ends as %s", async (preset, status, compactions) => {
+  const settings = { compaction: { preset, sites: [] } };
+  let requests = 0;
+  const models = new ModelClient({
+    retry: { maxRetries: 0 },
+    bodyless429IsOverflow: agentSettings(settings).compaction.bodyless429IsOverflow,
+    providers: {
+      scripted: async () => ({
+        async *stream({ purpose }, answer) {
+          if (purpose === "turn") requests += 1;
+          if (requests === 3 && purpose === "turn")
+            throw new ProviderError({ kind: "refused", status: 429, message: "429 status code (no body)" });
+          yield answer.text(purpose === "turn" ? "done" : summary.text!);
+          answer.stop("stop");
+        },
+      }),
+    },
+  });
+  const { agent, session } = scriptedAgent({ turn: [], models, settings });
+  for (const size of [4_000, 4_000]) await agent.prompt(filler(size));
+  expect(await agent.prompt("go")).toMatchObject({ status });
+  expect(session.path().filter(({ type }) => type === "compaction")).toHaveLength(compactions);
 });
