@@ -12,6 +12,7 @@ export class RpcSession {
   readonly #input = new PassThrough();
   readonly #waiting = new Set<() => void>();
   #rest = "";
+  #asked = 0;
 
   constructor(project: AgentProject, argv: readonly string[] = [], signal?: AbortSignal) {
     const onOutput = (text: string) => this.#heard(text);
@@ -30,7 +31,7 @@ export class RpcSession {
 
   /** Sends a command and waits for its response. */
   async ask(command: { type: string } & RpcLine): Promise<RpcLine> {
-    const id = `${command.type}-${this.lines.length}-${Math.random()}`;
+    const id = `${command.type}-${++this.#asked}`;
     this.send({ id, ...command });
     return this.wait((line) => line.type === "response" && line.id === (command.id ?? id));
   }

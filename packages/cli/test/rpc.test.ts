@@ -107,7 +107,7 @@ describe("--mode rpc", () => {
     const rpc = new RpcSession(agentProject(says("yes")), ["--name", "mine"]);
     await rpc.ask({ type: "prompt", message: "hi" });
     await rpc.wait(isEnd);
-    const data = async (type: string) => (await rpc.ask({ type })).data as Record<string, never>;
+    const data = async (type: string) => (await rpc.ask({ type })).data as Record<string, unknown>;
     const state = await data("get_state");
     expect(state).toMatchObject({
       sessionName: "mine",

@@ -1,0 +1,90 @@
+/**
+ * A program that works with Bonsai over JSON lines.
+ *
+ *     node rpc-client.ts "why does the build fail?"
+ *     node rpc-client.ts "list the files" -- bonsai --mode rpc --model scripted/scenario.json
+ */
+import { spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+
+interface Line {
+  type: string;
+  [field: string]: unknown;
+}
+
+/** One `bonsai --mode rpc`: commands in, responses and events out. */
+class BonsaiClient {
+  readonly #child;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  readonly #onEvent: (event: Line) => void;
+  #lastId = 0;
+  readonly ended: Promise<number | null>;
+
+  constructor([command, ...args]: readonly string[], onEvent: (event: Line) => void) {
+    this.#child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
+    this.#onEvent = onEvent;
+    this.ended = this.#listen();
+  }
+
+  /** Resolves with the response's data, and rejects with its error. */
+  ask(type: string, fields: object = {}): Promise<unknown> {
+    const id = ++this.#lastId;
+    const answer = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, answer);
+    this.#child.stdin.write(`${JSON.stringify({ id, type, ...fields })}\n`);
+    return answer.promise;
+  }
+
+  async #listen(): Promise<number | null> {
+    const code = new Promise<number | null>((resolve, reject) => {
+      this.#child.once("error", reject);
+      this.#child.once("close", resolve);
+    });
+    for await (const text of linesOf(this.#child.stdout)) this.#take(JSON.parse(text) as Line);
+    for (const { reject } of this.#waiting.values()) reject(new Error("Bonsai ended without an answer."));
+    return code;
+  }
+
+  #take(line: Line): void {
+    if (line.type !== "response") {
+      this.#onEvent(line);
+      return;
+    }
+    const answer = this.#waiting.get(line.id as number);
+    this.#waiting.delete(line.id as number);
+    if (line.success) {
+      answer?.resolve(line.data);
+      return;
+    }
+    const { code, message, hint } = line.error as Record<string, string>;
+    answer?.reject(new Error(`${message} ${hint} [${code}]`));
+  }
+}
+
+/** Splits at LF alone, over bytes: a text may hold every other kind of line end. */
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = Buffer.alloc(0);
+  for await (const part of stream) {
+    rest = Buffer.concat([rest, part as Buffer]);
+    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
+      yield rest.toString("utf8", 0, end);
+      rest = rest.subarray(end + 1);
+    }
+  }
+}
+
+const [prompt = "What is in this folder?", separator, ...command] = process.argv.slice(2);
+const finished = Promise.withResolvers<void>();
+const bonsai = new BonsaiClient(separator === "--" ? command : ["bonsai", "--mode", "rpc"], (event) => {
+  if (event.type === "tool_execution_start") console.log(`(uses ${event.toolName})`);
+  if (event.type === "agent_end" || event.type === "run_failed") finished.resolve();
+});
+
+await bonsai.ask("prompt", { message: prompt });
+await finished.promise;
+const { text } = (await bonsai.ask("get_last_assistant_text")) as { text: string | null };
+const { usage } = (await bonsai.ask("get_session_stats")) as { usage: { totalTokens: number } };
+console.log(text ?? "(no answer)");
+console.log(`(${usage.totalTokens} tokens)`);
+await bonsai.ask("shutdown");
+process.exitCode = (await bonsai.ended) ?? 1;
