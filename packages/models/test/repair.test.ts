@@ -323,7 +323,8 @@ function refusals(messages: readonly Message[]): string[] {
   for (const [index, message] of messages.entries()) {
     if (!JSON.stringify(message).isWellFormed() || /\\ud[89a-f]/i.test(JSON.stringify(message)))
       found.push("surrogate");
-    if ("content" in message && message.content?.length === 0) found.push("empty");
+    if ("content" in message && (message.content === "" || JSON.stringify(message.content) === "[]"))
+      found.push("empty");
     if (message.role === "assistant") {
       const calls = message.content.filter((block) => block.type === "toolCall");
       for (const { id } of calls) {
