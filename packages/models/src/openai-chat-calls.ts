@@ -34,7 +34,7 @@ export class ChatCalls {
     const known = this.#callOf(part, id, name);
     const open = known ?? this.#begin(part);
     if (open.call.id === "") open.call.id = id;
-    addName(open, name);
+    addName(open.call, name);
     const signature = stringOf(part.extra_content?.google?.thought_signature);
     if (signature !== "") open.call.thoughtSignature = signature;
     const delta = argumentsText(part.function?.arguments);
@@ -84,9 +84,8 @@ export class ChatCalls {
 }
 
 /** Names come whole, in pieces, growing, or again with each part. */
-function addName({ call, hasArguments }: OpenCall, piece: string): void {
-  if (hasArguments && call.name !== "") return;
-  call.name = piece.startsWith(call.name) ? piece || call.name : call.name + piece;
+function addName(call: ToolCall, piece: string): void {
+  call.name = piece.startsWith(call.name) ? piece : call.name + piece;
 }
 
 /** JSON text; some servers send the object itself. */

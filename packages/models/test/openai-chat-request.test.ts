@@ -313,7 +313,7 @@ describe("servers", () => {
     ],
     [
       "a host that only ends alike",
-      at("evil", "https://notopenai.com/v1", "x"),
+      at("evil", "https://notmistral.ai/v1", "x"),
       { role: "system", max_tokens: 100, ...usage },
     ],
   ])("%s", (_name, model, expected) => {

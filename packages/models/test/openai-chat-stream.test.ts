@@ -188,6 +188,14 @@ describe("tool calls", () => {
       calls(["a", "a.ts"]),
     ],
     [
+      "a name that grows",
+      [
+        callDelta({ index: 0, id: "a", function: { name: "re" } }),
+        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":"a.ts"}' } }),
+      ],
+      calls(["a", "a.ts"]),
+    ],
+    [
       "a name again with each piece",
       [
         callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } }),

@@ -2,9 +2,13 @@ import { getEventListeners, once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { APIConnectionError } from "openai";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { requestError, streamError } from "../src/openai-error.ts";
+import { OpenAiWire } from "../src/openai-wire.ts";
 import {
   callDelta,
+  callOf,
   delta,
   endedCalls,
   exchange,
@@ -494,6 +498,28 @@ describe("what goes to whom", () => {
       expect(responses).toMatchObject([{ status: 200, headers: { "x-request-id": "r-1" } }]);
     },
   );
+});
+
+test("of several addresses that were tried, one is named", () => {
+  const tried = ["::1", "127.0.0.1"].map((address) =>
+    Object.assign(new Error(`connect ECONNREFUSED ${address}:9`), { code: "ECONNREFUSED" }),
+  );
+  const all = Object.assign(new AggregateError(tried), { code: "ECONNREFUSED" });
+  const cause = new TypeError("fetch failed", { cause: all });
+  const error = requestError(new APIConnectionError({ cause }), new OpenAiWire(callOf()));
+  expect(error).toMatchObject({
+    kind: "network",
+    message: expect.stringContaining("connect ECONNREFUSED ::1:9"),
+  });
+});
+
+test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"])("%s is silence", (code) => {
+  const cause = Object.assign(new Error("too long"), { code });
+  const error = new TypeError("terminated", { cause });
+  expect(streamError(error)).toMatchObject({ kind: "silence" });
+  expect(requestError(new APIConnectionError({ cause: error }), new OpenAiWire(callOf()))).toMatchObject({
+    kind: "silence",
+  });
 });
 
 test("the runtime's own time limits are lifted, its dispatcher is kept", async () => {

@@ -335,6 +335,7 @@ describe("requests", () => {
   test.each<[string, CatalogueModel]>([
     ["another model", { ...atOpenAi, id: "gpt-6-sol" }],
     ["another provider", { ...atOpenAi, provider: "azure" }],
+    ["another protocol", { ...atOpenAi, api: "openai-chat" }],
   ])("what a model signed is nothing to %s", (_name, model) => {
     const answer = answerOf(atOpenAi, [
       { type: "thinking", thinking: "I see", thinkingSignature: JSON.stringify(reasoningItem) },
