@@ -1,0 +1,141 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ModelClient, type ProviderCall, type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models";
+import { createSession } from "@bonsai-agent/session";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Agent } from "../src/agent.ts";
+import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
+import { agentSettings } from "../src/settings.ts";
+import { actor, sentText } from "./scripted-agent.ts";
+
+let cwd: string;
+let agent: Agent;
+beforeEach(() => {
+  cwd = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-open-")));
+});
+afterEach(async () => {
+  await agent.close();
+  rmSync(cwd, { recursive: true });
+});
+
+async function opened(
+  play: (call: ProviderCall, count: number) => ScenarioAnswer,
+  options: Partial<OpenAgentOptions> = {},
+) {
+  const asked: ProviderCall[] = [];
+  const provider = scriptedProvider((call) => {
+    asked.push(call);
+    return play(call, asked.length);
+  });
+  agent = await openAgent({
+    session: createSession({ cwd }),
+    cwd,
+    home: join(cwd, "home"),
+    settings: agentSettings(),
+    models: new ModelClient({ providers: { scripted: async () => provider }, retry: { maxRetries: 0 } }),
+    model: actor,
+    ...options,
+  });
+  return asked;
+}
+
+const names = ({ tools }: ProviderCall) => tools.map(({ name }) => name);
+const builtin = ["read", "write", "edit", "bash", "grep", "find", "ls"];
+
+test("the built-in tools work in the project, and the project's instructions are in the system prompt", async () => {
+  writeFileSync(join(cwd, "AGENTS.md"), "Water the trees on Mondays.");
+  const asked = await opened((_call, count) =>
+    count === 1
+      ? {
+          calls: [
+            { name: "write", arguments: { path: "leaf.txt", content: "green\n" } },
+            { name: "bash", arguments: { command: "pwd" } },
+          ],
+        }
+      : { text: "done" },
+  );
+  expect((await agent.prompt("Write a leaf.")).status).toBe("done");
+  expect(readFileSync(join(cwd, "leaf.txt"), "utf8")).toBe("green\n");
+  expect(sentText(asked[1]!)).toContain(cwd);
+  expect(names(asked[0]!)).toEqual([...builtin, "task"]);
+  expect(asked[0]!.systemPrompt).toContain("Water the trees on Mondays.");
+  expect(asked[1]!.systemPrompt).toBe(asked[0]!.systemPrompt);
+});
+
+test("a sub-agent has a context and tools of its own, without sub-agents, and its answer is the result", async () => {
+  const asked = await opened((call) => {
+    if (!names(call).includes("task")) return { text: "There are 7 leaves." };
+    return call.messages.length > 1
+      ? { text: "Seven." }
+      : {
+          calls: [
+            { name: "task", arguments: { description: "Count the leaves", prompt: "Count every leaf." } },
+          ],
+        };
+  });
+  expect((await agent.prompt("How many leaves?")).status).toBe("done");
+  const [first, sub, last] = asked;
+  expect(asked).toHaveLength(3);
+  expect(names(sub!)).toEqual(builtin);
+  expect(sentText(sub!)).toContain("Count every leaf.");
+  expect(sentText(sub!)).not.toContain("How many leaves?");
+  expect(sentText(last!)).toContain("There are 7 leaves.");
+  expect(names(first!)).toContain("task");
+});
+
+test("the setting tools offers some of them, and a name that no tool has is told", async () => {
+  const notices: string[] = [];
+  const asked = await opened(() => ({ text: "done" }), {
+    settings: agentSettings({ tools: ["read", "raed"] }),
+    onNotice: ({ message }) => notices.push(message),
+  });
+  await agent.prompt("go");
+  expect(names(asked[0]!)).toEqual(["read"]);
+  expect(notices).toEqual([expect.stringContaining("names raed, which no tool is called")]);
+});
+
+test("a tool of one's own takes the place of a built-in one", async () => {
+  const asked = await opened(
+    (call) => (call.messages.length > 1 ? { text: "done" } : { calls: [{ name: "ls" }] }),
+    {
+      tools: [
+        {
+          ...{ name: "ls", description: "Nothing here.", parameters: { type: "object" } },
+          execute: async () => ({ content: [{ type: "text", text: "an own list" }] }),
+        },
+      ],
+    },
+  );
+  await agent.prompt("go");
+  expect(names(asked[0]!)).toEqual([...builtin, "task"]);
+  expect(sentText(asked[1]!)).toContain("an own list");
+});
+
+test("a command of the user's is run, stored, and in the context; with !! it is kept out", async () => {
+  const asked = await opened(() => ({ text: "done" }));
+  const shown = await agent.runUserCommand("echo visible");
+  expect(shown).toMatchObject({
+    role: "bashExecution",
+    output: expect.stringContaining("visible"),
+    exitCode: 0,
+  });
+  await agent.runUserCommand("echo hidden; exit 3", { excludeFromContext: true });
+  await agent.prompt("go");
+  const sent = JSON.stringify(asked[0]!.messages);
+  expect(sent).toContain("visible");
+  expect(sent).not.toContain("hidden");
+  const stored = agent.session.path().flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+  expect(stored[1]).toMatchObject({ command: "echo hidden; exit 3", exitCode: 3, excludeFromContext: true });
+});
+
+test("an abort stops a command of the user's", async () => {
+  await opened(() => ({ text: "done" }));
+  const started = Promise.withResolvers<void>();
+  const running = agent.runUserCommand("echo started; sleep 600", { onOutput: () => started.resolve() });
+  await started.promise;
+  await expect(agent.runUserCommand("true")).rejects.toMatchObject({ code: "agent_busy" });
+  await agent.abort();
+  expect(await running).toMatchObject({ cancelled: true });
+  expect(agent.isBusy).toBe(false);
+});
