@@ -271,3 +271,62 @@ test("without an agent, everything is asked for as text, and an overflow is told
   const aborted = await summariser({ text: "x" }).summarise({ ...request, signal: AbortSignal.abort() });
   expect(aborted).toMatchObject({ stopReason: "aborted" });
 });
+
+test.each(["anthropic-messages", "openai-responses", "openai-chat"] as const)(
+  "over %s, what goes over the wire begins as the turn's request did",
+  async (api) => {
+    const bodies: Record<string, unknown>[] = [];
+    const onPayload = (payload: unknown) => {
+      bodies.push(payload as Record<string, unknown>);
+      throw new Error("Nothing leaves this machine.");
+    };
+    const models = new ModelClient({ keys: { key: () => "k" }, retry: { maxRetries: 0 } });
+    const own = { ...model, provider: "test", api, baseUrl: "http://127.0.0.1:1" };
+    const from = { api, provider: "test", model: own.id };
+    const session = createSession({ cwd: "/project" });
+    const call = { type: "toolCall" as const, id: "call_1", name: "read", arguments: { path: "a.ts" } };
+    say(session, { role: "user", content: "word ".repeat(9_000), timestamp: 1 });
+    say(session, { ...answer(), ...from, content: [call], stopReason: "toolUse" });
+    const read = { toolCallId: "call_1", toolName: "read", isError: false, timestamp: 1 };
+    say(session, { role: "toolResult", ...read, content: [{ type: "text", text: "text of a.ts" }] });
+    const request: ModelRequest = {
+      model: own,
+      purpose: "turn",
+      systemPrompt: "You are a test.",
+      tools: [{ name: "read", description: "Reads.", parameters: { type: "object", properties: {} } }],
+      messages: session.projection().items.map(({ message }) => message),
+      cacheKey: session.id,
+      onPayload,
+    };
+    await finalEvent(models.stream(request));
+    const usage = { ...answer().usage, cacheRead: 12_000 };
+    const last = { ...answer(), ...from, usage, content: [{ type: "text" as const, text: "Fine." }] };
+    say(session, last);
+    const prefix = new CachedPrefix();
+    prefix.answered({ request, answer: last, atMs: 0 });
+    const summariser = modelSummariser({ models, selection: { model: own }, session, prefix, now: () => 1 });
+    const failed = await summariser.summarise({
+      kind: "history",
+      messages: [],
+      prompt: { system: "S", user: "word ".repeat(9_000) },
+      instruction: "Write notes.",
+      maxSummaryTokens: 2_000,
+      signal: new AbortController().signal,
+    });
+    expect(failed.stopReason).toBe("error");
+    expect(bodies).toHaveLength(2);
+    const [turn, asked] = bodies.map(withoutBreakpoints) as [WireBody, WireBody];
+    const key = api === "openai-responses" ? "input" : "messages";
+    expect(JSON.stringify(asked[key]!.slice(0, turn[key]!.length))).toBe(JSON.stringify(turn[key]));
+    expect(JSON.stringify(asked[key]!.at(-1))).toContain("Write notes.");
+    const { [key]: _turn, max_tokens: _a, max_completion_tokens: _b, max_output_tokens: _c, ...rest } = turn;
+    expect(asked).toMatchObject(rest);
+  },
+);
+
+type WireBody = Record<string, unknown[] | undefined>;
+
+/** Where a provider is told to cache up to is no part of what it compares. */
+function withoutBreakpoints(body: unknown): unknown {
+  return JSON.parse(JSON.stringify(body, (key, value) => (key === "cache_control" ? undefined : value)));
+}

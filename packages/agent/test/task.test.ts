@@ -57,7 +57,10 @@ const write = defineTool({
 let files = 0;
 
 /** A parent with the tool, and whatever its model and its sub-agents' model say. */
-function parentWith(play: ScriptedModel, options: { inMemory?: boolean; tools?: Tool[] } = {}) {
+function parentWith(
+  play: ScriptedModel,
+  options: { inMemory?: boolean; tools?: Tool[]; compaction?: object } = {},
+) {
   const session = createSession({
     cwd: "/project",
     ...(options.inMemory ? {} : { file: join(folder, `${files++}`, "parent.jsonl") }),
@@ -73,7 +76,10 @@ function parentWith(play: ScriptedModel, options: { inMemory?: boolean; tools?: 
         }),
     },
   });
-  const settings = agentSettings({ titles: false, compaction: { keepRecentTokens: 2_000 } });
+  const settings = agentSettings({
+    titles: false,
+    compaction: { keepRecentTokens: 2_000, ...options.compaction },
+  });
   const common = { models, model, settings, systemPrompt: "You are a test." };
   const tools = [read, write, ...(options.tools ?? [])];
   const task = taskTool({
@@ -246,6 +252,23 @@ test("a failure gives the parent the causes, and what was modified until then", 
   expect(result?.isError).toBe(true);
   expect(contentText(result?.content)).toMatch(/failed.*the key was revoked.*had modified: c\.ts/);
   expect(result?.details).toMatchObject({ modifiedFiles: ["c.ts"], turns: 2 });
+});
+
+test("an overflow that nothing helps against gives the parent both causes", async () => {
+  const { agent, session } = parentWith(
+    delegating(({ purpose, messages }) => {
+      if (purpose === "summary") return { error: { status: 401, message: "the summariser has no key" } };
+      const done = messages.filter(({ role }) => role === "toolResult").length;
+      if (done >= 4)
+        return { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
+      return { text: "word ".repeat(2_500), calls: [{ name: "read", arguments: { path: `f${done}.ts` } }] };
+    }),
+    { compaction: { summarizer: { fallback: "never" } } },
+  );
+  expect((await agent.prompt("go")).status).toBe("done");
+  const [result] = taskResults(session);
+  expect(result?.isError).toBe(true);
+  expect(contentText(result?.content)).toMatch(/the summariser has no key[\s\S]*prompt is too long/);
 });
 
 test("an answer without a word is a failure", async () => {
