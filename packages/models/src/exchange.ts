@@ -1,7 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "./answer-builder.ts";
 import { attempt } from "./attempt.ts";
-import type { CatalogueModel } from "./catalogue-model.ts";
+import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
 import type { ModelFailure } from "./failure.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { ModelNotice } from "./notice.ts";
@@ -32,6 +32,7 @@ export class Exchange {
   readonly #retries: RetryBudget;
   #model: CatalogueModel;
   #sent: Sent | undefined;
+  #thinking: ThinkingLevel;
   #hasDroppedThinking = false;
   #hasDroppedImages = false;
 
@@ -39,6 +40,7 @@ export class Exchange {
     this.#request = request;
     this.#host = host;
     this.#model = host.windows.sized(request.model);
+    this.#thinking = request.thinking ?? "off";
     this.#retries = new RetryBudget(host.policy, host.random);
   }
 
@@ -98,7 +100,7 @@ export class Exchange {
   }
 
   #call({ messages, cap, apiKey }: Sent): Omit<ProviderCall, "signal"> {
-    const { purpose, systemPrompt, tools, thinking = "off", cacheKey, onPayload, onResponse } = this.#request;
+    const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
       model: this.#model,
       purpose,
@@ -107,7 +109,7 @@ export class Exchange {
       tools,
       messages,
       maxOutputTokens: cap.tokens,
-      thinking,
+      thinking: this.#thinking,
       cacheKey,
       onPayload: async (payload) => (await onPayload?.(payload)) ?? payload,
       onResponse: async (response) => onResponse?.(response),
@@ -166,6 +168,7 @@ export class Exchange {
     return "again";
   }
 
+  /** Thinking is switched off too: some servers ask for the thinking of earlier calls while it is on. */
   #repairHarder(): boolean {
     const sent = this.#sent;
     if (sent === undefined || this.#hasDroppedThinking) return false;
@@ -175,7 +178,8 @@ export class Exchange {
       model: this.#model,
       dropThinking: true,
     });
-    if (messages === sent.messages) return false;
+    if (messages === sent.messages && this.#thinking === "off") return false;
+    this.#thinking = "off";
     this.#sent = { ...sent, messages };
     this.#host.tellRepairs(repairs, (notice) => this.#tell(notice));
     return true;

@@ -3,8 +3,9 @@ const SHAPES: readonly RegExp[] = [
   /\bAIza[\w-]{20,}/g,
   /\beyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]+)?/g,
 ];
+/** What follows such a word and has a digit or is long: "Bearer token is missing" stays readable. */
 const AFTER_WORD =
-  /\b(bearer|basic|x-api-key["']?\s*[:=]|api[-_ ]?key["']?\s*[:=]|authorization["']?\s*[:=])(\s*["']?)(?!bearer|basic)[^\s"',;}]{6,}/gi;
+  /\b(bearer|basic|x-api-key["']?\s*[:=]|api[-_ ]?key["']?\s*[:=]|authorization["']?\s*[:=])(\s*["']?)(?!bearer|basic)(?=\S*\d|\S{16})[^\s"',;}]{6,}/gi;
 
 /**
  * A text without keys: what looks like one, and `key` itself wherever it stands. Providers repeat keys in their

@@ -468,6 +468,12 @@ describe("keys", () => {
     expect(failure.message).toContain("[key]");
     expect(JSON.stringify(failure)).not.toContain(secret);
   });
+  test.each(["Bearer token is missing", "Authorization: required", "basic authentication needed"])(
+    "stay apart from words: %s",
+    (message) => {
+      expect(classified(message, { status: 401 }).message).toBe(message);
+    },
+  );
   test("the request's own key is not shown, whatever its shape", () => {
     const error = new ProviderError({
       kind: "refused",

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { Message } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -276,6 +277,14 @@ describe("repairs", () => {
     expect(JSON.stringify(calls[1]!.messages)).not.toContain("hm");
     expect(types(notices)).toEqual(["repair"]);
   });
+  test("ask without thinking where a server misses the thinking of an earlier call", async () => {
+    const misses = refuses(
+      "messages.1.content.0: Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+    );
+    const { calls, ask } = stage([misses, says("yes")]);
+    expect((await ask({ thinking: "high" })).type).toBe("done");
+    expect(calls.map(({ thinking }) => thinking)).toEqual(["high", "off"]);
+  });
   test("that did not help are not made again", async () => {
     const { calls, ask } = stage([damaged]);
     expect(await ask({ messages: thinking })).toMatchObject({ failure: { kind: "damagedHistory" } });
@@ -388,6 +397,15 @@ describe("abort", () => {
     expect(seen.map(({ type }) => type)).toEqual(["start", "text", "error"]);
     expect(seen.at(-1)).toMatchObject({ message: { stopReason: "aborted", content: [{ text: "half" }] } });
     expect(calls[0]!.signal.aborted).toBe(true);
+  });
+  test("leaves no listener on a signal that lives longer", async () => {
+    const abort = new AbortController();
+    const { ask } = stage([refuses("Overloaded", { status: 529 }), says("yes")], {
+      sleep: undefined,
+      retry: { baseDelayMs: 1 },
+    });
+    expect((await ask({ signal: abort.signal })).type).toBe("done");
+    expect(getEventListeners(abort.signal, "abort")).toEqual([]);
   });
   test("whoever stops reading stops the provider", async () => {
     const { client, request, calls } = stage([says("yes")]);
