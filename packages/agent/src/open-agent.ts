@@ -60,7 +60,8 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     isSubAgent: options.isSubAgent ?? false,
     onNotice,
   });
-  reportUnknownTools(agent, settings, onNotice);
+  // A sub-agent lacks `task` on purpose, and its parent has told of the others.
+  if (!options.isSubAgent) reportUnknownTools(agent, settings, onNotice);
   return agent;
 }
 

@@ -41,6 +41,10 @@ type TaskInput = z.output<typeof parameters>;
 
 const DESCRIPTION = `Gives a self-contained piece of work to a sub-agent and returns its last answer. The sub-agent has the same tools and a context of its own: it sees nothing of this conversation, and you see nothing of its work but that answer. Use it for work that reads much and has a short result, such as finding out how something works in a large code base, or for pieces that do not depend on each other: several calls in one answer run side by side, so do not let two of them change the same files. Do what takes a few tool calls yourself.`;
 
+/** Whoever works alone must not ask back, and must know what of the work is seen. */
+const ALONE =
+  "[You work on this alone: nobody answers questions. Your last message, and nothing else of your work, is handed to the agent that gave you the task.]";
+
 /** The tool `task`: gives a piece of work to an agent with a context of its own. */
 export function taskTool(options: TaskToolOptions): Tool {
   return defineTool({
@@ -60,7 +64,7 @@ async function carryOut(options: TaskToolOptions, call: ToolExecution<TaskInput>
   try {
     const agent = await options.startAgent({ session, lifecycle });
     try {
-      const result = await runUntilAborted(agent, prompt, call.signal);
+      const result = await runUntilAborted(agent, `${prompt}\n\n${ALONE}`, call.signal);
       return taskResult(result, taskDetails(session, progress.turns));
     } finally {
       await agent.close();

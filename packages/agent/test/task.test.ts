@@ -16,6 +16,8 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle-events.ts";
+import type { AgentNotice } from "../src/notice.ts";
+import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
 import { taskTool } from "../src/task-tool.ts";
 import type { TaskUpdate } from "../src/task-tool-progress.ts";
@@ -152,7 +154,7 @@ test("the last answer is the result; files, turns and usage go with it", async (
     .flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
   expect(fileOperations(parentMessages)).toMatchObject({ modified: ["c.ts"] });
   const [sub] = calls.filter(isSubAgent);
-  expect(firstText(sub!)).toBe("Look into it.");
+  expect(firstText(sub!)).toMatch(/^Look into it\.\n\n\[You work on this alone/);
   expect(sub?.tools.map(({ name }) => name)).toEqual(["read", "write"]);
 });
 
@@ -200,7 +202,7 @@ test("several run side by side, each with a session of its own", async () => {
       if (!isSubAgent(call)) {
         return call.messages.length === 1 ? { calls: [delegate("one"), delegate("two")] } : { text: "Done." };
       }
-      const who = firstText(call);
+      const [who] = firstText(call).split("\n");
       return call.messages.length === 1
         ? { calls: [{ name: "wait", arguments: { who } }] }
         : { text: `answer ${who}` };
@@ -347,4 +349,27 @@ test("while it works, it shows its turns, its tokens and what it is doing", asyn
   ]);
   expect(existsSync(updates[0]?.details.sessionFile ?? "")).toBe(true);
   expect(updates.at(-1)?.details.usage.totalTokens).toBeGreaterThan(0);
+});
+
+test("an opened agent has the tool, its sub-agents have not, and nobody is told that it is missing there", async () => {
+  const session = createSession({ cwd: folder });
+  const notices: AgentNotice[] = [];
+  const offered: string[][] = [];
+  const play: ScriptedModel = (call) => {
+    offered.push(call.tools.map(({ name }) => name));
+    return delegating(() => ({ text: "It is the parser." }))(call);
+  };
+  const agent = await openAgent({
+    session,
+    cwd: folder,
+    home: folder,
+    settings: agentSettings({ titles: false, tools: ["read", "task"] }),
+    models: new ModelClient({ providers: { scripted: async () => scriptedProvider(play) } }),
+    model,
+    onNotice: (notice) => notices.push(notice),
+  });
+  expect((await agent.prompt("go")).status).toBe("done");
+  expect(offered.map((names) => names.toSorted())).toEqual([["read", "task"], ["read"], ["read", "task"]]);
+  expect(contentText(taskResults(session)[0]?.content)).toBe("It is the parser.");
+  expect(notices).toEqual([]);
 });
