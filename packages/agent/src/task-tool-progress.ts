@@ -59,7 +59,7 @@ function callText(toolName: string, args: Readonly<Record<string, unknown>>): st
   const [first] = Object.values(args ?? {});
   if (first === undefined) return toolName;
   const said = typeof first === "string" ? first : jsonText(first);
-  const characters = [...said.replaceAll(/\s+/g, " ").slice(0, 2 * TOOL_CHARACTERS)];
+  const characters = [...said.slice(0, 4 * TOOL_CHARACTERS).replaceAll(/\s+/g, " ")];
   const end = characters.length > TOOL_CHARACTERS ? "…" : "";
   return `${toolName} ${characters.slice(0, TOOL_CHARACTERS).join("")}${end}`;
 }

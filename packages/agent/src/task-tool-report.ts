@@ -3,6 +3,9 @@ import { addUsage, emptyUsage, type Message, type Usage } from "@bonsai-agent/me
 import type { Entry, Session } from "@bonsai-agent/session";
 import { type ChangedFile, changedFiles } from "./changed-files.ts";
 
+/** Files that each list of a result has at most: the ones that were touched last. */
+const LISTED_FILES = 2_000;
+
 /** What the result of a task tells beside the answer. Compaction carries the file lists over. */
 export interface TaskDetails {
   /** Absent where the parent's session is in memory. */
@@ -26,9 +29,9 @@ export function taskDetails(session: Session, turns: number): TaskDetails {
   const { read, modified } = fileOperations(messages);
   return {
     ...(session.file === undefined ? {} : { sessionFile: session.file }),
-    readFiles: read.sort(),
-    modifiedFiles: modified.sort(),
-    changedFiles: changedFiles(messages, session.cwd),
+    readFiles: read.slice(0, LISTED_FILES).sort(),
+    modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
+    changedFiles: changedFiles(messages, session.cwd).slice(-LISTED_FILES),
     turns,
     usage: entries.reduce((sum, entry) => addUsage(sum, usageOf(entry)), emptyUsage()),
   };
