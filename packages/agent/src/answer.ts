@@ -2,6 +2,8 @@ import type { AssistantMessage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
 import { withLinkedSignal } from "./linked-signal.ts";
 import { modelNotice } from "./model-notice.ts";
+import type { AgentNotice } from "./notice.ts";
+import { prefixChangedAtMs } from "./prefix-change.ts";
 import { storeMessage } from "./record-message.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -31,10 +33,17 @@ export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
     if (final.type === "error" && !isAborted)
       return { message, entryId, status: "failed", failure: final.failure };
     if (isAborted) return { message, entryId, status: "aborted" };
+    if (message.stopReason === "length") work.onNotice(cutOff);
     work.prefix.answered({ request, answer: message, atMs: work.now() });
     return { message, entryId, status: "good" };
   });
 }
+
+const cutOff: AgentNotice = {
+  level: "warning",
+  code: "answer_cut_off",
+  message: "The answer was cut off at its output limit. Say go on, or ask for less at a time.",
+};
 
 /** The stream's end, whatever happens: an answer that was begun is stored as far as it came. */
 async function readStream(work: Workplace, request: ModelRequest, signal: AbortSignal): Promise<FinalEvent> {
@@ -94,6 +103,7 @@ async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Prom
     systemPrompt,
     tools: tools.declarations(),
     messages: payload.messages,
+    prefixChangedAtMs: prefixChangedAtMs(session),
     thinking: selection.thinking,
     cacheKey: session.id,
     signal,

@@ -133,7 +133,10 @@ test("22: nothing to compact is not a failure", async () => {
     compaction: { keepRecentTokens: 18_000, scaleBudgets: false, threshold: { reserveTokens: 19_000 } },
   };
   const run = await filled({ turn: [calls(), calls(), done], settings });
+  let attempts = 0;
+  run.lifecycle.on("auto_compaction_start", () => void attempts++);
   expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(attempts).toBeGreaterThan(1);
   expect(run.notices).toEqual([]);
   expect(compactions(run)).toBe(0);
 });

@@ -1,3 +1,4 @@
+import { ModelClient } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { calls, filler, roles, scriptedAgent } from "./scripted-agent.ts";
 
@@ -43,4 +44,33 @@ test("what the session is worked on with is recorded once, and again when it cha
   await agent.prompt("three");
   await agent.prompt("four");
   expect(changes()).toMatchObject([{}, { type: "thinking_level_change", thinkingLevel: "high" }]);
+});
+
+test("after an edit of the context, thinking that is bound to what is no more is not sent", async () => {
+  const sent: unknown[] = [];
+  const models = new ModelClient({
+    now: () => Date.now() - 60_000,
+    providers: {
+      scripted: async () => ({
+        async *stream({ messages }, answer) {
+          sent.push(messages.map((message) => (message.role === "assistant" ? message.content.length : 0)));
+          answer.add({ type: "thinking", thinking: "hm", thinkingSignature: "signed" });
+          yield answer.text("done");
+          answer.stop("stop");
+        },
+      }),
+    },
+  });
+  const { agent, session } = scriptedAgent({ turn: [], models });
+  for (const text of ["one", "two"]) await agent.prompt(text);
+  const [first] = session.projection().items;
+  session.append({ type: "context_edit", targetId: first!.entryId, replacement: { content: "other" } });
+  await agent.prompt("three");
+  expect(sent).toEqual([[0], [0, 2, 0], [0, 1, 0, 1, 0]]);
+});
+
+test("an answer that was cut off at its limit is told of", async () => {
+  const { agent, notices } = scriptedAgent({ turn: [{ text: "and then", stopReason: "length" }] });
+  expect((await agent.prompt("tell")).status).toBe("done");
+  expect(notices).toMatchObject([{ level: "warning", code: "answer_cut_off" }]);
 });
