@@ -39,32 +39,36 @@ export async function killTree(tree: ProcessTree): Promise<void> {
 }
 
 async function killProcesses(tree: ProcessTree): Promise<void> {
-  const asked = new Set<number>();
+  // Once seen, never lost: when a process ends, its children no longer hang on the tree.
+  const seen = new Set<number>();
   const deadline = performance.now() + GRACE_MS;
-  let rows = await treeProcesses(tree);
+  let rows = await treeProcesses(tree, seen);
   while (rows.length > 0 && performance.now() < deadline) {
-    for (const { pid } of rows.filter((row) => !asked.has(row.pid))) {
+    for (const { pid } of rows.filter((row) => !seen.has(row.pid))) {
       send(pid, "SIGTERM");
-      asked.add(pid);
+      seen.add(pid);
     }
     await delay(POLL_MS);
-    rows = await treeProcesses(tree);
+    rows = await treeProcesses(tree, seen);
   }
   for (let round = 0; rows.length > 0 && round < KILL_ROUNDS; round += 1) {
     for (const { pid } of rows) send(pid, "SIGKILL");
     await delay(POLL_MS);
-    rows = await treeProcesses(tree);
+    rows = await treeProcesses(tree, seen);
   }
 }
 
 /**
  * What still runs of a command: its group, the descendants of its first process and, on Linux, whatever carries its
- * mark, even after it left the group and its parents died.
+ * mark, even after it left the group and its parents died. What is `known` to belong to it still does.
  */
-export async function treeProcesses({ pid, mark }: ProcessTree): Promise<{ pid: number; name: string }[]> {
+export async function treeProcesses(
+  { pid, mark }: ProcessTree,
+  known: ReadonlySet<number> = new Set(),
+): Promise<{ pid: number; name: string }[]> {
   if (process.platform === "win32") return [];
   const rows = process.platform === "linux" ? await linuxProcesses() : await posixProcesses();
-  const found = new Set([pid, ...rows.filter((row) => row.group === pid).map((row) => row.pid)]);
+  const found = new Set([pid, ...known, ...rows.filter((row) => row.group === pid).map((row) => row.pid)]);
   if (process.platform === "linux") for (const marked of await markedProcesses(rows, mark)) found.add(marked);
   for (let before = 0; before < found.size; ) {
     before = found.size;

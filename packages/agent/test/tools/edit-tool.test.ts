@@ -37,6 +37,12 @@ describe("edits that are made", () => {
       { oldText: "b\nc", newText: "x\ny" },
       "a\r\nx\ny\r\nd\n",
     ],
+    [
+      "the rare line end of the place",
+      "a\r\nb\nc\nd\r\ne\r\nf\r\n",
+      { oldText: "b\nc", newText: "x\ny" },
+      "a\r\nx\ny\nd\r\ne\r\nf\r\n",
+    ],
     ["a byte-order mark", "\ufeffa\n", { oldText: "a", newText: "b" }, "\ufeffb\n"],
     [
       "trailing whitespace in the file",

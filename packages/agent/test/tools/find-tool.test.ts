@@ -85,6 +85,9 @@ test("an abort ends the search", async () => {
 
 test("what git ignores is what find leaves out", async () => {
   using folder = project();
+  folder.write(".gitignore", "/dist\nnode_modules/\n*.tmp\n");
+  folder.write("src/again/.gitignore", "!a.tmp\n");
+  for (const name of ["a.tmp", "b.tmp"]) folder.write(`src/again/${name}`, "");
   folder.write("x/.gitignore", "*\n!.gitignore\n!keep*\nkeep-not\n");
   for (const name of ["x/a", "x/keep", "x/keep-not", "x/y/keep2", "src/x.log"]) folder.write(name, "");
   folder.write("src/deep/.gitignore", "*.log\n!x.log\n");
