@@ -211,6 +211,16 @@ describe("what is usable now", () => {
     expect(found[0]!.model.contextWindow).toBe(4_096);
   });
 
+  test("a distant server that wants a key is not asked without one", async () => {
+    const asked: string[] = [];
+    const probe = async ({ provider }: { provider: ProviderConfig }) => {
+      asked.push(provider.provider);
+      return undefined;
+    };
+    await usableModels({ catalogue: small, keys: keysOf(), probe });
+    expect(asked).toEqual(["local", "lan"]);
+  });
+
   test("a server on this machine that wants a key is taken at its list, without asking", async () => {
     const proxy = { ...remote, baseUrl: "http://127.0.0.1:1/v1" };
     const catalogue = { providers: [proxy], models: [modelOf(proxy, "r1")] };
