@@ -83,12 +83,13 @@ function toolsFor(
 }
 
 function followersFor(
-  { session, models, settings, smallModel, isSubAgent = false }: OpenAgentOptions,
+  { session, models, settings, smallModel, onNotice = () => {}, isSubAgent = false }: OpenAgentOptions,
   lifecycle: Lifecycle<LifecycleEvents>,
 ): RunFollower[] {
   if (isSubAgent) return [];
-  const digest = digestFollower({ session, models, smallModel });
-  return settings.titles ? [titleFollower({ session, lifecycle, models, smallModel }), digest] : [digest];
+  const common = { session, models, smallModel, onNotice };
+  const digest = digestFollower(common);
+  return settings.titles ? [titleFollower({ ...common, lifecycle }), digest] : [digest];
 }
 
 function reportProblem({ path, problem }: ProjectInstruction, onNotice: (notice: AgentNotice) => void): void {
