@@ -1,0 +1,164 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../src/tool.ts";
+import { calls, filler, scriptedAgent, sentText, summary } from "./scripted-agent.ts";
+
+const done = { text: "done" };
+const ran = { output: "out", exitCode: 0, cancelled: false, truncated: false };
+
+test("a guard blocks a call with its reason, and the tool is not run", async () => {
+  const run = scriptedAgent({ turn: [calls(), done] });
+  run.lifecycle.on("tool_call", () => ({ block: true, reason: "not on Sundays" }));
+  await run.agent.prompt("go");
+  expect(run.turns[1]!.messages.at(-1)).toMatchObject({
+    isError: true,
+    content: [{ text: "Blocked: not on Sundays" }],
+  });
+});
+
+test("a guard changes the input in place; what the model said stays as it was", async () => {
+  const run = scriptedAgent({ turn: [calls({ text: "bad" }), done] });
+  run.lifecycle.on("tool_call", ({ input }) => {
+    input.text = "good";
+  });
+  await run.agent.prompt("go");
+  const [, answer, result] = run.turns[1]!.messages;
+  expect(answer).toMatchObject({ content: [{ arguments: { text: "bad" } }] });
+  expect(result).toMatchObject({ content: [{ text: "good " }] });
+});
+
+test("an extension changes a result and a message before they are stored", async () => {
+  const run = scriptedAgent({ turn: [calls(), { text: "the key is 1234" }] });
+  run.lifecycle.on("tool_result", () => ({ content: [{ type: "text", text: "changed" }] }));
+  run.lifecycle.on("message_end", ({ message }) =>
+    message.role === "assistant" && message.stopReason === "stop"
+      ? { message: { ...message, content: [{ type: "text", text: "the key is ****" }] } }
+      : undefined,
+  );
+  const { answer } = await run.agent.prompt("go");
+  expect(answer?.content).toEqual([{ type: "text", text: "the key is ****" }]);
+  expect(JSON.stringify(run.session.path())).not.toContain("1234");
+  expect(sentText(run.turns[1]!)).toContain("changed");
+});
+
+test("an extension changes context, payload and system prompt of a run; nothing of it is stored", async () => {
+  const run = scriptedAgent({ turn: [done] });
+  run.lifecycle.on("before_agent_start", () => ({
+    systemPrompt: "You are somebody else.",
+    message: { customType: "note", content: "a note", display: true },
+  }));
+  run.lifecycle.on("context", ({ messages }) => ({
+    messages: [...messages, { role: "user", content: "and hurry", timestamp: 0 }],
+  }));
+  await run.agent.prompt("go");
+  expect(run.turns[0]).toMatchObject({ systemPrompt: "You are somebody else." });
+  expect(run.turns[0]!.messages.map((message) => ("content" in message ? message.content : ""))).toEqual([
+    "go",
+    "a note",
+    "and hurry",
+  ]);
+  expect(JSON.stringify(run.session.path())).not.toContain("hurry");
+});
+
+test("a text that an extension takes is handled, and nothing is stored", async () => {
+  const run = scriptedAgent({ turn: [] });
+  run.lifecycle.on("input", () => ({ action: "handled" }));
+  expect(await run.agent.prompt("/mine")).toEqual({ status: "handled" });
+  expect(run.session.path()).toEqual([]);
+});
+
+test.each([
+  ["blocks", () => ({ block: true, reason: "no rm" }), "no rm"],
+  [
+    "throws",
+    () => {
+      throw new Error("broken guard");
+    },
+    "broken guard",
+  ],
+])("a command of the user's is not run when a guard %s", async (_what, guard, reason) => {
+  let isRun = false;
+  const runCommand = async () => {
+    isRun = true;
+    return ran;
+  };
+  const run = scriptedAgent({ turn: [], runCommand });
+  run.lifecycle.on("user_bash", guard);
+  await expect(run.agent.runUserCommand("rm -rf /")).rejects.toMatchObject({
+    code: "command_blocked",
+    message: expect.stringContaining(reason),
+  });
+  expect(isRun).toBe(false);
+  expect(run.session.path()).toEqual([]);
+});
+
+test("a command that cannot be started, and one without a shell, are errors that say so", async () => {
+  const failing = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ENOENT")) });
+  for (const { agent } of [failing, scriptedAgent({ turn: [] })])
+    await expect(agent.runUserCommand("true")).rejects.toMatchObject({ code: "command_failed" });
+});
+
+test("results come in the order of the calls, whoever ends first; a tool that wants to be alone is", async () => {
+  const log: string[] = [];
+  const gates = new Map<string, () => void>();
+  const gated = defineTool({
+    ...{ name: "gated", description: "Ends when it may." },
+    parameters: z.object({ id: z.string() }),
+    execute: ({ input: { id } }) => {
+      log.push(`start ${id}`);
+      return new Promise((resolve) =>
+        gates.set(id, () => {
+          log.push(`end ${id}`);
+          resolve({ content: [{ type: "text", text: id }] });
+        }),
+      );
+    },
+  });
+  const alone = { ...gated, name: "alone", executionMode: "sequential" as const };
+  const call = (name: string, id: string) => ({ name, arguments: { id } });
+  const run = scriptedAgent({
+    tools: [gated, alone],
+    turn: [{ calls: [call("gated", "a"), call("gated", "b"), call("alone", "c"), call("gated", "d")] }, done],
+  });
+  const order = ["b", "a", "c", "d"];
+  run.lifecycle.on("tool_execution_start", () => {
+    setImmediate(() => {
+      while (gates.has(order[0]!)) gates.get(order.shift()!)!();
+    });
+  });
+  await run.agent.prompt("go");
+  expect(log).toEqual(["start a", "start b", "end b", "end a", "start c", "end c", "start d", "end d"]);
+  const results = run.turns[1]!.messages.flatMap((each) =>
+    each.role === "toolResult" ? [each.content] : [],
+  );
+  expect(results.map(([content]) => content)).toMatchObject(["a", "b", "c", "d"].map((text) => ({ text })));
+});
+
+test("a move in the tree takes a summary along; an abort changes nothing, and what was typed meanwhile waits", async () => {
+  const run = scriptedAgent({
+    turn: () => done,
+    summary: () => summary,
+  });
+  for (const text of [filler(100), "two", "three"]) await run.agent.prompt(text);
+  const second = run.session
+    .path()
+    .find((entry) => entry.type === "message" && entry.message.role === "assistant")!;
+  const leaf = run.session.leafId;
+  const off = run.lifecycle.on("session_before_tree", () => {
+    off();
+    void run.agent.abort();
+  });
+  const { size } = { size: run.session.store.size() };
+  expect((await run.agent.navigate(second.id, { summarise: true })).status).toBe("cancelled");
+  expect([run.session.leafId, run.session.store.size()]).toEqual([leaf, size]);
+
+  let waiting: Promise<unknown> | undefined;
+  run.lifecycle.on("session_before_tree", () => {
+    waiting = run.agent.prompt("here now");
+  });
+  const moved = await run.agent.navigate(second.id, { summarise: true });
+  expect(moved).toMatchObject({ status: "moved", summaryEntry: { type: "branch_summary" } });
+  expect(await waiting).toMatchObject({ status: "done" });
+  const roles = run.session.projection().items.map(({ message }) => message.role);
+  expect(roles).toEqual(["user", "assistant", "branchSummary", "user", "assistant"]);
+});
