@@ -438,23 +438,29 @@ describe.each(protocols)("abort in %s", (name, model) => {
     expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
   });
 
-  test.each(["abort", "break"] as const)("on %s the server's connection is closed", async (how) => {
-    const aborter = new AbortController();
-    const hanging = createServer((_request, response) => {
-      response.writeHead(200, { "content-type": "text/event-stream" });
-      for (const chunk of streamOf([half]).chunks ?? []) response.write(chunk);
-    });
-    hanging.listen(0, "127.0.0.1");
-    await once(hanging, "listening");
-    const closed = once(hanging, "request").then(([, response]) => once(response, "close"));
-    const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
-    await exchange(url, { model, signal: aborter.signal }, () => {
-      if (how === "break") throw new Error("the reader had enough");
-      aborter.abort(reason);
-    });
-    await closed;
-    hanging.close();
-  });
+  test.each(["abort", "break", "a failing hook"] as const)(
+    "on %s the server's connection is closed",
+    async (how) => {
+      const aborter = new AbortController();
+      const hanging = createServer((_request, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        for (const chunk of streamOf([half]).chunks ?? []) response.write(chunk);
+      });
+      hanging.listen(0, "127.0.0.1");
+      await once(hanging, "listening");
+      const closed = once(hanging, "request").then(([, response]) => once(response, "close"));
+      const url = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`;
+      const onResponse = async () => {
+        if (how === "a failing hook") throw new Error("the hook failed");
+      };
+      await exchange(url, { model, signal: aborter.signal, onResponse }, () => {
+        if (how === "break") throw new Error("the reader had enough");
+        aborter.abort(reason);
+      });
+      await closed;
+      hanging.close();
+    },
+  );
 });
 
 describe("what goes to whom", () => {
