@@ -373,6 +373,55 @@ describe.each(wires)("over the wire, %s:", (api, wire) => {
   });
 });
 
+test.each<[string, ProviderApi, LoopbackReply]>([
+  [
+    "z.ai's finish reason",
+    "openai-chat",
+    sse([chunk({ role: "assistant", content: "half" }), chunk({}, "model_context_window_exceeded"), done]),
+  ],
+  [
+    "z.ai's usage above the window",
+    "openai-chat",
+    sse([
+      chunk({ role: "assistant", content: "half" }, "stop"),
+      {
+        data: { choices: [], usage: { prompt_tokens: 200_001, completion_tokens: 2, total_tokens: 200_003 } },
+      },
+      done,
+    ]),
+  ],
+  [
+    "Xiaomi's empty answer",
+    "openai-chat",
+    sse([
+      chunk({ role: "assistant", content: "" }, "length"),
+      {
+        data: { choices: [], usage: { prompt_tokens: 198_500, completion_tokens: 0, total_tokens: 198_500 } },
+      },
+      done,
+    ]),
+  ],
+])("an overflow reported as a success: %s", async (_name, api, reply) => {
+  const { end, notices } = await ask(api, [reply]);
+  expect(end).toMatchObject({
+    type: "error",
+    failure: { kind: "inputTooLong", silent: true },
+    message: { stopReason: "error" },
+  });
+  expect(end.message.usage.input).toBeGreaterThan(0);
+  expect(notices).toEqual([]);
+});
+
+test("Anthropic's word for a full window is an overflow", async () => {
+  const start = { type: "content_block_start", index: 0, content_block: { type: "text", text: "half" } };
+  const reply = typed([anthropicStart, start, ...anthropicEnd("model_context_window_exceeded")]);
+  const { end } = await ask("anthropic-messages", [reply]);
+  expect(end).toMatchObject({
+    failure: { kind: "inputTooLong" },
+    message: { usage: { input: 100, output: 20 } },
+  });
+});
+
 test("llama.cpp's numbers are read from beside its words", async () => {
   const body = {
     error: {
