@@ -90,19 +90,23 @@ const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** What runs now and can be interrupted. */
 const running = new Set<AbortController>();
 
-/** The handlers stand only while the work runs, and once: the second Ctrl-C kills. */
+/** The handlers stand only while the work runs, and until the first signal: the second one kills, whichever it is. */
 async function interruptibleBySignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController();
+  const letGo = () => {
+    for (const name of interrupting) process.removeListener(name, interrupt);
+  };
   const interrupt = (name: NodeJS.Signals) => {
+    letGo();
     controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Ended by ${name}`));
   };
-  for (const name of interrupting) process.once(name, interrupt);
+  for (const name of interrupting) process.on(name, interrupt);
   running.add(controller);
   try {
     return await work(controller.signal);
   } finally {
     running.delete(controller);
-    for (const name of interrupting) process.removeListener(name, interrupt);
+    letGo();
   }
 }
 

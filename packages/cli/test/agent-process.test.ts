@@ -237,9 +237,9 @@ describe("pipes", () => {
     });
     const { stdout, stderr } = shell(
       project,
-      `"$0" "$@" --mode json hi ${project.model.join(" ")} < /dev/null | head -n 1`,
+      `"$0" "$@" --mode json hi ${project.model.join(" ")} < /dev/null | head -n 12`,
     );
-    expect(jsonLines(stdout)).toHaveLength(1);
+    expect(jsonLines(stdout)).toHaveLength(12);
     expect(stderr).toBe("");
     expect(roles(latest(project))[0]).toBe("user");
   });

@@ -41,6 +41,7 @@ async function run({ call, host, screen, progress, input, signal }: Print): Prom
   await host.start();
   const result = await promptUntil(host, input, signal);
   const code = finish(call, screen, result);
+  progress.result(result);
   progress.ended(host.agent.state, cost);
   return code;
 }

@@ -1,4 +1,4 @@
-import type { AgentNotice, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
+import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import { promptTokens } from "@bonsai-agent/messages";
 import type { AgentCall } from "../invocation.ts";
@@ -40,6 +40,14 @@ export class PrintProgress {
   notice(notice: AgentNotice): void {
     this.#screen.endLine();
     this.#call.output.tell(notice);
+  }
+
+  /** What the answer itself does not say. */
+  result({ status, answer }: RunResult): void {
+    if (status === "paused")
+      this.#say(["Paused after a compaction, as the settings want it; `bonsai -c` goes on."]);
+    else if (status === "done" && answer?.stopReason === "length")
+      this.#say(["The answer was cut off at the model's output cap; `bonsai -c` goes on."]);
   }
 
   /** The last line: what it took, and how to go on. */

@@ -1,6 +1,6 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
-import { type ThinkingLevel, usableModels } from "@bonsai-agent/models";
+import { usableModels } from "@bonsai-agent/models";
 import { openSession } from "@bonsai-agent/session";
 import { modelJson } from "../modes/model-json.ts";
 import { rehearsal } from "../rehearsal.ts";
@@ -75,7 +75,7 @@ export const rpcHandlers: Handlers = {
     models: (await usableModels(host.workshop.shelf)).map(({ model }) => modelJson(model)),
   }),
   set_thinking_level: async ({ host }, { level }) => {
-    await host.agent.setThinking(level as ThinkingLevel);
+    await host.agent.setThinking(level);
     return { level };
   },
   set_session_name: async ({ host }, { name }) => {

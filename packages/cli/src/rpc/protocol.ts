@@ -1,7 +1,7 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
 import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
-import { thinkingLevels } from "@bonsai-agent/models";
+import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { ErrorJson } from "../modes/error-json.ts";
@@ -35,7 +35,7 @@ export const rpcCommands = {
   get_last_assistant_text: {},
   set_model: { provider: name, modelId: name },
   get_available_models: {},
-  set_thinking_level: { level: z.enum(thinkingLevels as [string, ...string[]]) },
+  set_thinking_level: { level: z.enum(thinkingLevels) },
   set_session_name: { name },
   new_session: {},
   switch_session: { session: name },
@@ -79,7 +79,7 @@ export interface RpcData {
   get_last_assistant_text: { text: string | null };
   set_model: { model: ModelJson };
   get_available_models: { models: readonly ModelJson[] };
-  set_thinking_level: { level: string };
+  set_thinking_level: { level: ThinkingLevel };
   set_session_name: { name: string };
   new_session: RpcSession;
   switch_session: RpcSession;

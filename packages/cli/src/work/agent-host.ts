@@ -110,7 +110,7 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
   const smallModel = await smallModelOf(workshop);
   const session = choice.open();
   noticeOtherFolder(session, workshop);
-  return openAgent({
+  const agent = await openAgent({
     session,
     cwd,
     home,
@@ -121,6 +121,8 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
     onNotice,
     ...(smallModel === undefined ? {} : { smallModel }),
   });
+  noticeUnknownTools(agent, workshop);
+  return agent;
 }
 
 function thinkingFor(
@@ -143,6 +145,16 @@ async function smallModelOf({ settings, shelf }: Workshop): Promise<CatalogueMod
     shelf.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
     return undefined;
   }
+}
+
+function noticeUnknownTools({ tools }: Agent, { settings, onNotice }: Workshop): void {
+  const unknown = settings.tools?.filter((name) => !tools.names.includes(name)) ?? [];
+  if (unknown.length === 0) return;
+  onNotice({
+    level: "warning",
+    code: "tool_unknown",
+    message: `There is no tool ${unknown.join(", ")}. The tools are: ${tools.names.join(", ")}.`,
+  });
 }
 
 function noticeOtherFolder(session: Session, { cwd, onNotice }: Workshop): void {

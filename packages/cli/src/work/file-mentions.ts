@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, type Stats, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
 import type { CliIo } from "../io.ts";
 import { imageType } from "./image-type.ts";
@@ -22,8 +23,8 @@ export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "c
   const quotes: string[] = [];
   const images: ImageContent[] = [];
   const seen = new Set<string>();
-  for (const mention of words.flatMap((word) => mentionsIn(word, (path) => isThere(resolve(cwd, path))))) {
-    const path = resolve(cwd, mention.path);
+  for (const mention of words.flatMap((word) => mentionsIn(word, (path) => isThere(absolute(path, cwd))))) {
+    const path = absolute(mention.path, cwd);
     const stats = statSync(path, { throwIfNoEntry: false });
     if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
     if (!stats?.isFile() || seen.has(path)) continue;
@@ -33,6 +34,11 @@ export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "c
     else images.push(read);
   }
   return { quotes, images };
+}
+
+/** The shell leaves a `~` behind an `@` as it is. */
+function absolute(path: string, cwd: string): string {
+  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(cwd, path);
 }
 
 function isThere(path: string): boolean {
