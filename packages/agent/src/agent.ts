@@ -38,7 +38,7 @@ export class Agent {
       compaction: this.#compaction,
       activity: this.#activity,
       onEnd: (messages, result) => {
-        for (const follower of followers) follower.runEnded({ messages, result });
+        for (const follower of followers) followUp(follower, { messages, result }, this.#work.onNotice);
       },
     });
     this.#followers = followers;
@@ -170,6 +170,20 @@ export class Agent {
       message: "The agent was closed, and its session with it.",
       hint: "Open the session again.",
     });
+  }
+}
+
+/** Whoever follows breaks nothing. */
+function followUp(
+  follower: RunFollower,
+  ended: Parameters<RunFollower["runEnded"]>[0],
+  onNotice: Workplace["onNotice"],
+): void {
+  try {
+    follower.runEnded(ended);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    onNotice({ level: "warning", code: "follower_failed", message: `After the run: ${message}` });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AssistantMessage } from "@bonsai-agent/messages";
+import type { AssistantMessage, Message } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
 import { withLinkedSignal } from "./linked-signal.ts";
 import { modelNotice } from "./model-notice.ts";
@@ -95,14 +95,12 @@ async function tell(
 
 async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Promise<ModelRequest> {
   const { events, selection, session, tools } = work;
-  const projected = session.projection().items.map((item) => item.message);
-  const { payload } = await events.decide("context", { type: "context", messages: projected }, signal);
   return {
     model: selection.model,
     purpose: "turn",
     systemPrompt,
     tools: tools.declarations(),
-    messages: payload.messages,
+    messages: await contextMessages(work, signal),
     prefixChangedAtMs: prefixChangedAtMs(session),
     thinking: selection.thinking,
     cacheKey: session.id,
@@ -115,4 +113,16 @@ async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Prom
       events.notify("after_provider_response", { type: "after_provider_response", status, headers }),
     onNotice: (notice) => work.onNotice(modelNotice(notice)),
   };
+}
+
+/** Extensions get a copy: what they do to it in place must not reach what the session holds. */
+async function contextMessages(
+  { events, session }: Workplace,
+  signal: AbortSignal,
+): Promise<readonly Message[]> {
+  const projected = session.projection().items.map((item) => item.message);
+  if (!events.hasHandlers("context")) return projected;
+  const copy = structuredClone(projected);
+  const { payload } = await events.decide("context", { type: "context", messages: copy }, signal);
+  return payload.messages === copy ? projected : payload.messages;
 }

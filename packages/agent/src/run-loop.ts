@@ -24,12 +24,14 @@ export interface RunLoopOptions {
 
 /**
  * From a user's message to the last answer: request, tools, request, until the model stops and nobody has more to say.
- * One object for one run: owner of the turn count and of where the next threshold check stands.
+ * One object for one run: owner of the turn count and of what comes before the next request.
  */
 export class RunLoop {
   readonly #options: RunLoopOptions;
   #turnIndex = 0;
   #site: CompactionSite | undefined = "beforePrompt";
+  /** True when a text can be said before the next request. */
+  #isSteerable = false;
   #answer: AssistantMessage | undefined;
 
   constructor(options: RunLoopOptions) {
@@ -44,9 +46,18 @@ export class RunLoop {
   /** @throws what appending to the session throws. */
   async run(): Promise<RunResult> {
     for (;;) {
-      const ended = (await this.#checkThreshold()) ?? (await this.#turn());
+      const ended = (await this.#checkThreshold()) ?? (await this.#steer()) ?? (await this.#turn());
       if (ended !== undefined) return { ...ended, ...(this.#answer && { answer: this.#answer }) };
     }
+  }
+
+  /** Behind the check, because a compaction takes its time: what the user says meanwhile is in the next request. */
+  async #steer(): Promise<RunResult | undefined> {
+    const { work, signal } = this.#options;
+    if (!this.#isSteerable) return undefined;
+    this.#isSteerable = false;
+    await this.#say(() => work.queue.takeSteering());
+    return signal.aborted ? { status: "aborted" } : undefined;
   }
 
   async #checkThreshold(): Promise<RunResult | undefined> {
@@ -55,9 +66,11 @@ export class RunLoop {
     if (this.#site === undefined) return undefined;
     const verdict = await compaction.threshold(this.#site, signal);
     if (signal.aborted) return { status: "aborted" };
+    if (verdict !== "wait") return undefined;
     // A text that waits is the user, who need not be waited for then.
-    if (verdict !== "wait" || (await this.#say(() => work.queue.take()))) return undefined;
-    return { status: "paused" };
+    if (!(await this.#say(() => work.queue.take()))) return { status: signal.aborted ? "aborted" : "paused" };
+    this.#isSteerable = false;
+    return undefined;
   }
 
   /** One request and what follows from its answer; a result when the run is over. */
@@ -96,8 +109,8 @@ export class RunLoop {
   /** What the next request is for; the run is over when there is none. */
   async #goOn(hasResults: boolean): Promise<RunResult | undefined> {
     const { work, signal } = this.#options;
-    const isSteered = await this.#say(() => work.queue.takeSteering());
-    if (isSteered || hasResults) {
+    this.#isSteerable = hasResults;
+    if (hasResults || (await this.#say(() => work.queue.takeSteering()))) {
       this.#site = "betweenTools";
       return undefined;
     }

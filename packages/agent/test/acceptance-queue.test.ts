@@ -282,3 +282,14 @@ test("clearQueue takes back what waits", async () => {
   await run.agent.idle();
   expect(userTexts(run)).toEqual([]);
 });
+
+test("a steering text that comes during a compaction between tools is in the very next request", async () => {
+  const run = await filled({ turn: [calls({ tokens: 4_000 }), calls(), done] });
+  duringSummary(run, () => void run.agent.prompt("the other way", { behavior: "steer" }));
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(run.turns.slice(2).map((turn) => sentText(turn).includes("the other way"))).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});

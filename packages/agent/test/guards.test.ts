@@ -162,3 +162,40 @@ test("a move in the tree takes a summary along; an abort changes nothing, and wh
   const roles = run.session.projection().items.map(({ message }) => message.role);
   expect(roles).toEqual(["user", "assistant", "branchSummary", "user", "assistant"]);
 });
+
+test("what a handler of context does in place reaches neither the session nor the request", async () => {
+  const run = scriptedAgent({ turn: [done] });
+  run.lifecycle.on("context", ({ messages }) => {
+    Object.assign(messages[0]!, { content: "something else" });
+  });
+  await run.agent.prompt("go");
+  expect(run.turns[0]!.messages).toMatchObject([{ content: "go" }]);
+  expect(run.session.projection().items[0]?.message).toMatchObject({ content: "go" });
+});
+
+test("a follower that throws is told of and harms nobody", async () => {
+  const ended: string[] = [];
+  const followers = [
+    {
+      runEnded: () => {
+        throw new Error("no title");
+      },
+      close: async () => {},
+    },
+    {
+      runEnded: ({ messages }: { messages: () => readonly { role: string }[] }) => {
+        ended.push(
+          messages()
+            .map(({ role }) => role)
+            .join(),
+        );
+      },
+      close: async () => void ended.push("closed"),
+    },
+  ];
+  const run = scriptedAgent({ turn: [calls(), done], followers });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  await run.agent.close();
+  expect(ended).toEqual(["user,assistant,toolResult,assistant", "closed"]);
+  expect(run.notices).toMatchObject([{ code: "follower_failed", message: "After the run: no title" }]);
+});
