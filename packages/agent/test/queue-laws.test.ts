@@ -1,0 +1,104 @@
+import type { ScenarioAnswer } from "@bonsai-agent/models";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { lifecycleEventRules } from "../src/lifecycle-events.ts";
+import type { RunResult } from "../src/run-result.ts";
+import { unpaired } from "./pairs.ts";
+import { calls, filler, scriptedAgent, summary } from "./scripted-agent.ts";
+
+type Act = "steer" | "followUp" | "plain" | "abort" | "cancelCompaction" | "compact" | "setModel";
+
+const answer: fc.Arbitrary<ScenarioAnswer> = fc.oneof(
+  fc.nat(5_000).map((tokens) => calls({ tokens })),
+  fc.constant({ text: "done" }),
+  { weight: 1, arbitrary: fc.constant({ error: { status: 401, message: "invalid key" } }) },
+);
+const acts = fc.array(
+  fc.record({
+    at: fc.integer({ min: 1, max: 80 }),
+    act: fc.constantFrom<Act>(
+      ...(["steer", "followUp", "steer", "followUp", "plain"] as const),
+      ...(["abort", "cancelCompaction", "compact", "setModel"] as const),
+    ),
+  }),
+  { minLength: 3, maxLength: 8 },
+);
+
+test("no text is lost or said twice, whatever is done at whatever moment", async () => {
+  let unsentCount = 0;
+  let queuedCount = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(answer, { maxLength: 8 }),
+      acts,
+      fc.boolean(),
+      async (answers, plan, manual) => {
+        const run = scriptedAgent({
+          turn: (_call, count) => (count <= 2 ? { text: "fine" } : (answers[count - 3] ?? { text: "done" })),
+          summary: () => summary,
+        });
+        for (const size of [4_000, 4_000]) await run.agent.prompt(filler(size));
+
+        const unsentTexts: string[] = [];
+        const given: string[] = [];
+        const refused = new Set<string>();
+        const results: Promise<RunResult | undefined>[] = [];
+        const say = (behavior?: "steer" | "followUp") => {
+          const text = `text ${given.length}`;
+          given.push(text);
+          results.push(
+            run.agent.prompt(text, behavior === undefined ? {} : { behavior }).catch(() => {
+              refused.add(text);
+              return undefined;
+            }),
+          );
+        };
+        const does: Record<Act, () => void> = {
+          steer: () => say("steer"),
+          followUp: () => say("followUp"),
+          plain: () => say(),
+          abort: () => void run.agent.abort(),
+          cancelCompaction: () => run.agent.cancelCompaction(),
+          compact: () => void run.agent.compact().catch(() => {}),
+          setModel: () => void run.agent.setModel({ ...run.agent.model, id: "other" }),
+        };
+        let moment = 0;
+        for (const name of Object.keys(lifecycleEventRules) as (keyof typeof lifecycleEventRules)[])
+          run.lifecycle.on(name, () => {
+            moment += 1;
+            for (const { at, act } of plan) if (at === moment) does[act]();
+          });
+
+        if (manual) await run.agent.compact();
+        else say();
+        await run.agent.idle();
+        while (results.length > 0) {
+          const ended = await Promise.all(results.splice(0));
+          for (const text of new Set(ended.flatMap((result) => result?.unsent ?? [])))
+            unsentTexts.push(text.text);
+          await run.agent.idle();
+        }
+        const stored = run.session
+          .path()
+          .flatMap((entry) =>
+            entry.type === "message" && entry.message.role === "user" ? [entry.message.content] : [],
+          )
+          .slice(2);
+        const expected = given.filter((text) => !refused.has(text));
+        expect([...stored, ...unsentTexts].sort()).toEqual([...expected].sort());
+        unsentCount += unsentTexts.length;
+        queuedCount += Math.max(0, stored.length - 1);
+        expect(run.agent.state).toMatchObject({
+          isBusy: false,
+          isCompacting: false,
+          steering: [],
+          followUps: [],
+        });
+        for (const { messages } of run.turns) expect(unpaired(messages)).toEqual([]);
+      },
+    ),
+    { numRuns: 200 },
+  );
+  expect(unsentCount).toBeGreaterThan(5);
+  expect(queuedCount).toBeGreaterThan(20);
+}, 120_000);
