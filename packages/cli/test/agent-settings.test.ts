@@ -102,7 +102,13 @@ test("--debug writes sizes and outcomes to a private log, and no text", async ()
 
 test("the debug log has what a mask reclaimed, and retries and repairs", async () => {
   const home = testFolder();
-  const log = debugLog({ home, now: () => nowMs });
+  const log = debugLog({
+    home,
+    now: () => nowMs,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   log.listen(lifecycle);
   const entries = [{}, {}] as never;
@@ -120,4 +126,19 @@ test("the debug log has what a mask reclaimed, and retries and repairs", async (
     "history masked reclaimed_tokens=1234 results=2 reason=threshold",
     "warning model_retry: Rate limit. Retry 1 of 5.",
   ]);
+});
+
+test("a log that cannot be written is told once, and the work goes on", async () => {
+  const { run, home } = agentProject(says("ok"));
+  writeFileSync(join(home, "logs"), "in the way");
+  const { code, stdout, stderr } = await run(["--debug", "hi"]);
+  expect([code, stdout]).toEqual([0, "ok\n"]);
+  expect(stderr.match(/No debug log is written/g)).toHaveLength(1);
+});
+
+test("a tool that nobody has is told of", async () => {
+  const { run } = agentProject(says("ok"));
+  const { code, stderr } = await run(["--tools", "raed,ls", "hi"]);
+  expect(code).toBe(0);
+  expect(stderr).toContain("There is no tool raed. The tools are: ");
 });

@@ -117,7 +117,7 @@ describe("what is piped in", () => {
     [["--mode", "json"], undefined],
   ])("%j with %j is no prompt", async (argv, stdin) => {
     const { code, stderr } = await agentProject(says("no")).run(argv, stdin === undefined ? {} : { stdin });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(stderr).toContain("no_prompt");
   });
 

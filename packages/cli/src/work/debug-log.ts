@@ -8,14 +8,28 @@ export interface DebugLog {
   notice(notice: AgentNotice): void;
 }
 
+export interface DebugLogOptions {
+  home: string;
+  now: () => number;
+  /** Told once, when nothing can be written; the work goes on without a log. */
+  onFailure: (error: Error) => void;
+}
+
 /** Lines of one day in `<home>/logs/<date>.log`, mode 0600: sizes and outcomes, no texts of the conversation, no keys. */
-export function debugLog({ home, now }: { home: string; now: () => number }): DebugLog {
+export function debugLog({ home, now, onFailure }: DebugLogOptions): DebugLog {
   const folder = join(home, "logs");
+  let isBroken = false;
   const write = (text: string) => {
+    if (isBroken) return;
     const time = new Date(now()).toISOString();
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const line = `${time} [${process.pid}] ${text.replaceAll(/\s+/g, " ")}\n`;
-    appendFileSync(join(folder, `${time.slice(0, 10)}.log`), line, { mode: 0o600 });
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      appendFileSync(join(folder, `${time.slice(0, 10)}.log`), line, { mode: 0o600 });
+    } catch (error) {
+      isBroken = true;
+      onFailure(error as Error);
+    }
   };
   return {
     notice: ({ level, code, message }) => write(`${level} ${code}: ${message}`),

@@ -29,7 +29,10 @@ export async function openWorkshop(call: AgentCall, tell: (notice: AgentNotice) 
   const { cwd, env } = io;
   const home = bonsaiHome({ ...env });
   const settings = agentCallSettings(call);
-  const log = options.debug === true ? debugLog({ home, now: io.now }) : undefined;
+  const log =
+    options.debug === true
+      ? debugLog({ home, now: io.now, onFailure: (error) => tell(noLog(error)) })
+      : undefined;
   const onNotice = (notice: AgentNotice) => {
     log?.notice(notice);
     tell(notice);
@@ -43,4 +46,8 @@ export async function openWorkshop(call: AgentCall, tell: (notice: AgentNotice) 
   log?.listen(lifecycle);
   const shop = await openModelShop({ io, home, settings, onNotice: warn });
   return { call, home, cwd, settings, ...shop, lifecycle, onNotice };
+}
+
+function noLog({ message }: Error): AgentNotice {
+  return { level: "warning", code: "log_failed", message: `No debug log is written: ${message}.` };
 }
