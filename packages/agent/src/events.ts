@@ -1,4 +1,6 @@
+import type { CompactionLifecycle } from "@bonsai-agent/compaction";
 import type {
+  CallOptions,
   DecideNames,
   Decision,
   Lifecycle,
@@ -19,9 +21,14 @@ export class Events {
     this.#patience = patience;
   }
 
-  /** For what brings a signal of its own. */
-  get lifecycle(): Lifecycle<LifecycleEvents> {
-    return this.#lifecycle;
+  /** For compaction, which brings signals of its own to some of its calls. */
+  get forCompaction(): CompactionLifecycle {
+    const waiting = (options: CallOptions = {}) => ({ signal: this.#patience.signal, ...options });
+    return {
+      hasHandlers: (name) => this.#lifecycle.hasHandlers(name),
+      notify: (name, payload, options) => this.#lifecycle.notify(name, payload, waiting(options)),
+      decide: (name, payload, options) => this.#lifecycle.decide(name, payload, waiting(options)),
+    };
   }
 
   hasHandlers(name: keyof LifecycleEvents & string): boolean {

@@ -32,7 +32,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
   const controller = new CompactionController({
     session,
     settings: settings.compaction,
-    lifecycle,
+    lifecycle: events.forCompaction,
     model: () => selection.model,
     summariser,
     isSubAgent: options.isSubAgent ?? false,

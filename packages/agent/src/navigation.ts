@@ -23,7 +23,7 @@ export function navigate(
     summarise,
     summariser,
     model: selection.model,
-    lifecycle: events.lifecycle,
+    lifecycle: events.forCompaction,
     ...(focus === undefined ? {} : { focus }),
     ...(signal === undefined ? {} : { signal }),
   });

@@ -209,6 +209,32 @@ test.each(["turn_start", "message_end", "tool_result", "turn_end"] as const)(
   },
 );
 
+test.each([
+  "auto_compaction_start",
+  "session_before_compact",
+  "session_compact",
+  "auto_compaction_end",
+] as const)(
+  "a handler of %s that never ends does not hold an agent that is to stop compacting",
+  async (name) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const run = scriptedAgent({ turn: () => done });
+    for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
+    const reached = Promise.withResolvers<void>();
+    run.lifecycle.on(name, () => {
+      reached.resolve();
+      return new Promise<never>(() => {});
+    });
+    const outcome = run.agent.compact();
+    await reached.promise;
+    void run.agent.abort();
+    await vi.advanceTimersByTimeAsync(6_000);
+    const isWritten = name === "session_compact" || name === "auto_compaction_end";
+    expect((await outcome).status).toBe(isWritten ? "compacted" : "cancelled");
+    expect(run.agent.isBusy).toBe(false);
+  },
+);
+
 test("nothing stays on the signal of a run, however many requests and tools it has had", async () => {
   const signals = new Set<AbortSignal>();
   const most: number[] = [];

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/tool.ts";
+import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, sentText, summary } from "./scripted-agent.ts";
 
 const done = { text: "done" };
@@ -198,4 +199,17 @@ test("a follower that throws is told of and harms nobody", async () => {
   await run.agent.close();
   expect(ended).toEqual(["user,assistant,toolResult,assistant", "closed"]);
   expect(run.notices).toMatchObject([{ code: "follower_failed", message: "After the run: no title" }]);
+});
+
+test("after a move to an answer whose calls have their results elsewhere, each call has a result again", async () => {
+  const run = scriptedAgent({ turn: [{ calls: [{ name: "echo" }, { name: "echo" }] }, done, done] });
+  await run.agent.prompt("go");
+  const answer = run.session
+    .path()
+    .find((entry) => entry.type === "message" && entry.message.role === "assistant")!;
+  await run.agent.navigate(answer.id);
+  expect((await run.agent.prompt("another way")).status).toBe("done");
+  const { messages } = run.turns.at(-1)!;
+  expect(unpaired(messages)).toEqual([]);
+  expect(messages.at(-1)).toMatchObject({ role: "user", content: "another way" });
 });

@@ -1,5 +1,4 @@
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { BeforeCompact, BeforeCompactResult, CompactionEvents } from "./events.ts";
+import type { BeforeCompact, BeforeCompactResult, CompactionLifecycle } from "./events.ts";
 import type { MaskPlan } from "./mask.ts";
 import type { CompactionReason } from "./outcome.ts";
 
@@ -14,7 +13,7 @@ export interface CompactionHooks {
 }
 
 export interface CompactionHooksOptions {
-  lifecycle: Lifecycle<CompactionEvents> | undefined;
+  lifecycle: CompactionLifecycle | undefined;
   reason: CompactionReason;
   signal: AbortSignal;
 }

@@ -1,8 +1,7 @@
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { ModelSizes } from "./budget.ts";
-import type { CompactionEvents } from "./events.ts";
+import type { CompactionLifecycle } from "./events.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
@@ -25,7 +24,7 @@ export interface RunCompactionOptions {
   focus?: string;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[];
-  lifecycle?: Lifecycle<CompactionEvents>;
+  lifecycle?: CompactionLifecycle;
   signal?: AbortSignal;
   /** Called when everything is written, before the after-events: releases whatever lock the caller holds. */
   onCommitted?: () => void;

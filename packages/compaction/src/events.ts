@@ -1,4 +1,4 @@
-import type { DecideEvent, DecideRule, EventRules, NotifyEvent } from "@bonsai-agent/lifecycle";
+import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
 import type { Message, Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { isBoolean, isObject, isResultOf, isText, isTextList, type ResultFields } from "./event-result.ts";
@@ -74,6 +74,9 @@ export interface BeforeTreeResult {
   replaceInstructions?: boolean;
   label?: string;
 }
+
+/** What compaction needs of a lifecycle: a `Lifecycle`, or what stands in for one. */
+export type CompactionLifecycle = Pick<Lifecycle<CompactionEvents>, "notify" | "decide" | "hasHandlers">;
 
 /** The events that compaction and tree navigation emit. */
 export interface CompactionEvents {

@@ -10,6 +10,7 @@ export {
   type BeforeCompact,
   type BeforeCompactResult,
   type CompactionEvents,
+  type CompactionLifecycle,
   type CompactionPreparation,
   type CustomCompaction,
   compactionEventRules,

@@ -1,10 +1,9 @@
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, Session } from "@bonsai-agent/session";
 import { type Branch, leftBranch } from "./branch.ts";
 import { checkCustomSummary } from "./custom-summary.ts";
 import { digestSummariser } from "./digest.ts";
-import type { BeforeTreeResult, CompactionEvents, TreePreparation } from "./events.ts";
+import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
 import { type BranchSummary, type SummariseBranchOptions, summariseBranch } from "./summarise-branch.ts";
 
 export interface NavigateTreeOptions
@@ -15,7 +14,7 @@ export interface NavigateTreeOptions
   summarise?: boolean;
   /** Who summarises. Default: the built-in digest. */
   summariser?: SummariseBranchOptions["summariser"];
-  lifecycle?: Lifecycle<CompactionEvents>;
+  lifecycle?: CompactionLifecycle;
   signal?: AbortSignal;
 }
 

@@ -1,11 +1,10 @@
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { commitCompaction } from "./commit.ts";
 import { CompactionCancelled } from "./compaction-cancelled.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { type CompactionResult, outcomeOf } from "./compaction-result.ts";
 import { prepareRun, type Run } from "./compaction-run.ts";
 import { resultOf } from "./describe-run.ts";
-import type { CompactionEvents } from "./events.ts";
+import type { CompactionLifecycle } from "./events.ts";
 import { climb } from "./ladder.ts";
 import { failedResult, unpreparedResult } from "./run-failure.ts";
 import { ladderRungs } from "./rungs.ts";
@@ -48,10 +47,7 @@ async function carryOut(run: Run): Promise<CompactionResult> {
   }
 }
 
-async function announce(
-  result: CompactionResult,
-  lifecycle: Lifecycle<CompactionEvents> | undefined,
-): Promise<void> {
+async function announce(result: CompactionResult, lifecycle: CompactionLifecycle | undefined): Promise<void> {
   const { reason, entry, edits, error } = result;
   const outcome = outcomeOf(result);
   const willRetry = reason === "overflow" && (result.status === "compacted" || result.status === "masked");
