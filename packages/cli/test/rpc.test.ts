@@ -205,6 +205,17 @@ describe("--mode rpc", () => {
     expect(listSessions(project).sessions).toHaveLength(3);
   });
 
+  test("who has read agent_end can go on at once", async () => {
+    const rpc = new RpcSession(agentProject(says("yes")));
+    for (let round = 0; round < 5; round += 1) {
+      const from = rpc.lines.length;
+      expect(await rpc.ask({ type: "prompt", message: "hi" })).toMatchObject({ success: true });
+      await rpc.wait(isEnd, from);
+      if (round % 2 === 1) expect(await rpc.ask({ type: "new_session" })).toMatchObject({ success: true });
+    }
+    await rpc.end();
+  });
+
   test("while there is work, the session cannot be left", async () => {
     const rpc = new RpcSession(agentProject(slow));
     await rpc.ask({ type: "prompt", message: "hi" });
