@@ -47,7 +47,7 @@ export class AnswerBuilder {
     return { type: "text", contentIndex: message.content.length - 1, delta, message };
   }
 
-  /** Adds to the thinking that is under way; `beginThinking` starts another block. */
+  /** Adds to the thinking at the end, or begins a block where the last one is none; `add` begins another one. */
   thinking(delta: string): StreamEvent {
     const { message } = this;
     const last = message.content.at(-1);

@@ -15,6 +15,7 @@ import {
 import { anthropicCallId } from "./anthropic-call-id.ts";
 import { resultBlocks, textBlocks, type UserBlock, userBlocks } from "./anthropic-content.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
+import { isOwnAnswer } from "./own-answer.ts";
 
 /** A message as it goes over the wire; the content is always a list, so that a breakpoint can be set on it. */
 export type WireMessage =
@@ -74,18 +75,13 @@ function assistantBlocks(message: AssistantMessage, model: CatalogueModel): Assi
       case "text":
         return textBlocks(block.text);
       case "thinking":
-        return isOwn(message, model) ? thinkingBlocks(block as unknown as ThinkingContent) : [];
+        return isOwnAnswer(message, model) ? thinkingBlocks(block as unknown as ThinkingContent) : [];
       case "toolCall":
         return toolUseBlocks(calls[nextCall++]);
       default:
         return [];
     }
   });
-}
-
-/** A signature holds only for the model that gave it. */
-function isOwn({ api, provider, model: id }: AssistantMessage, model: CatalogueModel): boolean {
-  return api === model.api && provider === model.provider && id === model.id;
 }
 
 function thinkingBlocks(block: ThinkingContent): (ThinkingBlockParam | RedactedThinkingBlockParam)[] {

@@ -1,4 +1,6 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import { brokenOff, notSent, unanswered } from "./connection-error.ts";
+import { jsonOrText } from "./json-or-text.ts";
 import { ProviderError } from "./provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
@@ -30,25 +32,8 @@ const MAX_SHOWN_CHARS = 1_000;
 
 /** An error that the SDK threw for a request that got no answer, or a refusal. */
 export function requestFailure(error: unknown): ProviderError {
-  if (error instanceof APIConnectionError) {
-    return new ProviderError({ kind: "network", message: connectionMessage(error), cause: error });
-  }
-  if (error instanceof APIError) return refusal(error);
-  return notSent(error);
-}
-
-function notSent(error: unknown): ProviderError {
-  const { message } = innermost(error);
-  // These messages quote the value, which is likely the key.
-  const isHeader = /header value|header name|ByteString/i.test(message);
-  return new ProviderError({
-    kind: "refused",
-    code: "request_not_sent",
-    message: isHeader
-      ? "The request could not be sent: the key or a header holds a character that HTTP does not allow."
-      : `The request could not be sent: ${message}`,
-    ...(!isHeader && { cause: error }),
-  });
+  if (error instanceof APIConnectionError) return unanswered(error);
+  return error instanceof APIError ? refusal(error) : notSent(error);
 }
 
 /** An error that came while the answer was being read. */
@@ -61,13 +46,7 @@ export function streamFailure(error: unknown): ProviderError {
       cause: error,
     });
   }
-  const { message, code } = innermost(error);
-  const isSilence = code === "UND_ERR_BODY_TIMEOUT";
-  return new ProviderError({
-    kind: isSilence ? "silence" : "cut",
-    message: `The connection broke before the answer was complete: ${message}`,
-    cause: error,
-  });
+  return brokenOff(error);
 }
 
 /** An event that could not be read for what it lacks. */
@@ -87,7 +66,7 @@ export function eventRefusal(body: unknown, headers: Headers): ProviderError {
 
 /** A body that is no stream, sent with a status of success. */
 export function unexpectedBody(status: number, contentType: string, text: string): ProviderError {
-  const body = parsed(text);
+  const body = jsonOrText(text);
   const told = toldError(body);
   if (told.type !== undefined || told.message !== undefined)
     return refusedBody({ body, told, status: undefined });
@@ -150,30 +129,4 @@ function toldError(body: unknown): ToldError {
 
 function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text === "" ? undefined : text;
-  }
-}
-
-function connectionMessage(error: APIConnectionError): string {
-  const { message } = innermost(error);
-  return message === error.message ? message : `Connection error: ${message}`;
-}
-
-/** What lies at the bottom: `fetch failed` says nothing, its cause does. */
-function innermost(error: unknown): { message: string; code: string | undefined } {
-  let at = error;
-  while (at instanceof Error && at.cause instanceof Error) at = at.cause;
-  if (at instanceof AggregateError && at.errors[0] instanceof Error) at = at.errors[0];
-  if (!(at instanceof Error)) return { message: String(at), code: undefined };
-  const { code } = at as { code?: unknown };
-  return {
-    message: at.message || String(code ?? at.name),
-    code: typeof code === "string" ? code : undefined,
-  };
 }

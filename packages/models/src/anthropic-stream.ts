@@ -64,9 +64,6 @@ export class AnthropicStream {
         for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
         this.#isDone = true;
         break;
-      case "ping":
-        yield* this.#alive();
-        break;
     }
   }
 
@@ -128,15 +125,6 @@ export class AnthropicStream {
     const isWhole = typeof input === "object" && input !== null && Object.keys(input).length > 0;
     if (!open.hasArguments && isWhole) yield* this.#arguments(open, JSON.stringify(input));
     yield this.#answer.endCall(open.contentIndex);
-  }
-
-  /** An empty piece of what is under way: who waits for pieces learns that the server is still at work. */
-  *#alive(): Iterable<StreamEvent> {
-    const open = [...this.#blocks.values()].at(-1);
-    if (open?.contentIndex === undefined) return;
-    if (open.block.type === "tool_use") yield this.#answer.callArguments(open.contentIndex, "");
-    else if (open.block.type === "thinking") yield this.#answer.thinking("");
-    else yield this.#answer.text("");
   }
 
   /** Two text blocks in a row stay two: what is sent back later must be what came. */

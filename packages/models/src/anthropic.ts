@@ -4,8 +4,10 @@ import { requestFailure, shapeFailure, streamFailure, unexpectedBody } from "./a
 import { type AnthropicEvent, anthropicEvents } from "./anthropic-events.ts";
 import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
 import { AnthropicStream } from "./anthropic-stream.ts";
-import { patientDispatcher } from "./patient-dispatcher.ts";
+import { withoutCustomHeaders } from "./custom-headers.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
+import { providerFetch } from "./provider-fetch.ts";
+import { responseHead } from "./response-head.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
 /** Speaks the Anthropic Messages API, with Anthropic and with every server that understands it. */
@@ -26,7 +28,7 @@ async function* stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable
   const reading = new AnthropicStream(answer);
   const coming = anthropicEvents(response, closer);
   try {
-    await call.onResponse({ status: response.status, headers: plainHeaders(response.headers) });
+    await call.onResponse(responseHead(response.status, response.headers));
     yield* answerOf({ call, response, reading, coming });
     await readToEnd(coming, closer);
   } finally {
@@ -107,14 +109,14 @@ async function opened(call: ProviderCall, payload: unknown, closed: AbortSignal)
   } catch (error) {
     call.signal.throwIfAborted();
     if (error instanceof APIError && error.status !== undefined) {
-      await call.onResponse({ status: error.status, headers: plainHeaders(error.headers) });
+      await call.onResponse(responseHead(error.status, error.headers));
     }
     throw requestFailure(error);
   }
 }
 
 /** A client for one request: nothing of it comes from the environment, and nothing is retried, logged or traced. */
-function sdkClient({ model, apiKey }: ProviderCall): Anthropic {
+function sdkClient({ model, apiKey, onAlive }: ProviderCall): Anthropic {
   return new Anthropic({
     // Parsed, because the SDK takes an empty one for Anthropic's own.
     baseURL: new URL(model.baseUrl).href.replace(/\/+$/, "").replace(/\/v1$/, ""),
@@ -125,8 +127,12 @@ function sdkClient({ model, apiKey }: ProviderCall): Anthropic {
     timeout: NO_TIMEOUT_MS,
     logLevel: "off",
     openTelemetry: false,
-    fetchOptions: { dispatcher: patientDispatcher() } as object,
-    defaultHeaders: { ...unsetCustomHeaders(), ...authorization(model.baseUrl, apiKey), ...model.headers },
+    fetch: providerFetch(onAlive),
+    defaultHeaders: {
+      ...withoutCustomHeaders(process.env.ANTHROPIC_CUSTOM_HEADERS),
+      ...authorization(model.baseUrl, apiKey),
+      ...model.headers,
+    },
   });
 }
 
@@ -136,19 +142,9 @@ function authorization(baseUrl: string, apiKey: string | undefined): Record<stri
   return isAnthropicHost(baseUrl) ? {} : { "x-api-key": apiKey };
 }
 
-/** The SDK adds the headers of this variable to every request, to whatever server it goes: they may hold secrets. */
-function unsetCustomHeaders(): Record<string, undefined> {
-  const lines = (process.env.ANTHROPIC_CUSTOM_HEADERS ?? "").split("\n").filter((line) => line.includes(":"));
-  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(":")).trim(), undefined]));
-}
-
-/** A page or an error object instead of a stream, with a status that says nothing of it. */
+/** An error object instead of a stream, with a status that says nothing of it. */
 async function refuseOtherBody(response: Response): Promise<void> {
   const contentType = response.headers.get("content-type") ?? "";
-  if (!/json|html/i.test(contentType)) return;
+  if (!/json/i.test(contentType)) return;
   throw unexpectedBody(response.status, contentType, await response.text());
-}
-
-function plainHeaders(headers: Headers | undefined): Record<string, string> {
-  return Object.fromEntries(headers?.entries() ?? []);
 }

@@ -4,7 +4,7 @@ import type { StreamEvent } from "./stream-event.ts";
 
 export interface AttemptOptions {
   provider: Provider;
-  call: Omit<ProviderCall, "signal">;
+  call: Omit<ProviderCall, "signal" | "onAlive">;
   answer: AnswerBuilder;
   /** Ends the attempt at once, whether the provider heeds it or not. */
   signal: AbortSignal | undefined;
@@ -30,7 +30,8 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
       watch.alive();
       await call.onResponse(response);
     };
-    events = provider.stream({ ...call, onResponse, signal: own.signal }, answer)[Symbol.asyncIterator]();
+    const watched: ProviderCall = { ...call, onResponse, onAlive: () => watch.alive(), signal: own.signal };
+    events = provider.stream(watched, answer)[Symbol.asyncIterator]();
     for (;;) {
       const next: unknown = await watch.next(events);
       if (!isResult(next))
@@ -92,28 +93,33 @@ class Watch {
       Promise.resolve()
         .then(() => events.next())
         .then(resolve, reject)
-        .finally(() => clearTimeout(this.#timer));
+        .finally(() => this.#stopTimer());
     });
   }
 
-  /** A sign of life that is no event. */
+  /** A sign of life that is no event; while nobody waits for one, nobody is silent. */
   alive(): void {
     this.#timer?.refresh();
   }
 
   end(): void {
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
   #startTimer(): void {
     const { silenceMs } = this.#options;
     if (silenceMs <= 0) return;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#timer = setTimeout(() => {
       const message = `Nothing came from the provider for ${Math.ceil(silenceMs / 1_000)} s.`;
       this.#stop(new ProviderError({ kind: "silence", message }));
     }, silenceMs);
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   #stop(reason: unknown): void {

@@ -99,7 +99,7 @@ export class Exchange {
     return { messages, inputTokens, cap, apiKey };
   }
 
-  #call({ messages, cap, apiKey }: Sent): Omit<ProviderCall, "signal"> {
+  #call({ messages, cap, apiKey }: Sent): Omit<ProviderCall, "signal" | "onAlive"> {
     const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
       model: this.#model,

@@ -18,12 +18,12 @@ import {
   answerBlocks,
   dataUrl,
   imagesOfResults,
-  isOwnAnswer,
   resultParts,
   saidByUser,
   signedObject,
 } from "./openai-content.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
+import { isOwnAnswer } from "./own-answer.ts";
 
 interface ConvertOptions {
   model: CatalogueModel;

@@ -9,7 +9,6 @@ import {
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import type { CatalogueModel } from "./catalogue-model.ts";
 
 /** What a message says in the user's place; nothing for answers, tool results and what no model sees. */
 export function saidByUser(message: Message): UserContent[] {
@@ -54,11 +53,6 @@ export function imagesOfResults(images: readonly ImageContent[]): UserContent[] 
 
 export function dataUrl({ mimeType, data }: ImageContent): string {
   return `data:${mimeType};base64,${data}`;
-}
-
-/** True for an answer of this model itself: what it signed, and what it thought, means something to it. */
-export function isOwnAnswer(message: AssistantMessage, { provider, id, api }: CatalogueModel): boolean {
-  return message.provider === provider && message.model === id && message.api === api;
 }
 
 /** What stands, as JSON, in a signature that we wrote; nothing for those of others. */

@@ -1,6 +1,8 @@
 import { APIConnectionError, APIError } from "openai";
+import { brokenOff, notSent, unanswered } from "./connection-error.ts";
+import { jsonOrText } from "./json-or-text.ts";
 import type { OpenAiWire } from "./openai-wire.ts";
-import { ProviderError, type ProviderErrorKind } from "./provider.ts";
+import { ProviderError } from "./provider.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
 const SHOWN_CHARS = 500;
@@ -15,13 +17,10 @@ interface RefusalOptions {
 
 /** What was thrown before an answer began: no connection, a refusal, or a request that could not be written. */
 export function requestError(error: unknown, wire: OpenAiWire): ProviderError {
-  if (error instanceof APIConnectionError) {
-    const kind: ProviderErrorKind = isTimeout(error) ? "silence" : "network";
-    return new ProviderError({ kind, message: `No answer from the server: ${reason(error)}`, cause: error });
-  }
+  if (error instanceof APIConnectionError) return unanswered(error);
   if (error instanceof APIError) {
     const { status, headers } = error;
-    return refusal({ body: parsed(wire.errorText), status, headers, cause: error });
+    return refusal({ body: jsonOrText(wire.errorText), status, headers, cause: error });
   }
   return notSent(error);
 }
@@ -29,10 +28,6 @@ export function requestError(error: unknown, wire: OpenAiWire): ProviderError {
 /** What was thrown while the answer was read. */
 export function streamError(error: unknown): ProviderError {
   if (error instanceof ProviderError) return error;
-  if (error instanceof APIError) {
-    // The SDK has unwrapped it.
-    return refusal({ body: { error: error.error }, headers: error.headers, cause: error });
-  }
   if (error instanceof SyntaxError) {
     return new ProviderError({
       kind: "garbled",
@@ -40,8 +35,7 @@ export function streamError(error: unknown): ProviderError {
       cause: error,
     });
   }
-  const kind = isTimeout(error) ? "silence" : "cut";
-  return new ProviderError({ kind, message: `The stream broke off: ${reason(error)}`, cause: error });
+  return brokenOff(error);
 }
 
 /** An error that a server told of, as an answer or inside a stream. */
@@ -99,56 +93,6 @@ function retryDelayMs({ details }: Record<string, unknown>): number | undefined 
   const delay = details.map((detail) => (isObject(detail) ? detail.retryDelay : undefined)).find(Boolean);
   const seconds = Number.parseFloat(String(delay));
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
-}
-
-function notSent(error: unknown): ProviderError {
-  const told = reason(error);
-  // These messages quote the value, which is likely the key.
-  const isHeader = /header value|header name|HTTP token|ByteString/i.test(told);
-  return new ProviderError({
-    kind: "refused",
-    code: "request_not_sent",
-    message: isHeader
-      ? "The request could not be sent: the key or a header holds a character that HTTP does not allow."
-      : `The request could not be sent: ${told}`,
-    ...(!isHeader && { cause: error }),
-  });
-}
-
-function isTimeout(error: unknown): boolean {
-  return /TIMEOUT|ETIMEDOUT/.test(codeOf(error) ?? "");
-}
-
-/** The innermost code and message: the outer ones only say that fetch failed. */
-function reason(error: unknown): string {
-  const inner = causes(error).at(-1);
-  const code = codeOf(error);
-  const message = inner instanceof Error ? inner.message : String(inner);
-  return code === undefined || message.includes(code) ? message : `${message} (${code})`;
-}
-
-function codeOf(error: unknown): string | undefined {
-  const coded = causes(error).findLast((cause) => isObject(cause) && typeof cause.code === "string");
-  return (coded as { code: string } | undefined)?.code;
-}
-
-function causes(error: unknown): unknown[] {
-  const chain: unknown[] = [];
-  for (let at = error; at !== undefined && at !== null && !chain.includes(at); ) {
-    chain.push(at);
-    at = at instanceof AggregateError ? at.errors[0] : (at as { cause?: unknown }).cause;
-  }
-  return chain;
-}
-
-function parsed(body: string | undefined): unknown {
-  if (body === undefined) return undefined;
-  try {
-    return JSON.parse(body);
-  } catch {
-    // A proxy's page, or plain text: told as it is.
-    return body;
-  }
 }
 
 function shown(body: unknown): string | undefined {

@@ -1,8 +1,10 @@
 import { APIError } from "openai";
-import type { Stream } from "openai/core/streaming";
-import { requestError, streamError } from "./openai-error.ts";
+import { _iterSSEMessages as sseMessages } from "openai/core/streaming";
+import { jsonOrText } from "./json-or-text.ts";
+import { refusal, requestError, streamError } from "./openai-error.ts";
 import type { OpenAiWire } from "./openai-wire.ts";
-import { type ProviderCall, ProviderError } from "./provider.ts";
+import type { ProviderCall } from "./provider.ts";
+import { responseHead } from "./response-head.ts";
 
 export interface OpenAiEventsOptions {
   call: ProviderCall;
@@ -15,53 +17,56 @@ export interface OpenAiEventsOptions {
 
 /** Sends a request and reads the events of its answer, whatever they are. Throws as a `Provider` does. */
 export async function* openAiEvents(options: OpenAiEventsOptions): AsyncGenerator<unknown, void, undefined> {
-  const { signal } = options.call;
-  const events = await opened(options);
+  const { call, wire } = options;
   try {
-    for await (const event of events) {
-      signal.throwIfAborted();
-      yield event;
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    throw streamError(error);
+    const response = await opened(options);
+    await call.onResponse(responseHead(response.status, response.headers));
+    yield* eventsOf(response, options);
+  } finally {
+    wire.close();
   }
-  // The SDK ends an aborted stream as if it were complete.
-  signal.throwIfAborted();
 }
 
-async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promise<Stream<unknown>> {
+async function* eventsOf(
+  response: Response,
+  { call, wire }: OpenAiEventsOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  try {
+    // Not the SDK's own list of events, which breaks at an event without data, as some proxies send them.
+    for await (const { event, data } of sseMessages(response, wire.closer)) {
+      call.signal.throwIfAborted();
+      const text = data.trim();
+      if (text === "[DONE]") wire.sayDone();
+      if (text === "" || wire.saidDone) continue;
+      const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
+      if (event === "error" || hasError(body)) throw refusal({ body, headers: response.headers });
+      yield body;
+    }
+  } catch (error) {
+    call.signal.throwIfAborted();
+    throw streamError(error);
+  }
+  call.signal.throwIfAborted();
+}
+
+function hasError(body: unknown): boolean {
+  return Boolean((body as { error?: unknown } | null)?.error);
+}
+
+async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promise<Response> {
   const { signal, onResponse } = call;
   signal.throwIfAborted();
   const body = await call.onPayload(request);
   // Not the typed methods: a payload may have been changed into anything, and both protocols go the same way.
-  const sent = wire.client.post<Stream<unknown>>(path, { body, stream: true, signal }).withResponse();
-  const { data, response } = await sent.catch(async (error: unknown) => {
-    signal.throwIfAborted();
-    if (error instanceof APIError && error.status !== undefined) {
-      await onResponse({ status: error.status, headers: plainHeaders(error.headers) });
-    }
-    throw requestError(error, wire);
-  });
-  try {
-    await onResponse({ status: response.status, headers: plainHeaders(response.headers) });
-  } catch (error) {
-    data.controller.abort();
-    throw error;
-  }
-  if (/html/i.test(response.headers.get("content-type") ?? "")) throw await pageInstead(response);
-  return data;
-}
-
-/** A proxy's page, or a base URL that leads to a web site. */
-async function pageInstead(response: Response): Promise<ProviderError> {
-  return new ProviderError({
-    kind: "garbled",
-    message: `Instead of an answer the server sent a page, with status ${response.status}. Is the base URL right?`,
-    body: await response.text(),
-  });
-}
-
-function plainHeaders(headers: Headers | undefined): Record<string, string> {
-  return Object.fromEntries(headers?.entries() ?? []);
+  const both = AbortSignal.any([signal, wire.closer.signal]);
+  return wire.client
+    .post(path, { body, stream: true, signal: both })
+    .asResponse()
+    .catch(async (error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof APIError && error.status !== undefined) {
+        await onResponse(responseHead(error.status, error.headers));
+      }
+      throw requestError(error, wire);
+    });
 }

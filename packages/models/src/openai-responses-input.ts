@@ -17,13 +17,13 @@ import {
   answerBlocks,
   dataUrl,
   imagesOfResults,
-  isOwnAnswer,
   jsonObject,
   resultParts,
   saidByUser,
   signedObject,
 } from "./openai-content.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
+import { isOwnAnswer } from "./own-answer.ts";
 
 interface ConvertOptions {
   model: CatalogueModel;

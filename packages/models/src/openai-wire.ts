@@ -1,24 +1,30 @@
 import { OpenAI } from "openai";
-import { OpenAiBody } from "./openai-body.ts";
+import { withoutCustomHeaders } from "./custom-headers.ts";
 import { isOpenAiHost } from "./openai-servers.ts";
-import { patientDispatcher } from "./patient-dispatcher.ts";
 import type { ProviderCall } from "./provider.ts";
+import { providerFetch } from "./provider-fetch.ts";
 
 /** The SDK's own limit is 10 minutes; how long a silent server is waited for is decided above the providers. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
+/** How long a server may take to close an answer that is complete; then its connection is given up. */
+const END_WAIT_MS = 1_000;
 
 /**
  * One request's connection: the SDK's client, and what the SDK does not tell of the answer.
- * Owner of the text of a refusal.
+ * Owner of the text of a refusal, and of how the connection ends: read to its end it serves the next request.
  */
 export class OpenAiWire {
   readonly client: OpenAI;
+  /** Ends the connection. */
+  readonly closer = new AbortController();
   /** The text of a refusal; undefined where there is no refusal, or none with a body. */
   errorText: string | undefined;
-  #body: OpenAiBody | undefined;
+  #saidDone = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor({ model, apiKey }: ProviderCall) {
+  constructor({ model, apiKey, onAlive }: ProviderCall) {
     const isOpenAi = isOpenAiHost(model.baseUrl);
+    const send = providerFetch(onAlive);
     this.client = new OpenAI({
       baseURL: model.baseUrl,
       // The SDK wants one; without a key of ours the header is left out.
@@ -30,36 +36,43 @@ export class OpenAiWire {
       // What the environment says of an OpenAI account is nobody else's business.
       ...(!isOpenAi && { organization: null, project: null }),
       defaultHeaders: {
-        ...(!isOpenAi && withoutCustomHeaders()),
+        ...(!isOpenAi && withoutCustomHeaders(process.env.OPENAI_CUSTOM_HEADERS)),
         ...(apiKey === undefined && { Authorization: null }),
         ...model.headers,
       },
-      fetch: (url, init) => this.#fetch(url, init),
+      fetch: async (url, init) => this.#readable(await send(url, init)),
     });
   }
 
-  /** True when the server said that its answer is done, in whatever way its protocol has for that. */
+  /** True when the server closed its stream with `[DONE]`. */
   get saidDone(): boolean {
-    return this.#body === undefined || this.#body.saidDone;
+    return this.#saidDone;
+  }
+
+  /** The server said `[DONE]`: nothing behind it counts. */
+  sayDone(): void {
+    this.#saidDone = true;
+    this.expectEnd();
   }
 
   /** Says that the answer is complete: from now on the end of the stream is waited for only a moment. */
   expectEnd(): void {
-    this.#body?.expectEnd();
+    this.#timer ??= setTimeout(() => this.closer.abort(), END_WAIT_MS);
+    this.#timer.unref();
   }
 
-  async #fetch(url: string | URL | Request, init: RequestInit = {}): Promise<Response> {
-    const dispatcher = patientDispatcher();
-    const response = await fetch(url, { ...init, ...(dispatcher && { dispatcher }) } as RequestInit);
+  close(): void {
+    clearTimeout(this.#timer);
+    this.closer.abort();
+  }
+
+  async #readable(response: Response): Promise<Response> {
     if (!response.ok) {
       const text = await response.text();
       this.errorText = text.trim() === "" ? undefined : text;
       return new Response(text === "" ? null : text, response);
     }
-    if (isJson(response)) return asStream(await response.text(), response);
-    if (response.body === null) return response;
-    this.#body = new OpenAiBody(response.body);
-    return new Response(this.#body.stream, response);
+    return isJson(response) ? asStream(await response.text(), response) : response;
   }
 }
 
@@ -73,11 +86,4 @@ function asStream(json: string, { status, headers }: Response): Response {
 
 function isJson({ headers }: Response): boolean {
   return /^application\/(\w+\+)?json/i.test(headers.get("content-type") ?? "");
-}
-
-/** The SDK sends `OPENAI_CUSTOM_HEADERS` to every base URL. */
-function withoutCustomHeaders(): Record<string, null> {
-  const lines = (process.env.OPENAI_CUSTOM_HEADERS ?? "").split("\n");
-  const names = lines.map((line) => line.slice(0, Math.max(0, line.indexOf(":"))).trim());
-  return Object.fromEntries(names.filter((name) => name !== "").map((name) => [name, null]));
 }

@@ -16,6 +16,8 @@ export interface ProviderCall {
   thinking: ThinkingLevel;
   cacheKey: string | undefined;
   signal: AbortSignal;
+  /** To be called on every sign of life of the server that is no event: a call that gives none is ended. */
+  onAlive(): void;
   onPayload(payload: unknown): Promise<unknown>;
   onResponse(response: ProviderResponse): Promise<void>;
 }

@@ -1,4 +1,5 @@
-import type { AssistantContent, AssistantMessage } from "@bonsai-agent/messages";
+import type { AssistantContent } from "@bonsai-agent/messages";
+import { isOwnAnswer } from "./own-answer.ts";
 import { mended, type RepairContext, type RepairPass } from "./repair-pass.ts";
 
 /**
@@ -25,7 +26,7 @@ export const repairThinking: RepairPass = (messages, context) => {
   const changedAtMs = lastChange(messages, context);
   return mended(messages, (message) => {
     if (message.role !== "assistant") return message;
-    const isForeign = !isOwn(message, context);
+    const isForeign = !isOwnAnswer(message, context.model);
     const content = mended(message.content, (block) => {
       if (block.type !== "thinking") return context.dropThinking ? unsigned(block) : block;
       const isBound =
@@ -48,10 +49,6 @@ function lastChange(messages: Parameters<RepairPass>[0], context: RepairContext)
     (latest, { timestamp }) => (timestamp > latest ? timestamp : latest),
     context.prefixChangedAtMs ?? Number.NEGATIVE_INFINITY,
   );
-}
-
-function isOwn({ api, provider, model: id }: AssistantMessage, { model }: RepairContext): boolean {
-  return api === model.api && provider === model.provider && id === model.id;
 }
 
 function isSigned(block: Extract<AssistantContent, { type: "thinking" }>): boolean {

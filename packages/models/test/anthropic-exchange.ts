@@ -36,6 +36,7 @@ export function callOf(parts: Partial<ProviderCall> = {}): ProviderCall {
     thinking: "off",
     cacheKey: undefined,
     signal: new AbortController().signal,
+    onAlive: () => {},
     onPayload: async (payload) => payload,
     onResponse: async () => {},
     ...parts,

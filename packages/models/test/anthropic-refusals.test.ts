@@ -91,13 +91,6 @@ describe("refusals", () => {
       body,
     });
   });
-
-  test("a page sent with a status of success makes no sense", async () => {
-    const url = await serve({ headers: { "content-type": "text/html" }, chunks: ["<h1>Log in</h1>"] });
-    const result = await exchange(url);
-    expect(failureOf(result)).toMatchObject({ kind: "garbled", body: "<h1>Log in</h1>" });
-    expect(failureOf(result).message).toContain("text/html");
-  });
 });
 
 describe("errors inside the stream", () => {

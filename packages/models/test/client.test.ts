@@ -436,6 +436,32 @@ describe("silence", () => {
     expect(calls[0]!.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
   });
+  test("is none while the server gives signs of life", async () => {
+    vi.useFakeTimers();
+    const hidden: Step = async function* (call, answer) {
+      for (let minute = 0; minute < 30; minute += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+        call.onAlive();
+      }
+      yield answer.text("thought over");
+    };
+    const { ask, notices } = stage([hidden], { retry: { silenceMs: 90_000 } });
+    const final = ask();
+    await vi.advanceTimersByTimeAsync(30 * 60_000);
+    expect(await final).toMatchObject({ type: "done", message: { content: [{ text: "thought over" }] } });
+    expect(notices).toEqual([]);
+  });
+  test("a sign of life while nobody waits leaves no timer behind", async () => {
+    vi.useFakeTimers();
+    const { client, request, calls } = stage([says("yes")]);
+    for await (const event of client.stream(request())) {
+      if (event.type !== "text") continue;
+      calls[0]!.onAlive();
+      expect(vi.getTimerCount()).toBe(0);
+    }
+    calls[0]!.onAlive();
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });
 
 describe("the stream never throws and ends exactly once", () => {

@@ -157,12 +157,6 @@ describe.each(protocols)("refusals in %s", (_name, model) => {
     expect(failure.message?.length).toBeLessThan(600);
   });
 
-  test("a page sent with a status of success makes no sense", async () => {
-    const url = await serve({ headers: { "content-type": "text/html" }, chunks: ["<h1>Log in</h1>"] });
-    const failure = failureOf(await exchange(url, { model }));
-    expect(failure).toMatchObject({ kind: "garbled", body: "<h1>Log in</h1>" });
-  });
-
   test("a refusal sent with a status of success is a refusal", async () => {
     const body = { error: { message: tooLong, code: "context_length_exceeded" } };
     const url = await serve({

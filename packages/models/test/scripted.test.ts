@@ -30,6 +30,7 @@ function callOf(changes: Partial<ProviderCall> = {}): ProviderCall {
     thinking: "off",
     cacheKey: undefined,
     signal: new AbortController().signal,
+    onAlive: () => {},
     onPayload: async (payload) => payload,
     onResponse: async () => {},
     ...changes,
