@@ -1,29 +1,17 @@
-import type { Message } from "@bonsai-agent/messages";
+import { promptTokens, type Usage } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "./answer-builder.ts";
 import { attempt } from "./attempt.ts";
-import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
+import type { CatalogueModel } from "./catalogue-model.ts";
 import type { ModelFailure } from "./failure.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { ModelNotice } from "./notice.ts";
-import { OutputCap } from "./output-cap.ts";
+import { Outgoing } from "./outgoing.ts";
 import type { ProviderCall } from "./provider.ts";
-import { repairOf } from "./repair-details.ts";
-import { withoutOlderImages } from "./repair-images.ts";
-import { repairMessages } from "./repair-messages.ts";
 import { requestFailure } from "./request-failure.ts";
 import type { RequestHost } from "./request-host.ts";
-import { requestTokens } from "./request-tokens.ts";
 import { RetryBudget } from "./retry.ts";
 import { silentOverflow } from "./silent-overflow.ts";
 import type { StreamEvent } from "./stream-event.ts";
-
-/** What one attempt sends. */
-interface Sent {
-  messages: readonly Message[];
-  inputTokens: number;
-  cap: OutputCap;
-  apiKey: string | undefined;
-}
 
 /** One request, from its first attempt to its last. Owner of what is changed between attempts. */
 export class Exchange {
@@ -31,16 +19,12 @@ export class Exchange {
   readonly #host: RequestHost;
   readonly #retries: RetryBudget;
   #model: CatalogueModel;
-  #sent: Sent | undefined;
-  #thinking: ThinkingLevel;
-  #hasDroppedThinking = false;
-  #hasDroppedImages = false;
+  #sent: Outgoing | undefined;
 
   constructor(request: ModelRequest, host: RequestHost) {
     this.#request = request;
     this.#host = host;
     this.#model = host.windows.sized(request.model);
-    this.#thinking = request.thinking ?? "off";
     this.#retries = new RetryBudget(host.policy, host.random);
   }
 
@@ -57,10 +41,11 @@ export class Exchange {
         failure = this.#failure(error);
       }
       if (failure === undefined) {
+        if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
         yield { type: "done", message };
         return;
       }
-      const final = this.#isAborted ? "aborted" : await this.#remedy(failure);
+      const final = this.#isAborted ? "aborted" : await this.#remedy(failure, message.usage);
       if (final === "again") continue;
       if (final === "aborted") {
         answer.stop("aborted");
@@ -88,18 +73,17 @@ export class Exchange {
     yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs });
   }
 
-  /** The context mended, and the cap that it leaves. */
-  #prepared(): Sent {
-    const { maxOutputTokens, messages: asked, prefixChangedAtMs } = this.#request;
-    const apiKey = this.#host.key(this.#model);
-    const { messages, repairs } = repairMessages({ messages: asked, model: this.#model, prefixChangedAtMs });
-    this.#host.tellRepairs(repairs, (notice) => this.#tell(notice));
-    const inputTokens = requestTokens({ ...this.#request, messages });
-    const cap = new OutputCap({ model: this.#model, wantedTokens: maxOutputTokens, inputTokens });
-    return { messages, inputTokens, cap, apiKey };
+  #prepared(): Outgoing {
+    return new Outgoing({
+      request: this.#request,
+      model: this.#model,
+      apiKey: this.#host.key(this.#model),
+      without: this.#host.refusedThinking.of(this.#request),
+      tell: (repairs) => this.#host.tellRepairs(repairs, (notice) => this.#tell(notice)),
+    });
   }
 
-  #call({ messages, cap, apiKey }: Sent): Omit<ProviderCall, "signal" | "onAlive"> {
+  #call({ messages, thinking, cap, apiKey }: Outgoing): Omit<ProviderCall, "signal" | "onAlive"> {
     const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
       model: this.#model,
@@ -109,7 +93,7 @@ export class Exchange {
       tools,
       messages,
       maxOutputTokens: cap.tokens,
-      thinking: this.#thinking,
+      thinking,
       cacheKey,
       onPayload: async (payload) => (await onPayload?.(payload)) ?? payload,
       onResponse: async (response) => onResponse?.(response),
@@ -132,21 +116,27 @@ export class Exchange {
   }
 
   /** Makes the next attempt one that may succeed; else the failure as it is told. */
-  async #remedy(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
+  async #remedy(failure: ModelFailure, usage: Usage): Promise<ModelFailure | "again" | "aborted"> {
     try {
       this.#learn(failure);
-      switch (failure.kind) {
-        case "outputCapTooLarge":
-          return this.#lowerCap(failure);
-        case "damagedHistory":
-          return this.#repairHarder() ? "again" : failure;
-        case "bytesTooLarge":
-          return this.#dropImages() ? "again" : failure;
-        default:
-          return await this.#retry(failure);
-      }
+      const remedy = await this.#change(failure);
+      if (remedy === "again" && promptTokens(usage) + usage.output > 0) this.#request.onVoidedUsage?.(usage);
+      return remedy;
     } catch (error) {
       return this.#isAborted ? "aborted" : this.#failure(error);
+    }
+  }
+
+  async #change(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
+    switch (failure.kind) {
+      case "outputCapTooLarge":
+        return this.#lowerCap(failure);
+      case "damagedHistory":
+        return this.#sent?.repairHarder() ? "again" : failure;
+      case "bytesTooLarge":
+        return this.#sent?.dropImages() ? "again" : failure;
+      default:
+        return await this.#retry(failure);
     }
   }
 
@@ -166,35 +156,6 @@ export class Exchange {
     }
     this.#tell({ type: "output_cap_lowered", ...lowered });
     return "again";
-  }
-
-  /** Thinking is switched off too: some servers ask for the thinking of earlier calls while it is on. */
-  #repairHarder(): boolean {
-    const sent = this.#sent;
-    if (sent === undefined || this.#hasDroppedThinking) return false;
-    this.#hasDroppedThinking = true;
-    const { messages, repairs } = repairMessages({
-      messages: sent.messages,
-      model: this.#model,
-      dropThinking: true,
-    });
-    if (messages === sent.messages && this.#thinking === "off") return false;
-    this.#thinking = "off";
-    this.#sent = { ...sent, messages };
-    this.#host.tellRepairs(repairs, (notice) => this.#tell(notice));
-    return true;
-  }
-
-  #dropImages(): boolean {
-    const sent = this.#sent;
-    if (sent === undefined || this.#hasDroppedImages) return false;
-    this.#hasDroppedImages = true;
-    const messages = withoutOlderImages(sent.messages);
-    if (messages === sent.messages) return false;
-    this.#sent = { ...sent, messages };
-    const count = messages.filter((message, index) => message !== sent.messages[index]).length;
-    this.#host.tellRepairs([repairOf("too_many_bytes", count)], (notice) => this.#tell(notice));
-    return true;
   }
 
   async #retry(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {

@@ -1,4 +1,4 @@
-import type { Message } from "@bonsai-agent/messages";
+import type { Message, Usage } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
 import type { ModelNotice } from "./notice.ts";
 
@@ -37,6 +37,11 @@ export interface ModelRequest {
   onPayload?: ((payload: unknown) => unknown | Promise<unknown>) | undefined;
   /** Told when the provider's answer begins. */
   onResponse?: ((response: ProviderResponse) => void | Promise<void>) | undefined;
+  /**
+   * Told what an attempt used that is void, because another one follows it: nothing else counts it. The usage of the
+   * stream's last message is that of the last attempt alone, and tells the size of the context.
+   */
+  onVoidedUsage?: ((usage: Usage) => void) | undefined;
   onNotice?: ((notice: ModelNotice) => void) | undefined;
 }
 

@@ -24,13 +24,14 @@ export const repairAnswers: RepairPass = (messages, { found }) =>
 /** Leaves out thinking that the provider would not accept. */
 export const repairThinking: RepairPass = (messages, context) => {
   const changedAtMs = lastChange(messages, context);
+  const { dropThinkingUpToMs: dropUpToMs } = context;
   return mended(messages, (message) => {
     if (message.role !== "assistant") return message;
+    const isDropped = dropUpToMs !== undefined && !(message.timestamp > dropUpToMs);
     const isForeign = !isOwnAnswer(message, context.model);
     const content = mended(message.content, (block) => {
-      if (block.type !== "thinking") return context.dropThinking ? unsigned(block) : block;
-      const isBound =
-        isForeign || context.dropThinking || (isSigned(block) && message.timestamp < changedAtMs);
+      if (block.type !== "thinking") return isDropped ? unsigned(block) : block;
+      const isBound = isForeign || isDropped || (isSigned(block) && message.timestamp < changedAtMs);
       if (!isBound) return block;
       context.found("bound_thinking");
       return undefined;

@@ -21,8 +21,8 @@ export interface RepairMessagesOptions {
    * Compactions are seen by themselves. Default: never.
    */
   prefixChangedAtMs?: number | undefined;
-  /** Leave out all thinking. Default false. */
-  dropThinking?: boolean;
+  /** Leave out all thinking of answers up to this time, in milliseconds since the epoch. Default: what is sound stays. */
+  dropThinkingUpToMs?: number | undefined;
 }
 
 export interface RepairedMessages {
@@ -49,12 +49,12 @@ const passes: readonly RepairPass[] = [
  * sound. `messages` that hold no word at all come back empty.
  */
 export function repairMessages(options: RepairMessagesOptions): RepairedMessages {
-  const { messages, model, prefixChangedAtMs, dropThinking = false } = options;
+  const { messages, model, prefixChangedAtMs, dropThinkingUpToMs } = options;
   const counts = new Map<RepairKind, number>();
   const context: RepairContext = {
     model,
     prefixChangedAtMs,
-    dropThinking,
+    dropThinkingUpToMs,
     found: (kind, count = 1) => {
       counts.set(kind, (counts.get(kind) ?? 0) + count);
     },

@@ -7,8 +7,8 @@ export interface RepairContext {
   model: CatalogueModel;
   /** Thinking of answers before this time is bound to a context that has changed since. */
   prefixChangedAtMs: number | undefined;
-  /** Leave out all thinking, whoever it belongs to. */
-  dropThinking: boolean;
+  /** Leave out all thinking of answers up to this time, whoever it belongs to. */
+  dropThinkingUpToMs: number | undefined;
   /** Counts a repair. */
   found(kind: RepairKind, count?: number): void;
 }

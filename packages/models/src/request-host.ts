@@ -5,6 +5,7 @@ import type { LearnedWindows } from "./learned-windows.ts";
 import { isLoopback } from "./local-providers.ts";
 import type { ModelNotice } from "./notice.ts";
 import type { ProviderTable } from "./provider-table.ts";
+import { RefusedThinking } from "./refused-thinking.ts";
 import type { Repair, RepairKind } from "./repair.ts";
 import type { RetryPolicy } from "./retry.ts";
 
@@ -28,6 +29,7 @@ export class RequestHost {
   readonly now: () => number;
   readonly random: () => number;
   readonly sleep: RequestHostOptions["sleep"];
+  readonly refusedThinking = new RefusedThinking();
   readonly #keys: KeySource | undefined;
   readonly #told = new Set<RepairKind>();
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import type { Message } from "@bonsai-agent/messages";
+import type { Message, Usage } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { AnswerBuilder } from "../src/answer-builder.ts";
@@ -290,6 +290,76 @@ describe("repairs", () => {
     expect(await ask({ messages: thinking })).toMatchObject({ failure: { kind: "damagedHistory" } });
     expect(calls).toHaveLength(2);
   });
+  describe("are remembered", () => {
+    const later = (at: number, role: "user" | "answer"): Message =>
+      role === "user"
+        ? { role, content: "more", timestamp: at }
+        : { ...(thinking[1] as Extract<Message, { role: "assistant" }>), timestamp: at };
+    const asked = (calls: readonly ProviderCall[]) =>
+      calls.map((call) => [call.thinking, JSON.stringify(call.messages).split('"hm"').length - 1]);
+    const request = { messages: thinking, thinking: "high" as const, cacheKey: "s1" };
+    test("for the rest of the turn, without a word", async () => {
+      const { calls, ask, notices } = stage([damaged, says("yes")]);
+      await ask(request);
+      await ask({ ...request, messages: [...thinking, later(0, "answer")] });
+      expect(asked(calls)).toEqual([
+        ["high", 1],
+        ["off", 0],
+        ["off", 0],
+      ]);
+      expect(types(notices)).toEqual(["repair"]);
+    });
+    test("and thinking comes back in the next turn, without what was refused", async () => {
+      const { calls, ask } = stage([damaged, says("yes")]);
+      await ask(request);
+      await ask({
+        ...request,
+        messages: [...thinking, later(5, "user"), later(6, "answer"), later(7, "user")],
+      });
+      expect(asked(calls).slice(2)).toEqual([["high", 1]]);
+    });
+    test("but not after a second refusal", async () => {
+      const { calls, ask } = stage([damaged, says("yes"), damaged, says("yes")]);
+      await ask(request);
+      const next = [...thinking, later(5, "user"), later(6, "answer"), later(7, "user")];
+      await ask({ ...request, messages: next });
+      await ask({ ...request, messages: [...next, later(8, "answer"), later(9, "user")] });
+      expect(asked(calls)).toEqual([
+        ["high", 1],
+        ["off", 0],
+        ["high", 1],
+        ["off", 0],
+        ["off", 1],
+      ]);
+    });
+    test.each<[string, Partial<ModelRequest>]>([
+      ["after an edit", { prefixChangedAtMs: -1 }],
+      [
+        "after a compaction",
+        {
+          messages: [
+            { role: "compactionSummary", summary: "s", tokensBefore: 1, timestamp: -1 },
+            ...thinking,
+          ],
+        },
+      ],
+      ["for another session", { cacheKey: "s2" }],
+      ["for another model", { model: { ...model, provider: "lab2", id: "actor" } }],
+    ])("no longer %s", async (_name, change) => {
+      const { calls, ask } = stage([damaged, says("yes")]);
+      await ask(request);
+      await ask({ ...request, ...change });
+      expect(calls[2]!.thinking).toBe("high");
+    });
+    test("not where they did not help, and of a context that is damaged in any way", async () => {
+      const broken = { messages: [null, { role: "user" }, ...thinking] as never };
+      const { calls, ask } = stage([damaged, damaged, damaged, says("yes"), says("yes")]);
+      await ask(request);
+      expect((await ask({ ...request, ...broken })).type).toBe("done");
+      expect((await ask({ ...request, ...broken })).type).toBe("done");
+      expect(calls.map((call) => call.thinking)).toEqual(["high", "off", "high", "off", "off"]);
+    });
+  });
   const seen = (data: string): Message => ({
     role: "user",
     content: [{ type: "image", data, mimeType: "image/png" }],
@@ -557,6 +627,44 @@ describe("the stream never throws and ends exactly once", () => {
       type: "error",
       failure: { message: "the listener fell" },
     });
+  });
+});
+
+describe("what a void attempt used is told", () => {
+  const cut = (counts: Parameters<AnswerBuilder["setUsage"]>[0]): Step =>
+    async function* (_call, answer) {
+      answer.setUsage(counts);
+      yield answer.text("half");
+      throw new ProviderError({ kind: "cut", message: "The stream ended." });
+    };
+  const asking = async (steps: Step[], change: Partial<ModelRequest> = {}) => {
+    const told: Usage[] = [];
+    const onVoidedUsage = (usage: Usage) => void told.push(usage);
+    return { told, final: await stage(steps).ask({ onVoidedUsage, ...change }) };
+  };
+  test("each by itself, and the answer's usage is its own", async () => {
+    const { told, final } = await asking([
+      cut({ input: 1_000_000, output: 5 }),
+      cut({ cacheRead: 10_000_000 }),
+      says("yes"),
+    ]);
+    expect(told.map(({ totalTokens }) => totalTokens)).toEqual([1_000_005, 10_000_000]);
+    expect(told.map(({ cost }) => cost.total)).toEqual([1.00001, 1]);
+    expect(final).toMatchObject({ type: "done", message: { usage: { totalTokens: 110 } } });
+  });
+  test("not where nothing was used, and not for the last attempt, whose message has it", async () => {
+    const { told } = await asking([cut({}), refuses("no", { status: 400 })]);
+    expect(told).toEqual([]);
+    const last = await asking([cut({ input: 7 })]);
+    expect(last.told).toHaveLength(5);
+    expect(last.final).toMatchObject({ type: "error", message: { usage: { input: 7 } } });
+  });
+  test("a listener that throws is the stream's error", async () => {
+    const onVoidedUsage = () => {
+      throw new Error("the disk is full");
+    };
+    const { final } = await asking([cut({ input: 7 }), says("yes")], { onVoidedUsage });
+    expect(final).toMatchObject({ type: "error", failure: { message: "the disk is full" } });
   });
 });
 

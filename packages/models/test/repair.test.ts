@@ -58,7 +58,7 @@ const answer = (content: AssistantContent[], change: Partial<AssistantMessage> =
 
 const repaired = (
   messages: readonly unknown[],
-  options: { dropThinking?: boolean; prefixChangedAtMs?: number } = {},
+  options: { dropThinkingUpToMs?: number; prefixChangedAtMs?: number } = {},
 ) => repairMessages({ messages: messages as Message[], model, ...options });
 const kinds = (messages: readonly unknown[]) =>
   repaired(messages).repairs.map(({ kind, count }) => `${kind} ${count}`);
@@ -192,7 +192,7 @@ describe("thinking", () => {
   test("can all be left out, with the signatures of calls", () => {
     const signed = { ...call("a"), thoughtSignature: "s" } as AssistantContent;
     const { messages } = repaired([user("go"), answer([thought("hm", "s"), signed]), result("a")], {
-      dropThinking: true,
+      dropThinkingUpToMs: Number.POSITIVE_INFINITY,
     });
     expect(shape(messages)).toEqual(["user", "A(a)", "T(a)"]);
     expect(JSON.stringify(messages)).not.toContain("thoughtSignature");
@@ -399,13 +399,15 @@ const anyMessage = fc.oneof(
   { weight: 1, arbitrary: fc.anything() },
 );
 
+const anyDrop = fc.constantFrom(undefined, 0, Number.POSITIVE_INFINITY);
+
 describe("laws", () => {
   test("what comes back is sound, and sound messages come back as the same array", () => {
     fc.assert(
-      fc.property(fc.array(anyMessage, { maxLength: 12 }), fc.boolean(), (messages, dropThinking) => {
-        const { messages: sound } = repaired(messages, { dropThinking });
+      fc.property(fc.array(anyMessage, { maxLength: 12 }), anyDrop, (messages, dropThinkingUpToMs) => {
+        const { messages: sound } = repaired(messages, { dropThinkingUpToMs });
         expect(refusals(sound)).toEqual([]);
-        const again = repaired(sound, { dropThinking });
+        const again = repaired(sound, { dropThinkingUpToMs });
         expect(again.messages).toBe(sound);
         expect(again.repairs).toEqual([]);
       }),
