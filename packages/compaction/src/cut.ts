@@ -21,7 +21,8 @@ export interface FindCutOptions {
 /**
  * Walks backwards until `keepTokens` is reached; the cut is the nearest legal place at or after the message
  * that reached it. Where there is none before the end, the cut is the nearest legal place before it, so that
- * the end keeps its owner. A budget of 0 keeps nothing.
+ * the end keeps its owner. Where that would keep everything (the first message alone reaches the budget), the cut
+ * comes behind the first message. A budget of 0 keeps nothing.
  */
 export function findCut(options: FindCutOptions): Cut {
   const index = cutIndex(options);
@@ -34,7 +35,8 @@ function cutIndex({ messages, tokens, keepTokens }: FindCutOptions): number {
   const reached = reachedAt(tokens, keepTokens);
   if (reached === undefined) return 0;
   const legal = legalCuts(messages);
-  const after = legal.indexOf(true, reached);
+  const firstIsAll = reached === 0 && (tokens[0] ?? 0) >= keepTokens;
+  const after = legal.indexOf(true, firstIsAll ? 1 : reached);
   return after >= 0 && after < end ? after : Math.max(0, legal.lastIndexOf(true, reached));
 }
 

@@ -55,7 +55,7 @@ test("right after a compaction, a smaller keep budget compacts further; the same
 });
 
 test("a smaller budget that keeps just as much is already compacted", async () => {
-  const { session } = history("U:9000 A:9000 | U:10 A:10");
+  const { session } = history("U:9000 A:10 | U:10 A(t1):10 T1:9000");
   const settings = (keepRecentTokens: number) =>
     compactionSettings({ keepRecentTokens, estimator: "chars4" });
   const summariser = scriptedSummariser();

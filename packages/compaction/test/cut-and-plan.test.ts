@@ -44,6 +44,13 @@ test.each([
     "u1 a1 / u2 | a2 t1 a3",
   ],
   [
+    "a first message that alone reaches the budget does not keep everything",
+    "U:50000 A(t1):10 T1:100 A:10",
+    20_000,
+    "/ u1 | a1 t1 a2",
+  ],
+  ["a first message with nothing behind it stays", "U:50000", 20_000, "nothing-to-compact"],
+  [
     "case 4: an extension message counts",
     "U:10 A:10 | U:10 A:10 X:30000 A:10",
     20_000,
