@@ -3,6 +3,7 @@ import { AnswerBuilder } from "./answer-builder.ts";
 import { attempt } from "./attempt.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import type { ModelFailure } from "./failure.ts";
+import type { LearnedWindow } from "./learned-windows.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { ModelNotice } from "./notice.ts";
 import { Outgoing } from "./outgoing.ts";
@@ -12,6 +13,9 @@ import type { RequestHost } from "./request-host.ts";
 import { RetryBudget } from "./retry.ts";
 import { silentOverflow } from "./silent-overflow.ts";
 import type { StreamEvent } from "./stream-event.ts";
+
+/** An estimate can be a third too high. */
+const ESTIMATE_FACTOR = 1.5;
 
 /** One request, from its first attempt to its last. Owner of what is changed between attempts. */
 export class Exchange {
@@ -36,7 +40,8 @@ export class Exchange {
       let failure: ModelFailure | undefined;
       try {
         yield* this.#attempt(answer);
-        failure = silentOverflow(this.#model, message);
+        const cutOffTokens = await this.#learnRunning();
+        failure = silentOverflow({ model: this.#model, answer: message, cutOffTokens });
       } catch (error) {
         failure = this.#failure(error);
       }
@@ -140,9 +145,21 @@ export class Exchange {
     }
   }
 
+  /** The request's size, where the server turns out to run with a window that cannot have held it. */
+  async #learnRunning(): Promise<number | undefined> {
+    const { signal } = this.#request;
+    const { apiKey, inputTokens = 0 } = this.#sent ?? {};
+    const learned = await this.#host.windows.askOllama({ model: this.#model, apiKey, signal });
+    this.#believe(learned);
+    const isCutOff = learned !== undefined && inputTokens > learned.toTokens * ESTIMATE_FACTOR;
+    return isCutOff ? inputTokens : undefined;
+  }
+
   #learn(failure: ModelFailure): void {
-    if (failure.silent) return;
-    const learned = this.#host.windows.learn(this.#model, failure);
+    if (!failure.silent) this.#believe(this.#host.windows.learn(this.#model, failure));
+  }
+
+  #believe(learned: LearnedWindow | undefined): void {
     if (learned === undefined) return;
     this.#model = this.#host.windows.sized(this.#model);
     this.#tell({ type: "window_learned", ...learned });

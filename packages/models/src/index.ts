@@ -34,7 +34,8 @@ export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { readScenario, scenarioModel, scenarioProvider } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
-export type { ServedModel, ServerQuestion, ServerSizes } from "./server-window.ts";
+export type { ServerQuestion } from "./server-question.ts";
+export type { ServedModel, ServerSizes } from "./server-window.ts";
 export { type FinalEvent, finalEvent, type StreamEvent } from "./stream-event.ts";
 export {
   defaultModel,

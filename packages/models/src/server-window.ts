@@ -1,20 +1,13 @@
 import type { ProviderConfig } from "./catalogue-model.ts";
 import { isLoopback } from "./local-providers.ts";
-import { member, serverJson } from "./server-json.ts";
+import { loadedWindow, serverRoot, shownWindow } from "./ollama-window.ts";
+import { member } from "./server-json.ts";
+import { ask, type ServerQuestion, size } from "./server-question.ts";
 
 /** Sizes of a model in tokens, as far as its server tells. */
 export interface ServerSizes {
   contextWindow?: number | undefined;
   maxOutputTokens?: number | undefined;
-}
-
-export interface ServerQuestion {
-  provider: ProviderConfig;
-  apiKey?: string | undefined;
-  /** Ends the question; no answer then. */
-  signal: AbortSignal;
-  /** Default: the global one. */
-  fetch?: typeof fetch | undefined;
 }
 
 /** A model as the server's list has it. */
@@ -64,48 +57,21 @@ async function listedModel(question: ServerQuestion, modelId: string): Promise<S
 /** The window that a server of one's own runs a model with; undefined where it does not tell. */
 export async function runningWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
   if (!isOwnServer(question.provider)) return undefined;
-  const origin = new URL(question.provider.baseUrl).origin;
+  const root = serverRoot(question.provider);
   const [props, studio, loaded, shown] = await Promise.all([
     // A router would load the model for the question otherwise.
-    ask(question, `${origin}/props?model=${encodeURIComponent(modelId)}&autoload=false`),
-    ask(question, `${origin}/api/v0/models/${modelId.split("/").map(encodeURIComponent).join("/")}`),
-    ask(question, `${origin}/api/ps`),
-    ask(question, `${origin}/api/show`, { model: modelId }),
+    ask(question, `${root}/props?model=${encodeURIComponent(modelId)}&autoload=false`),
+    ask(question, `${root}/api/v0/models/${modelId.split("/").map(encodeURIComponent).join("/")}`),
+    loadedWindow(question, modelId),
+    shownWindow(question, modelId),
   ]);
   return (
     size(member(props, "default_generation_settings", "n_ctx")) ??
     size(member(studio, "loaded_context_length")) ??
     size(member(studio, "max_context_length")) ??
-    loadedWindow(loaded, modelId) ??
-    configuredWindow(shown) ??
-    trainedWindow(shown)
+    loaded ??
+    shown
   );
-}
-
-/** Ollama: what the model that is in memory runs with. */
-function loadedWindow(answer: unknown, modelId: string): number | undefined {
-  const models = member(answer, "models");
-  if (!Array.isArray(models)) return undefined;
-  const names = [modelId, `${modelId}:latest`];
-  const entry = models.find(
-    (model) =>
-      names.includes(String(member(model, "name"))) || names.includes(String(member(model, "model"))),
-  );
-  return size(member(entry, "context_length"));
-}
-
-/** Ollama: `num_ctx` of the Modelfile, in a list of parameters as text. */
-function configuredWindow(shown: unknown): number | undefined {
-  const parameters = member(shown, "parameters");
-  const match = typeof parameters === "string" ? /^num_ctx\s+(\d+)/m.exec(parameters) : null;
-  return size(Number(match?.[1]));
-}
-
-/** Ollama: what the model was made for, under a key like `qwen3.context_length`. */
-function trainedWindow(shown: unknown): number | undefined {
-  const info = member(shown, "model_info");
-  if (typeof info !== "object" || info === null) return undefined;
-  return size(Object.entries(info).find(([key]) => key.endsWith(".context_length"))?.[1]);
 }
 
 const windowKeys = [
@@ -133,26 +99,6 @@ function listedSizes(entry: unknown): ServerSizes {
 
 function firstSize(entry: unknown, keys: readonly (readonly string[])[]): number | undefined {
   return keys.map((path) => size(member(entry, ...path))).find((found) => found !== undefined);
-}
-
-/** A number of tokens that can be one. */
-function size(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
-}
-
-function ask(
-  { provider, apiKey, signal, fetch }: ServerQuestion,
-  url: string,
-  body?: unknown,
-): Promise<unknown> {
-  const headers = { ...provider.headers, ...keyHeaders(provider, apiKey) };
-  return serverJson({ url, headers, body, signal, fetch: fetch ?? globalThis.fetch });
-}
-
-function keyHeaders({ api }: ProviderConfig, apiKey: string | undefined): Record<string, string> {
-  if (api === "anthropic-messages")
-    return { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) };
-  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
 /** Anthropic's address is given without the version. */

@@ -5,23 +5,23 @@ import type { ModelFailure } from "./failure.ts";
 /** An input of this part of the window that leaves no room for a single token has filled it. */
 const FULL = 0.99;
 
+export interface SilentOverflowOptions {
+  model: CatalogueModel;
+  answer: AssistantMessage;
+  /** The request's size, where it is known that the server read only a part of it. */
+  cutOffTokens?: number | undefined;
+}
+
 /** An overflow that the provider reported as a success; undefined for an answer that is what it seems. */
-export function silentOverflow(model: CatalogueModel, answer: AssistantMessage): ModelFailure | undefined {
-  const { usage, stopReason, rawStopReason } = answer;
+export function silentOverflow(options: SilentOverflowOptions): ModelFailure | undefined {
+  const { model, answer, cutOffTokens } = options;
+  const reason = reasonOf(options);
+  if (reason === undefined) return undefined;
   const windowTokens = model.contextWindow ?? 0;
-  const inputTokens = promptTokens(usage);
-  const isAbove = windowTokens > 0 && inputTokens > windowTokens;
-  const isFull =
-    windowTokens > 0 && stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
-  const isTold = rawStopReason === "model_context_window_exceeded";
-  if (!isAbove && !isFull && !isTold) return undefined;
-  const told = inputTokens.toLocaleString("en");
-  const reason = isTold
-    ? "The answer ended because the context window was full"
-    : `The provider answered, but the request of ${told} tokens fills the window of ${windowTokens.toLocaleString("en")}`;
+  const inputTokens = cutOffTokens ?? promptTokens(answer.usage);
   return {
     kind: "inputTooLong",
-    message: `${reason}.`,
+    message: reason,
     provider: model.provider,
     modelId: model.id,
     retryable: false,
@@ -29,4 +29,19 @@ export function silentOverflow(model: CatalogueModel, answer: AssistantMessage):
     ...(inputTokens > 0 && { inputTokens }),
     ...(windowTokens > 0 && { windowTokens }),
   };
+}
+
+function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): string | undefined {
+  const { usage, stopReason, rawStopReason } = answer;
+  if (rawStopReason === "model_context_window_exceeded")
+    return "The answer ended because the context window was full.";
+  const windowTokens = model.contextWindow ?? 0;
+  if (windowTokens <= 0) return undefined;
+  const window = windowTokens.toLocaleString("en");
+  if (cutOffTokens !== undefined)
+    return `The provider answered, but of about ${cutOffTokens.toLocaleString("en")} tokens it read only what its window of ${window} holds.`;
+  const inputTokens = promptTokens(usage);
+  const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
+  if (inputTokens <= windowTokens && !isFull) return undefined;
+  return `The provider answered, but the request of ${inputTokens.toLocaleString("en")} tokens fills the window of ${window}.`;
 }

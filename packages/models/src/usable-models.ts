@@ -3,7 +3,8 @@ import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
 import { defaultModels } from "./default-models.ts";
 import type { KeyFile, KeyOrigin } from "./keys.ts";
 import { isLoopback } from "./local-providers.ts";
-import { runningWindow, type ServedModel, type ServerQuestion, servedModels } from "./server-window.ts";
+import type { ServerQuestion } from "./server-question.ts";
+import { runningWindow, type ServedModel, servedModels } from "./server-window.ts";
 
 /** Asks a server what it serves; undefined when it does not answer. */
 export type ProbeServer = (question: ServerQuestion) => Promise<readonly ServedModel[] | undefined>;

@@ -1,0 +1,83 @@
+import { type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { afterEach, describe, expect, test } from "vitest";
+import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
+import { delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
+
+let server: LoopbackServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+/** An Ollama that answers, and tells so large a window once the model is loaded. */
+async function ollama(contextLength: unknown, provider = "ollama") {
+  server = await loopbackServer(({ path }) => {
+    if (!path.endsWith("/api/ps"))
+      return streamOf([
+        delta({ content: "yes" }),
+        finish(),
+        usageChunk({ prompt_tokens: 90, completion_tokens: 2 }),
+        "[DONE]",
+      ]);
+    const models = [
+      { name: "other:latest", context_length: 2_048 },
+      { name: "qwen3:latest", context_length: contextLength },
+    ];
+    return { headers: { "content-type": "application/json" }, chunks: [JSON.stringify({ models })] };
+  });
+  const client = new ModelClient();
+  const notices: ModelNotice[] = [];
+  const model = { ...local, provider, baseUrl: `${server.url}/box/v1`, contextWindow: 40_000 };
+  const ask = (content = "Hello", parts: Partial<typeof model> = {}) =>
+    finalEvent(
+      client.stream({
+        model: { ...model, ...parts },
+        purpose: "turn",
+        systemPrompt: "",
+        tools: [],
+        messages: [user(content)],
+        onNotice: (notice) => void notices.push(notice),
+      }),
+    );
+  return { client, model, notices, ask, paths: () => server!.requests.map(({ path }) => path) };
+}
+
+describe("an Ollama", () => {
+  test("is asked once, after its first answer, what it runs the model with", async () => {
+    const { client, model, notices, ask, paths } = await ollama(4_096);
+    expect((await ask()).type).toBe("done");
+    expect((await ask()).type).toBe("done");
+    expect(paths()).toEqual(["/box/v1/chat/completions", "/box/api/ps", "/box/v1/chat/completions"]);
+    expect(notices).toEqual([{ type: "window_learned", fromTokens: 40_000, toTokens: 4_096 }]);
+    expect(client.sized(model).contextWindow).toBe(4_096);
+  });
+  test.each([40_000, 131_072, 512, "4096", null])("that tells %j changes nothing", async (told) => {
+    const { client, model, notices, ask } = await ollama(told);
+    expect((await ask()).type).toBe("done");
+    expect(notices).toEqual([]);
+    expect(client.sized(model)).toBe(model);
+  });
+  test("that cannot have read the whole request has overflowed in silence", async () => {
+    const { ask } = await ollama(4_096);
+    expect(await ask("word ".repeat(12_000))).toMatchObject({
+      type: "error",
+      message: { usage: { input: 90 } },
+      failure: {
+        kind: "inputTooLong",
+        silent: true,
+        windowTokens: 4_096,
+        inputTokens: expect.any(Number),
+        message: expect.stringContaining("window of 4,096"),
+      },
+    });
+  });
+  test("that may have read it whole has answered", async () => {
+    const { ask } = await ollama(4_096);
+    expect((await ask("word ".repeat(3_500))).type).toBe("done");
+  });
+  test("by another name is nobody to ask", async () => {
+    const { ask, paths } = await ollama(4_096, "box");
+    expect((await ask()).type).toBe("done");
+    expect(paths()).toEqual(["/box/v1/chat/completions"]);
+  });
+});
