@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { diagnoseSession, openSession } from "@bonsai-agent/session";
 import { afterAll, expect, test } from "vitest";
 import { runCli } from "./run-cli.ts";
@@ -13,14 +13,16 @@ interface Told {
   costUsd: number;
 }
 
-let folder: string | undefined;
-afterAll(() => folder && rmSync(folder, { recursive: true }));
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
 
 test("the demonstration goes through everything that it promises, and the project's tests pass in the end", async () => {
   const { stdout, code } = await runCli(["demo", "--json"]);
   expect(code).toBe(0);
   const told = JSON.parse(stdout) as Told;
-  folder = dirname(told.sessionFile);
+  folders.push(dirname(told.sessionFile));
   expect(told.moments.map(({ moment }) => moment)).toEqual([
     "overflow",
     "summarised",
@@ -51,4 +53,18 @@ test("the demonstration goes through everything that it promises, and the projec
     env: { PATH: process.env.PATH },
   });
   expect(tests.status).toBe(0);
+});
+
+test("stopped in the middle, it says so and leaves a sound session", async () => {
+  const stop = new AbortController();
+  const { code, stderr } = await runCli(["demo"], {
+    signal: stop.signal,
+    onOutput: (text) => {
+      if (text.includes("A week of logs")) stop.abort();
+    },
+  });
+  expect(code).toBe(130);
+  const folder = /lies in (\S+)\.$/m.exec(stderr)?.[1] ?? "";
+  folders.push(folder);
+  expect(diagnoseSession(join(folder, "session.jsonl"))).toEqual([]);
 });

@@ -1,9 +1,11 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { perform } from "../demo/stage.ts";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Performance, perform } from "../demo/stage.ts";
 import { StoryView } from "../demo/story-view.ts";
 import { tokenChart } from "../demo/token-chart.ts";
+import { ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
 import { FactCounter } from "../session-facts.ts";
 import { sessionOutline } from "../session-outline.ts";
@@ -12,54 +14,74 @@ import { type Line, span } from "../views/line.ts";
 import { count, usd } from "../views/numbers.ts";
 import { treeView } from "../views/tree-view.ts";
 
-/** So slow that one can read along. */
-const READING_DELAY_MS = 45;
+/** So slow that one can read along: between the pieces of an answer, and after a line or two. */
+const PIECE_DELAY_MS = 60;
+const LINE_DELAY_MS = 400;
 
 /** A whole agent session on a scripted model: real tools, real files, real compactions. */
-export async function run({ io, output, options }: Invocation): Promise<undefined> {
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, output } = invocation;
   const folder = mkdtempSync(join(tmpdir(), "bonsai-demo-"));
+  return io.interruptible(async (signal) => {
+    try {
+      const performance = await performed(invocation, folder, signal);
+      const costUsd = sessionCostUsd(performance);
+      output.result(report(performance, costUsd), () => ending(performance, costUsd, output.width));
+      await performance.agent.close();
+      return ExitCode.done;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      output.tell({ code: "cancelled", message: `Stopped. What there is so far lies in ${folder}.` });
+      return ExitCode.cancelled;
+    }
+  });
+}
+
+function performed(
+  { io, output, options }: Invocation,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Performance> {
   const isSlow = io.stdout.isTTY === true && options.fast !== true && !output.wantsJson;
-  const view = new StoryView({
+  const audience = new StoryView({
     print: (lines) => (output.wantsJson ? undefined : output.lines(lines)),
     width: output.width,
-  });
-  const performance = await io.interruptible((signal) =>
-    perform({ folder, delayMs: isSlow ? READING_DELAY_MS : 0, audience: view, signal }),
-  );
-  const { session } = performance.agent;
-  const facts = new FactCounter();
-  for (const entry of session.entries()) facts.add(entry);
-  const costUsd = facts.facts().usage.cost.total;
-  const requests = performance.served.length;
-  output.result(
-    {
-      sessionFile: performance.sessionFile,
-      projectFolder: performance.projectFolder,
-      requests: performance.served,
-      moments: performance.moments,
-      costUsd,
+    pause: async (weight) => {
+      // Whoever stops the demonstration need not wait.
+      if (isSlow) await wait(weight * LINE_DELAY_MS, undefined, { signal }).catch(() => {});
     },
-    (): Line[] => [
-      ...heading("The tree: nothing is gone"),
-      ...treeView({
-        tree: sessionTree(session, sessionOutline(session)),
-        leafId: session.leafId,
-        width: output.width,
-        all: false,
-      }),
-      ...heading("Tokens of each request"),
-      ...tokenChart(performance),
-      ...heading("The bill"),
-      [
-        `  ${count(requests)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,
-      ],
-      [],
-      ["  session  ", span(performance.sessionFile, "cyan")],
-      ["  project  ", span(performance.projectFolder, "cyan")],
-      ["  go on    ", span(`bonsai show ${performance.sessionFile}`, "cyan")],
+  });
+  return perform({ folder, delayMs: isSlow ? PIECE_DELAY_MS : 0, audience, signal });
+}
+
+function sessionCostUsd({ agent }: Performance): number {
+  const facts = new FactCounter();
+  for (const entry of agent.session.entries()) facts.add(entry);
+  return facts.facts().usage.cost.total;
+}
+
+function report({ sessionFile, projectFolder, served, moments }: Performance, costUsd: number) {
+  return { sessionFile, projectFolder, requests: served, moments, costUsd };
+}
+
+function ending(performance: Performance, costUsd: number, width: number): Line[] {
+  const { agent, sessionFile, projectFolder, served } = performance;
+  const { session } = agent;
+  const tree = sessionTree(session, sessionOutline(session));
+  return [
+    ...heading("The tree: nothing is gone"),
+    ...treeView({ tree, leafId: session.leafId, width, all: false }),
+    ...heading("Tokens of each request"),
+    ...tokenChart(performance),
+    ...heading("The bill"),
+    [
+      `  ${count(served.length)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,
     ],
-  );
-  await performance.agent.close();
+    [],
+    ["  session  ", span(sessionFile, "cyan")],
+    ["  project  ", span(projectFolder, "cyan")],
+    ["  go on    ", span(`bonsai show ${sessionFile}`, "cyan")],
+  ];
 }
 
 function heading(title: string): Line[] {

@@ -27,14 +27,16 @@ export interface ActorOptions {
 export class Actor {
   readonly #options: ActorOptions;
   #lines: ScenarioAnswer[] = [];
+  #earlyPart = "";
   #summariserFails = false;
 
   constructor(options: ActorOptions) {
     this.#options = options;
   }
 
-  enter({ answers, summariserFails = false }: Act): void {
+  enter({ answers, earlyPart = "", summariserFails = false }: Act): void {
     this.#lines = [...answers];
+    this.#earlyPart = earlyPart;
     this.#summariserFails = summariserFails;
   }
 
@@ -59,12 +61,13 @@ export class Actor {
 
   #summary({ messages }: ProviderCall): ScenarioAnswer {
     if (this.#summariserFails) return { error: { status: 500, message: "The server has gone away." } };
-    return { text: summaries[askedKind(messages.map(messageText).join("\n"))] };
+    const kind = askedKind(messages.map(messageText).join("\n"));
+    return { text: kind === "turnPrefix" ? this.#earlyPart : summaries[kind] };
   }
 }
 
 /** By the outline, which stands last; earlier ones are those of former summaries. */
-function askedKind(asked: string): keyof typeof summaries {
+function askedKind(asked: string): "turnPrefix" | keyof typeof summaries {
   const goalAt = asked.lastIndexOf("## Goal");
   if (asked.lastIndexOf("## Request") > goalAt) return "turnPrefix";
   return asked.indexOf("## Critical Context", goalAt) > goalAt ? "history" : "branch";

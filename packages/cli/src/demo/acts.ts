@@ -9,6 +9,8 @@ export interface Act {
   backTo?: number;
   user: string;
   answers: readonly ScenarioAnswer[];
+  /** What the model says when the early part of this act's turn is to be summarised. */
+  earlyPart?: string;
   /** From here on the model gives no summaries. */
   summariserFails?: boolean;
 }
@@ -58,6 +60,16 @@ export const acts: readonly Act[] = [
         text: "All four tests pass. `total()` in src/price.mjs now rounds the discount to whole cents; test/ is as it was.",
       },
     ],
+    earlyPart: `## Request
+Find out why the tests are red and mend it; nothing below test/ may change, all amounts stay whole cents.
+
+## Done So Far
+- Ran \`node --test\`: "a discount leaves whole cents" fails, expected 300, received 299.7
+- docs/pricing.md: discounts are rounded half up to whole cents, before the tax
+- src/price.mjs: total() takes the discount off without rounding it
+
+## Needed to Go On
+- The line to mend is in total(); logs/build.log was asked for to see when it broke`,
   },
   {
     title: "A small thing",
@@ -104,6 +116,14 @@ export const acts: readonly Act[] = [
       { calls: [bash("grep -c refused logs/*.log")] },
       { text: "FINDINGS.md says it: codes are compared with case and blanks, and SUMMER does not exist." },
     ],
+    earlyPart: `## Request
+Read logs/monday.log to logs/friday.log, find out which discount codes are refused and why, write it to FINDINGS.md.
+
+## Done So Far
+- logs/monday.log and logs/tuesday.log: refused are "spring" and "Welcome" (case), "friend5 " (trailing blank), "SUMMER" (unknown)
+
+## Needed to Go On
+- Wednesday to Friday were asked for and are still to be read; then FINDINGS.md`,
   },
   {
     title: "Another way",
@@ -145,19 +165,8 @@ export const acts: readonly Act[] = [
   },
 ];
 
-/** What the scripted model answers when a summary is asked for, by kind. */
-export const summaries: Readonly<Record<"history" | "turnPrefix" | "branch", string>> = {
-  turnPrefix: `## Request
-Do the task in <latest-request>; the user forbids any change below test/ and wants whole cents.
-
-## Done So Far
-- Ran \`node --test\`; read what the task named, one result after the other
-- Discounts are to be rounded half up to whole cents (docs/pricing.md)
-- Codes are refused for their case ("spring"), for a trailing blank ("friend5 "), or because they do not exist ("SUMMER")
-
-## Needed to Go On
-- total() is in src/price.mjs, discountOf() in src/codes.mjs
-- The long results were read; what counts of them stands above`,
+/** What the scripted model says when anything else is to be summarised, by kind. */
+export const summaries: Readonly<Record<"history" | "branch", string>> = {
   history: `## Goal
 Keep the corner shop's prices right: red tests mended, refused discount codes explained.
 

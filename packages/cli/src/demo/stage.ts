@@ -19,7 +19,7 @@ export type Moment = "masked" | "summarised" | "digested" | "overflow" | "tree";
 
 /** What is told while the demonstration plays. */
 export interface Audience {
-  actBegins(act: Act, number: number): void;
+  actBegins(act: Act, number: number): Promise<void>;
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
   notice(message: string): void;
 }
@@ -94,7 +94,12 @@ export async function perform(options: StageOptions): Promise<Performance> {
     lifecycle,
     onNotice: ({ message }) => options.audience.notice(message),
   });
-  await play({ agent, actor, options, mark });
+  try {
+    await play({ agent, actor, options, mark });
+  } catch (error) {
+    await agent.close();
+    throw error;
+  }
   return { agent, sessionFile, projectFolder, served, moments, windowTokens: WINDOW_TOKENS };
 }
 
@@ -109,7 +114,7 @@ async function play({ agent, actor, options, mark }: Play): Promise<void> {
   const ends: (string | null)[] = [];
   for (const [index, act] of acts.entries()) {
     options.signal.throwIfAborted();
-    options.audience.actBegins(act, index + 1);
+    await options.audience.actBegins(act, index + 1);
     actor.enter(act);
     const back = act.backTo === undefined ? undefined : ends[act.backTo - 1];
     if (back != null) {

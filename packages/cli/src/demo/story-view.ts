@@ -13,6 +13,8 @@ export interface StoryViewOptions {
   print: (lines: Line[]) => void;
   /** Columns. */
   width: number;
+  /** Resolves when a reader has had time for what was just printed; `weight` is 1 for a line or two. */
+  pause: (weight: number) => Promise<void>;
 }
 
 /** Tells the demonstration as it happens, a few lines for each event. */
@@ -23,7 +25,7 @@ export class StoryView implements Audience {
     this.#options = options;
   }
 
-  actBegins({ title, note, user, backTo }: Act, number: number): void {
+  async actBegins({ title, note, user, backTo }: Act, number: number): Promise<void> {
     const { width } = this.#options;
     this.#print(
       [],
@@ -33,6 +35,7 @@ export class StoryView implements Audience {
     if (backTo !== undefined)
       this.#print([span(`  /tree  back to the end of act ${backTo}, with a summary`, "cyan")]);
     this.#print(...this.#paragraph(shortened(user), "you     ", "bold"));
+    await this.#options.pause(3);
   }
 
   notice(message: string): void {
@@ -48,6 +51,7 @@ export class StoryView implements Audience {
     });
     lifecycle.on("tool_execution_end", ({ toolName, result, isError }) => {
       this.#called(toolName, contentText(result.content), isError);
+      return this.#options.pause(1);
     });
     lifecycle.on("tool_execution_start", ({ toolName, args }) => {
       this.#print([span(`  ▸ ${toolName} `, "cyan"), oneLine(subject(args), this.#options.width - 12)]);
@@ -62,9 +66,11 @@ export class StoryView implements Audience {
         ...(status === "compacted" ? [] : this.#paragraph(detail, "    ", "gray")),
       );
       if (result !== undefined) this.#print(howLine(result), ...this.#headings(result.summary));
+      return this.#options.pause(4);
     });
     lifecycle.on("session_tree", ({ summaryEntry }) => {
       if (summaryEntry !== undefined) this.#print(...this.#headings(summaryEntry.summary));
+      return this.#options.pause(3);
     });
   }
 

@@ -5,10 +5,10 @@ import type { Moment, Performance } from "./stage.ts";
 const ROWS = 8;
 const eighths = " ▁▂▃▄▅▆▇█";
 const marks: Readonly<Record<Moment, { glyph: string; means: string }>> = {
-  masked: { glyph: "m", means: "old results masked" },
-  summarised: { glyph: "s", means: "summarised by the model" },
-  digested: { glyph: "d", means: "digested without a model" },
-  overflow: { glyph: "!", means: "refused as too long" },
+  masked: { glyph: "m", means: "masked" },
+  summarised: { glyph: "s", means: "summarised" },
+  digested: { glyph: "d", means: "digested" },
+  overflow: { glyph: "!", means: "refused" },
   tree: { glyph: "t", means: "/tree" },
 };
 
