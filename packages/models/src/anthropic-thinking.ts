@@ -41,7 +41,8 @@ const MAX_BUDGET_SHARE = 0.75;
 export function anthropicThinking(options: AnthropicThinkingOptions): AnthropicThinking {
   const { model, level } = options;
   if (!model.reasoning) return {};
-  const style = thinkingStyle(model.id);
+  const style = styleOf(model);
+  if (style === undefined) return {};
   if (level === "off") return offThinking(style);
   return style.kind === "budget" ? budgetThinking(options) : effortThinking(style, level);
 }
@@ -81,6 +82,20 @@ function effort(level: ThinkingLevel, xhigh: boolean): "low" | "medium" | "high"
       return xhigh ? "xhigh" : "high";
     default:
       return "low";
+  }
+}
+
+/** What the user says of the model, else what its id tells; undefined where nothing is to be said. */
+function styleOf({ id, compat: { thinking, efforts } = {} }: CatalogueModel): ThinkingStyle | undefined {
+  switch (thinking) {
+    case "none":
+      return undefined;
+    case "budget":
+      return { kind: "budget", off: "omit" };
+    case "adaptive":
+      return { kind: "effort", off: "disabled", xhigh: efforts?.includes("xhigh") ?? false };
+    default:
+      return thinkingStyle(id);
   }
 }
 

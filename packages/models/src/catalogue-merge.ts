@@ -1,8 +1,9 @@
 import { dirname, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueData } from "./catalogue-data.ts";
-import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
+import type { CatalogueModel, ProviderApi, ProviderConfig } from "./catalogue-model.ts";
 import type { ModelOverride, ProviderOverride } from "./catalogue-schema.ts";
+import { canThink, type ModelCompat, thinkingStyles } from "./model-compat.ts";
 
 export interface MergeOptions {
   base: CatalogueData;
@@ -20,8 +21,15 @@ export function mergedCatalogue({ base, overrides, file }: MergeOptions): Catalo
   const models = new Map(base.models.map((model) => [keyOf(model), model]));
   for (const [at, override] of overrides.entries()) {
     const provider = mergedProvider({ override, below: providers.get(override.provider), file, at });
+    refuseForeignStyle({ compat: override.compat, api: provider.api, file, key: `providers[${at}]` });
     providers.set(provider.provider, provider);
-    for (const model of override.models ?? []) {
+    for (const [modelAt, model] of (override.models ?? []).entries()) {
+      refuseForeignStyle({
+        compat: model.compat,
+        api: provider.api,
+        file,
+        key: `providers[${at}].models[${modelAt}]`,
+      });
       const key = keyOf({ ...provider, id: model.id });
       models.set(key, mergedModel(model, provider, models.get(key)));
     }
@@ -36,8 +44,39 @@ function served(
 ): CatalogueModel[] {
   const byProvider = Map.groupBy(models, ({ provider }) => provider);
   return [...providers.values()].flatMap((provider) =>
-    (byProvider.get(provider.provider) ?? []).map((model) => ({ ...model, ...provider })),
+    (byProvider.get(provider.provider) ?? []).map((model) => ({
+      ...model,
+      ...provider,
+      ...withCompat(provider.compat, model.compat),
+    })),
   );
+}
+
+/** A model's own word goes before its provider's; nothing where nobody said any. */
+function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: ModelCompat } {
+  const compat: ModelCompat = Object.assign({}, ...parts);
+  return Object.keys(compat).length === 0 ? {} : { compat };
+}
+
+interface StyleCheck {
+  compat: ModelCompat | undefined;
+  api: ProviderApi;
+  file: string;
+  /** Whose `compat` it is. */
+  key: string;
+}
+
+/** A way to think that another protocol has would be ignored in silence. */
+function refuseForeignStyle({ compat, api, file, key }: StyleCheck): void {
+  const allowed: readonly string[] =
+    api in thinkingStyles ? thinkingStyles[api as keyof typeof thinkingStyles] : [];
+  const thinking = compat?.thinking;
+  if (thinking === undefined || allowed.includes(thinking)) return;
+  throw new BonsaiError({
+    code: "models_invalid",
+    message: `${file}: ${key}.compat.thinking is ${JSON.stringify(thinking)}; allowed with ${api} is ${allowed.length === 0 ? "nothing" : `one of ${allowed.map((style) => JSON.stringify(style)).join(", ")}`}.`,
+    hint: "Say another way, or leave it out: then what is known of the model or its server counts.",
+  });
 }
 
 function keyOf({ provider, id }: { provider: string; id: string }): string {
@@ -78,11 +117,14 @@ function mergedModel(
   provider: ProviderConfig,
   below: CatalogueModel | undefined,
 ): CatalogueModel {
-  const base = below ?? { name: given.id, input: ["text" as const], reasoning: false };
+  const { compat: shared, ...reached } = provider;
+  const reasoning = canThink(withCompat(shared, given.compat).compat);
+  const base = below ?? { name: given.id, input: ["text" as const], reasoning };
   return {
     ...base,
     ...given,
-    ...provider,
+    ...reached,
+    ...withCompat(below?.compat, given.compat),
     // Who names no price for cached tokens pays the full one.
     ...(prices && { usdPerMillionTokens: { cacheRead: prices.input, cacheWrite: prices.input, ...prices } }),
   };

@@ -1,4 +1,5 @@
 import type { Model } from "@bonsai-agent/messages";
+import type { ModelCompat } from "./model-compat.ts";
 
 /** The wire protocols that Bonsai speaks. `scripted` plays a scenario file. */
 export type ProviderApi = "anthropic-messages" | "openai-responses" | "openai-chat" | "scripted";
@@ -20,6 +21,7 @@ export interface ProviderConfig {
   apiKeyEnv?: string | undefined;
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
+  compat?: ModelCompat | undefined;
 }
 
 /** A model that can be asked: its sizes and prices, and how to reach it. */

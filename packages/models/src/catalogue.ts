@@ -4,6 +4,7 @@ import { resolveReference } from "./catalogue-find.ts";
 import { mergedCatalogue } from "./catalogue-merge.ts";
 import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
 import { localProviders } from "./local-providers.ts";
+import { canThink } from "./model-compat.ts";
 import { scenarioModel } from "./scenario-file.ts";
 import { serverSizes } from "./server-window.ts";
 
@@ -78,7 +79,7 @@ function unlisted(provider: ProviderConfig, id: string, models: readonly Catalog
     id,
     name: id,
     input: all(({ input }) => input.includes("image")) ? ["text", "image"] : ["text"],
-    reasoning: all(({ reasoning }) => reasoning),
+    reasoning: canThink(provider.compat) || all(({ reasoning }) => reasoning),
   };
 }
 

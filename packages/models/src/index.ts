@@ -19,6 +19,7 @@ export type { FailureKind, ModelFailure } from "./failure.ts";
 export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
 export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
 export { ModelClient, type ModelClientOptions } from "./model-client.ts";
+export type { ModelCompat } from "./model-compat.ts";
 export type { ModelRequest, ProviderResponse, RequestPurpose, ToolDeclaration } from "./model-request.ts";
 export type { ModelNotice } from "./notice.ts";
 export {

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { redactKeys } from "./redact-keys.ts";
 
 export interface JsonProblemOptions {
   error: z.ZodError;
@@ -13,16 +14,21 @@ export function jsonProblem({ error, input, schema, file }: JsonProblemOptions):
   const issue = error.issues[0]!;
   const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
   const path = [...issue.path, ...unknown];
-  const found = brief(valueAt(input, path));
+  const found = isSecret(path) ? "a value that is not shown" : brief(valueAt(input, path));
   const allowed =
     unknown.length > 0 ? `one of the keys ${keysAt(schema, issue.path).join(", ")}` : allowedValues(issue);
   return `${file}: ${shownPath(path)} is ${found}; allowed is ${allowed}.`;
 }
 
+/** People write keys where only the name of one belongs, and a message ends in logs. */
+function isSecret(path: readonly PropertyKey[]): boolean {
+  return path.some((key) => /key|token$|secret|passw|auth|header|cookie/i.test(String(key)));
+}
+
 const longestValue = 80;
 
 function brief(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
+  const text = redactKeys(JSON.stringify(value) ?? "nothing");
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
 

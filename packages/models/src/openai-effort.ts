@@ -1,9 +1,5 @@
 import { type ThinkingLevel, thinkingLevels } from "./catalogue-model.ts";
-
-/** Words for how much a model shall think, from the least to the most; `default` is "think, as you see fit". */
-const words = ["none", "minimal", "low", "medium", "default", "high", "xhigh", "max"] as const;
-
-export type Effort = (typeof words)[number];
+import { type Effort, effortWords as words } from "./model-compat.ts";
 
 /** Efforts by thinking level, for the models whose id fits. */
 export type EffortRow = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort>>];

@@ -1,4 +1,5 @@
 import type { CatalogueModel } from "./catalogue-model.ts";
+import type { ModelCompat } from "./model-compat.ts";
 import { type EffortRow, efforts } from "./openai-effort.ts";
 
 /** Where a server differs from the others that speak OpenAI's protocols. */
@@ -22,11 +23,11 @@ export interface OpenAiServer {
   /** How that is said. Default: nothing is said. */
   effortField?: "reasoning_effort" | "reasoning";
   /** Ids of the models whose thinking is switched by `thinking: {type}`. */
-  thinkingSwitch?: RegExp;
+  thinkingSwitch?: RegExp | undefined;
   /** Wants the model's own thinking back with its message. */
-  wantsThinking?: "reasoning_content" | "reasoning_details";
+  wantsThinking?: "reasoning_content" | "reasoning_details" | undefined;
   /** Stands in for the thinking of a message that has none, where the server refuses a message without. */
-  thinkingPlaceholder?: string;
+  thinkingPlaceholder?: string | undefined;
   /** Models that refuse a call without a signature take this one for calls of other models. */
   foreignSignature?: { models: RegExp; signature: string };
 }
@@ -163,12 +164,35 @@ const table: readonly {
 export function openAiServer({
   provider,
   baseUrl,
-}: Pick<CatalogueModel, "provider" | "baseUrl">): OpenAiServer {
+  compat = {},
+}: Pick<CatalogueModel, "provider" | "baseUrl" | "compat">): OpenAiServer {
   const host = hostOf(baseUrl);
   const byHost = table.find(({ hosts }) => hosts.some((known) => isHostOf(known, host)));
   // A name alone may be the user's own for a proxy, so the host is asked first.
   const row = byHost ?? table.find(({ names }) => names.includes(provider.toLowerCase()));
-  return { ...unknownServer, ...row?.server };
+  return withCompat({ ...unknownServer, ...row?.server }, compat);
+}
+
+/** What the user says of a server goes before what is known of it. */
+function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
+  const { thinking, efforts: known, thinkingBack, maxTokensField, streamOptions } = compat;
+  const [least = "low", ...more] = known ?? ["low", "medium", "high"];
+  const own: readonly EffortRow[] = [[/./, efforts(least, ...more)]];
+  return {
+    ...server,
+    ...(known !== undefined && { efforts: own }),
+    ...(thinking !== undefined && {
+      efforts: thinking === "reasoning" || thinking === "reasoning_effort" ? own : [],
+      effortField: thinking === "reasoning" ? "reasoning" : "reasoning_effort",
+      thinkingSwitch: thinking === "switch" ? /./ : undefined,
+    }),
+    ...(thinkingBack !== undefined && {
+      wantsThinking: thinkingBack === "none" ? undefined : thinkingBack,
+      thinkingPlaceholder: undefined,
+    }),
+    ...(maxTokensField !== undefined && { maxTokensField }),
+    ...(streamOptions !== undefined && { takesStreamOptions: streamOptions }),
+  };
 }
 
 /** True where a base URL leads to OpenAI itself. */

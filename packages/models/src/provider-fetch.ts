@@ -1,5 +1,6 @@
 import { patientDispatcher } from "./patient-dispatcher.ts";
 import { ProviderError } from "./provider.ts";
+import { shownAddress } from "./shown-address.ts";
 
 const MB = 1024 * 1024;
 /** The longest answers have some 50 MB of events; what goes on behind this has lost its senses. */
@@ -71,12 +72,12 @@ function tooMuch(what: string, bytes: number): ProviderError {
 
 async function redirected({ status, headers, body }: Response, url: string): Promise<ProviderError> {
   await body?.cancel();
-  const target = placeOf(headers.get("location") ?? "", url);
+  const target = shownAddress(headers.get("location") ?? "", url);
   return new ProviderError({
     kind: "refused",
     status,
     code: "redirected",
-    message: `${placeOf(url)} sends its visitors on to ${target}. Requests are not sent on, because they hold the key: set the base URL to where they should go.`,
+    message: `${shownAddress(url)} sends its visitors on to ${target}. Requests are not sent on, because they hold the key: set the base URL to where they should go.`,
   });
 }
 
@@ -89,12 +90,6 @@ async function pageInstead(response: Response, url: string): Promise<ProviderErr
     kind: "refused",
     status,
     code: "page_instead",
-    message: `Instead of an answer ${placeOf(url)} sent ${page}, with status ${status}. Is the base URL right? Many end in /v1.`,
+    message: `Instead of an answer ${shownAddress(url)} sent ${page}, with status ${status}. Is the base URL right? Many end in /v1.`,
   });
-}
-
-/** An address without what may be secret in it: user, password, query. */
-function placeOf(url: string, base?: string): string {
-  const parsed = URL.parse(url, base);
-  return parsed === null ? "an address that is none" : `${parsed.origin}${parsed.pathname}`;
 }

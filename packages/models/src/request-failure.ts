@@ -4,6 +4,7 @@ import { type AskedTokens, classifyFailure } from "./classify-failure.ts";
 import type { ModelFailure } from "./failure.ts";
 import { isLoopback } from "./local-providers.ts";
 import { ProviderError } from "./provider.ts";
+import { shownAddress } from "./shown-address.ts";
 
 export interface RequestFailureOptions {
   /** Whatever was thrown. */
@@ -79,5 +80,5 @@ function isRefusedConnection(error: unknown, depth = 0): boolean {
 function unreachableMessage(model: CatalogueModel): string {
   const { baseUrl, provider } = model;
   const asked = isLoopback(model) ? "Is the server running, on this port?" : "Is the address right?";
-  return `Nobody listens at ${baseUrl}, where ${provider} should be. ${asked}`;
+  return `Nobody listens at ${shownAddress(baseUrl)}, where ${provider} should be. ${asked}`;
 }

@@ -3,6 +3,7 @@ import type { CatalogueModel, ProviderConfig } from "./catalogue-model.ts";
 import { defaultModels } from "./default-models.ts";
 import type { KeyFile, KeyOrigin } from "./keys.ts";
 import { isLoopback } from "./local-providers.ts";
+import { canThink } from "./model-compat.ts";
 import type { ServerQuestion } from "./server-question.ts";
 import { runningWindow, type ServedModel, servedModels } from "./server-window.ts";
 
@@ -76,7 +77,8 @@ async function answered(
   });
   return (served ?? []).map(({ id, contextWindow, maxOutputTokens }) => {
     const known = listed.find((model) => model.id === id);
-    const base = known ?? { ...provider, id, name: id, input: ["text" as const], reasoning: false };
+    const reasoning = canThink(provider.compat);
+    const base = known ?? { ...provider, id, name: id, input: ["text" as const], reasoning };
     return {
       ...base,
       contextWindow: base.contextWindow ?? contextWindow,

@@ -111,6 +111,7 @@ describe("find", () => {
     const error = await failure(find(reference));
     expect(error.code).toBe(code);
     expect(error.message).toContain(told);
+    expect(`${error.message} ${error.hint}`).not.toContain("verysecret");
     expect(error.hint).not.toBe("");
   });
 
@@ -252,6 +253,48 @@ describe("models.json", () => {
       "models_invalid",
       "usdPerMillionTokens.input is -1; allowed is a number of at least 0",
     ],
+    [
+      { providers: [{ ...provider, apiKeyEnv: "verysecret-1" }] },
+      "models_invalid",
+      "apiKeyEnv is a value that is not shown; allowed is the name of a variable, not the key itself",
+    ],
+    [
+      { providers: [{ ...provider, apiKey: "verysecret-1" }] },
+      "models_invalid",
+      "providers[0].apiKey is a value that is not shown; allowed is one of the keys",
+    ],
+    [
+      { providers: [{ ...provider, headers: { authorization: ["verysecret-1"] } }] },
+      "models_invalid",
+      "headers.authorization is a value that is not shown; allowed is a text",
+    ],
+    [{ providers: [{ ...provider, note: "sk-verysecret-1" }] }, "models_invalid", 'note is "[key]"'],
+    [
+      { providers: [{ ...provider, compat: { thinking: "hard" } }] },
+      "models_invalid",
+      'compat.thinking is "hard"; allowed is one of "budget"',
+    ],
+    [
+      { providers: [{ ...provider, compat: { thinking: "adaptive" } }] },
+      "models_invalid",
+      'providers[0].compat.thinking is "adaptive"; allowed with openai-chat is one of "reasoning_effort"',
+    ],
+    [
+      { providers: [{ provider: "anthropic", models: [{ id: "a", compat: { thinking: "switch" } }] }] },
+      "models_invalid",
+      'providers[0].models[0].compat.thinking is "switch"; allowed with anthropic-messages is one of "budget"',
+    ],
+    [
+      { providers: [{ ...provider, api: "openai-responses", compat: { thinking: "none" } }] },
+      "models_invalid",
+      "allowed with openai-responses is nothing",
+    ],
+    [
+      withModel({ id: "a", compat: { efforts: [] } }),
+      "models_invalid",
+      "efforts is []; allowed is a list that is not empty",
+    ],
+    [withModel({ id: "a", compat: { stream: 1 } }), "models_invalid", "allowed is one of the keys thinking"],
   ])("%j is refused", async (content, code, told) => {
     const error = await failure(load(content));
     expect(error.code).toBe(code);
