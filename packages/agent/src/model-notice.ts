@@ -8,13 +8,13 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
       return {
         level: "warning",
         code: "model_retry",
-        message: `${notice.failure.message} Retry ${notice.attempt} of ${notice.maxAttempts} in ${Math.ceil(notice.delayMs / 1000)} s.`,
+        message: `${sentence(notice.failure.message)} Retry ${notice.attempt} of ${notice.maxAttempts} in ${Math.ceil(notice.delayMs / 1000)} s.`,
       };
     case "repair":
       return {
         level: "info",
         code: "history_repaired",
-        message: notice.repairs.map((repair) => repair.detail).join(" "),
+        message: notice.repairs.map((repair) => sentence(repair.detail)).join(" "),
       };
     case "output_cap_lowered":
       return {
@@ -29,6 +29,12 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
         message: `The server's window is ${counted(notice.toTokens)} tokens, not ${notice.fromTokens === undefined ? "unknown" : counted(notice.fromTokens)}; that holds for this session.`,
       };
   }
+}
+
+/** Servers end their texts as they like, and another sentence follows. */
+function sentence(text: string): string {
+  const trimmed = text.trim();
+  return /[.!?。…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
 }
 
 function counted(tokens: number): string {

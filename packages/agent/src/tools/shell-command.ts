@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { OutputRecord } from "./output-record.ts";
 import { killTree, PROCESS_MARK, type ProcessTree, treeProcesses } from "./process-tree.ts";
+import { runningCommand } from "./running-commands.ts";
 import { findShell } from "./shell.ts";
 import { TerminalText } from "./terminal-text.ts";
 import { shownBytes } from "./text-limits.ts";
@@ -72,6 +73,7 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   child.stdout!.on("data", onData);
   child.stderr!.on("data", onData);
   const tree = { pid: child.pid!, mark };
+  const forget = runningCommand(tree.pid);
   try {
     const { end, ...exit } = await ended(child, tree, options);
     await drained(child, () => lastData);
@@ -87,6 +89,7 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
       elapsedMs: performance.now() - started,
     };
   } finally {
+    forget();
     output.close();
   }
 }

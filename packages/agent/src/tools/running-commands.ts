@@ -1,0 +1,30 @@
+import { spawnSync } from "node:child_process";
+
+/** First processes of the commands that run now; each leads a group of its own. */
+const running = new Set<number>();
+
+/** @returns what is to be called when the command has ended */
+export function runningCommand(pid: number): () => void {
+  running.add(pid);
+  return () => void running.delete(pid);
+}
+
+/**
+ * Ends at once, without asking, whatever commands run in this process: for a process that is about to end itself and
+ * can wait for nothing. What left its command's group is not reached; aborting in good order reaches it.
+ */
+export function killRunningCommands(): void {
+  for (const pid of running) {
+    if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
+    else killGroup(pid);
+  }
+  running.clear();
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
