@@ -18,7 +18,8 @@ export interface ContextUsage {
 export interface AgentState {
   sessionId: string;
   sessionFile: string | undefined;
-  sessionName: string | undefined;
+  /** Read from the file when it is asked for: the first time, that takes time in a long session. */
+  readonly sessionName: string | undefined;
   leafId: string | null;
   model: CatalogueModel;
   thinking: ThinkingLevel;
@@ -34,7 +35,9 @@ export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isC
   return {
     sessionId: session.id,
     sessionFile: session.file,
-    sessionName: session.name,
+    get sessionName() {
+      return session.name;
+    },
     leafId: session.leafId,
     model: selection.model,
     thinking: selection.thinking,

@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message } from "@bonsai-agent/messages";
+import type { AssistantMessage, Message, Usage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
 import { withLinkedSignal } from "./linked-signal.ts";
 import { modelNotice } from "./model-notice.ts";
@@ -26,8 +26,10 @@ export interface AnswerOptions {
 export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
   return withLinkedSignal(options.signal, async ({ signal }) => {
     const { work } = options;
-    const request = await buildRequest({ ...options, signal });
+    const voided: Usage[] = [];
+    const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
     const final = await readStream(work, request, signal);
+    recordVoided(work, request, voided);
     const { message, entryId } = await storeMessage(work, final.message);
     const isAborted = message.stopReason === "aborted";
     if (final.type === "error" && !isAborted)
@@ -93,7 +95,16 @@ async function tell(
     await events.notify("message_update", { type: "message_update", message, assistantMessageEvent: event });
 }
 
-async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Promise<ModelRequest> {
+/** What attempts used that another one followed: it was paid for, and no answer tells of it. */
+function recordVoided({ session }: Workplace, { model }: ModelRequest, voided: readonly Usage[]): void {
+  const { provider, id } = model;
+  session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model: id, usage })));
+}
+
+async function buildRequest(
+  { work, systemPrompt, signal }: AnswerOptions,
+  onVoidedUsage: (usage: Usage) => void,
+): Promise<ModelRequest> {
   const { events, selection, session, tools } = work;
   return {
     model: selection.model,
@@ -111,6 +122,7 @@ async function buildRequest({ work, systemPrompt, signal }: AnswerOptions): Prom
     },
     onResponse: ({ status, headers }) =>
       events.notify("after_provider_response", { type: "after_provider_response", status, headers }),
+    onVoidedUsage,
     onNotice: (notice) => work.onNotice(modelNotice(notice)),
   };
 }

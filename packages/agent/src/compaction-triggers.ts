@@ -6,8 +6,11 @@ import type { Workplace } from "./workplace.ts";
 
 /** What became of an answer that failed. */
 export interface Recovery {
-  /** `retry`: the context is smaller now, ask again. `cancelled`: the user cancelled the compaction, nothing else. */
-  status: "retry" | "failed" | "cancelled" | "aborted";
+  /**
+   * `retry`: the context is smaller now, ask again. `otherModel`: it was too long for a model that is not in use any
+   * more, and the one that is may have room. `cancelled`: the user cancelled the compaction, nothing else.
+   */
+  status: "retry" | "otherModel" | "failed" | "cancelled" | "aborted";
   /** Absent where the answer's own failure says it all. */
   error?: BonsaiError;
 }
@@ -67,7 +70,10 @@ export class CompactionTriggers {
     if (failure?.kind !== "inputTooLong") return { status: "failed" };
     const { controller, selection } = this.#work;
     const isCurrent = selection.model.provider === message.provider && selection.model.id === message.model;
-    if (!isCurrent) return { status: "failed" };
+    if (!isCurrent) {
+      this.#forget(answer);
+      return { status: "otherModel" };
+    }
     let isCancelled = false;
     const outcome = await this.#cancellable(signal, async (own) => {
       const recovered = await controller.recoverFromOverflow({ signal: own });

@@ -7,6 +7,7 @@ import {
   type Message,
   messageText,
   toolCalls,
+  type Usage,
 } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -157,12 +158,13 @@ function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): P
 }
 
 async function answerTo(models: ModelClient, request: ModelRequest): Promise<SummaryAnswer> {
-  const final = await finalEvent(models.stream(request));
+  const voided: Usage[] = [];
+  const final = await finalEvent(models.stream({ ...request, onVoidedUsage: (usage) => voided.push(usage) }));
   const { message } = final;
   return {
     text: messageText(message),
     stopReason: stopReasonOf(message),
-    usage: message.usage,
+    usage: voided.reduce(addUsage, message.usage),
     ...(message.errorMessage === undefined ? {} : { errorMessage: message.errorMessage }),
     ...(isOverflow(final) ? { overflow: true } : {}),
   };

@@ -33,6 +33,8 @@ export class RunLoop {
   /** True when a text can be said before the next request. */
   #isSteerable = false;
   #answer: AssistantMessage | undefined;
+  /** True once a request went again because the model had been changed; until a good answer. */
+  #hasAskedOther = false;
 
   constructor(options: RunLoopOptions) {
     this.#options = options;
@@ -98,6 +100,7 @@ export class RunLoop {
   async #runTools(answer: AssistantMessage): Promise<Recorded<ToolResultMessage>[]> {
     const { work, signal } = this.#options;
     work.controller.answerArrived();
+    this.#hasAskedOther = false;
     const stored: Recorded<ToolResultMessage>[] = [];
     const onResult = async (result: ToolResultMessage) => {
       stored.push(await recordResult(work, result));
@@ -152,6 +155,12 @@ export class RunLoop {
     switch (recovery.status) {
       case "retry":
         this.#site = undefined;
+        return undefined;
+      case "otherModel":
+        // Once: somebody may change the model at every request.
+        if (this.#hasAskedOther) return { status: "failed", error: modelFailed(answer) };
+        this.#hasAskedOther = true;
+        this.#site = "beforePrompt";
         return undefined;
       case "cancelled":
         return this.#begunAnew("aborted");

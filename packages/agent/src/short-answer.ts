@@ -1,4 +1,4 @@
-import { type Message, messageText, type Usage } from "@bonsai-agent/messages";
+import { addUsage, type Message, messageText, type Usage } from "@bonsai-agent/messages";
 import { type CatalogueModel, finalEvent, type ModelClient } from "@bonsai-agent/models";
 
 export interface ShortQuestion {
@@ -22,6 +22,7 @@ export interface ShortAnswer {
  */
 export async function shortAnswer(question: ShortQuestion): Promise<ShortAnswer> {
   const { models, model, instructions, material, maxOutputTokens, signal } = question;
+  const voided: Usage[] = [];
   const final = await finalEvent(
     models.stream({
       model,
@@ -31,11 +32,12 @@ export async function shortAnswer(question: ShortQuestion): Promise<ShortAnswer>
       messages: [framed(material)],
       maxOutputTokens,
       signal,
+      onVoidedUsage: (usage) => voided.push(usage),
     }),
   );
   signal.throwIfAborted();
   if (final.type === "error") throw new Error(final.failure?.message ?? "The model gave no answer.");
-  return { text: messageText(final.message), usage: final.message.usage };
+  return { text: messageText(final.message), usage: voided.reduce(addUsage, final.message.usage) };
 }
 
 function framed(material: Readonly<Record<string, string>>): Message {

@@ -107,11 +107,29 @@ test.each([undefined, 0])(
   },
 );
 
-test("19: an overflow of another model than the one in use compacts nothing", async () => {
-  const run = await filled({ turn: [overflow] });
+test("19: an overflow of another model than the one in use compacts nothing; the one in use is asked, without the failure", async () => {
+  const run = await filled({ turn: [overflow, done] });
   run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: "another" }));
   const result = await run.agent.prompt("go");
-  expect(result).toMatchObject({ status: "failed", error: { code: "model_failed" } });
+  expect(result).toMatchObject({ status: "done", answer: { model: "another" } });
+  expect(run.turns.map(({ model }) => model.id)).toEqual(["actor", "actor", "actor", "another"]);
+  expect(roles(run.turns[3]!.messages)).toEqual(roles(run.turns[2]!.messages));
+  expect(compactions(run)).toBe(0);
+});
+
+test("19: the model in use is recovered as ever when it overflows too", async () => {
+  const run = await filled({ turn: [overflow, overflow, done] });
+  run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: "another" }));
+  expect(await run.agent.prompt("go")).toMatchObject({ status: "done", answer: { model: "another" } });
+  expect(compactions(run)).toBe(1);
+});
+
+test("19: where the model changes at every request, the second overflow ends the run", async () => {
+  const run = await filled({ turn: () => overflow });
+  let count = 0;
+  run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: `m${count++}` }));
+  expect(await run.agent.prompt("go")).toMatchObject({ status: "failed", error: { code: "model_failed" } });
+  expect(run.turns).toHaveLength(4);
   expect(compactions(run)).toBe(0);
 });
 

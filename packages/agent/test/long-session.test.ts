@@ -34,6 +34,11 @@ test("from prompt to request, and through a run, only the end of a long session 
   run.lifecycle.on("agent_end", ({ messages }) => {
     ended += messages.length;
   });
+  expect(run.agent.state).toMatchObject({
+    isBusy: false,
+    sessionId: session.id,
+    context: { isEstimate: false },
+  });
   for (const text of ["one", "two"]) expect((await run.agent.prompt(text)).status).toBe("done");
   expect(ended).toBe(8);
   expect(readBytes).toBeLessThan(bytes / 10);

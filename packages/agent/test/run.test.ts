@@ -1,6 +1,6 @@
-import { ModelClient } from "@bonsai-agent/models";
+import { ModelClient, ProviderError } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
-import { calls, filler, roles, scriptedAgent } from "./scripted-agent.ts";
+import { calls, filler, roles, scriptedAgent, summary } from "./scripted-agent.ts";
 
 test("a call is run and its result goes back to the model", async () => {
   const { agent, session, turns } = scriptedAgent({ turn: [calls({ text: "hi" }), { text: "done" }] });
@@ -67,6 +67,69 @@ test("after an edit of the context, thinking that is bound to what is no more is
   session.append({ type: "context_edit", targetId: first!.entryId, replacement: { content: "other" } });
   await agent.prompt("three");
   expect(sent).toEqual([[0], [0, 2, 0], [0, 1, 0, 1, 0]]);
+});
+
+test("results that are masked in the middle of a task, and failed answers that are left out, take no thinking away", async () => {
+  const sent: number[][] = [];
+  let count = 0;
+  const models = new ModelClient({
+    now: () => Date.now() - 60_000,
+    retry: { maxRetries: 0 },
+    providers: {
+      scripted: async () => ({
+        async *stream({ messages }, answer) {
+          count += 1;
+          sent.push(messages.flatMap((each) => (each.role === "assistant" ? [each.content.length] : [])));
+          answer.add({ type: "thinking", thinking: "hm", thinkingSignature: "signed" });
+          if (count === 1) {
+            answer.add({ type: "toolCall", id: "call-1", name: "echo", arguments: {} });
+            yield answer.start();
+            answer.stop("toolUse");
+            return;
+          }
+          yield answer.text("done");
+          if (count === 2) throw new ProviderError({ kind: "refused", status: 401, message: "no" });
+          answer.stop("stop");
+        },
+      }),
+    },
+  });
+  const { agent, session } = scriptedAgent({ turn: [], models });
+  await agent.prompt("one");
+  const items = session.projection().items;
+  const of = (role: string) => items.findLast(({ message }) => message.role === role)!.entryId;
+  session.append({ type: "context_edit", targetId: of("toolResult"), replacement: { content: "cleared" } });
+  session.append({ type: "context_edit", targetId: of("assistant"), replacement: null });
+  await agent.prompt("two");
+  expect(sent.at(-1)).toEqual([2]);
+});
+
+test("what a voided attempt used is kept beside the answer, and so is a summary's", async () => {
+  let count = 0;
+  const models = new ModelClient({
+    retry: { maxRetries: 1, baseDelayMs: 0 },
+    providers: {
+      scripted: async () => ({
+        async *stream({ purpose }, answer) {
+          count += 1;
+          yield answer.text(purpose === "turn" ? "done" : summary.text!);
+          answer.setUsage({ input: 1_000, output: 10 });
+          if (count === 1 || count === 4)
+            throw new ProviderError({ kind: "refused", status: 529, message: "Overloaded" });
+          answer.stop("stop");
+        },
+      }),
+    },
+  });
+  const { agent, session } = scriptedAgent({ turn: [], models });
+  for (const size of [4_000, 8_000]) await agent.prompt(filler(size));
+  const paid = session.path().filter(({ type }) => type === "usage");
+  expect(paid).toMatchObject([
+    { kind: "retry", provider: "scripted", model: "actor", usage: { input: 1_000, output: 10 } },
+  ]);
+  await agent.compact();
+  const [compaction] = session.path().filter((entry) => entry.type === "compaction");
+  expect(compaction).toMatchObject({ usage: { input: 2_000, output: 20 } });
 });
 
 test("an answer that was cut off at its limit is told of", async () => {
