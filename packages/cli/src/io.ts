@@ -7,6 +7,7 @@ export interface OutStream {
   /** `false`: so much waits to be written that the writer should wait for `drain`. */
   write(text: string): unknown;
   once?(event: "drain" | "error" | "close", listener: () => void): unknown;
+  removeListener?(event: "drain" | "error" | "close", listener: () => void): unknown;
   readonly isTTY?: boolean | undefined;
   /** Width of the terminal; absent for a file or a pipe. */
   readonly columns?: number | undefined;
@@ -30,8 +31,11 @@ export interface CliIo {
   readonly cwd: string;
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs work that Ctrl-C (or SIGTERM) cancels in good order: its signal is aborted instead of the process being killed. */
-  interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
+  /**
+   * Runs work that Ctrl-C (or SIGTERM) cancels in good order: its signal is aborted instead of the process being killed.
+   * @param atOnce called when a second signal ends the process at once, to end what would survive it
+   */
+  interruptible<T>(work: (signal: AbortSignal) => Promise<T>, atOnce?: () => void): Promise<T>;
 }
 
 /** The process this runs in. */
@@ -90,14 +94,26 @@ const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** What runs now and can be interrupted. */
 const running = new Set<AbortController>();
 
-/** The handlers stand only while the work runs, and until the first signal: the second one kills, whichever it is. */
-async function interruptibleBySignals<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+/** The handlers stand only while the work runs. The first signal interrupts, the second one kills, whichever it is. */
+async function interruptibleBySignals<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+  atOnce: () => void = () => {},
+): Promise<T> {
   const controller = new AbortController();
-  const letGo = () => {
-    for (const name of interrupting) process.removeListener(name, interrupt);
+  const letGo = (handler: (name: NodeJS.Signals) => void) => {
+    for (const name of interrupting) process.removeListener(name, handler);
+  };
+  const kill = (name: NodeJS.Signals) => {
+    letGo(kill);
+    try {
+      atOnce();
+    } finally {
+      process.kill(process.pid, name);
+    }
   };
   const interrupt = (name: NodeJS.Signals) => {
-    letGo();
+    letGo(interrupt);
+    for (const next of interrupting) process.on(next, kill);
     controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Ended by ${name}`));
   };
   for (const name of interrupting) process.on(name, interrupt);
@@ -106,7 +122,8 @@ async function interruptibleBySignals<T>(work: (signal: AbortSignal) => Promise<
     return await work(controller.signal);
   } finally {
     running.delete(controller);
-    letGo();
+    letGo(interrupt);
+    letGo(kill);
   }
 }
 

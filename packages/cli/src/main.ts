@@ -11,7 +11,7 @@ function printVersion(): void {
 }
 
 async function runProgram(): Promise<void> {
-  const [{ run }, { interruptRunning, processIo }] = await Promise.all([
+  const [{ run, wantsJson }, { interruptRunning, processIo }] = await Promise.all([
     import("./program.ts"),
     import("./io.ts"),
   ]);
@@ -21,7 +21,7 @@ async function runProgram(): Promise<void> {
   const error = await unwritten();
   if (error === undefined) return;
   const { reportFailure } = await import("./failure.ts");
-  process.exitCode = reportFailure(error, io, argv.includes("--json"));
+  process.exitCode = reportFailure(error, io, wantsJson(argv));
 }
 
 /**

@@ -12,7 +12,7 @@ export const optionValues: Readonly<
 };
 
 export function notEmpty(value: string): string {
-  if (value === "") throw new InvalidArgumentError("It must not be empty.");
+  if (value.trim() === "") throw new InvalidArgumentError("It must not be empty.");
   return value;
 }
 

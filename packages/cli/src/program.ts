@@ -24,7 +24,7 @@ export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode>
 }
 
 /** Where the line could not be read, its words must do. */
-function wantsJson(argv: readonly string[]): boolean {
+export function wantsJson(argv: readonly string[]): boolean {
   return /(^| )--(json|mode[ =](json|rpc))( |$)/.test(argv.join(" "));
 }
 

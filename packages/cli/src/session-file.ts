@@ -12,9 +12,12 @@ export function openNamedSession(invocation: Invocation): Session {
   return openSessionFile(sessionFile(invocation), invocation);
 }
 
-/** Opens a session file; what its user should know about it is told on stderr. */
-export function openSessionFile(file: string, { io, output }: Pick<Invocation, "io" | "output">): Session {
-  const onNotice = (notice: Notice) => output.tell(notice);
+/** Opens a session file; what its user should know about it is told, by default on stderr. */
+export function openSessionFile(
+  file: string,
+  { io, output }: Pick<Invocation, "io" | "output">,
+  onNotice: (notice: Notice) => void = (notice) => output.tell(notice),
+): Session {
   return withReadingProgress(io, file, () => openSession(file, { onNotice }));
 }
 

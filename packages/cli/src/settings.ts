@@ -26,8 +26,9 @@ export function agentCallSettings(call: SettingsCall): AgentSettings {
 
 /** What stands below the flags is valid: what is wrong now is a flag. */
 function withFlags(section: Section, options: Section): AgentSettings {
+  const flags = flagSettings(options);
   try {
-    return agentSettings(layered(section, flagSettings(options)));
+    return agentSettings(layered(section, flags));
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     const flag = wrongFlag(error.message, options);
@@ -100,10 +101,16 @@ function flagSettings({ preset, keep, thinking, tools }: Section): Section {
 /** `--tools a,b`; `--no-tools` is false. */
 function toolNames(tools: unknown): readonly string[] {
   if (typeof tools !== "string") return [];
-  return tools
+  const names = tools
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
+  if (names.length > 0) return names;
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: `--tools ${JSON.stringify(tools)} names no tool.`,
+    hint: "Name tools like `--tools read,grep`, or say `--no-tools`.",
+  });
 }
 
 /** `over` laid on `base`, key by key where both are objects. */

@@ -64,15 +64,15 @@ test("in a folder that is gone, a file is still found by its whole path, and the
   expect(JSON.parse(stderr).error.code).toBe("working_folder_gone");
 });
 
-test("Ctrl-C aborts interruptible work instead of killing, once", async () => {
+test("Ctrl-C aborts interruptible work instead of killing, and its handlers go with the work", async () => {
   const { interruptible } = processIo();
   const before = process.listenerCount("SIGINT");
   const aborted = await interruptible(async (signal) => {
     process.emit("SIGINT");
-    expect(process.listenerCount("SIGINT")).toBe(before);
     return signal.aborted;
   });
   expect(aborted).toBe(true);
+  expect(process.listenerCount("SIGINT")).toBe(before);
   await interruptible(async () => {});
   expect(process.listenerCount("SIGINT")).toBe(before);
 });

@@ -4,7 +4,8 @@ import { outputJson } from "../output-json.ts";
 /** Writes values as JSON, one a line, in order. Who awaits `write` does not run ahead of the reader. */
 export class JsonLinesOut {
   readonly #stream: OutStream;
-  #room: Promise<void> = Promise.resolve();
+  /** While the stream is full: resolves when there is room. */
+  #room: Promise<void> | undefined;
 
   constructor(stream: OutStream) {
     this.#stream = stream;
@@ -13,14 +14,23 @@ export class JsonLinesOut {
   /** Written at once; resolves when there is room for more. */
   write(value: unknown): Promise<void> {
     const isFull = this.#stream.write(`${outputJson(value, 0)}\n`) === false;
-    if (isFull && this.#stream.once !== undefined) this.#room = drained(this.#stream);
-    return this.#room;
+    if (isFull && this.#stream.once !== undefined) this.#room ??= this.#drained();
+    return this.#room ?? Promise.resolve();
+  }
+
+  /** A stream whose reader left never drains. */
+  async #drained(): Promise<void> {
+    await firstOf(this.#stream, ["drain", "error", "close"]);
+    this.#room = undefined;
   }
 }
 
-/** A stream whose reader left never drains. */
-function drained(stream: OutStream): Promise<void> {
+function firstOf(stream: OutStream, events: readonly ("drain" | "error" | "close")[]): Promise<void> {
   return new Promise((resolve) => {
-    for (const event of ["drain", "error", "close"] as const) stream.once?.(event, resolve);
+    const heard = () => {
+      for (const event of events) stream.removeListener?.(event, heard);
+      resolve();
+    };
+    for (const event of events) stream.once?.(event, heard);
   });
 }

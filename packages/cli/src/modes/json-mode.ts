@@ -1,36 +1,50 @@
-import type { RunResult } from "@bonsai-agent/agent";
+import { killRunningCommands, type RunResult } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";
 import { AgentHost } from "../work/agent-host.ts";
 import type { PromptInput } from "../work/prompt-input.ts";
-import { type EventJson, tellEvents } from "./event-json.ts";
+import { errorJson } from "./error-json.ts";
+import { type EventJson, eventJson, tellEvents } from "./event-json.ts";
 import { JsonLinesOut } from "./json-lines-out.ts";
 import { promptUntil } from "./prompt-until.ts";
 
-/** One prompt: the session's header, each lifecycle event, and at last `agent_end`, one JSON line each. */
+/**
+ * One prompt: the session's header, each lifecycle event, and at last `agent_end`, one JSON line each. Once the header
+ * is written, a last line comes: `run_failed` where the run broke off without `agent_end`.
+ */
 export function runJson(call: AgentCall, input: PromptInput): Promise<ExitCode> {
   return call.io.interruptible(async (signal) => {
     const out = new JsonLinesOut(call.io.stdout);
     const host = await AgentHost.open(call, (notice) => call.output.tell(notice));
     let last: EventJson | undefined;
-    let result: RunResult;
+    await out.write(host.agent.session.header);
+    tellEvents(host.workshop.lifecycle, (event) => {
+      if (event.type !== "agent_end") return out.write(event);
+      // What closing tells comes before it: who reads it has read everything.
+      last = event;
+      return undefined;
+    });
     try {
-      await out.write(host.agent.session.header);
-      tellEvents(host.workshop.lifecycle, (event) => {
-        if (event.type !== "agent_end") return out.write(event);
-        // What closing tells comes before it: who reads it has read everything.
-        last = event;
-        return undefined;
-      });
-      await host.start();
-      result = await promptUntil(host, input, signal);
+      const result = await runAndClose(host, input, signal);
+      last ??= eventJson("agent_end", { messages: [], result });
+      return exitCodeOf(result, call);
+    } catch (error) {
+      last = { type: "run_failed", error: errorJson(error) };
+      throw error;
     } finally {
-      await host.close();
+      if (last !== undefined) await out.write(last);
     }
-    if (last !== undefined) await out.write(last);
-    return exitCodeOf(result, call);
-  });
+  }, killRunningCommands);
+}
+
+async function runAndClose(host: AgentHost, input: PromptInput, signal: AbortSignal): Promise<RunResult> {
+  try {
+    await host.start();
+    return await promptUntil(host, input, signal);
+  } finally {
+    await host.close();
+  }
 }
 
 function exitCodeOf({ status, error }: RunResult, { io }: AgentCall): ExitCode {

@@ -1,4 +1,4 @@
-import type { RunResult } from "@bonsai-agent/agent";
+import { killRunningCommands, type RunResult } from "@bonsai-agent/agent";
 import { messageText } from "@bonsai-agent/messages";
 import { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
@@ -21,7 +21,7 @@ export function runPrint(call: AgentCall, input: PromptInput): Promise<ExitCode>
     } finally {
       await host.close();
     }
-  });
+  }, killRunningCommands);
 }
 
 interface Print {

@@ -30,11 +30,16 @@ export class PrintProgress {
         `Cleared ${counted(entries.length, "old tool result")}: ${count(freedTokens)} tokens less.`,
       ]),
     );
-    lifecycle.on("auto_compaction_start", ({ reason }) => {
+    // Not at its start: often there is nothing to compact.
+    lifecycle.on("session_before_compact", ({ reason }) => {
       const why = reason === "overflow" ? "Context overflow detected, " : "";
       this.#say([span(`${why}Auto-compacting…`, "yellow")]);
+      return undefined;
     });
-    lifecycle.on("auto_compaction_end", (event) => this.#say(compactionLine(event)));
+    lifecycle.on("auto_compaction_end", (event) => {
+      const line = compactionLine(event);
+      if (line !== undefined) this.#say(line);
+    });
   }
 
   notice(notice: AgentNotice): void {
@@ -51,9 +56,9 @@ export class PrintProgress {
   }
 
   /** The last line: what it took, and how to go on. */
-  ended({ sessionId, sessionFile }: AgentState, { usage }: RunCost): void {
+  ended({ sessionId, sessionFile, leafId }: AgentState, { usage }: RunCost): void {
     const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
-    const goOn = sessionFile === undefined ? "not kept" : `bonsai -r ${sessionId}`;
+    const goOn = sessionFile === undefined || leafId === null ? "not kept" : `bonsai -r ${sessionId}`;
     this.#say([span(`${spent} · ${goOn}`, "gray")]);
   }
 
@@ -64,9 +69,14 @@ export class PrintProgress {
   }
 }
 
-function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line {
-  const { status, tokensBefore, tokensAfter, detail } = outcome;
-  if (status === "compacted" || status === "masked")
-    return [`Compacted: ${count(tokensBefore)} → ${count(tokensAfter)} tokens.`];
+/** Undefined where another line says it: that of a mask, the error that an overflow ends in, or none needs to. */
+function compactionLine({
+  outcome,
+  willRetry,
+}: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
+  const { status, reason, tokensBefore, tokensAfter, detail } = outcome;
+  if (status === "compacted") return [`Compacted: ${count(tokensBefore)} → ${count(tokensAfter)} tokens.`];
+  if (status === "masked" || status === "skipped") return undefined;
+  if (status === "failed" && reason === "overflow" && !willRetry) return undefined;
   return [`Not compacted: ${detail}`];
 }

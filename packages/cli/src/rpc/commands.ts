@@ -1,7 +1,6 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
-import { openSession } from "@bonsai-agent/session";
 import { modelJson } from "../modes/model-json.ts";
 import { rehearsal } from "../rehearsal.ts";
 import { treeRows } from "../reports/tree-row.ts";
@@ -9,8 +8,8 @@ import { FactCounter } from "../session-facts.ts";
 import { resolveEntryId, sessionPath } from "../session-file.ts";
 import { sessionOutline } from "../session-outline.ts";
 import { sessionTree } from "../session-tree.ts";
-import type { AgentHost } from "../work/agent-host.ts";
-import { forkedSession, newSession, type SessionChoice } from "../work/session-choice.ts";
+import { type AgentHost, placeOf } from "../work/agent-host.ts";
+import { forkedSession, newSession, opened, type SessionChoice } from "../work/session-choice.ts";
 import type { RpcCommandName, RpcData, RpcParams, RpcSession, RpcSessionStats } from "./protocol.ts";
 import type { RpcRuns } from "./runs.ts";
 
@@ -170,18 +169,19 @@ async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): P
 }
 
 function newChoice({ workshop, agent }: AgentHost): SessionChoice {
-  const { file } = agent.session;
-  return newSession(workshop, file !== undefined, file);
+  const { file, leafId } = agent.session;
+  // A session without an entry has no file that could be named.
+  return newSession(placeOf(workshop), file !== undefined, leafId === null ? undefined : file);
 }
 
 function namedChoice({ workshop }: AgentHost, name: string): SessionChoice {
-  const session = openSession(sessionPath(name, workshop.call.io), { onNotice: workshop.shelf.onNotice });
+  const session = opened(sessionPath(name, workshop.call.io), workshop.call, placeOf(workshop));
   return { origin: session, reason: "resume", open: () => session };
 }
 
 /** A session in memory is copied in memory. */
 function forkChoice({ workshop, agent }: AgentHost, at: string): SessionChoice {
   const { session } = agent;
-  if (session.file !== undefined) return forkedSession(session, at, workshop);
+  if (session.file !== undefined) return forkedSession(session, at, placeOf(workshop));
   return { origin: session, reason: "fork", open: () => rehearsal(session, at) };
 }

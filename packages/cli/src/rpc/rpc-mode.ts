@@ -1,3 +1,4 @@
+import { killRunningCommands } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
 import { tellEvents } from "../modes/event-json.ts";
@@ -32,7 +33,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       await host.close();
     }
     return signal.aborted ? ExitCode.cancelled : ExitCode.done;
-  });
+  }, killRunningCommands);
 }
 
 interface Serving {

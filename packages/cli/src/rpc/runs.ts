@@ -39,6 +39,8 @@ export class RpcRuns {
         else if (!isQueued) this.#note({ type: "run_failed", error: errorJson(error) });
       };
       const ended = (result: RunResult) => {
+        // What failed before the message was stored is the answer to it.
+        if (result.status === "failed" && !isAccepted) reject(result.error);
         accept();
         this.#tellUnsent(result);
       };

@@ -4,7 +4,7 @@ import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AgentCall } from "../invocation.ts";
 import { chooseModel, findModel } from "./model-choice.ts";
-import { chooseSession, type SessionChoice } from "./session-choice.ts";
+import { chooseSession, type SessionChoice, type SessionPlace } from "./session-choice.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
 /** Owner of the agent at work; another session means another agent in the same workshop. */
@@ -20,7 +20,7 @@ export class AgentHost {
   /** Opens the session that a call asks for. Handlers on the lifecycle hear of it by `start`. */
   static async open(call: AgentCall, tell: (notice: AgentNotice) => void): Promise<AgentHost> {
     const workshop = await openWorkshop(call, tell);
-    const choice = chooseSession(call, workshop);
+    const choice = chooseSession(call, placeOf(workshop));
     const agent = await agentFor(workshop, choice);
     const host = new AgentHost(workshop, agent);
     host.#startReason = choice.reason;
@@ -91,6 +91,11 @@ export class AgentHost {
   }
 }
 
+/** Where sessions of the workshop are. */
+export function placeOf({ home, cwd, shelf }: Workshop): SessionPlace {
+  return { home, cwd, onNotice: shelf.onNotice };
+}
+
 /** A new session goes on with the model and the thinking of the one before. */
 interface Handover {
   model: CatalogueModel;
@@ -110,7 +115,7 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
   const smallModel = await smallModelOf(workshop);
   const session = choice.open();
   noticeOtherFolder(session, workshop);
-  const agent = await openAgent({
+  return openAgent({
     session,
     cwd,
     home,
@@ -121,8 +126,6 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
     onNotice,
     ...(smallModel === undefined ? {} : { smallModel }),
   });
-  noticeUnknownTools(agent, workshop);
-  return agent;
 }
 
 function thinkingFor(
@@ -145,16 +148,6 @@ async function smallModelOf({ settings, shelf }: Workshop): Promise<CatalogueMod
     shelf.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
     return undefined;
   }
-}
-
-function noticeUnknownTools({ tools }: Agent, { settings, onNotice }: Workshop): void {
-  const unknown = settings.tools?.filter((name) => !tools.names.includes(name)) ?? [];
-  if (unknown.length === 0) return;
-  onNotice({
-    level: "warning",
-    code: "tool_unknown",
-    message: `There is no tool ${unknown.join(", ")}. The tools are: ${tools.names.join(", ")}.`,
-  });
 }
 
 function noticeOtherFolder(session: Session, { cwd, onNotice }: Workshop): void {

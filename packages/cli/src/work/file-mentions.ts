@@ -25,7 +25,7 @@ export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "c
   const seen = new Set<string>();
   for (const mention of words.flatMap((word) => mentionsIn(word, (path) => isThere(absolute(path, cwd))))) {
     const path = absolute(mention.path, cwd);
-    const stats = statSync(path, { throwIfNoEntry: false });
+    const stats = statsOf(path);
     if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
     if (!stats?.isFile() || seen.has(path)) continue;
     seen.add(path);
@@ -42,15 +42,24 @@ function absolute(path: string, cwd: string): string {
 }
 
 function isThere(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return statsOf(path) !== undefined;
+}
+
+/** A text behind an `@` may be too long for a path, or lead in a circle: then nothing is there. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (["ENAMETOOLONG", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
 }
 
 /** A word with an `@` that names no file may be a handle, a decorator or an npm scope; this one can only be a path. */
 function isPath({ path, isQuoted }: Mention, cwd: string): boolean {
   if (isQuoted || /^(\.{0,2}|~)\//.test(path)) return true;
   const [first, ...rest] = path.split("/");
-  if (rest.length > 0 && statSync(resolve(cwd, first!), { throwIfNoEntry: false })?.isDirectory())
-    return true;
+  if (rest.length > 0 && statsOf(resolve(cwd, first!))?.isDirectory()) return true;
   return fileEnding.test(path);
 }
 

@@ -1,4 +1,4 @@
-import { summariserFor } from "@bonsai-agent/agent";
+import { modelNotice, summariserFor } from "@bonsai-agent/agent";
 import type { Summariser } from "@bonsai-agent/compaction";
 import { bonsaiHome } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
@@ -21,13 +21,6 @@ export async function namedSummariser(invocation: Invocation, reference: string)
   return summariserFor({
     models,
     model,
-    onNotice: (notice) => {
-      if (notice.type !== "retry") return;
-      const { failure, attempt, maxAttempts } = notice;
-      output.tell({
-        code: "model_retry",
-        message: `${failure.message} Retry ${attempt} of ${maxAttempts}.`,
-      });
-    },
+    onNotice: (notice) => output.tell(modelNotice(notice)),
   });
 }

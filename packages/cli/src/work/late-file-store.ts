@@ -1,0 +1,47 @@
+import { JsonlStore, MemoryStore, type SessionStore } from "@bonsai-agent/session";
+
+/**
+ * A new session's file that is made at the second append: the first, its header, waits in memory. Who opens a session
+ * and says nothing leaves no file behind.
+ */
+export class LateFileStore implements SessionStore {
+  /** Where the file is, or will be. */
+  readonly file: string;
+  readonly readOnly = undefined;
+  /** In memory until there is a file. */
+  #store: SessionStore = new MemoryStore();
+  #beginning: string | undefined;
+
+  constructor(file: string) {
+    this.file = file;
+  }
+
+  size(): number {
+    return this.#store.size();
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    return this.#store.read(target, offset);
+  }
+
+  /** @throws BonsaiError as a store does, and at the second append what `JsonlStore.create` throws. */
+  append(text: string): number {
+    if (this.#store instanceof JsonlStore) return this.#store.append(text);
+    if (this.#beginning !== undefined) return this.#make(this.#beginning, text);
+    this.#beginning = text;
+    return this.#store.append(text);
+  }
+
+  flush(): void {
+    this.#store.flush();
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  #make(beginning: string, text: string): number {
+    this.#store = JsonlStore.create(this.file, beginning + text);
+    return Buffer.byteLength(text);
+  }
+}
