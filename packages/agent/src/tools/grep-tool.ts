@@ -128,7 +128,7 @@ class Listing {
   #show(line: SearchedLine, isMatch: boolean): void {
     const mark = isMatch ? ":" : "-";
     const path = this.#folder === "." ? line.path : join(this.#folder, line.path);
-    const shown = `${path}${mark}${line.line}${mark} ${shortLine(line)}`;
+    const shown = `${path}${mark}${line.line ?? "?"}${mark} ${shortLine(line)}`;
     this.#bytes += Buffer.byteLength(shown) + 1;
     if (this.#bytes > MAX_RESULT_BYTES) {
       this.#isFull = true;
@@ -141,7 +141,8 @@ class Listing {
   }
 
   #isApart({ path, line }: SearchedLine): boolean {
-    return this.#last !== undefined && (this.#last.path !== path || this.#last.line + 1 !== line);
+    const last = this.#last;
+    return last !== undefined && (last.path !== path || last.line === undefined || last.line + 1 !== line);
   }
 }
 

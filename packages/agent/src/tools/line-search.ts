@@ -2,8 +2,8 @@
 export interface SearchedLine {
   /** Relative to where the search began, with `/`. */
   path: string;
-  /** From 1. */
-  line: number;
+  /** From 1; absent where a search could not tell. */
+  line: number | undefined;
   text: string;
   /** Where in it the first match begins; absent in a line that is only context. */
   matchAt?: number | undefined;

@@ -1,11 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { basename, dirname } from "node:path";
-import { createInterface } from "node:readline";
+import { basename, dirname, sep } from "node:path";
+import { boundedLines } from "./bounded-lines.ts";
+import { globMatcher } from "./glob-matcher.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
 
 /** The same as for the search without ripgrep. */
 const MAX_FILE_SIZE = "50M";
+/** It repeats each match of a line: one minified line, searched for one letter, is half a gigabyte of them. */
+const MAX_ROW_BYTES = 16 << 20;
 /** Of its complaints, enough to see what is wrong. */
 const MAX_COMPLAINT_CHARS = 600;
 
@@ -26,10 +29,7 @@ export function ripgrepSearch(program: string): LineSearch {
     // A failure to start is seen where the end is awaited.
     closed.catch(() => {});
     try {
-      for await (const row of createInterface({ input: child.stdout! })) {
-        const line = searchedLine(row);
-        if (line !== undefined) yield line;
-      }
+      yield* searchedLines(child, options);
       const [code] = await closed;
       signal.throwIfAborted();
       if (code === 2) report(complaint(), options);
@@ -38,6 +38,14 @@ export function ripgrepSearch(program: string): LineSearch {
       stop();
     }
   };
+}
+
+async function* searchedLines(child: ChildProcess, options: LineSearchOptions): AsyncGenerator<SearchedLine> {
+  const isWanted = pathFilter(options);
+  for await (const { text, isCut } of boundedLines(child.stdout!, MAX_ROW_BYTES)) {
+    const line = isCut ? tooLongLine(text) : searchedLine(text);
+    if (line !== undefined && isWanted(line.path)) yield line;
+  }
 }
 
 function argumentsFor({
@@ -67,10 +75,20 @@ function argumentsFor({
   ];
 }
 
-/** A glob for names goes in as a file type: as a glob it would bring back what .gitignore leaves out. */
+/**
+ * Names go in as a file type: as a glob they would bring back what .gitignore leaves out. Folders are looked at in what
+ * comes out.
+ */
 function globArguments(glob: string): string[] {
-  if (glob.includes("/") || glob.startsWith("!")) return [`--glob=${glob}`];
-  return [`--type-add=wanted:${glob}`, "--type=wanted"];
+  const name = glob.slice(glob.lastIndexOf("/") + 1);
+  const isWhole = name === glob || !/[{}]/.test(name);
+  if (glob.startsWith("!") || !isWhole || name === "" || name === "**") return [];
+  return [`--type-add=wanted:${name}`, "--type=wanted"];
+}
+
+function pathFilter({ glob, isFolder }: LineSearchOptions): (path: string) => boolean {
+  const isGiven = glob !== undefined && (glob.includes("/") || glob.startsWith("!"));
+  return isFolder && isGiven ? globMatcher(glob) : () => true;
 }
 
 type Text = { text: string } | { bytes: string };
@@ -86,8 +104,24 @@ function searchedLine(row: string): SearchedLine | undefined {
   const text = textOf(data.lines).replace(/\r?\n$/, "");
   const startByte = data.submatches[0]?.start;
   const matchAt = startByte === undefined ? 0 : Buffer.from(text).subarray(0, startByte).toString().length;
-  const path = textOf(data.path).replaceAll("\\", "/").replace(/^\.\//, "");
-  return { path, line: data.line_number, text, ...(type === "match" ? { matchAt } : {}) };
+  return { path: pathOf(data.path), line: data.line_number, text, ...(type === "match" ? { matchAt } : {}) };
+}
+
+/** Of a row whose end is missing: the path comes first, the number behind the text. */
+function tooLongLine(row: string): SearchedLine | undefined {
+  const path = /^\{"type":"match","data":\{"path":(\{[^}]*\}),/.exec(row)?.[1];
+  if (path === undefined) return undefined;
+  const line = /\},"line_number":(\d+),/.exec(row)?.[1];
+  return {
+    path: pathOf(JSON.parse(path) as Text),
+    line: line === undefined ? undefined : Number(line),
+    text: "[matches, but is too long to show: search for a rarer piece of it]",
+    matchAt: 0,
+  };
+}
+
+function pathOf(text: Text): string {
+  return textOf(text).replaceAll(sep, "/").replace(/^\.\//, "");
 }
 
 function textOf(text: Text): string {

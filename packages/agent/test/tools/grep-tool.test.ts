@@ -185,6 +185,35 @@ describe("with ripgrep", () => {
     );
   });
 
+  test("a line that no memory could hold is told, and those after it are shown", async () => {
+    const head = '{"type":"match","data":{"path":{"text":"./min.js"},"lines":{"text":"a"},"line_number":7,';
+    using folder = withRipgrep(
+      `printf '%s' '${head}"submatches":"'; head -c 17000000 /dev/zero | tr '\\0' a; printf '"}}\\n%s\\n' '${recorded[5]}'`,
+    );
+    const lines = textOf(await folder.run("grep", { pattern: "find" })).split("\n");
+    expect(lines).toEqual([expect.stringMatching(/^min\.js:7: .*too long to show/), "src/a.ts:2: find me"]);
+  });
+
+  test.each([
+    ["src/*.ts", ["src/a.ts:2: find me"]],
+    ["**/*.txt", ["b.txt:1: ü find", "c.txt:1: find \ufffd"]],
+    ["!*.txt", ["src/a.ts:2: find me"]],
+  ])(
+    "the glob %s, which could bring back ignored files, is looked at in what comes out",
+    async (glob, expected) => {
+      using folder = withRipgrep(
+        `while read -r line; do printf '%s\\n' "$line"; done <<'END'\n${recorded.join("\n")}\nEND`,
+      );
+      const result = await folder.run("grep", { pattern: "find", glob });
+      expect(
+        textOf(result)
+          .split("\n")
+          .filter((line) => line.includes("find")),
+      ).toEqual(expected);
+      expect(folder.text("arguments")).not.toMatch(/--glob=[^!]|--glob=!(?!\.git$)/m);
+    },
+  );
+
   test("an abort ends it", async () => {
     using folder = withRipgrep("while :; do printf '%s\\n' '{\"type\":\"begin\"}'; done");
     const abort = new AbortController();
