@@ -1,5 +1,5 @@
-import type { CustomMessage } from "@bonsai-agent/messages";
-import { messageSchema } from "@bonsai-agent/messages/schemas";
+import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/messages";
+import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import { isResultContent } from "./tool-result.ts";
 
 // What handlers give back may come from plain JavaScript: what could not be stored or sent is named in a notice and
@@ -15,16 +15,34 @@ export function isStartResult({ message, systemPrompt }: Fields<"message" | "sys
   return isTextOrNone(systemPrompt) && (message === undefined || isCustomMessage(message));
 }
 
-export function isMessageResult({ message }: Fields<"message">): boolean {
-  return message === undefined || messageSchema.safeParse(message).success;
+/** The message in the place of another must be one of the same kind, a result one for the same call. */
+export function isMessageResult({ message }: Fields<"message">, payload: object): boolean {
+  if (message === undefined) return true;
+  const checked = messageSchema.safeParse(message);
+  if (!checked.success) return false;
+  const { message: told } = payload as { message: Message };
+  const { role, toolCallId } = checked.data as Partial<ToolResultMessage>;
+  return role === told.role && (told.role !== "toolResult" || toolCallId === told.toolCallId);
 }
 
 export function isContextResult({ messages }: Fields<"messages">): boolean {
   return messages === undefined || (Array.isArray(messages) && messages.every(hasRole));
 }
 
-export function isToolResult({ content }: Fields<"content">): boolean {
-  return isContentOrNone(content);
+export function isToolResult({ content, isError, usage }: Fields<"content" | "isError" | "usage">): boolean {
+  const isUsage = usage === undefined || usageSchema.safeParse(usage).success;
+  return isContentOrNone(content) && isFlagOrNone(isError) && isUsage;
+}
+
+/** A guard's fields, or none; whoever gives back something else may have meant a no. */
+export function isGuardResult(value: Fields<"block" | "reason">): boolean {
+  const { block, reason, ...others } = value;
+  if (!isFlagOrNone(block) || !isTextOrNone(reason)) return false;
+  return block !== undefined || reason !== undefined || Object.keys(others).length === 0;
+}
+
+function isFlagOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "boolean";
 }
 
 function isTextOrNone(value: unknown): boolean {

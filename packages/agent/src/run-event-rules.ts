@@ -1,6 +1,7 @@
 import type { DecideRule, EventRules } from "@bonsai-agent/lifecycle";
 import {
   isContextResult,
+  isGuardResult,
   isInputResult,
   isMessageResult,
   isStartResult,
@@ -21,12 +22,13 @@ function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> &
   };
 }
 
-/** Fails closed: a guard that throws blocks. */
+/** Fails closed: a guard that throws, or that gives back what is no answer, blocks. */
 function blocking(): DecideRule<{ block?: boolean; reason?: string }> {
   return {
     kind: "decide",
     onError: "cancel",
     exclusive: [],
+    isResult: isGuardResult,
     final: (result) => result.block === true,
     refusal: (error) => ({ block: true, reason: error instanceof Error ? error.message : String(error) }),
   };
@@ -58,7 +60,7 @@ export const runEventRules: EventRules<RunEvents> = {
   message_end: {
     ...chained(),
     isResult: isMessageResult,
-    transform: (event, { message }) => (message?.role === event.message.role ? { ...event, message } : event),
+    transform: (event, { message }) => (message === undefined ? event : { ...event, message }),
   },
   context: {
     ...chained(),
@@ -74,7 +76,13 @@ export const runEventRules: EventRules<RunEvents> = {
   tool_result: {
     ...chained(),
     isResult: isToolResult,
-    transform: (event, changed) => ({ ...event, ...changed }),
+    transform: (event, { content, details, isError, usage }) => ({
+      ...event,
+      ...(content === undefined ? {} : { content }),
+      ...(details === undefined ? {} : { details }),
+      ...(isError === undefined ? {} : { isError }),
+      ...(usage === undefined ? {} : { usage }),
+    }),
   },
   tool_execution_start: notify,
   tool_execution_update: notify,

@@ -100,12 +100,22 @@ test("extensions that throw in every event change nothing but that calls are blo
   });
 });
 
+const aResult = { role: "toolResult", toolName: "echo" };
+
 test.each([
   ["input", { action: "transform", text: 7 }],
   ["before_agent_start", { message: { customType: "x" } }],
   ["context", { messages: [7] }],
   ["message_end", { message: { role: "user" } }],
+  ["message_end", { message: { role: "custom", customType: "x", content: "", display: true, timestamp: 0 } }],
+  [
+    "message_end",
+    { message: { ...aResult, toolCallId: "another", content: [], isError: false, timestamp: 0 } },
+  ],
   ["tool_result", { content: "text" }],
+  ["tool_result", { isError: "yes" }],
+  ["tool_result", { usage: { input: "much" } }],
+  ["before_provider_request", "nonsense"],
 ] as const)("what %s gives back and is of no use is told and left out", async (name, result) => {
   const run = scriptedAgent({ turn: [calls({ text: "hi" }), done] });
   run.lifecycle.on(name, (() => result) as never);
@@ -115,6 +125,42 @@ test.each([
   expect(toolCalls(answer!)).toHaveLength(1);
   expect(echoed).toMatchObject({ content: [{ text: "hi " }], isError: false });
 });
+
+test("a field that an extension leaves undefined stays as it was", async () => {
+  const run = scriptedAgent({ turn: [calls({ text: "hi" }), done] });
+  run.lifecycle.on("tool_result", () => ({ content: undefined, isError: true }) as never);
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(run.turns[1]!.messages.at(-1)).toMatchObject({ content: [{ text: "hi " }], isError: true });
+});
+
+test.each([
+  ["true", true, "a boolean"],
+  ["a string", "rm is not allowed", "a string"],
+  ["another event's fields", { cancel: true }, "fields {cancel}"],
+  ["a block that is no flag", { block: "yes" }, "fields {block}"],
+])("a guard that gives back %s blocks, and is named", async (_what, answer, received) => {
+  const run = scriptedAgent({ turn: [calls(), done], runCommand: () => Promise.reject(new Error("ran")) });
+  for (const name of ["tool_call", "user_bash"] as const)
+    run.lifecycle.on(name, () => answer as never, { source: "guard" });
+  await run.agent.prompt("go");
+  expect(run.turns[1]!.messages.at(-1)).toMatchObject({
+    isError: true,
+    content: [{ text: `Blocked: guard answered tool_call with ${received}, which is no answer.` }],
+  });
+  await expect(run.agent.runUserCommand("rm")).rejects.toMatchObject({ code: "command_blocked" });
+  expect(run.notices.map(({ code }) => code)).toEqual(["invalid_result", "invalid_result"]);
+});
+
+test.each([{}, { reason: "looked at it" }, { block: false }])(
+  "a guard that says %j lets the call run",
+  async (answer) => {
+    const run = scriptedAgent({ turn: [calls(), done] });
+    run.lifecycle.on("tool_call", () => answer);
+    await run.agent.prompt("go");
+    expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: false });
+    expect(run.notices).toEqual([]);
+  },
+);
 
 const odd = (name: string, execute: () => unknown): Tool => ({
   ...{ name, description: name, parameters: { type: "object" } },

@@ -61,16 +61,24 @@ export class DecisionRun {
   /** The fields that count; undefined for whoever abstains. */
   #proposedBy(handler: RegisteredHandler, outcome: HandlerOutcome): Fields | undefined {
     const { event, rule, runner } = this.#options;
-    if (outcome.status === "threw") {
-      const policy = handler.onError ?? rule.onError;
-      return policy === "cancel" ? rule.refusal(outcome.error) : undefined;
-    }
+    const failsClosed = (handler.onError ?? rule.onError) === "cancel";
+    if (outcome.status === "threw") return failsClosed ? rule.refusal(outcome.error) : undefined;
     const value = outcome.status === "returned" ? outcome.value : undefined;
     if (value === undefined || value === null) return undefined;
-    if (isFields(value) && (rule.isResult?.(value) ?? true)) return value;
+    if (isFields(value) && (rule.isResult?.(value, this.#payload) ?? true)) return value;
     const received = isFields(value) ? `fields {${Object.keys(value).join(", ")}}` : described(value);
-    runner.notice({ type: "invalid_result", event, source: handler.source, received });
-    return undefined;
+    const { source } = handler;
+    runner.notice({
+      type: "invalid_result",
+      event,
+      source,
+      received,
+      ...(failsClosed ? { isRefusal: true } : {}),
+    });
+    // What a guard meant by it nobody can tell: it may have been a no.
+    return failsClosed
+      ? rule.refusal(new TypeError(`${source} answered ${event} with ${received}, which is no answer.`))
+      : undefined;
   }
 
   #add(proposed: Fields, source: string): void {

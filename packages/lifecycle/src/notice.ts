@@ -3,7 +3,14 @@ export type LifecycleNotice =
   | { type: "handler_error"; event: string; source: string; error: unknown }
   | { type: "slow_handler"; event: string; source: string; elapsedMs: number }
   | { type: "conflict"; event: string; field: string; sources: [earlier: string, later: string] }
-  | { type: "invalid_result"; event: string; source: string; received: string }
+  | {
+      type: "invalid_result";
+      event: string;
+      source: string;
+      received: string;
+      /** Under the policy "cancel" it counts as a no; absent where it is left out. */
+      isRefusal?: boolean;
+    }
   | { type: "unknown_event"; event: string; source: string };
 
 /** One sentence for people. */
@@ -19,7 +26,7 @@ export function describeNotice(notice: LifecycleNotice): string {
       return `${earlier} and ${later} both set ${notice.field} in ${event}: ${later} stands`;
     }
     case "invalid_result":
-      return `${notice.source} returned ${notice.received} from ${event}: ignored`;
+      return `${notice.source} returned ${notice.received} from ${event}: ${notice.isRefusal ? "taken for a refusal" : "ignored"}`;
     case "unknown_event":
       return `${notice.source} listens to ${event}, which no event is called`;
   }

@@ -18,8 +18,11 @@ export interface DecideRule<Result extends object> {
   final(result: Result): boolean;
   /** The result that stands for a throw under the policy "cancel", and for an abort; `{}` where there is none. */
   refusal(error: unknown): Result;
-  /** False for an object that is no result of this event: it counts as abstaining, with a notice. */
-  isResult?(value: object): boolean;
+  /**
+   * False for an object that is no result of this event with this payload: it counts as abstaining, under the policy
+   * "cancel" as a refusal, with a notice.
+   */
+  isResult?(value: object, payload: object): boolean;
 }
 
 export interface NotifyRule {

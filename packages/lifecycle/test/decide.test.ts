@@ -1,3 +1,4 @@
+import { describeNotice } from "@bonsai-agent/lifecycle";
 import { describe, expect, it } from "vitest";
 import { sampleLifecycle } from "./sample-events.ts";
 
@@ -110,6 +111,33 @@ describe("decide: what handlers propose", () => {
     expect(notices).toEqual([
       { type: "invalid_result", event: "before_mask", source: "a", received: "fields {keep}" },
     ]);
+  });
+
+  it.each([
+    ["a string", "blocked", "a string"],
+    ["true", true, "a boolean"],
+    ["fields of another event", { cancel: true }, "fields {cancel}"],
+  ])(
+    "counts %s as a refusal where the event fails closed, with a notice",
+    async (_name, rubbish, received) => {
+      const { lifecycle, notices } = sampleLifecycle();
+      lifecycle.on("tool_call", () => rubbish as never, { source: "a" });
+      const { result } = await lifecycle.decide("tool_call", { toolName: "bash", input: {} });
+      expect(result).toEqual({
+        block: true,
+        reason: `TypeError: a answered tool_call with ${received}, which is no answer.`,
+      });
+      const notice = { type: "invalid_result", event: "tool_call", source: "a", received, isRefusal: true };
+      expect(notices).toEqual([notice]);
+      expect(describeNotice(notices[0]!)).toBe(`a returned ${received} from tool_call: taken for a refusal`);
+    },
+  );
+
+  it("asks whether a result fits the payload as it is by then", async () => {
+    const { lifecycle } = sampleLifecycle();
+    lifecycle.on("before_mask", () => ({ keep: ["b"] }));
+    lifecycle.on("before_mask", () => ({ keep: ["x"] }));
+    expect((await lifecycle.decide("before_mask", { entryIds: ["a", "b"] })).result).toEqual({ keep: ["b"] });
   });
 
   it("counts null as abstaining, in silence", async () => {

@@ -43,7 +43,11 @@ export const sampleRules: EventRules<SampleEvents> = {
     onError: "report",
     exclusive: [],
     merge: { keep: (earlier, later) => [...new Set([...earlier, ...later])] },
-    isResult: (value) => !("keep" in value) || Array.isArray(value.keep),
+    isResult: (value, payload) => {
+      const { entryIds } = payload as { entryIds: string[] };
+      const { keep = [] } = value as { keep?: unknown };
+      return Array.isArray(keep) && keep.every((id) => entryIds.includes(id));
+    },
     final: (result) => result.cancel === true,
     refusal: () => ({ cancel: true }),
   },
@@ -59,6 +63,7 @@ export const sampleRules: EventRules<SampleEvents> = {
     kind: "decide",
     onError: "cancel",
     exclusive: [],
+    isResult: (value) => "block" in value || Object.keys(value).length === 0,
     final: (result) => result.block === true,
     refusal: (error) => ({ block: true, reason: String(error) }),
   },
