@@ -30,7 +30,7 @@ const parameters = toolInput({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   // Some models write the list as a string of JSON.
   edits: z
-    .preprocess(parsedList, z.array(edit).min(1))
+    .preprocess(parsedList, z.array(edit))
     .optional()
     .describe(
       "Several edits of the file at once, each against the file as it is now; they must not overlap.",

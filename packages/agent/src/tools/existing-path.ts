@@ -1,6 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { errorCode } from "./file-problem.ts";
+import { errorCode, fileProblem } from "./file-problem.ts";
 import type { GuardedPath, PathGuard, PathQuestion } from "./path-guard.ts";
 
 /** Names that are offered in place of a missing one. */
@@ -14,7 +14,7 @@ export async function existingPath(guard: PathGuard, question: PathQuestion): Pr
   const guarded = await guard(question);
   if (await exists(guarded.real)) return guarded;
   const folder = await deepestFolder(dirname(guarded.real));
-  const names = folder === dirname(guarded.real) ? await readdir(folder) : [];
+  const names = folder === dirname(guarded.real) ? await namesIn(folder) : [];
   const name = basename(guarded.real);
   const variants = names.filter((other) => plainName(other) === plainName(name));
   if (variants.length === 1) return guard({ ...question, path: join(folder, variants[0]!) });
@@ -27,7 +27,17 @@ async function exists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return false;
-    throw error;
+    throw fileProblem("Looking at", path, error);
+  }
+}
+
+/** None of a folder that may be entered but not listed: then there is nothing to suggest. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === "EACCES" || errorCode(error) === "EPERM") return [];
+    throw fileProblem("Listing", folder, error);
   }
 }
 

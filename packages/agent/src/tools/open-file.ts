@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { fileProblem } from "./file-problem.ts";
-import type { GuardedPath } from "./path-guard.ts";
+import { type GuardedPath, refuseMoved } from "./path-guard.ts";
 
 export interface OpenedFile {
   handle: FileHandle;
@@ -14,7 +14,15 @@ export async function openFile({ real, shown }: GuardedPath): Promise<OpenedFile
     refuseOthers(shown, await stat(real));
     // Without waiting: what was a file a moment ago could be a pipe by now.
     const handle = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    return { handle, stats: await handle.stat() };
+    try {
+      await refuseMoved(real);
+      const stats = await handle.stat();
+      refuseOthers(shown, stats);
+      return { handle, stats };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
   } catch (error) {
     throw error instanceof WrongKind ? error : fileProblem("Reading", shown, error);
   }

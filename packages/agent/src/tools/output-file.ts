@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorCode } from "./file-problem.ts";
@@ -14,7 +14,9 @@ let folder: string | undefined;
  * readable after a restart.
  */
 export function outputFolder(): string {
-  folder ??= privateFolder(join(tmpdir(), `bonsai-output-${process.getuid?.() ?? "user"}`));
+  // The system clears away what lies there long.
+  if (folder === undefined || !existsSync(folder))
+    folder = privateFolder(join(tmpdir(), `bonsai-output-${process.getuid?.() ?? "user"}`));
   return folder;
 }
 

@@ -91,6 +91,15 @@ export async function realPath(path: string, linksLeft: number = MAX_LINKS): Pro
   return realPath(resolve(await realPath(folder, linksLeft), target), linksLeft - 1);
 }
 
+/**
+ * A path that was checked must still lead to itself when it is used: a command that runs beside could have put a link
+ * in its way.
+ */
+export async function refuseMoved(real: string): Promise<void> {
+  const now = await realPath(real);
+  if (now !== real) throw new Error(`it leads to ${now} by now`);
+}
+
 export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));

@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { access, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { access, type FileHandle, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errorCode, fileProblem } from "./file-problem.ts";
-import type { GuardedPath } from "./path-guard.ts";
+import { type GuardedPath, refuseMoved } from "./path-guard.ts";
 
 /**
- * Writes a whole file: a reader, and a crash, sees the old or the new, never a part. The file keeps its mode; missing
- * folders are made.
+ * Writes a whole file: a reader, and a crash, sees the old or the new, never a part. The file keeps its mode, owner and
+ * group; missing folders are made.
  */
 export async function replaceFile({ real, shown }: GuardedPath, bytes: Buffer): Promise<void> {
   try {
+    await refuseMoved(real);
     const stats = await statsOf(real);
     if (stats?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
     if (stats !== undefined && !stats.isFile()) throw new Error("it is no regular file");
@@ -38,13 +39,20 @@ function mustStayInPlace(stats: Stats | undefined): boolean {
   return stats.nlink > 1 || (process.getuid !== undefined && stats.uid !== process.getuid());
 }
 
+/** The group first: who changes it loses the bits that lend a program the rights of its owner. */
+async function takeRights(handle: FileHandle, { gid, mode }: Stats): Promise<void> {
+  if ((await handle.stat()).gid !== gid) await handle.chown(-1, gid);
+  await handle.chmod(mode & 0o7777);
+}
+
 async function writeBeside(path: string, bytes: Buffer, stats: Stats | undefined): Promise<void> {
   const beside = join(dirname(path), `.bonsai-${randomUUID()}.tmp`);
   try {
-    const handle = await open(beside, "wx");
+    // Nobody may read here what the file itself does not show.
+    const handle = await open(beside, "wx", stats === undefined ? 0o666 : 0o600);
     try {
+      if (stats !== undefined) await takeRights(handle, stats);
       await handle.writeFile(bytes);
-      if (stats !== undefined) await handle.chmod(stats.mode & 0o7777);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 
-/** The full path of a program on the PATH. */
+/** The full path of a program on the PATH. Its relative folders could lie in the project, whose programs nobody asked for. */
 export function programPath(name: string, env: NodeJS.ProcessEnv): string | undefined {
-  const folders = (env.PATH ?? env.Path ?? "").split(delimiter).filter((folder) => folder !== "");
+  const folders = (env.PATH ?? env.Path ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
 

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { BashDetails } from "../../src/tools/bash-tool.ts";
 import { commandRunner } from "../../src/tools/command-runner.ts";
-import { findShell } from "../../src/tools/shell.ts";
+import { findShell, programPath } from "../../src/tools/shell.ts";
+import { isRunning } from "./is-running.ts";
 import { textOf, toolFolder } from "./tool-folder.ts";
 
 describe("a command", () => {
@@ -273,6 +274,14 @@ describe("a command typed by the user", () => {
 });
 
 describe("the shell", () => {
+  test("like every program, is not looked for in relative folders, which could be the project's", () => {
+    using folder = toolFolder();
+    chmodSync(folder.write("bin/rg", ""), 0o755);
+    const bin = join(folder.path, "bin");
+    expect(programPath("rg", { PATH: relative(process.cwd(), bin) })).toBeUndefined();
+    expect(programPath("rg", { PATH: bin })).toBe(join(bin, "rg"));
+  });
+
   test("on Windows is that of Git, or a clear refusal", () => {
     using folder = toolFolder();
     expect(() => findShell({}, "win32")).toThrow("On Windows, install Git for Windows");
@@ -284,13 +293,4 @@ describe("the shell", () => {
 
 function numbers(first: number, last: number): string[] {
   return Array.from({ length: last - first + 1 }, (_, index) => String(first + index));
-}
-
-/** A zombie that nobody has collected yet has ended. */
-function isRunning(pid: number): boolean {
-  try {
-    return !execFileSync("ps", ["-o", "state=", "-p", String(pid)], { encoding: "utf8" }).startsWith("Z");
-  } catch {
-    return false;
-  }
 }

@@ -23,6 +23,7 @@ describe("edits that are made", () => {
       },
       "c b a",
     ],
+    ["an empty list beside a single edit", "a", { edits: [], oldText: "a", newText: "b" }, "b"],
     ["a list written as a string of JSON", "a", { edits: '[{"oldText":"a","newText":"b"}]' }, "b"],
     [
       "CRLF in the file",

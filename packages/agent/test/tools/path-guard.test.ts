@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test, vi } from "vitest";
@@ -59,6 +59,26 @@ describe("outside the project", () => {
       { toolName: "read", path: real, access: "read" },
       { toolName: "write", path: real, access: "write" },
     ]);
+  });
+
+  test.each([
+    ["read", {}],
+    ["edit", { oldText: "allowed", newText: "x" }],
+    ["write", { content: "x" }],
+  ])("%s does not go where a link leads that was put there after the check", async (tool, input) => {
+    using folder = withSecret({
+      confirmPath: async ({ path }) => {
+        rmSync(dirname(path), { recursive: true });
+        symlinkSync("project-two", dirname(path));
+        return true;
+      },
+    });
+    mkdirSync(join(folder.outside, "asked"));
+    writeFileSync(join(folder.outside, "asked", "secret"), "allowed");
+    await expect(folder.run(tool, { path: "../asked/secret", ...input })).rejects.toThrow(
+      /it leads to .*project-two.secret by now/,
+    );
+    expect(readFileSync(join(folder.outside, "project-two", "secret"), "utf8")).toBe("secret");
   });
 
   test("what the settings allow is not asked about", async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { killRunningCommands } from "../../src/tools/running-commands.ts";
 import { shellCommand } from "../../src/tools/shell-command.ts";
+import { isRunning } from "./is-running.ts";
 
 test("a command that lets nothing end it is ended at once, with its children", async () => {
   let told = "";
@@ -16,18 +17,9 @@ test("a command that lets nothing end it is ended at once, with its children", a
   });
   expect(outcome).toMatchObject({ end: "exit", background: [] });
   const child = Number(/\d+/.exec(told)![0]);
-  await expect.poll(() => isAlive(child)).toBe(false);
+  await expect.poll(() => isRunning(child)).toBe(false);
 });
 
 test("nothing runs, nothing is killed", () => {
   expect(() => killRunningCommands()).not.toThrow();
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

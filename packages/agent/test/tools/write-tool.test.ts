@@ -1,4 +1,13 @@
-import { chmodSync, linkSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { textOf, toolFolder } from "./tool-folder.ts";
@@ -19,6 +28,17 @@ test("a file is replaced, keeps its mode, and leaves nothing beside it", async (
   expect(statSync(join(folder.path, "run.sh")).mode & 0o777).toBe(0o755);
   expect(readdirSync(folder.path)).toEqual(["run.sh"]);
   expect(result.details).toMatchObject({ created: false, added: 2, removed: 1, firstChangedLine: 2 });
+});
+
+test("a file keeps its group", async () => {
+  using folder = toolFolder();
+  const file = folder.write("a", "x");
+  const another = process.getgroups?.().find((group) => group !== statSync(file).gid) ?? 1;
+  // Who is in one group alone, and not root, has no other to give: then the file keeps the one it has.
+  if (process.getuid?.() === 0 || process.getgroups?.().includes(another)) chownSync(file, -1, another);
+  const { gid } = statSync(file);
+  await folder.run("write", { path: "a", content: "y" });
+  expect([folder.text("a"), statSync(file).gid]).toEqual(["y", gid]);
 });
 
 test("the same content is not written again", async () => {
