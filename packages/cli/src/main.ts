@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
+import { ExitCode } from "./exit-code.ts";
 
+/** After a signal, a reader who stopped reading does not keep the process. */
+const patienceMs = 2_000;
 const argv = process.argv.slice(2);
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) printVersion();
 else await runProgram();
@@ -18,6 +21,7 @@ async function runProgram(): Promise<void> {
   const unwritten = firstWriteError(() => interruptRunning("Nobody reads what is printed."));
   const io = processIo();
   process.exitCode = await run(argv, io);
+  if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), patienceMs).unref();
   const error = await unwritten();
   if (error === undefined) return;
   const { reportFailure } = await import("./failure.ts");
@@ -33,7 +37,8 @@ function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefi
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // The reader left (`bonsai tree … | head`): that is its right, not an error.
     if (error.code !== "EPIPE") first ??= error;
-    else if (!interrupt()) process.exit(0);
+    // Work that was interrupted has said how it ended.
+    else if (!interrupt()) process.exit(process.exitCode ?? 0);
   });
   // Nobody is left to be told.
   process.stderr.on("error", () => {});

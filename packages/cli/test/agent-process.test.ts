@@ -66,11 +66,14 @@ const endless = {
 const model = ["--model", "box/coder"];
 
 /** The home knows a server on loopback that answers so. */
-async function served(answer: (request: LoopbackRequest, index: number) => LoopbackReply) {
+async function served(
+  answer: (request: LoopbackRequest, index: number) => LoopbackReply,
+  api: "openai-chat" | "openai-responses" = "openai-chat",
+) {
   const project = agentProject(says(""));
   const server = await loopbackServer(answer);
   onTestFinished(() => server.close());
-  const box = { provider: "box", baseUrl: `${server.url}/v1`, api: "openai-chat" };
+  const box = { provider: "box", baseUrl: `${server.url}/v1`, api };
   const models = [{ id: "coder", contextWindow: 32_768, maxOutputTokens: 2_000 }];
   writeFileSync(join(project.home, "models.json"), JSON.stringify({ providers: [{ ...box, models }] }));
   return { project, server };
@@ -85,6 +88,43 @@ function reply(text: string, end: LoopbackReply["end"] = "close"): LoopbackReply
     ...(end === "close" ? [chunk({}, "stop"), { data: "[DONE]" }] : []),
   ]);
   return { headers: { "content-type": "text/event-stream" }, chunks, end };
+}
+
+/** A call of bash first, and then the answer. */
+function responsesReply(index: number): LoopbackReply {
+  const call = { type: "function_call", id: "fc_0", call_id: "call_0", name: "bash", status: "completed" };
+  const text = { type: "output_text", text: "All done.", annotations: [] };
+  const item =
+    index === 0
+      ? { ...call, arguments: '{"command":"echo step"}' }
+      : { type: "message", id: "msg_0", role: "assistant", status: "completed", content: [text] };
+  const usage = { input_tokens: 150, output_tokens: 12, total_tokens: 162 };
+  const response = { id: "r", object: "response", created_at: 0, status: "completed", output: [item], usage };
+  const part = { output_index: 0, content_index: 0, item_id: item.id };
+  const events = [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+    { type: "response.output_item.added", output_index: 0, item: { ...item, content: [], arguments: "" } },
+    ...(index === 0
+      ? []
+      : [
+          { type: "response.content_part.added", ...part, part: { ...text, text: "" } },
+          { type: "response.output_text.delta", ...part, delta: "All done." },
+        ]),
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response },
+  ];
+  const chunks = sseChunks(
+    events.map((data, at) => ({ event: data.type, data: { ...data, sequence_number: at } })),
+  );
+  return { headers: { "content-type": "text/event-stream" }, chunks };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function latest({ cwd, home }: AgentProject): Session {
@@ -114,24 +154,33 @@ describe("a signal", () => {
     },
   );
 
-  test("a second one ends it at once", async () => {
-    const project = agentProject({
-      contextWindow: 100_000,
-      turn: [
-        {
-          calls: [
-            { name: "bash", arguments: { command: "trap '' TERM INT; echo ready; sleep 3600 & wait" } },
-          ],
-        },
-      ],
-    });
-    const bonsai = new Bonsai(project, ["--mode", "json", "hi", ...project.model]);
-    bonsai.child.stdin.end();
-    await bonsai.printed("ready");
+  test("a second one ends it at once, and the command that lets nothing end it", async () => {
+    const stubborn = "trap '' TERM INT HUP; echo pid $$; sleep 3600 & wait; wait";
+    const calls = [{ name: "bash", arguments: { command: stubborn } }];
+    const project = agentProject({ contextWindow: 100_000, turn: [{ calls }] });
+    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
+    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
+    await bonsai.printed('"text":"pid');
     bonsai.child.kill("SIGINT");
-    bonsai.child.kill("SIGINT");
-    const { code, signal } = await bonsai.ended;
-    expect(signal === "SIGINT" || code === 130).toBe(true);
+    bonsai.child.kill("SIGTERM");
+    const { code, signal, stdout } = await bonsai.ended;
+    expect(["SIGINT", "SIGTERM"].includes(signal!) || code === 130).toBe(true);
+    const pid = Number(/"text":"pid (\d+)/.exec(stdout)![1]);
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+
+  test("is not kept waiting by a reader who stopped reading", async () => {
+    const project = agentProject(endless);
+    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
+    await bonsai.printed('"session_start"');
+    bonsai.child.stdout.pause();
+    bonsai.child.stdin.write('{"type":"get_state"}\n'.repeat(5_000));
+    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
+    // Full is what is between the two: the child sleeps, and nothing but a signal can wake it.
+    await expect.poll(() => bonsai.child.stdout.readableLength, { timeout: 10_000 }).toBeGreaterThan(50_000);
+    bonsai.child.kill("SIGTERM");
+    await new Promise((resolve) => bonsai.child.once("exit", resolve));
+    expect([bonsai.child.exitCode, bonsai.child.signalCode]).toEqual([130, null]);
   });
 
   test("SIGTERM ends --mode rpc in good order while its input is open", async () => {
@@ -164,6 +213,23 @@ describe("over the wire", () => {
     expect(await next.ended).toMatchObject({ code: 0, stdout: "a whole answer\n" });
     expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("the task");
     expect(roles(latest(project))).toEqual(["user", "user", "assistant"]);
+  });
+
+  test("OpenAI's Responses: a tool is called, its result goes back, the answer is printed, the usage counted", async () => {
+    const { project, server } = await served((_, index) => responsesReply(index), "openai-responses");
+    const bonsai = new Bonsai(project, ["-p", "hi", ...model]);
+    bonsai.child.stdin.end();
+    const { code, stdout, stderr } = await bonsai.ended;
+    expect([code, stdout]).toEqual([0, "All done.\n"]);
+    expect(stderr).toContain("· bash echo step");
+    expect(stderr).toContain("300 tokens in, 24 out");
+    expect(server.requests.map(({ path }) => path)).toEqual(["/v1/responses", "/v1/responses"]);
+    expect(server.requests[1]!.body).toMatchObject({
+      input: expect.arrayContaining([
+        expect.objectContaining({ type: "function_call_output", call_id: "call_0", output: "step" }),
+      ]),
+    });
+    expect(roles(latest(project))).toEqual(["user", "assistant", "toolResult", "assistant"]);
   });
 
   test("a process ends as soon as its answer is there, whatever the server keeps open", async () => {

@@ -4,33 +4,36 @@ import { outputJson } from "../output-json.ts";
 /** Writes values as JSON, one a line, in order. Who awaits `write` does not run ahead of the reader. */
 export class JsonLinesOut {
   readonly #stream: OutStream;
+  readonly #interrupted: AbortSignal;
   /** While the stream is full: resolves when there is room. */
   #room: Promise<void> | undefined;
 
-  constructor(stream: OutStream) {
+  /** @param interrupted once aborted, nobody is waited for any more: who stopped reading does not stop the end */
+  constructor(stream: OutStream, interrupted: AbortSignal) {
     this.#stream = stream;
+    this.#interrupted = interrupted;
   }
 
   /** Written at once; resolves when there is room for more. */
   write(value: unknown): Promise<void> {
     const isFull = this.#stream.write(`${outputJson(value, 0)}\n`) === false;
-    if (isFull && this.#stream.once !== undefined) this.#room ??= this.#drained();
+    if (isFull && !this.#interrupted.aborted) this.#room ??= this.#drained();
     return this.#room ?? Promise.resolve();
   }
 
   /** A stream whose reader left never drains. */
-  async #drained(): Promise<void> {
-    await firstOf(this.#stream, ["drain", "error", "close"]);
-    this.#room = undefined;
-  }
-}
-
-function firstOf(stream: OutStream, events: readonly ("drain" | "error" | "close")[]): Promise<void> {
-  return new Promise((resolve) => {
-    const heard = () => {
-      for (const event of events) stream.removeListener?.(event, heard);
+  #drained(): Promise<void> {
+    const stream = this.#stream;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const events = ["drain", "error", "close"] as const;
+    const end = () => {
+      for (const event of events) stream.removeListener?.(event, end);
+      this.#interrupted.removeEventListener("abort", end);
+      this.#room = undefined;
       resolve();
     };
-    for (const event of events) stream.once?.(event, heard);
-  });
+    for (const event of events) stream.once?.(event, end);
+    this.#interrupted.addEventListener("abort", end);
+    return stream.once === undefined ? Promise.resolve() : promise;
+  }
 }

@@ -15,7 +15,7 @@ import { promptUntil } from "./prompt-until.ts";
  */
 export function runJson(call: AgentCall, input: PromptInput): Promise<ExitCode> {
   return call.io.interruptible(async (signal) => {
-    const out = new JsonLinesOut(call.io.stdout);
+    const out = new JsonLinesOut(call.io.stdout, signal);
     const host = await AgentHost.open(call, (notice) => call.output.tell(notice));
     let last: EventJson | undefined;
     await out.write(host.agent.session.header);

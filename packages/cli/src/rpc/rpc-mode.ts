@@ -12,7 +12,7 @@ import { RpcRuns } from "./runs.ts";
 /** Commands on standard input, responses and events on standard output, one JSON value a line, until the input ends. */
 export function runRpc(call: AgentCall): Promise<ExitCode> {
   return call.io.interruptible(async (signal) => {
-    const out = new JsonLinesOut(call.io.stdout);
+    const out = new JsonLinesOut(call.io.stdout, signal);
     const note = (line: RpcNote) => void out.write(line);
     const host = await AgentHost.open(call, (notice) => note({ type: "notice", ...notice }));
     const { lifecycle } = host.workshop;
