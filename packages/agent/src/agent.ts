@@ -26,7 +26,7 @@ export class Agent {
   readonly #prompting: Prompting;
   readonly #followers: readonly RunFollower[];
   readonly #runCommand: RunCommand;
-  #isClosed = false;
+  #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
     const { followers = [], runCommand = refuseCommand } = options;
@@ -72,7 +72,7 @@ export class Agent {
    * Sends a text and resolves when the agent has nothing more to do. While a run is under way the text is queued as
    * `behavior` says, and the promise is that of this run. While anything else is going on it waits, and the promise is
    * that of the run that follows: the first text that waited is its prompt, the others are queued. What goes wrong on
-   * the way is in the result.
+   * the way is in the result. A handler or a tool that awaits it, for which the run waits in turn, gets `queued`.
    * @throws BonsaiError `agent_busy` during a run without a behavior, `agent_closed`.
    */
   async prompt(text: string, { images, source = "print", behavior }: PromptOptions = {}): Promise<RunResult> {
@@ -80,9 +80,12 @@ export class Agent {
     return this.#prompting.prompt({ text, source, ...(images === undefined ? {} : { images }) }, behavior);
   }
 
-  /** Stops whatever is going on; resolves when the agent is idle. What was queued is in the run's result, as unsent. */
+  /**
+   * Stops whatever is going on; resolves when the agent is idle, and at once for a handler or a tool that awaits it.
+   * What was queued is in the run's result, as unsent.
+   */
   abort(): Promise<void> {
-    return this.#activity.abort();
+    return this.#work.ownWork.awaited(this.#activity.abort(), undefined);
   }
 
   /** Cancels a compaction that is under way, and nothing else: the task goes on uncompacted. */
@@ -129,12 +132,21 @@ export class Agent {
     return this.#work.events.notify("session_start", { type: "session_start", reason });
   }
 
-  /** Stops the work, tells extensions, and ends the use of the session. A second call does nothing. */
-  async close(reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit"): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    await this.abort();
-    await this.#work.events.notify("session_shutdown", { type: "session_shutdown", reason });
+  /**
+   * Stops the work, tells extensions, who have five seconds, and ends the use of the session. A second call does
+   * nothing; its promise is that of the first.
+   */
+  close(reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit"): Promise<void> {
+    this.#closed ??= this.#close(reason);
+    return this.#closed;
+  }
+
+  async #close(reason: Parameters<Agent["close"]>[0] & string): Promise<void> {
+    const { events, patience } = this.#work;
+    await this.#activity.abort();
+    patience.wane();
+    await events.notify("session_shutdown", { type: "session_shutdown", reason });
+    patience.renew();
     for (const follower of this.#followers) await follower.close();
     this.session.close();
   }
@@ -164,7 +176,7 @@ export class Agent {
   }
 
   #checkOpen(): void {
-    if (!this.#isClosed) return;
+    if (this.#closed === undefined) return;
     throw new BonsaiError({
       code: "agent_closed",
       message: "The agent was closed, and its session with it.",

@@ -9,16 +9,19 @@ import type {
   ResultOf,
 } from "@bonsai-agent/lifecycle";
 import type { LifecycleEvents } from "./lifecycle-events.ts";
+import type { OwnWork } from "./own-work.ts";
 import type { Patience } from "./patience.ts";
 
 /** The lifecycle as the rooms of an agent use it: a handler that hangs is left behind once the work was stopped. */
 export class Events {
   readonly #lifecycle: Lifecycle<LifecycleEvents>;
   readonly #patience: Patience;
+  readonly #ownWork: OwnWork;
 
-  constructor(lifecycle: Lifecycle<LifecycleEvents>, patience: Patience) {
+  constructor(lifecycle: Lifecycle<LifecycleEvents>, patience: Patience, ownWork: OwnWork) {
     this.#lifecycle = lifecycle;
     this.#patience = patience;
+    this.#ownWork = ownWork;
   }
 
   /** For compaction, which brings signals of its own to some of its calls. */
@@ -26,8 +29,10 @@ export class Events {
     const waiting = (options: CallOptions = {}) => ({ signal: this.#patience.signal, ...options });
     return {
       hasHandlers: (name) => this.#lifecycle.hasHandlers(name),
-      notify: (name, payload, options) => this.#lifecycle.notify(name, payload, waiting(options)),
-      decide: (name, payload, options) => this.#lifecycle.decide(name, payload, waiting(options)),
+      notify: (name, payload, options) =>
+        this.#ownWork.run(() => this.#lifecycle.notify(name, payload, waiting(options))),
+      decide: (name, payload, options) =>
+        this.#ownWork.run(() => this.#lifecycle.decide(name, payload, waiting(options))),
     };
   }
 
@@ -40,7 +45,8 @@ export class Events {
     name: Name,
     payload: PayloadOf<LifecycleEvents[Name]>,
   ): Promise<void> {
-    return this.#lifecycle.notify(name, payload, { signal: this.#patience.signal });
+    const { signal } = this.#patience;
+    return this.#ownWork.run(() => this.#lifecycle.notify(name, payload, { signal }));
   }
 
   /** Asks every handler; with a signal, only as long as that is not aborted. Never rejects. */
@@ -49,6 +55,6 @@ export class Events {
     payload: PayloadOf<LifecycleEvents[Name]>,
     signal: AbortSignal = this.#patience.signal,
   ): Promise<Decision<ResultOf<LifecycleEvents[Name]>, PayloadOf<LifecycleEvents[Name]>>> {
-    return this.#lifecycle.decide(name, payload, { signal });
+    return this.#ownWork.run(() => this.#lifecycle.decide(name, payload, { signal }));
   }
 }

@@ -6,6 +6,7 @@ import { Events } from "./events.ts";
 import { modelNotice } from "./model-notice.ts";
 import { ModelSelection } from "./model-selection.ts";
 import { modelSummariser } from "./model-summariser.ts";
+import { OwnWork } from "./own-work.ts";
 import { Patience } from "./patience.ts";
 import { InputQueue } from "./queue.ts";
 import { ToolRegistry } from "./tool-registry.ts";
@@ -16,7 +17,8 @@ export function makeWorkplace(options: AgentOptions): Workplace {
   const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
   const patience = new Patience();
-  const events = new Events(lifecycle, patience);
+  const ownWork = new OwnWork();
+  const events = new Events(lifecycle, patience, ownWork);
   const { model } = options;
   const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
   const tools = toolRegistry(options);
@@ -46,6 +48,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     session,
     events,
     patience,
+    ownWork,
     models,
     settings,
     tools,

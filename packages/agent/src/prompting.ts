@@ -33,7 +33,10 @@ export class Prompting {
     if (kind === undefined) return this.#start(input);
     if (kind === "run" && behavior === undefined) throw busyWith(kind);
     work.queue.add({ ...input, behavior: behavior ?? "steer" });
-    if (this.#joinable !== undefined) return this.#joinable;
+    return work.ownWork.awaited(this.#joinable ?? this.#followed(), { status: "queued" });
+  }
+
+  #followed(): Promise<RunResult> {
     this.#following ??= Promise.withResolvers();
     return this.#following.promise;
   }

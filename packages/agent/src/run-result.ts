@@ -5,9 +5,10 @@ import type { PromptInput } from "./prompt-input.ts";
 export interface RunResult {
   /**
    * `handled`: an extension took the text, nothing was sent. `paused`: a compaction under the setting
-   * `afterThreshold: "wait"`; the next prompt goes on.
+   * `afterThreshold: "wait"`; the next prompt goes on. `queued`: the text waits, and so would whoever gave it: the
+   * agent waits for that handler or tool.
    */
-  status: "done" | "aborted" | "failed" | "handled" | "paused";
+  status: "done" | "aborted" | "failed" | "handled" | "paused" | "queued";
   /** The last answer of the run, if there was one. */
   answer?: AssistantMessage | undefined;
   /** With the status `failed`. */

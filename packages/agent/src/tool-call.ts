@@ -58,8 +58,8 @@ async function execute(tool: Tool, input: unknown, { work, call, signal }: CallO
     if (!hasEnded) void tellUpdate({ work, call, signal }, partialResult);
   };
   try {
-    const running = withLinkedSignal(signal, async ({ signal: own }) =>
-      tool.execute({ toolCallId: call.id, input, signal: own, onUpdate }),
+    const running = withLinkedSignal(signal, ({ signal: own }) =>
+      work.ownWork.run(async () => tool.execute({ toolCallId: call.id, input, signal: own, onUpdate })),
     );
     return checkedResult(tool.name, await untilAborted(running, work.patience.signal));
   } catch (error) {

@@ -5,6 +5,7 @@ import type { CachedPrefix } from "./cached-prefix.ts";
 import type { Events } from "./events.ts";
 import type { ModelSelection } from "./model-selection.ts";
 import type { AgentNotice } from "./notice.ts";
+import type { OwnWork } from "./own-work.ts";
 import type { Patience } from "./patience.ts";
 import type { InputQueue } from "./queue.ts";
 import type { AgentSettings } from "./settings-schema.ts";
@@ -15,6 +16,7 @@ export interface Workplace {
   readonly session: Session;
   readonly events: Events;
   readonly patience: Patience;
+  readonly ownWork: OwnWork;
   readonly models: ModelClient;
   readonly settings: AgentSettings;
   readonly tools: ToolRegistry;
