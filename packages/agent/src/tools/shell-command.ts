@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
+import { maskKeys } from "./mask-keys.ts";
 import { OutputRecord } from "./output-record.ts";
 import { killTree, PROCESS_MARK, type ProcessTree, treeProcesses } from "./process-tree.ts";
 import { runningCommand } from "./running-commands.ts";
@@ -36,7 +37,7 @@ export interface ShellCommandOptions {
   /** Absent: no limit. */
   timeoutMs?: number | undefined;
   signal: AbortSignal;
-  /** Told of text as it comes, cleaned. */
+  /** Told of text as it comes, cleaned and without keys. */
   onText?: ((text: string) => void) | undefined;
 }
 
@@ -61,7 +62,9 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   const child = start(options, mark);
   const text = new TerminalText();
   const output = new OutputRecord();
-  const take = (cleaned: string) => {
+  const mask = maskKeys(options.env);
+  const take = (plain: string) => {
+    const cleaned = mask(plain);
     output.append(cleaned);
     if (cleaned !== "") options.onText?.(cleaned);
   };

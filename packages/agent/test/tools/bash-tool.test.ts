@@ -42,6 +42,23 @@ describe("a command", () => {
     expect(textOf(await folder.run("bash", { command: "echo $GREETING" }))).toBe("hello");
   });
 
+  test("can use the keys of the environment; where it prints one, its name is shown and kept", async () => {
+    const key = "sk-0123456789abcdef";
+    const env = { PATH: process.env.PATH, MY_API_KEY: key, SHORT_TOKEN: "yes" };
+    using folder = toolFolder({ env });
+    const seen: string[] = [];
+    const onUpdate = (text: string) => seen.push(text);
+    const command =
+      'echo "$(printenv MY_API_KEY | wc -c) $MY_API_KEY $SHORT_TOKEN"; seq 3000; env | grep KEY=';
+    const result = await folder.run("bash", { command }, { onUpdate });
+    const { fullOutputPath } = result.details as BashDetails;
+    const kept = readFileSync(fullOutputPath!, "utf8").split("\n");
+    expect([kept.at(0), kept.at(-2)]).toEqual(["20 [MY_API_KEY] yes", "MY_API_KEY=[MY_API_KEY]"]);
+    expect(textOf(result)).toMatch(/MY_API_KEY=\[MY_API_KEY\]$/);
+    expect(seen.join("")).not.toContain(key);
+    rmSync(fullOutputPath!);
+  });
+
   test("is shown while it runs", async () => {
     using folder = toolFolder();
     execFileSync("mkfifo", [join(folder.path, "gate")]);
