@@ -123,7 +123,7 @@ test("30: during a manual compaction the command is refused or runs at once, the
   const waiting: Promise<unknown>[] = [];
   let model = "";
   duringSummary(run, () => {
-    waiting.push(run.agent.prompt("first"), run.agent.prompt("second", { behavior: "steer" }));
+    waiting.push(run.agent.prompt("first"), run.agent.prompt("second"));
     void run.agent.setModel({ ...run.agent.model, id: "other" });
     model = run.agent.model.id;
     waiting.push(expect(run.agent.compact()).rejects.toMatchObject({ code: "agent_busy" }));
