@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import {
   type AssistantContent,
   type AssistantMessage,
@@ -8,6 +9,7 @@ import {
 } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import { usageCost } from "./cost.ts";
+import { isTooDeep } from "./nesting.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
 /** What a provider counted; `input` excludes what was read from or written to a cache. */
@@ -75,17 +77,25 @@ export class AnswerBuilder {
   }
 
   /**
-   * Ends a call. Arguments that are no JSON object are kept as `{}` and named in `malformedCalls`, so that the
-   * tool is not run and the model is told.
+   * Ends a call. Arguments that are no JSON object, or nested too deep to be stored, stand under `MALFORMED_ARGUMENTS` as
+   * text. A call without an id, or with that of an earlier one, gets its own: results are told apart by it.
    */
   endCall(contentIndex: number): StreamEvent {
     const text = this.#argumentTexts.get(contentIndex) ?? "";
     this.#argumentTexts.delete(contentIndex);
     const toolCall = this.message.content[contentIndex] as ToolCall;
+    if (!this.#hasOwnId(contentIndex)) toolCall.id = `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
     const parsed = parsedArguments(text);
     if (parsed === undefined) toolCall.arguments = { [MALFORMED_ARGUMENTS]: text };
     else toolCall.arguments = parsed;
     return { type: "tool_call", contentIndex, delta: "", toolCall, message: this.message };
+  }
+
+  #hasOwnId(contentIndex: number): boolean {
+    const { content } = this.message;
+    const { id } = content[contentIndex] as ToolCall;
+    const earlier = content.slice(0, contentIndex);
+    return id !== "" && !earlier.some((block) => block.type === "toolCall" && block.id === id);
   }
 
   /** True while a call's arguments are still coming. */
@@ -94,8 +104,9 @@ export class AnswerBuilder {
   }
 
   setUsage(counts: TokenCounts): void {
-    const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = counts;
-    const usage = { ...counts, input, output, cacheRead, cacheWrite };
+    const sound = Object.entries(counts).map(([name, count]) => [name, soundCount(count)]);
+    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...Object.fromEntries(sound) };
+    const { input, output, cacheRead, cacheWrite } = usage;
     this.message.usage = {
       ...usage,
       totalTokens: input + output + cacheRead + cacheWrite,
@@ -109,6 +120,12 @@ export class AnswerBuilder {
   }
 }
 
+/** Servers count wrong in every way; what is no number would spoil all sums to come. */
+function soundCount(count: unknown): number {
+  const whole = typeof count === "number" ? Math.round(count) : 0;
+  return Number.isSafeInteger(whole) && whole > 0 ? whole : 0;
+}
+
 /** The key under which arguments stand that are no JSON object: the tool is not run, and the model is told. */
 export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
 
@@ -117,7 +134,7 @@ function parsedArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
+    return typeof value === "object" && value !== null && !Array.isArray(value) && !isTooDeep(value)
       ? (value as Record<string, unknown>)
       : undefined;
   } catch {

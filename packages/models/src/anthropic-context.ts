@@ -16,6 +16,7 @@ import { anthropicCallId } from "./anthropic-call-id.ts";
 import { resultBlocks, textBlocks, type UserBlock, userBlocks } from "./anthropic-content.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import { isOwnAnswer } from "./own-answer.ts";
+import { wireToolName } from "./wire-tool-name.ts";
 
 /** A message as it goes over the wire; the content is always a list, so that a breakpoint can be set on it. */
 export type WireMessage =
@@ -94,7 +95,9 @@ function thinkingBlocks(block: ThinkingContent): (ThinkingBlockParam | RedactedT
 
 function toolUseBlocks(call: ReturnType<typeof toolCalls>[number] | undefined): ToolUseBlockParam[] {
   if (call === undefined) return [];
-  return [{ type: "tool_use", id: anthropicCallId(call.id), name: call.name, input: call.arguments }];
+  return [
+    { type: "tool_use", id: anthropicCallId(call.id), name: wireToolName(call.name), input: call.arguments },
+  ];
 }
 
 /** The API wants the results of a batch of calls before any other word of the user. */

@@ -3,7 +3,6 @@ import type { OpenAiServer } from "./openai-servers.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const PREFIX = "call_";
-const MAX_NAME_CHARS = 64;
 
 /**
  * An id of a tool call as a server takes it. An id that came from another provider and does not fit is replaced by one
@@ -14,9 +13,4 @@ export function wireCallId(id: string, { pattern, madeChars }: OpenAiServer["cal
   const digest = createHash("sha256").update(id).digest();
   const made = Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
   return madeChars > PREFIX.length + 8 ? `${PREFIX}${made}`.slice(0, madeChars) : made.slice(0, madeChars);
-}
-
-/** A tool's name as the API takes it: models call tools that do not exist by names that would be refused for ever. */
-export function wireToolName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_NAME_CHARS) || "unknown";
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import type { ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "./answer-builder.ts";
 import type { StreamEvent } from "./stream-event.ts";
@@ -42,15 +41,9 @@ export class ChatCalls {
     if (delta !== "") open.hasArguments = true;
   }
 
-  /** Ends all calls, in order; a call without an id, or with that of another one, gets its own. */
+  /** Ends all calls, in order. */
   *end(): Iterable<StreamEvent> {
-    const ids = new Set<string>();
-    for (const { contentIndex, call } of this.#open.splice(0)) {
-      if (call.id === "" || ids.has(call.id))
-        call.id = `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
-      ids.add(call.id);
-      yield this.#answer.endCall(contentIndex);
-    }
+    for (const { contentIndex } of this.#open.splice(0)) yield this.#answer.endCall(contentIndex);
   }
 
   /**

@@ -13,7 +13,7 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { CatalogueModel } from "./catalogue-model.ts";
-import { wireCallId, wireToolName } from "./openai-call-id.ts";
+import { wireCallId } from "./openai-call-id.ts";
 import {
   answerBlocks,
   dataUrl,
@@ -24,6 +24,7 @@ import {
 } from "./openai-content.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
 import { isOwnAnswer } from "./own-answer.ts";
+import { wireToolName } from "./wire-tool-name.ts";
 
 interface ConvertOptions {
   model: CatalogueModel;

@@ -8,6 +8,7 @@ import { mended, type RepairPass } from "./repair-pass.ts";
 export const repairCallIds: RepairPass = (messages, { found }) => {
   const taken = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
   const seen = new Set<string>();
+  const numbers = new Map<string, number>();
   /** What the results of an id are called from here on. */
   const renamed = new Map<string, string[]>();
   return mended(messages, (message) => {
@@ -19,7 +20,7 @@ export const repairCallIds: RepairPass = (messages, { found }) => {
     const own = new Map<string, string[]>();
     const content = mended(message.content, (block) => {
       if (block.type !== "toolCall") return block;
-      const id = seen.has(block.id) || block.id === "" ? freeId(block.id, taken) : block.id;
+      const id = seen.has(block.id) || block.id === "" ? freeId({ id: block.id, taken, numbers }) : block.id;
       seen.add(id);
       own.set(block.id, [...(own.get(block.id) ?? []), id]);
       if (id === block.id) return block;
@@ -36,13 +37,20 @@ function nextName(names: string[] | undefined): string | undefined {
   return names !== undefined && names.length > 1 ? names.shift() : names?.[0];
 }
 
-function freeId(id: string, taken: Set<string>): string {
-  for (let number = 2; ; number += 1) {
-    const free = `${id || "call"}-${number}`;
-    if (taken.has(free)) continue;
-    taken.add(free);
-    return free;
-  }
+interface FreeIdOptions {
+  id: string;
+  taken: Set<string>;
+  /** The last number of each id: a history in which all calls share one must not be counted through for each. */
+  numbers: Map<string, number>;
+}
+
+function freeId({ id, taken, numbers }: FreeIdOptions): string {
+  const name = id || "call";
+  let number = (numbers.get(name) ?? 1) + 1;
+  while (taken.has(`${name}-${number}`)) number += 1;
+  numbers.set(name, number);
+  taken.add(`${name}-${number}`);
+  return `${name}-${number}`;
 }
 
 function callsOf(message: Message): ToolCall[] {

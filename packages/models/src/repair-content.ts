@@ -1,4 +1,5 @@
 import type { AssistantContent, Message, UserContent } from "@bonsai-agent/messages";
+import { isTooDeep } from "./nesting.ts";
 import { mended, type RepairPass } from "./repair-pass.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set([
@@ -69,10 +70,11 @@ function withSoundContent<M extends Message & { content: unknown }>(
   return kept === content ? message : { ...message, content: kept };
 }
 
-/** A call whose arguments are no object is a call without arguments. */
+/** A call whose arguments are no object, or cannot be written, is a call without arguments. */
 function withArguments(block: unknown): unknown {
   const call = block as AssistantContent;
-  return call.type !== "toolCall" || isRecord(call.arguments) ? block : { ...call, arguments: {} };
+  if (call.type !== "toolCall") return block;
+  return isRecord(call.arguments) && !isTooDeep(call.arguments) ? block : { ...call, arguments: {} };
 }
 
 function soundResult(message: Extract<Message, { role: "toolResult" }>) {
