@@ -1,5 +1,5 @@
-import { lifecycleEventRules } from "@bonsai-agent/agent";
-import { describe, expect, test } from "vitest";
+import { Agent, lifecycleEventRules } from "@bonsai-agent/agent";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { eventJson } from "../src/modes/event-json.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 
@@ -52,6 +52,27 @@ describe("--mode json", () => {
       type: "agent_end",
       result: { status: "failed", error },
     });
+  });
+
+  test("the last line comes after an interrupt before the prompt, too", async () => {
+    const { code, stdout } = await agentProject(says("never")).run(["--json", "hi"], {
+      signal: AbortSignal.abort(),
+    });
+    expect(code).toBe(130);
+    const lines = jsonLines(stdout);
+    expect(lines[0]).toMatchObject({ type: "session" });
+    expect(lines.at(-1)).toEqual({ type: "agent_end", messages: [], result: { status: "aborted" } });
+  });
+
+  test("a run that breaks off without a result ends in run_failed", async () => {
+    const { run } = agentProject(says("never"));
+    const breaks = new Error("broken off");
+    const lost = vi.spyOn(Agent.prototype, "prompt").mockRejectedValue(breaks);
+    onTestFinished(() => lost.mockRestore());
+    const { code, stdout, stderr } = await run(["--json", "hi"]);
+    expect(code).toBe(1);
+    const { error } = JSON.parse(stderr);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "run_failed", error: { message: error.message } });
   });
 
   test("a wrong flag is an error in JSON", async () => {

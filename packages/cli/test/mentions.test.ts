@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
@@ -20,6 +20,7 @@ function project(): AgentProject {
     "huge.log": "x".repeat(1_000_001),
   });
   mkdirSync(join(made.cwd, "src"));
+  symlinkSync("round", join(made.cwd, "round"));
   return made;
 }
 
@@ -45,6 +46,8 @@ describe("@path in a prompt", () => {
     ["what does @app.route do, @alice?", "what does @app.route do, @alice?"],
     ["look in @src", "look in @src"],
     ["an @ alone", "an @ alone"],
+    [`mail @${"x".repeat(5_000)}`, `mail @${"x".repeat(5_000)}`],
+    ["what is in @round", "what is in @round"],
   ])("%s", async (words, content) => {
     expect(await sent([words])).toBe(content);
   });

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
@@ -86,6 +86,25 @@ describe("bonsai -p", () => {
     expect([code, stdout]).toEqual([130, ""]);
   });
 
+  test("where nothing can be compacted, only the error is told, and once", async () => {
+    const { run } = agentProject({ ...says("never"), contextWindow: 20_000, maxOutputTokens: 2_000 });
+    const { code, stdout, stderr } = await run(["-p", "word ".repeat(40_000)]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^✗ /);
+    expect(stderr.match(/Compaction failed/g)).toHaveLength(1);
+    expect(stderr).not.toContain("Auto-compacting");
+    expect(stderr).not.toContain("Not compacted");
+  });
+
+  test("a session that could not be made is not offered to go on with", async () => {
+    const { run, home } = agentProject(says("never"));
+    writeFileSync(join(home, "sessions"), "in the way");
+    const { code, stdout, stderr } = await run(["-p", "hi"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("[session_not_created]");
+    expect(stderr).not.toContain("bonsai -r");
+  });
+
   test("an overflow is recovered from before the process ends", async () => {
     const long = "word ".repeat(40_000);
     const play = { ...says("ok"), contextWindow: 60_000, maxOutputTokens: 2_000 };
@@ -166,6 +185,8 @@ describe("flags that cannot be", () => {
     [["-p", "x", "-c", "--no-session"], "wrong_usage", "cannot be used with"],
     [["-p", "x", "--mode", "xml"], "wrong_usage", "text, json, rpc"],
     [["-p", "x", "--thinking", "hard"], "wrong_usage", "--thinking"],
+    [["-p", "x", "--tools", " , "], "wrong_usage", "--no-tools"],
+    [["-p", "x", "--name", "  "], "wrong_usage", "must not be empty"],
     [["-p", "x", "--leaf", "abc"], "wrong_usage", "--fork"],
     [["--mode", "rpc", "x"], "wrong_usage", "standard input"],
     [["-p", "x", "--frobnicate"], "wrong_usage", "Unknown option"],

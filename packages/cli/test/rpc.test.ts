@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { rpcCommands } from "../src/rpc/protocol.ts";
@@ -173,6 +174,36 @@ describe("--mode rpc", () => {
     const { messages } = (await rpc.ask({ type: "get_messages" })).data as { messages: unknown[] };
     expect(messages).toHaveLength(2);
     await rpc.end();
+  });
+
+  test("a prompt that could not be stored is an error, and comes back as unsent", async () => {
+    const project = agentProject(says("never"));
+    const file = join(project.cwd, "later.jsonl");
+    writeFileSync(
+      file,
+      '{"type":"session","version":9,"id":"x","timestamp":"2026-01-01T00:00:00Z","cwd":""}\n',
+    );
+    const rpc = new RpcSession(project, ["--session", file]);
+    const response = await rpc.ask({ type: "prompt", message: "hi" });
+    expect(response).toMatchObject({ success: false, error: { code: "session_read_only" } });
+    const notice = await rpc.wait(({ code }) => code === "read_only");
+    expect(notice).toMatchObject({ type: "notice", message: expect.stringContaining(file) });
+    const unsent = await rpc.wait(({ type }) => type === "unsent");
+    expect(unsent).toMatchObject({ inputs: [{ message: "hi" }] });
+    expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("a new session names no parent that has no file", async () => {
+    const project = agentProject(says("ok"));
+    const rpc = new RpcSession(project);
+    await rpc.ask({ type: "new_session" });
+    await rpc.ask({ type: "prompt", message: "one" });
+    await rpc.wait(isEnd);
+    const { sessionFile: parent } = (await rpc.ask({ type: "get_state" })).data as { sessionFile: string };
+    await rpc.ask({ type: "new_session" });
+    await rpc.end();
+    const headers = rpc.lines.filter(({ type }) => type === "session");
+    expect(headers.map(({ parentSession }) => parentSession)).toEqual([undefined, undefined, parent]);
   });
 
   test("new_session, switch_session and fork go on in another session, and not while there is work", async () => {

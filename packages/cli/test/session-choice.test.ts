@@ -1,6 +1,6 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listSessions, openSession, type Session } from "@bonsai-agent/session";
+import { listSessions, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { testFolder } from "./sample-session.ts";
@@ -23,6 +23,37 @@ describe("which session a prompt works in", () => {
       ["one", "·", "two", "·"],
       ["three", "·"],
     ]);
+  });
+
+  test("-c tells of a newer file that it passed over, once it is newer no more tells nothing", async () => {
+    const project = agentProject(says("ok"));
+    const old = new Date(0);
+    const place = { ...project, id: "x", now: new Date() };
+    const damaged = newSessionFile(place);
+    writeFileSync(damaged, "no session\n");
+    expect((await project.run(["-c", "hi"])).stderr).toContain("it does not begin as a session does");
+    await project.run(["one"]);
+    utimesSync(damaged, old, old);
+    expect((await project.run(["-c", "two"])).stderr).not.toContain("passed over");
+    const future = new Date(Date.now() + 3_600_000);
+    utimesSync(damaged, future, future);
+    const { code, stderr } = await project.run(["-c", "three"]);
+    expect(code).toBe(0);
+    expect(stderr.replaceAll(/\s+/g, "")).toContain(`${damaged}ispassedover`);
+    expect(sessions(project).map(texts)).toEqual([["one", "·", "two", "·", "three", "·"]]);
+  });
+
+  test("-c in a session of a later version refuses, and names its file", async () => {
+    const project = agentProject(says("ok"));
+    await project.run(["one"]);
+    const { file } = sessions(project)[0] as Session;
+    writeFileSync(file!, readFileSync(file!, "utf8").replace('"version":3', '"version":9'));
+    const before = readFileSync(file!);
+    const { code, stdout, stderr } = await project.run(["-c", "two"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("[session_read_only]");
+    expect(stderr.replaceAll(/\s+/g, "")).toContain(`${file}:It has format version 9`.replaceAll(" ", ""));
+    expect(readFileSync(file!)).toEqual(before);
   });
 
   test("-r lists the latest with their ids, and takes the beginning of one", async () => {

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { expect, onTestFinished, test } from "vitest";
+import { agentCall } from "../src/command-line.ts";
+import { AgentHost, placeOf } from "../src/work/agent-host.ts";
+import { forkedSession, newSession } from "../src/work/session-choice.ts";
+import { agentProject, says } from "./agent-project.ts";
+
+async function openHost(): Promise<AgentHost> {
+  const { cwd, env, model } = agentProject(says("ok"));
+  const nowhere = { write: () => true };
+  const call = agentCall(["-p", "hi", ...model], {
+    stdout: nowhere,
+    stderr: nowhere,
+    stdin: undefined,
+    env,
+    cwd,
+    now: Date.now,
+    interruptible: (work) => work(new AbortController().signal),
+  });
+  const host = await AgentHost.open(call, () => {});
+  onTestFinished(() => host.close());
+  await host.start();
+  return host;
+}
+
+test("an extension can keep the user in the session: the same agent goes on, nothing is written", async () => {
+  const host = await openHost();
+  const { agent } = host;
+  const asked: unknown[] = [];
+  host.workshop.lifecycle.on(
+    "session_before_switch",
+    (event) => {
+      asked.push(event);
+      return { cancel: true };
+    },
+    { source: "guard" },
+  );
+  expect(await host.replace("new", newSession(placeOf(host.workshop), true))).toBe(false);
+  expect(host.agent).toBe(agent);
+  expect(asked).toEqual([{ type: "session_before_switch", reason: "new" }]);
+  expect((await host.agent.prompt("still here")).status).toBe("done");
+});
+
+test("an extension can refuse a fork: no copy is left", async () => {
+  const host = await openHost();
+  await host.agent.prompt("hi");
+  const { agent } = host;
+  const { session } = agent;
+  const asked: unknown[] = [];
+  host.workshop.lifecycle.on(
+    "session_before_fork",
+    (event) => {
+      asked.push(event);
+      return { cancel: true };
+    },
+    { source: "guard" },
+  );
+  const at = session.leafId!;
+  let isMade = false;
+  const choice = forkedSession(session, at, placeOf(host.workshop));
+  const open = () => {
+    isMade = true;
+    return choice.open();
+  };
+  expect(await host.fork(at, { ...choice, open })).toBe(false);
+  expect([host.agent === agent, isMade]).toEqual([true, false]);
+  expect(asked).toEqual([{ type: "session_before_fork", entryId: at, position: "at" }]);
+});
+
+test("a session that nothing was said in leaves no file", async () => {
+  const host = await openHost();
+  const { file } = host.agent.session;
+  await host.close();
+  expect(existsSync(file!)).toBe(false);
+});
