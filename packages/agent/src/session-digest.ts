@@ -5,7 +5,7 @@ import { changedFiles } from "./changed-files.ts";
 import type { AgentNotice } from "./notice.ts";
 import { SessionChanges } from "./session-digest-changes.ts";
 import { shortAnswer } from "./short-answer.ts";
-import { withoutSecrets } from "./titles-secrets.ts";
+import { beginningWithoutSecrets } from "./titles-secrets.ts";
 import { proseOf, shortened, titleOf } from "./titles-text.ts";
 
 export interface SessionDigestsOptions {
@@ -103,8 +103,8 @@ export class SessionDigests {
     const changed = files.slice(0, SHOWN_FILES).map(({ path }) => path);
     const material = {
       ...(session.name === undefined ? {} : { name: session.name }),
-      request: withoutSecrets(request.slice(0, SHOWN_CHARACTERS)),
-      answer: withoutSecrets(answer.slice(0, SHOWN_CHARACTERS)),
+      request: beginningWithoutSecrets(request, SHOWN_CHARACTERS),
+      answer: beginningWithoutSecrets(answer, SHOWN_CHARACTERS),
       "changed-files": changed.join("\n"),
     };
     const asked = { models, model, instructions: INSTRUCTIONS, material, maxOutputTokens: MAX_OUTPUT_TOKENS };

@@ -22,7 +22,7 @@ export function titleOf(request: string): string | undefined {
 
 /** A model's title, in one line and without what models put around it; undefined where nothing is left. */
 export function cleanTitle(answer: string): string | undefined {
-  const text = withoutSecrets(withoutBlocks(plain(answer)));
+  const text = withoutSecrets(withoutBlocks(plain(answer.slice(0, LOOKED_AT_CHARACTERS))));
   const [line] = text
     .split("\n")
     .map(withoutMarks)

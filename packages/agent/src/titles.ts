@@ -5,7 +5,7 @@ import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "./lifecycle-events.ts";
 import type { AgentNotice } from "./notice.ts";
 import { shortAnswer } from "./short-answer.ts";
-import { withoutSecrets } from "./titles-secrets.ts";
+import { beginningWithoutSecrets } from "./titles-secrets.ts";
 import { cleanTitle, titleOf } from "./titles-text.ts";
 
 export interface SessionTitlesOptions {
@@ -80,8 +80,8 @@ export class SessionTitles {
   async #asked({ request, answer }: Exchange, model: CatalogueModel): Promise<string | undefined> {
     const { models, session } = this.#options;
     const material = {
-      request: withoutSecrets(request.slice(0, SHOWN_CHARACTERS)),
-      answer: withoutSecrets(answer.slice(0, SHOWN_CHARACTERS)),
+      request: beginningWithoutSecrets(request, SHOWN_CHARACTERS),
+      answer: beginningWithoutSecrets(answer, SHOWN_CHARACTERS),
     };
     const { signal } = this.#closing;
     const asked = { models, model, instructions: INSTRUCTIONS, material, maxOutputTokens: MAX_OUTPUT_TOKENS };

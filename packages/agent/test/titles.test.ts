@@ -7,7 +7,7 @@ import {
   type ScenarioAnswer,
   scriptedProvider,
 } from "@bonsai-agent/models";
-import type { Session } from "@bonsai-agent/session";
+import { openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -233,6 +233,32 @@ test("secrets do not reach the small model", async () => {
   titles.exchangeEnded();
   await named(session);
   expect(JSON.stringify(calls[0]?.messages)).not.toContain(secrets[0]);
+});
+
+test("a secret where the request is cut does not reach it in part, nor one that the answer quotes", async () => {
+  const secret = "9f86d081884c7d659a2feaa0c55ad015";
+  const request = `Deploy the shop ${"x ".repeat(983)}${secret}`;
+  const { session } = history(`U"${request}" A"It has ${secret}."`);
+  const { titles, calls } = titlesFor(session, { play: () => ({ text: "Deploy the shop" }) });
+  titles.exchangeEnded();
+  await named(session);
+  expect(JSON.stringify(calls[0]?.messages)).toContain("Deploy the shop");
+  expect(JSON.stringify(calls[0]?.messages)).not.toContain(secret.slice(0, 6));
+});
+
+test("of a small model that does not stop, only the beginning is looked at", () => {
+  const answer = `Rounding in the cart\n${"<a>".repeat(1_000_000)}`;
+  expect(cleanTitle(answer)).toBe("Rounding in the cart");
+});
+
+test("a session that cannot be written to gets no title and asks for none", async () => {
+  const { store } = exchange();
+  Object.defineProperty(store, "readOnly", { value: "Another program writes it." });
+  const session = openSession({ store });
+  const { titles, calls, notices } = titlesFor(session, { play: () => ({ text: "x" }) });
+  titles.exchangeEnded();
+  await titles.close();
+  expect([calls, notices]).toEqual([[], []]);
 });
 
 test.each<[string, ScenarioAnswer, number]>([
