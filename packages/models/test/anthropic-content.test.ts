@@ -1,5 +1,5 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
-import { afterEach, describe, expect, test } from "vitest";
+import { sseChunks } from "@bonsai-agent/testkit";
+import { describe, expect, test } from "vitest";
 import {
   block,
   callBlock,
@@ -9,22 +9,11 @@ import {
   streamOf,
   textBlock,
 } from "./anthropic-exchange.ts";
-
-let server: LoopbackServer | undefined;
-
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(reply: LoopbackReply): Promise<string> {
-  server = await loopbackServer(() => reply);
-  return server.url;
-}
+import { served } from "./served.ts";
 
 describe("the content of an answer", () => {
   test("text comes piece by piece, with the answer so far", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([messageStart(), ...textBlock(0, "Good ", "day."), ...messageEnd("end_turn")]),
     );
     const { events, message } = await exchange(url);
@@ -38,7 +27,7 @@ describe("the content of an answer", () => {
   });
 
   test("text blocks in a row stay apart, and an empty one leaves nothing", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart(),
         ...textBlock(0, "one"),
@@ -53,7 +42,7 @@ describe("the content of an answer", () => {
   });
 
   test("thinking keeps its signature, and what is withheld keeps its data", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart(),
         ...block(0, { type: "thinking", thinking: "", signature: "" }, [
@@ -87,7 +76,7 @@ describe("the content of an answer", () => {
     const [startB, ...restB] = callBlock(1, "toolu_b", "read", '{"path":', '"b.ts"}');
     const mixed = restA.flatMap((event, index) => [event, restB[index] ?? event]);
     const events = [messageStart(), startA, startB, ...mixed, ...messageEnd("tool_use")];
-    const url = await serve(streamOf(events.filter((event) => event !== undefined)));
+    const { url } = await served(streamOf(events.filter((event) => event !== undefined)));
     const { message, events: seen } = await exchange(url);
     expect(message.content).toEqual([
       { type: "toolCall", id: "toolu_a", name: "read", arguments: { path: "a.ts" } },
@@ -103,7 +92,7 @@ describe("the content of an answer", () => {
     ["arguments cut short", ['{"path": "a'], { "bonsai.malformedArguments": '{"path": "a' }],
     ["arguments that are no object", ["[1]"], { "bonsai.malformedArguments": "[1]" }],
   ])("a call with %s is kept", async (_name, pieces, args) => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([messageStart(), ...callBlock(0, "toolu_a", "ls", ...pieces), ...messageEnd("tool_use")]),
     );
     const { message } = await exchange(url);
@@ -112,7 +101,7 @@ describe("the content of an answer", () => {
 
   test("arguments that come whole with the start of a call are taken", async () => {
     const start = { type: "tool_use", id: "toolu_a", name: "read", input: { path: "a.ts" } };
-    const url = await serve(streamOf([messageStart(), ...block(0, start), ...messageEnd(null)]));
+    const { url } = await served(streamOf([messageStart(), ...block(0, start), ...messageEnd(null)]));
     const { message } = await exchange(url);
     expect(message.content).toMatchObject([{ type: "toolCall", arguments: { path: "a.ts" } }]);
     expect(message.stopReason).toBe("toolUse");
@@ -122,7 +111,7 @@ describe("the content of an answer", () => {
   test("a call that the server forgot to close ends with the answer", async () => {
     const [start, piece] = callBlock(0, "toolu_a", "read", '{"path":"a.ts"}');
     const events = [messageStart(), start, piece, ...messageEnd("tool_use")];
-    const url = await serve(streamOf(events.filter((event) => event !== undefined)));
+    const { url } = await served(streamOf(events.filter((event) => event !== undefined)));
     const { message } = await exchange(url);
     expect(message.content).toMatchObject([{ type: "toolCall", arguments: { path: "a.ts" } }]);
   });
@@ -135,7 +124,7 @@ describe("the content of an answer", () => {
     const parts = [textStart, ping, piece, ping, ...textBlock(0).slice(1)];
     const calls = [callStart, ping, args, ping, callStop, ping];
     const events = [ping, ...parts, ...calls, thinkStart, ping, thinkStop];
-    const url = await serve(
+    const { url } = await served(
       streamOf([messageStart(), ...events.filter((event) => event !== undefined), ...messageEnd("tool_use")]),
     );
     const { message, events: seen } = await exchange(url);
@@ -151,13 +140,13 @@ describe("the content of an answer", () => {
     const data = [messageStart(), ...textBlock(0, "x"), ...messageEnd("end_turn").slice(0, 1)];
     const last = { event: "message_stop", data: { type: "message_stop" } };
     const chunks = sseChunks([...data.map((body) => ({ data: body })), { data: "[DONE]" }, last]);
-    const { message, error } = await exchange(await serve({ ...streamOf([]), chunks }));
+    const { message, error } = await exchange((await served({ ...streamOf([]), chunks })).url);
     expect(error).toBeUndefined();
     expect(message.content).toEqual([{ type: "text", text: "x" }]);
   });
 
   test("blocks, deltas and events of an unknown kind are passed over", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart(),
         { type: "ping" },

@@ -1,14 +1,7 @@
-import type { AssistantMessage } from "@bonsai-agent/messages";
 import { type LoopbackReply, sseChunks } from "@bonsai-agent/testkit";
 import { anthropicProvider } from "../src/anthropic.ts";
-import {
-  AnswerBuilder,
-  type CatalogueModel,
-  type ProviderCall,
-  ProviderError,
-  type ProviderResponse,
-  type StreamEvent,
-} from "../src/index.ts";
+import type { CatalogueModel, ProviderCall, StreamEvent } from "../src/index.ts";
+import { type Exchange, eventStream, exchangeWith, leastCall } from "./provider-exchange.ts";
 
 export const claude: CatalogueModel = {
   provider: "anthropic",
@@ -25,61 +18,17 @@ export const claude: CatalogueModel = {
 
 /** A call with the least that there must be. */
 export function callOf(parts: Partial<ProviderCall> = {}): ProviderCall {
-  return {
-    model: claude,
-    purpose: "turn",
-    apiKey: "key-1",
-    systemPrompt: "Be brief.",
-    tools: [],
-    messages: [{ role: "user", content: "Hello", timestamp: 0 }],
-    maxOutputTokens: 8_000,
-    thinking: "off",
-    cacheKey: undefined,
-    signal: new AbortController().signal,
-    onAlive: () => {},
-    onPayload: async (payload) => payload,
-    onResponse: async () => {},
-    ...parts,
-  };
+  return { ...leastCall(claude), ...parts };
 }
 
-/** What came of one call. */
-export interface Exchange {
-  events: StreamEvent[];
-  message: AssistantMessage;
-  responses: ProviderResponse[];
-  /** What was thrown. */
-  error?: unknown;
-}
-
-/** Asks the server at `url` and reads until the end or the error; `onEvent` sees each event as it comes. */
+/** Asks the server at `url` and reads until the end or the error. */
 export async function exchange(
   url: string,
   parts: Partial<ProviderCall> = {},
-  onEvent: (event: StreamEvent) => void = () => {},
+  onEvent?: (event: StreamEvent) => void,
 ): Promise<Exchange> {
   const model = { ...(parts.model ?? claude), baseUrl: url };
-  const answer = new AnswerBuilder(model, 0);
-  const events: StreamEvent[] = [];
-  const responses: ProviderResponse[] = [];
-  const onResponse = async (response: ProviderResponse) => void responses.push(response);
-  try {
-    const call = callOf({ onResponse, ...parts, model });
-    for await (const event of anthropicProvider().stream(call, answer)) {
-      events.push(event);
-      onEvent(event);
-    }
-    return { events, responses, message: answer.message };
-  } catch (error) {
-    return { events, responses, message: answer.message, error };
-  }
-}
-
-/** What was thrown, without what nobody decides by; fails a test when it is no ProviderError. */
-export function failureOf({ error }: Exchange): Partial<ProviderError> {
-  if (!(error instanceof ProviderError)) throw new TypeError(`not a ProviderError: ${String(error)}`);
-  const { kind, message, status, code, body, retryAfterMs } = error;
-  return { kind, message, status, code, body, retryAfterMs };
+  return exchangeWith({ provider: anthropicProvider(), model, parts, onEvent });
 }
 
 type WireEvent = Record<string, unknown> & { type: string };
@@ -90,8 +39,8 @@ export function wire(events: readonly WireEvent[]): string[] {
 }
 
 /** A reply of the given events. */
-export function streamOf(events: readonly WireEvent[], end: LoopbackReply["end"] = "close"): LoopbackReply {
-  return { headers: { "content-type": "text/event-stream; charset=utf-8" }, chunks: wire(events), end };
+export function streamOf(events: readonly WireEvent[], end?: LoopbackReply["end"]): LoopbackReply {
+  return eventStream(wire(events), end);
 }
 
 export function messageStart(

@@ -3,15 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-  callBlock,
-  exchange,
-  failureOf,
-  messageEnd,
-  messageStart,
-  streamOf,
-  textBlock,
-} from "./anthropic-exchange.ts";
+import { callBlock, exchange, messageEnd, messageStart, streamOf, textBlock } from "./anthropic-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
 
 let server: LoopbackServer | undefined;
 

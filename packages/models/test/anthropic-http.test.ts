@@ -4,12 +4,12 @@ import {
   callBlock,
   claude,
   exchange,
-  failureOf,
   messageEnd,
   messageStart,
   streamOf,
   textBlock,
 } from "./anthropic-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
 
 let server: LoopbackServer | undefined;
 

@@ -1,18 +1,8 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
-import { afterEach, describe, expect, test } from "vitest";
-import { exchange, failureOf, messageStart, streamOf, textBlock } from "./anthropic-exchange.ts";
-
-let server: LoopbackServer | undefined;
-
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(reply: LoopbackReply): Promise<string> {
-  server = await loopbackServer(() => reply);
-  return server.url;
-}
+import { sseChunks } from "@bonsai-agent/testkit";
+import { describe, expect, test } from "vitest";
+import { exchange, messageStart, streamOf, textBlock } from "./anthropic-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
+import { served } from "./served.ts";
 
 function errorBody(
   type: string,
@@ -32,8 +22,8 @@ describe("refusals", () => {
     [529, "overloaded_error", "Overloaded"],
   ])("status %i carries code, message and body", async (status, code, message) => {
     const body = errorBody(code, message);
-    const url = await serve({ status, chunks: [JSON.stringify(body)] });
-    const result = await exchange(url);
+    const server = await served({ status, chunks: [JSON.stringify(body)] });
+    const result = await exchange(server.url);
     expect(failureOf(result)).toEqual({
       kind: "refused",
       status,
@@ -42,7 +32,7 @@ describe("refusals", () => {
       body,
       retryAfterMs: undefined,
     });
-    expect(server?.requests).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test.each([
@@ -53,10 +43,14 @@ describe("refusals", () => {
     ["retry-after", "soon", undefined],
   ])("429 with %s %s", async (name, value, retryAfterMs) => {
     const chunks = [JSON.stringify(errorBody("rate_limit_error", "Slow down"))];
-    const url = await serve({ status: 429, headers: { [name]: value, "x-should-retry": "true" }, chunks });
-    const result = await exchange(url);
+    const server = await served({
+      status: 429,
+      headers: { [name]: value, "x-should-retry": "true" },
+      chunks,
+    });
+    const result = await exchange(server.url);
     expect(failureOf(result)).toMatchObject({ status: 429, code: "rate_limit_error", retryAfterMs });
-    expect(server?.requests).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
   });
 
   test.each([
@@ -71,14 +65,14 @@ describe("refusals", () => {
     ["a detail", ['{"detail":"no such model"}'], { message: "no such model" }],
     ["something else", ['{"oops":1}'], { message: '400 {"oops":1}', body: { oops: 1 } }],
   ])("a refusal with %s is told as it came", async (_name, chunks, expected) => {
-    const url = await serve({ status: 400, chunks });
+    const { url } = await served({ status: 400, chunks });
     const result = await exchange(url);
     expect(failureOf(result)).toMatchObject({ kind: "refused", status: 400, code: undefined, ...expected });
   });
 
   test("a refusal sent with a status of success is a refusal", async () => {
     const body = errorBody("invalid_request_error", tooLong);
-    const url = await serve({
+    const { url } = await served({
       headers: { "content-type": "application/json" },
       chunks: [JSON.stringify(body)],
     });
@@ -103,7 +97,7 @@ describe("errors inside the stream", () => {
   ])("%s has the status that the API gives it", async (type, status) => {
     const body = errorBody(type, "Sorry");
     const reply = streamOf([messageStart(), ...textBlock(0, "Half")]);
-    const url = await serve({
+    const { url } = await served({
       ...reply,
       chunks: [...(reply.chunks ?? []), ...sseChunks([{ event: "error", data: body }])],
     });
@@ -117,7 +111,7 @@ describe("errors inside the stream", () => {
     ["no name", [{ data: errorBody("overloaded_error", "Busy") }], { code: "overloaded_error", status: 529 }],
     ["nothing to say", [{ event: "error", data: "" }], { code: undefined, status: undefined }],
   ])("an error event with %s is an error", async (_name, events, expected) => {
-    const result = await exchange(await serve({ ...streamOf([]), chunks: sseChunks(events) }));
+    const result = await exchange((await served({ ...streamOf([]), chunks: sseChunks(events) })).url);
     expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
   });
 
@@ -126,20 +120,20 @@ describe("errors inside the stream", () => {
     ["content_block_start", { type: "content_block_start", index: 0 }],
     ["message_delta", { type: "message_delta", usage: { output_tokens: 1 } }],
   ])("%s without what it should hold is garbled", async (type, event) => {
-    const result = await exchange(await serve(streamOf([event])));
+    const result = await exchange((await served(streamOf([event]))).url);
     expect(failureOf(result)).toMatchObject({ kind: "garbled", body: event });
     expect(failureOf(result).message).toContain(type);
   });
 
   test("data that is no event is passed over", async () => {
     const chunks = sseChunks([{ data: "null" }, { data: "7" }]);
-    expect(failureOf(await exchange(await serve({ ...streamOf([]), chunks })))).toMatchObject({
+    expect(failureOf(await exchange((await served({ ...streamOf([]), chunks })).url))).toMatchObject({
       kind: "cut",
     });
   });
 
   test("an event that is no JSON is garbled", async () => {
-    const url = await serve({
+    const { url } = await served({
       headers: { "content-type": "text/event-stream" },
       chunks: ["event: message_start\ndata: {nonsense\n\n"],
     });

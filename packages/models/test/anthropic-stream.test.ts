@@ -1,30 +1,11 @@
-import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  claude,
-  exchange,
-  failureOf,
-  messageEnd,
-  messageStart,
-  streamOf,
-  textBlock,
-} from "./anthropic-exchange.ts";
-
-let server: LoopbackServer | undefined;
-
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function serve(reply: LoopbackReply): Promise<string> {
-  server = await loopbackServer(() => reply);
-  return server.url;
-}
+import { describe, expect, test } from "vitest";
+import { claude, exchange, messageEnd, messageStart, streamOf, textBlock } from "./anthropic-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
+import { served } from "./served.ts";
 
 describe("what an answer used", () => {
   test("all counts, the hour's part of the cache, the thinking, and the cost", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart({
           input_tokens: 100,
@@ -52,7 +33,7 @@ describe("what an answer used", () => {
   });
 
   test("counts told only at the end are taken", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart({ input_tokens: 0, output_tokens: 0 }),
         ...textBlock(0, "x"),
@@ -65,7 +46,7 @@ describe("what an answer used", () => {
   });
 
   test("a zero at the end does not take back what the start told", async () => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart({ input_tokens: 70, output_tokens: 1, cache_read_input_tokens: 5 }),
         ...textBlock(0, "x"),
@@ -79,7 +60,7 @@ describe("what an answer used", () => {
   test("no usage at all is no error", async () => {
     const start = { type: "message_start", message: { id: "msg_1" } };
     const stop = { type: "message_delta", delta: { stop_reason: "end_turn" } };
-    const url = await serve(streamOf([start, ...textBlock(0, "x"), stop, { type: "message_stop" }]));
+    const { url } = await served(streamOf([start, ...textBlock(0, "x"), stop, { type: "message_stop" }]));
     const { message, error } = await exchange(url);
     expect(error).toBeUndefined();
     expect(message.usage.totalTokens).toBe(0);
@@ -87,7 +68,7 @@ describe("what an answer used", () => {
 
   test("another model than the one that was asked is named", async () => {
     const start = { ...messageStart(), message: { id: "msg_1", model: "claude-opus-5-5-20261001" } };
-    const url = await serve(streamOf([start, ...textBlock(0, "x"), ...messageEnd("end_turn")]));
+    const { url } = await served(streamOf([start, ...textBlock(0, "x"), ...messageEnd("end_turn")]));
     const { message } = await exchange(url);
     expect(message).toMatchObject({ model: claude.id, responseModel: "claude-opus-5-5-20261001" });
   });
@@ -102,7 +83,7 @@ describe("why an answer stopped", () => {
     ["tool_use", "toolUse"],
     ["a_reason_of_tomorrow", "stop"],
   ])("%s is %s", async (raw, stopReason) => {
-    const url = await serve(streamOf([messageStart(), ...textBlock(0, "x"), ...messageEnd(raw)]));
+    const { url } = await served(streamOf([messageStart(), ...textBlock(0, "x"), ...messageEnd(raw)]));
     const { message, error } = await exchange(url);
     expect(error).toBeUndefined();
     expect(message).toMatchObject({ stopReason, rawStopReason: raw });
@@ -110,7 +91,7 @@ describe("why an answer stopped", () => {
 
   test("the end of the window is a refusal that names itself", async () => {
     const raw = "model_context_window_exceeded";
-    const url = await serve(streamOf([messageStart(), ...textBlock(0, "half"), ...messageEnd(raw)]));
+    const { url } = await served(streamOf([messageStart(), ...textBlock(0, "half"), ...messageEnd(raw)]));
     const result = await exchange(url);
     expect(failureOf(result)).toMatchObject({ kind: "refused", code: raw, status: undefined });
     expect(failureOf(result).message).toContain(raw);
@@ -122,7 +103,7 @@ describe("why an answer stopped", () => {
     [{ type: "refusal", category: "cyber", explanation: "Not this." }, "Not this."],
     [null, "The model declined to answer (refusal)."],
   ])("a refusal is an error in the provider's words: %j", async (details, message) => {
-    const url = await serve(
+    const { url } = await served(
       streamOf([
         messageStart(),
         ...textBlock(0, "I"),

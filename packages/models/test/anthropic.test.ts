@@ -2,7 +2,8 @@ import type { Message, ToolCall } from "@bonsai-agent/messages";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ProviderCall } from "../src/index.ts";
-import { claude, exchange, failureOf } from "./anthropic-exchange.ts";
+import { claude, exchange } from "./anthropic-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
 
 const mock = new LLMock({ port: 0, host: "127.0.0.1" });
 let url = "";

@@ -4,15 +4,14 @@ import { MALFORMED_ARGUMENTS } from "../src/index.ts";
 import {
   callDelta,
   delta,
-  type Exchange,
   endedCalls,
   exchange,
-  failureOf,
   finish,
   local,
   streamOf,
   usageChunk,
 } from "./openai-exchange.ts";
+import { type Exchange, failureOf } from "./provider-exchange.ts";
 
 let server: LoopbackServer | undefined;
 

@@ -1,16 +1,9 @@
 import type { AssistantMessage, Message, ToolCall } from "@bonsai-agent/messages";
 import { type LoopbackReply, sseChunks } from "@bonsai-agent/testkit";
-import {
-  AnswerBuilder,
-  type CatalogueModel,
-  type Provider,
-  type ProviderCall,
-  ProviderError,
-  type ProviderResponse,
-  type StreamEvent,
-} from "../src/index.ts";
+import { AnswerBuilder, type CatalogueModel, type ProviderCall, type StreamEvent } from "../src/index.ts";
 import { openaiChatProvider } from "../src/openai-chat.ts";
 import { openaiResponsesProvider } from "../src/openai-responses.ts";
+import { type Exchange, eventStream, exchangeWith, leastCall } from "./provider-exchange.ts";
 
 /** A thinking model of OpenAI's; `baseUrl` is set by the exchange. */
 export const gpt: CatalogueModel = {
@@ -62,62 +55,18 @@ export function resultOf(toolCallId: string, text = "contents"): Message {
 
 /** A call with the least that there must be. */
 export function callOf(parts: Partial<ProviderCall> = {}): ProviderCall {
-  return {
-    model: local,
-    purpose: "turn",
-    apiKey: "key-1",
-    systemPrompt: "Be brief.",
-    tools: [],
-    messages: [user("Hello")],
-    maxOutputTokens: 8_000,
-    thinking: "off",
-    cacheKey: undefined,
-    signal: new AbortController().signal,
-    onAlive: () => {},
-    onPayload: async (payload) => payload,
-    onResponse: async () => {},
-    ...parts,
-  };
-}
-
-/** What came of one call. */
-export interface Exchange {
-  events: StreamEvent[];
-  message: AssistantMessage;
-  responses: ProviderResponse[];
-  /** What was thrown. */
-  error?: unknown;
+  return { ...leastCall(local), ...parts };
 }
 
 /** Asks the server at `url` in the model's protocol and reads until the end or the error. */
 export async function exchange(
   url: string,
   parts: Partial<ProviderCall> = {},
-  onEvent: (event: StreamEvent) => void = () => {},
+  onEvent?: (event: StreamEvent) => void,
 ): Promise<Exchange> {
   const model = { ...(parts.model ?? local), baseUrl: url };
-  const answer = new AnswerBuilder(model, 0);
-  const provider: Provider = model.api === "openai-chat" ? openaiChatProvider() : openaiResponsesProvider();
-  const events: StreamEvent[] = [];
-  const responses: ProviderResponse[] = [];
-  const onResponse = async (response: ProviderResponse) => void responses.push(response);
-  try {
-    const call = callOf({ onResponse, ...parts, model });
-    for await (const event of provider.stream(call, answer)) {
-      events.push(event);
-      onEvent(event);
-    }
-    return { events, responses, message: answer.message };
-  } catch (error) {
-    return { events, responses, message: answer.message, error };
-  }
-}
-
-/** What was thrown, without what nobody decides by; fails a test when it is no ProviderError. */
-export function failureOf({ error }: Exchange): Partial<ProviderError> {
-  if (!(error instanceof ProviderError)) throw new TypeError(`not a ProviderError: ${String(error)}`);
-  const { kind, message, status, code, body, retryAfterMs } = error;
-  return { kind, message, status, code, body, retryAfterMs };
+  const provider = model.api === "openai-chat" ? openaiChatProvider() : openaiResponsesProvider();
+  return exchangeWith({ provider, model, parts, onEvent });
 }
 
 /** The calls that were declared complete, in order. */
@@ -126,9 +75,8 @@ export function endedCalls({ events }: Exchange): ToolCall[] {
 }
 
 /** A reply of the given chunks of data. */
-export function streamOf(data: readonly unknown[], end: LoopbackReply["end"] = "close"): LoopbackReply {
-  const chunks = sseChunks(data.map((each) => ({ data: each })));
-  return { headers: { "content-type": "text/event-stream; charset=utf-8" }, chunks, end };
+export function streamOf(data: readonly unknown[], end?: LoopbackReply["end"]): LoopbackReply {
+  return eventStream(sseChunks(data.map((each) => ({ data: each }))), end);
 }
 
 /** A chunk of Chat Completions. */
@@ -163,8 +111,7 @@ export function responseEnd(parts: Record<string, unknown> = {}): Record<string,
 /** A reply of Responses events, named as the API names them. */
 export function responsesOf(
   events: readonly Record<string, unknown>[],
-  end: LoopbackReply["end"] = "close",
+  end?: LoopbackReply["end"],
 ): LoopbackReply {
-  const chunks = sseChunks(events.map((data) => ({ event: String(data.type), data })));
-  return { headers: { "content-type": "text/event-stream; charset=utf-8" }, chunks, end };
+  return eventStream(sseChunks(events.map((data) => ({ event: String(data.type), data }))), end);
 }

@@ -12,7 +12,6 @@ import {
   delta,
   endedCalls,
   exchange,
-  failureOf,
   finish,
   gpt,
   local,
@@ -21,6 +20,7 @@ import {
   streamOf,
   usageChunk,
 } from "./openai-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
 
 let server: LoopbackServer | undefined;
 

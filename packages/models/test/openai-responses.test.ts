@@ -7,10 +7,8 @@ import {
   answerOf,
   callOf,
   callOfTool,
-  type Exchange,
   endedCalls,
   exchange,
-  failureOf,
   gpt,
   local,
   readTool,
@@ -20,6 +18,7 @@ import {
   streamOf,
   user,
 } from "./openai-exchange.ts";
+import { type Exchange, failureOf } from "./provider-exchange.ts";
 
 let server: LoopbackServer | undefined;
 

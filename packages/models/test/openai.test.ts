@@ -1,7 +1,8 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { CatalogueModel } from "../src/index.ts";
-import { endedCalls, exchange, failureOf, gpt, local, readTool, resultOf, user } from "./openai-exchange.ts";
+import { endedCalls, exchange, gpt, local, readTool, resultOf, user } from "./openai-exchange.ts";
+import { failureOf } from "./provider-exchange.ts";
 
 let mock: LLMock;
 
