@@ -4,6 +4,7 @@ import type { CatalogueData } from "./catalogue-data.ts";
 import type { CatalogueModel, ProviderApi, ProviderConfig } from "./catalogue-model.ts";
 import type { ModelOverride, ProviderOverride } from "./catalogue-schema.ts";
 import { canThink, type ModelCompat, thinkingStyles } from "./model-compat.ts";
+import { redactKeys } from "./redact-keys.ts";
 
 export interface MergeOptions {
   base: CatalogueData;
@@ -95,11 +96,12 @@ function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderC
   const merged = { api: "openai-chat" as const, ...below, ...given };
   const { api, baseUrl } = merged;
   if (baseUrl === undefined || (api !== "scripted" && !isWebAddress(baseUrl))) {
-    const allowed = api === "scripted" ? "the path of a scenario file" : "an http or https address";
+    const allowed =
+      api === "scripted" ? "the path of a scenario file" : "an http or https address without a user";
     throw new BonsaiError({
       code: "models_invalid",
-      message: `${file}: providers[${at}].baseUrl is ${JSON.stringify(baseUrl) ?? "nothing"}; allowed is ${allowed}.`,
-      hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1".`,
+      message: `${file}: providers[${at}].baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "nothing")}; allowed is ${allowed}.`,
+      hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1". What lets one in stands in apiKeyEnv or headers.`,
     });
   }
   if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/\/+$/, "") };
@@ -109,7 +111,9 @@ function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderC
 }
 
 function isWebAddress(text: string): boolean {
-  return /^https?:$/.test(URL.parse(text)?.protocol ?? "");
+  const { protocol = "", username = "", password = "" } = URL.parse(text) ?? {};
+  // No fetch takes an address with a user, and each would show it in its error.
+  return /^https?:$/.test(protocol) && username === "" && password === "";
 }
 
 function mergedModel(

@@ -1,5 +1,7 @@
 const SHAPES: readonly RegExp[] = [
   /\b(?:sk|pk|rk|gsk|xai|pplx|csk|fw|tgp|hf|r8|nvapi|ghp|gho|ghu|github_pat)[-_][\w*.-]{6,}/g,
+  // User and password of an address.
+  /(?<=:\/\/)[^\s/@]+(?=@)/g,
   /\bAIza[\w-]{20,}/g,
   /\beyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]+)?/g,
 ];

@@ -268,6 +268,11 @@ describe("models.json", () => {
       "models_invalid",
       "headers.authorization is a value that is not shown; allowed is a text",
     ],
+    [
+      { providers: [{ ...provider, baseUrl: "https://me:verysecret@box.example/v1" }] },
+      "models_invalid",
+      'baseUrl is "https://[key]@box.example/v1"; allowed is an http or https address without a user',
+    ],
     [{ providers: [{ ...provider, note: "sk-verysecret-1" }] }, "models_invalid", 'note is "[key]"'],
     [
       { providers: [{ ...provider, compat: { thinking: "hard" } }] },

@@ -257,3 +257,28 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     expect(error).toMatchObject({ kind: "refused", code: "answer_too_large" });
   });
 });
+
+test.each(Object.entries(wires))(
+  "%s shows no password of an address, whatever goes wrong",
+  async (_name, wire) => {
+    const url = (await serve((_request, response) => void response.writeHead(401).end("no"))).replace(
+      "//",
+      "//me:verysecret@",
+    );
+    for (const baseUrl of [url, "http://me:verysecret@127.0.0.1:1/v1"]) {
+      const final = await finalEvent(
+        new ModelClient({ retry: { maxRetries: 0 } }).stream({
+          ...{
+            model: { ...wire.model, baseUrl },
+            purpose: "turn",
+            systemPrompt: "",
+            tools: [],
+            messages: [],
+          },
+        }),
+      );
+      expect(final).toMatchObject({ type: "error", failure: { message: expect.stringMatching(/\w/) } });
+      expect(JSON.stringify(final)).not.toContain("verysecret");
+    }
+  },
+);
