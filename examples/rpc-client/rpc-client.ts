@@ -61,15 +61,17 @@ class BonsaiClient {
   }
 }
 
-/** Splits at LF alone, over bytes: a text may hold every other kind of line end. */
+/** Splits at LF alone, over bytes: a text may hold every other kind of line end, and a line may be long. */
 async function* linesOf(stream: Readable): AsyncGenerator<string> {
-  let rest = Buffer.alloc(0);
-  for await (const part of stream) {
-    rest = Buffer.concat([rest, part as Buffer]);
-    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
-      yield rest.toString("utf8", 0, end);
-      rest = rest.subarray(end + 1);
+  let begun: Buffer[] = [];
+  for await (const part of stream as AsyncIterable<Buffer>) {
+    let start = 0;
+    for (let end = part.indexOf(10); end !== -1; end = part.indexOf(10, start)) {
+      yield Buffer.concat([...begun, part.subarray(start, end)]).toString("utf8");
+      begun = [];
+      start = end + 1;
     }
+    begun.push(part.subarray(start));
   }
 }
 

@@ -4,13 +4,13 @@ import {
   cloneSession,
   type Entry,
   type EntryDraftWithId,
+  NewFile,
   openSession,
   SESSION_VERSION,
   type Session,
 } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
-import { NewFile } from "./new-file.ts";
-import { outputFile } from "./output-file.ts";
+import { outputExists, outputFile } from "./output-file.ts";
 import { rehearsal } from "./rehearsal.ts";
 import { leafOf, openNamedSession } from "./session-file.ts";
 
@@ -27,7 +27,7 @@ export interface CompactionTarget {
 /** The named session, or with `-o` a copy of it. */
 export function openCompactionTarget(invocation: Invocation): CompactionTarget {
   const path = outputFile(invocation);
-  const copy = path === undefined ? undefined : new NewFile(path);
+  const copy = path === undefined ? undefined : new NewFile(path, outputExists);
   try {
     return target(copy, invocation);
   } catch (error) {

@@ -109,9 +109,13 @@ export function callPreview(name: string, args: unknown): string {
   return oneLine(`${name} ${argumentPreview(args)}`, 160);
 }
 
-/** The first line of what a tool gave back. */
-export function resultPreview(content: unknown): string {
-  return oneLine(previewText(content).trim().split("\n", 1)[0]!, 160);
+/** What a tool that failed said of it: its first line, or where a note like `[Exit code 1.]` ends it, what came right before. */
+export function failurePreview(content: unknown): string {
+  const lines = previewText(content)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  const told = lines.at(-1)?.startsWith("[") ? lines.slice(-2) : lines.slice(0, 1);
+  return oneLine(told.join(" "), 160);
 }
 
 /** The argument that tells most: a path or command when there is one. */

@@ -30,6 +30,16 @@ describe("bonsai -p", () => {
     expect(quiet).toEqual({ code: 0, stdout: "It says hello.\n", stderr: "" });
   });
 
+  test("of a command that failed, the last words and the exit code are told", async () => {
+    const command = "echo one; echo two; echo 'no such thing'; exit 3";
+    const fails = {
+      contextWindow: 100_000,
+      turn: [{ calls: [{ name: "bash", arguments: { command } }] }, { text: "!" }],
+    };
+    const { stderr } = await agentProject(fails).run(["-p", "try"]);
+    expect(stderr).toContain("✗ bash: no such thing [Exit code 3.]\n");
+  });
+
   test("on a terminal, all answers are shown as they come, and steer no terminal", async () => {
     const evil = { contextWindow: 100_000, turn: [{ text: "one \u001b[2Jtwo 😀\n", chunkChars: 1 }] };
     const { stdout } = await agentProject(evil).run(["hi"], { columns: 80 });

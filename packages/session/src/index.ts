@@ -23,6 +23,7 @@ export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
 export { MemoryStore } from "./memory-store.ts";
+export { NewFile } from "./new-file.ts";
 export type { SessionNotice } from "./notice.ts";
 export { type OpenSessionOptions, openSession } from "./open-session.ts";
 export type { PathSettings } from "./path-settings.ts";

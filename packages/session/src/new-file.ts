@@ -5,21 +5,56 @@ import { makeFolder } from "./make-folder.ts";
 import { randomHex } from "./random-hex.ts";
 
 /**
- * Makes a file that appears whole or not at all, mode 0600, and never in the place of another.
+ * A file that appears whole or not at all, and never in the place of another. It grows under a temporary name beside
+ * its own; a process killed meanwhile leaves that one behind, where it blocks nobody.
+ */
+export class NewFile {
+  readonly path: string;
+  /** Where to write until `publish`, with mode 0600. */
+  readonly temporaryPath: string;
+  readonly #taken: (path: string) => Error;
+
+  /** @param taken what `publish` throws when somebody else took the name meanwhile; default BonsaiError `session_exists` */
+  constructor(path: string, taken: (path: string) => Error = fileExists) {
+    this.path = path;
+    this.temporaryPath = `${path}.${randomHex(6)}.tmp`;
+    this.#taken = taken;
+    makeFolder(dirname(path));
+  }
+
+  /** Gives what was written its name. A link fails where the name is taken, a rename replaces; some file systems know no links. */
+  publish(): void {
+    try {
+      linkSync(this.temporaryPath, this.path);
+    } catch (error) {
+      if (errorCode(error) === "EEXIST" || existsSync(this.path)) throw this.#taken(this.path);
+      renameSync(this.temporaryPath, this.path);
+    }
+    this.discard();
+  }
+
+  /** Removes what was not published; does nothing after `publish`. */
+  discard(): void {
+    removeIfThere(this.temporaryPath);
+  }
+}
+
+/**
+ * Makes a new file in one go, mode 0600.
  * @param write gets the descriptor of a temporary file beside it.
  * @throws BonsaiError `session_exists`, `session_not_created`; nothing is left behind then.
  */
-export function writeNewFile(file: string, write: (fd: number) => void): void {
-  if (existsSync(file)) throw fileExists(file);
-  const temporary = `${file}.${randomHex(6)}.tmp`;
+export function writeNewFile(path: string, write: (fd: number) => void): void {
+  if (existsSync(path)) throw fileExists(path);
+  let file: NewFile | undefined;
   try {
-    makeFolder(dirname(file));
-    writeAndClose(temporary, write);
-    publish(temporary, file);
+    file = new NewFile(path);
+    writeAndClose(file.temporaryPath, write);
+    file.publish();
   } catch (cause) {
-    throw creationFailure(file, cause);
+    throw creationFailure(path, cause);
   } finally {
-    removeIfThere(temporary);
+    file?.discard();
   }
 }
 
@@ -29,16 +64,6 @@ function writeAndClose(file: string, write: (fd: number) => void): void {
     write(fd);
   } finally {
     closeSync(fd);
-  }
-}
-
-/** A link fails where the name is taken, a rename replaces; some file systems know no links. */
-function publish(temporary: string, file: string): void {
-  try {
-    linkSync(temporary, file);
-  } catch (error) {
-    if (errorCode(error) === "EEXIST" || existsSync(file)) throw fileExists(file);
-    renameSync(temporary, file);
   }
 }
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
+import { NewFile } from "@bonsai-agent/session";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
-import { NewFile } from "../new-file.ts";
-import { outputFile } from "../output-file.ts";
+import { outputExists, outputFile } from "../output-file.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
 import { span } from "../views/line.ts";
 import { bytes } from "../views/numbers.ts";
@@ -29,7 +29,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
 }
 
 function write(path: string, text: string): void {
-  const file = new NewFile(path);
+  const file = new NewFile(path, outputExists);
   try {
     writeFileSync(file.temporaryPath, text, { flag: "wx", mode: 0o600 });
     file.publish();

@@ -2,7 +2,7 @@ import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsa
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import { promptTokens } from "@bonsai-agent/messages";
 import type { AgentCall } from "../invocation.ts";
-import { callPreview, resultPreview } from "../preview.ts";
+import { callPreview, failurePreview } from "../preview.ts";
 import { fitLine, type Line, span } from "../views/line.ts";
 import { count, counted, usd } from "../views/numbers.ts";
 import type { AnswerScreen } from "./answer-screen.ts";
@@ -23,7 +23,7 @@ export class PrintProgress {
       this.#say([span("· ", "cyan"), span(callPreview(toolName, args), "gray")]),
     );
     lifecycle.on("tool_execution_end", ({ toolName, result, isError }) => {
-      if (isError) this.#say([span("✗ ", "red"), `${toolName}: ${resultPreview(result.content)}`]);
+      if (isError) this.#say([span("✗ ", "red"), `${toolName}: ${failurePreview(result.content)}`]);
     });
     lifecycle.on("session_mask", ({ entries, freedTokens }) =>
       this.#say([

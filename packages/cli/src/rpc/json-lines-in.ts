@@ -9,7 +9,7 @@ const CR = 0x0d;
 
 /**
  * Splits a stream at LF alone (CR before it is dropped), however its parts are cut. U+2028 and its kind are text like
- * any other. The last line needs no end.
+ * any other. The last line needs no end; a byte-order mark before the first line is dropped, for some shells write one.
  */
 export async function* linesIn(
   stream: AsyncIterable<Uint8Array | string>,
