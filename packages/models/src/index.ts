@@ -14,7 +14,6 @@ export {
   thinkingLevels,
 } from "./catalogue-model.ts";
 export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./classify-failure.ts";
-export { usageCost } from "./cost.ts";
 export type { FailureKind, ModelFailure } from "./failure.ts";
 export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
 export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
@@ -33,7 +32,7 @@ export type { Repair, RepairKind } from "./repair.ts";
 export { type RepairedMessages, type RepairMessagesOptions, repairMessages } from "./repair-messages.ts";
 export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
-export { readScenario, scenarioModel, scenarioProvider } from "./scenario-file.ts";
+export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
 export type { ServerQuestion } from "./server-question.ts";
 export type { ServedModel, ServerSizes } from "./server-window.ts";
