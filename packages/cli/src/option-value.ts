@@ -7,12 +7,17 @@ export const optionValues: Readonly<
 > = {
   tokens,
   count,
-  text: notEmpty,
+  text: notBlank,
   "text or nothing": (value) => value,
 };
 
 export function notEmpty(value: string): string {
-  if (value.trim() === "") throw new InvalidArgumentError("It must not be empty.");
+  if (value === "") throw new InvalidArgumentError("It must not be empty.");
+  return value;
+}
+
+function notBlank(value: string): string {
+  notEmpty(value.trim());
   return value;
 }
 

@@ -76,6 +76,8 @@ describe("--mode rpc", () => {
     const rpc = new RpcSession(agentProject(says("")));
     for (const id of [0, -1.5, "", "é\u2028"])
       expect(await rpc.ask({ id, type: "get_state" })).toMatchObject({ id, success: true });
+    rpc.sendText('\ufeff{"id":"marked","type":"get_state"}\n');
+    expect(await rpc.wait(({ id }) => id === "marked")).toMatchObject({ success: true });
     rpc.send({ type: "get_tree" });
     expect(await rpc.wait(({ command }) => command === "get_tree")).not.toHaveProperty("id");
     await rpc.end();

@@ -10,6 +10,18 @@ describe("the command line", () => {
     await expect(stdout).toMatchFileSnapshot("golden/overview-80.txt");
   });
 
+  test.each(
+    [
+      ["-p", "--help"],
+      ["-h", "-p"],
+      ["-c", "fix it", "-h"],
+      ["--mode", "json", "--help"],
+    ].map((argv) => [argv]),
+  )("%j prints the overview", async (argv) => {
+    const { code, stdout } = await runCli(argv);
+    expect([code, stdout]).toEqual([0, (await runCli([])).stdout]);
+  });
+
   test("the overview is readable at 40 columns", async () => {
     const { stdout } = await runCli([], { columns: 40 });
     await expect(stdout).toMatchFileSnapshot("golden/overview-40.txt");

@@ -38,7 +38,8 @@ function isCommandName(name: string): name is RpcCommandName {
 
 function parsed(text: string): Record<string, unknown> | BonsaiError {
   try {
-    const value: unknown = JSON.parse(text);
+    // Some shells begin what they pipe with a byte-order mark.
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
     return notJson(`it is ${Array.isArray(value) ? "a list" : JSON.stringify(value)}`);
