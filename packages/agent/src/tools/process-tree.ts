@@ -45,14 +45,14 @@ async function killProcesses(tree: ProcessTree): Promise<void> {
   let rows = await treeProcesses(tree, seen);
   while (rows.length > 0 && performance.now() < deadline) {
     for (const { pid } of rows.filter((row) => !seen.has(row.pid))) {
-      send(pid, "SIGTERM");
+      sendSignal(pid, "SIGTERM");
       seen.add(pid);
     }
     await delay(POLL_MS);
     rows = await treeProcesses(tree, seen);
   }
   for (let round = 0; rows.length > 0 && round < KILL_ROUNDS; round += 1) {
-    for (const { pid } of rows) send(pid, "SIGKILL");
+    for (const { pid } of rows) sendSignal(pid, "SIGKILL");
     await delay(POLL_MS);
     rows = await treeProcesses(tree, seen);
   }
@@ -114,9 +114,9 @@ async function posixProcesses(): Promise<ProcessRow[]> {
 }
 
 async function killGroup(pid: number): Promise<void> {
-  send(-pid, "SIGTERM");
+  sendSignal(-pid, "SIGTERM");
   await delay(GRACE_MS);
-  send(-pid, "SIGKILL");
+  sendSignal(-pid, "SIGKILL");
 }
 
 async function killWindowsTree(pid: number): Promise<void> {
@@ -124,7 +124,8 @@ async function killWindowsTree(pid: number): Promise<void> {
   await promisify(execFile)("taskkill", ["/pid", String(pid), "/T", "/F"]).catch(() => {});
 }
 
-function send(pid: number, signal: NodeJS.Signals): void {
+/** A negative number means the group. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {

@@ -1,10 +1,15 @@
 import { spawnSync } from "node:child_process";
+import { sendSignal } from "./process-tree.ts";
 
 /** First processes of the commands that run now; each leads a group of its own. */
 const running = new Set<number>();
 
-/** @returns what is to be called when the command has ended */
-export function runningCommand(pid: number): () => void {
+/**
+ * @param pid undefined for a command that could not be started
+ * @returns what is to be called when the command has ended
+ */
+export function runningCommand(pid: number | undefined): () => void {
+  if (pid === undefined) return () => {};
   running.add(pid);
   return () => void running.delete(pid);
 }
@@ -16,15 +21,7 @@ export function runningCommand(pid: number): () => void {
 export function killRunningCommands(): void {
   for (const pid of running) {
     if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
-    else killGroup(pid);
+    else sendSignal(-pid, "SIGKILL");
   }
   running.clear();
-}
-
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, "SIGKILL");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
 }

@@ -76,7 +76,7 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   child.stdout!.on("data", onData);
   child.stderr!.on("data", onData);
   const tree = { pid: child.pid!, mark };
-  const forget = runningCommand(tree.pid);
+  const forget = runningCommand(child.pid);
   try {
     const { end, ...exit } = await ended(child, tree, options);
     await drained(child, () => lastData);

@@ -7,6 +7,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  truncateSync,
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -39,6 +40,15 @@ test("a file keeps its group", async () => {
   const { gid } = statSync(file);
   await folder.run("write", { path: "a", content: "y" });
   expect([folder.text("a"), statSync(file).gid]).toEqual(["y", gid]);
+});
+
+test("a file that is too large to be compared, larger than any buffer too, is replaced", async () => {
+  using folder = toolFolder();
+  const file = folder.write("log", "one\ntwo");
+  truncateSync(file, 2 ** 31 + 1);
+  const result = await folder.run("write", { path: "log", content: "new\n" });
+  expect(folder.text("log")).toBe("new\n");
+  expect(result.details).toMatchObject({ created: false, added: 1, removed: 2 });
 });
 
 test("the same content is not written again", async () => {
