@@ -92,9 +92,8 @@ function followersFor(
   return settings.titles ? [titleFollower({ ...common, lifecycle }), digest] : [digest];
 }
 
-function reportProblem({ path, problem }: ProjectInstruction, onNotice: (notice: AgentNotice) => void): void {
-  if (problem === undefined) return;
-  onNotice({ level: "warning", code: "instructions_unread", message: `${path}: ${problem}` });
+function reportProblem({ problem }: ProjectInstruction, onNotice: (notice: AgentNotice) => void): void {
+  if (problem !== undefined) onNotice({ level: "warning", code: "instructions_unread", message: problem });
 }
 
 function reportUnknownTools(

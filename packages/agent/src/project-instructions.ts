@@ -82,6 +82,7 @@ async function isPresent(path: string): Promise<boolean> {
 async function readInstruction(path: string): Promise<ProjectInstruction> {
   try {
     const { bytes, isWhole } = await firstPart(path);
+    if (bytes.includes(0)) throw new Error("it is no text.");
     const text = new TextDecoder().decode(firstBytes(bytes, MAX_INSTRUCTION_BYTES)).trim();
     if (isWhole) return { path, text };
     const limit = `${MAX_INSTRUCTION_BYTES / 1024} KB`;
@@ -99,7 +100,7 @@ async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolea
   // Without waiting: a pipe must not hold up the start.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    if (!(await handle.stat()).isFile()) throw new Error("it is no regular file");
+    if (!(await handle.stat()).isFile()) throw new Error("it is no regular file.");
     const size = MAX_INSTRUCTION_BYTES + 1;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
     return { bytes: buffer.subarray(0, bytesRead), isWhole: bytesRead < size };

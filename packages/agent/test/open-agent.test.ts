@@ -139,3 +139,10 @@ test("an abort stops a command of the user's", async () => {
   expect(await running).toMatchObject({ cancelled: true });
   expect(agent.isBusy).toBe(false);
 });
+
+test("instructions that cannot be read are told of, with their path once", async () => {
+  writeFileSync(join(cwd, "AGENTS.md"), "\0");
+  const notices: string[] = [];
+  await opened(() => ({ text: "" }), { onNotice: ({ message }) => notices.push(message) });
+  expect(notices).toEqual([`${join(cwd, "AGENTS.md")} could not be read: it is no text.`]);
+});

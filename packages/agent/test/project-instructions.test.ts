@@ -102,6 +102,13 @@ describe("what is read of a file", () => {
     expect((await instructionsFor(folder, "a"))[0]).not.toHaveProperty("problem");
   });
 
+  test("nothing of what is no text", async () => {
+    using folder = toolFolder();
+    folder.write("a/AGENTS.md", "\x7fELF\0\0");
+    const [found] = await instructionsFor(folder, "a");
+    expect(found).toMatchObject({ text: "", problem: expect.stringContaining("it is no text.") });
+  });
+
   test("nothing of a folder, a pipe or a broken link, and that is said", async () => {
     using folder = toolFolder();
     mkdirSync(join(folder.path, "a/b/c/AGENTS.md"), { recursive: true });
@@ -111,8 +118,8 @@ describe("what is read of a file", () => {
     expect(found.map(({ text }) => text)).toEqual(["", "", ""]);
     expect(found.map(({ problem }) => problem?.replace(/.*AGENTS.md could/, "could"))).toEqual([
       expect.stringMatching(/^could not be read: ENOENT/),
-      "could not be read: it is no regular file",
-      "could not be read: it is no regular file",
+      "could not be read: it is no regular file.",
+      "could not be read: it is no regular file.",
     ]);
   });
 });

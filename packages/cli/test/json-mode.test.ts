@@ -38,6 +38,7 @@ describe("--mode json", () => {
     const updates = jsonLines(stdout).filter(({ type }) => type === "message_update");
     const deltas = updates.map(({ update }) => update as { type: string; delta?: string; message?: unknown });
     expect(deltas.every(({ message }) => message === undefined)).toBe(true);
+    for (const update of updates) expect(Object.keys(update)).toEqual(["type", "update"]);
     const spoken = deltas.filter(({ type }) => type === "text").map(({ delta }) => delta);
     expect(spoken.join("")).toBe("Look:Two words");
   });
