@@ -1,0 +1,59 @@
+import { type AgentState, lifecycleEventRules } from "@bonsai-agent/agent";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { emptyUsage } from "@bonsai-agent/messages";
+import { expect, test } from "vitest";
+import { agentCall } from "../src/command-line.ts";
+import { AnswerScreen } from "../src/modes/answer-screen.ts";
+import { PrintProgress } from "../src/modes/print-progress.ts";
+import { RunCost } from "../src/modes/run-cost.ts";
+
+function lastLine(state: Partial<AgentState>): string {
+  let stderr = "";
+  const io = {
+    stdout: { write: () => {} },
+    stderr: {
+      write: (text: string) => {
+        stderr += text;
+      },
+    },
+    stdin: undefined,
+    env: { NO_COLOR: "1" },
+    cwd: "/",
+    now: Date.now,
+    interruptible: <T>(work: (signal: AbortSignal) => Promise<T>) => work(new AbortController().signal),
+  };
+  const progress = new PrintProgress(agentCall(["-p", "hi"], io), new AnswerScreen(io.stdout));
+  const cost = new RunCost(new Lifecycle({ rules: lifecycleEventRules }));
+  progress.ended({ sessionId: "abc", ...state } as AgentState, cost);
+  return stderr.trim().split(" · ").at(-1)!;
+}
+
+test.each([
+  ["a session with entries", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai -r abc"],
+  ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not kept"],
+  ["a session in memory", { leafId: "1" }, "not kept"],
+])("how to go on with %s", (_, state, words) => {
+  expect(lastLine(state)).toBe(words);
+});
+
+test("a run's cost is that of answers, of tools that asked models, and of summaries", async () => {
+  const lifecycle = new Lifecycle({ rules: lifecycleEventRules });
+  const cost = new RunCost(lifecycle);
+  const usage = (input: number) => ({ ...emptyUsage(), input, totalTokens: input });
+  for (const message of [
+    { role: "user", content: "hi" },
+    { role: "assistant", content: [], usage: usage(1) },
+    { role: "toolResult", content: [], usage: usage(20) },
+    { role: "toolResult", content: [] },
+  ])
+    await lifecycle.decide("message_end", { type: "message_end", message: message as never });
+  const compactionEntry = { type: "compaction", usage: usage(300) } as never;
+  await lifecycle.notify("session_compact", {
+    type: "session_compact",
+    compactionEntry,
+    fromExtension: false,
+    reason: "manual",
+    willRetry: false,
+  });
+  expect(cost.usage.input).toBe(321);
+});
