@@ -26,11 +26,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
   let events: AsyncIterator<StreamEvent> | undefined;
   try {
     signal?.throwIfAborted();
-    const onResponse: ProviderCall["onResponse"] = async (response) => {
-      watch.alive();
-      await call.onResponse(response);
-    };
-    const watched: ProviderCall = { ...call, onResponse, onAlive: () => watch.alive(), signal: own.signal };
+    const watched: ProviderCall = { ...call, onAlive: () => watch.alive(), signal: own.signal };
     events = provider.stream(watched, answer)[Symbol.asyncIterator]();
     for (;;) {
       const next: unknown = await watch.next(events);

@@ -123,7 +123,7 @@ export class Exchange {
   /** Makes the next attempt one that may succeed; else the failure as it is told. */
   async #remedy(failure: ModelFailure, usage: Usage): Promise<ModelFailure | "again" | "aborted"> {
     try {
-      this.#learn(failure);
+      this.#believe(this.#host.windows.learn(this.#model, failure));
       const remedy = await this.#change(failure);
       if (remedy === "again" && promptTokens(usage) + usage.output > 0) this.#request.onVoidedUsage?.(usage);
       return remedy;
@@ -153,10 +153,6 @@ export class Exchange {
     this.#believe(learned);
     const isCutOff = learned !== undefined && inputTokens > learned.toTokens * ESTIMATE_FACTOR;
     return isCutOff ? inputTokens : undefined;
-  }
-
-  #learn(failure: ModelFailure): void {
-    if (!failure.silent) this.#believe(this.#host.windows.learn(this.#model, failure));
   }
 
   #believe(learned: LearnedWindow | undefined): void {

@@ -30,7 +30,6 @@ export class Outgoing {
   #messages: readonly Message[];
   #thinking: ThinkingLevel;
   #hasDroppedThinking = false;
-  #hasDroppedImages = false;
 
   constructor({ request, model, apiKey, without, tell }: OutgoingOptions) {
     const { messages: asked, prefixChangedAtMs, maxOutputTokens: wantedTokens, thinking = "off" } = request;
@@ -65,11 +64,10 @@ export class Outgoing {
   }
 
   /**
-   * Leaves all thinking out, once; false where that changes nothing. Thinking is switched off too: some servers ask for
+   * Leaves all thinking out; false where that changes nothing, or nothing more. Thinking is switched off too: some servers ask for
    * the thinking of earlier calls while it is on.
    */
   repairHarder(): boolean {
-    if (this.#hasDroppedThinking) return false;
     const { messages, repairs } = repairMessages({
       messages: this.#messages,
       model: this.#model,
@@ -83,10 +81,8 @@ export class Outgoing {
     return true;
   }
 
-  /** Leaves out the images of older messages, once; false where there are none. */
+  /** Leaves out the images of older messages; false where there are none, or no more. */
   dropImages(): boolean {
-    if (this.#hasDroppedImages) return false;
-    this.#hasDroppedImages = true;
     const before = this.#messages;
     this.#messages = withoutOlderImages(before);
     const count = this.#messages.filter((message, index) => message !== before[index]).length;

@@ -44,8 +44,7 @@ export class OutputCap {
     const toTokens = this.#lowered(failure);
     // A model that cannot say more is no matter of room.
     const leastTokens = failure.outputLimitTokens === undefined ? MIN_OUTPUT_TOKENS : 1;
-    if (this.#lowerings >= MAX_LOWERINGS || toTokens < leastTokens || toTokens >= fromTokens)
-      return undefined;
+    if (this.#lowerings >= MAX_LOWERINGS || toTokens < leastTokens) return undefined;
     this.#lowerings += 1;
     this.#tokens = toTokens;
     return { fromTokens, toTokens };

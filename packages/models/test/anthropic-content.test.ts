@@ -116,6 +116,16 @@ describe("the content of an answer", () => {
     expect(message.content).toMatchObject([{ type: "toolCall", arguments: { path: "a.ts" } }]);
   });
 
+  test("arguments that come with the start and again in pieces are taken once", async () => {
+    const start = { type: "tool_use", id: "toolu_a", name: "read", input: { path: "a.ts" } };
+    const pieces = [{ type: "input_json_delta", partial_json: '{"path":"a.ts"}' }];
+    const { url } = await served(
+      streamOf([messageStart(), ...block(0, start, pieces), ...messageEnd("tool_use")]),
+    );
+    const { message } = await exchange(url);
+    expect(message.content).toMatchObject([{ type: "toolCall", arguments: { path: "a.ts" } }]);
+  });
+
   test("a ping adds nothing, wherever it stands", async () => {
     const [textStart, piece] = textBlock(0, "x");
     const [callStart, args, callStop] = callBlock(1, "toolu_a", "read", '{"path":"a.ts"}');

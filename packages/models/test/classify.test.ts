@@ -433,6 +433,23 @@ describe("a 429 without a body", () => {
   });
 });
 
+test.each(["cut", "silence", "network", "garbled"] as const)(
+  "%s is no refusal, whatever its words are",
+  (kind) => {
+    const said = { kind, status: undefined };
+    expect(classified("prompt is too long: 213462 tokens > 200000 maximum", said)).toMatchObject({
+      kind: "other",
+      retryable: true,
+    });
+  },
+);
+
+test("an input that fills the window to the last token leaves no room for any cap", () => {
+  const sum = "input length and `max_tokens` exceed context limit: 200000 + 20000 > 200000";
+  expect(classified(sum).kind).toBe("inputTooLong");
+  expect(classified(sum.replace("200000 +", "199999 +")).kind).toBe("outputCapTooLarge");
+});
+
 describe("what may succeed later", () => {
   test.each<[string, Said, boolean]>([
     ["overloaded", { status: 529 }, true],

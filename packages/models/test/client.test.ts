@@ -144,6 +144,13 @@ describe("the output cap", () => {
   });
 });
 
+test("a cap that is above the model's limit however it is lowered is no overflow", async () => {
+  const words = "max_tokens: 20000 > 800, which is the maximum allowed number of output tokens for actor";
+  const { calls, ask } = stage([refuses(words)]);
+  expect(await ask()).toMatchObject({ failure: { kind: "outputCapTooLarge", outputLimitTokens: 800 } });
+  expect(calls.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([20_000, 800, 400]);
+});
+
 describe("a window that the server tells", () => {
   const tooLong = (window: number) => refuses(`prompt is too long: 2000000 tokens > ${window} maximum`);
   test("is learned where it is smaller, and told once", async () => {
@@ -160,6 +167,11 @@ describe("a window that the server tells", () => {
     await ask();
     expect(client.sized(model)).toBe(model);
     expect(notices).toEqual([]);
+  });
+  test("beside something that is no overflow is not", async () => {
+    const { client, ask } = stage([refuses("odd", { body: { error: { message: "odd", n_ctx: 8_192 } } })]);
+    expect(await ask()).toMatchObject({ failure: { kind: "other", windowTokens: 8_192 } });
+    expect(client.sized(model)).toBe(model);
   });
   test("is learned where none was known", async () => {
     const { client, ask, notices } = stage([tooLong(8_192)]);
@@ -468,6 +480,33 @@ describe("abort", () => {
     expect(seen.at(-1)).toMatchObject({ message: { stopReason: "aborted", content: [{ text: "half" }] } });
     expect(calls[0]!.signal.aborted).toBe(true);
   });
+  test("while the reader has the word: the provider is not asked for more", async () => {
+    const abort = new AbortController();
+    const deaf: Step = async function* (_call, answer) {
+      yield answer.text("half");
+      await new Promise(() => {});
+    };
+    const { client, request } = stage([deaf]);
+    const seen: string[] = [];
+    for await (const event of client.stream(request({ signal: abort.signal }))) {
+      seen.push(event.type);
+      if (event.type === "text") {
+        abort.abort();
+        await Promise.resolve();
+      }
+    }
+    expect(seen).toEqual(["start", "text", "error"]);
+  });
+  test("during the wait for a retry begins no other attempt", async () => {
+    const abort = new AbortController();
+    const { client, request, calls } = stage([refuses("Overloaded", { status: 529 }), says("yes")], {
+      sleep: async () => abort.abort(),
+    });
+    const seen: string[] = [];
+    for await (const event of client.stream(request({ signal: abort.signal }))) seen.push(event.type);
+    expect(seen).toEqual(["start", "error"]);
+    expect(calls).toHaveLength(1);
+  });
   test("leaves no listener on a signal that lives longer", async () => {
     const abort = new AbortController();
     const { ask } = stage([refuses("Overloaded", { status: 529 }), says("yes")], {
@@ -476,6 +515,20 @@ describe("abort", () => {
     });
     expect((await ask({ signal: abort.signal })).type).toBe("done");
     expect(getEventListeners(abort.signal, "abort")).toEqual([]);
+  });
+  test("whoever stops reading lets the provider clean up", async () => {
+    const { promise: cleaned, resolve } = Promise.withResolvers<string>();
+    const tidy: Step = async function* (_call, answer) {
+      try {
+        yield answer.text("half");
+        yield answer.text("whole");
+      } finally {
+        resolve("cleaned");
+      }
+    };
+    const { client, request } = stage([tidy]);
+    for await (const event of client.stream(request())) if (event.type === "text") break;
+    expect(await cleaned).toBe("cleaned");
   });
   test("whoever stops reading stops the provider", async () => {
     const { client, request, calls } = stage([says("yes")]);

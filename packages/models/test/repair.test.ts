@@ -71,6 +71,20 @@ const shape = (messages: readonly Message[]) =>
         : message.role,
   );
 
+test("signed thinking with half a character is left out: its signature would no longer hold", () => {
+  const thinking = (thinkingSignature?: string): AssistantContent => ({
+    type: "thinking",
+    thinking: "a\ud83d",
+    ...(thinkingSignature && { thinkingSignature }),
+  });
+  const said: AssistantContent = { type: "text", text: "yes" };
+  const { messages } = repaired([user("go"), answer([thinking("s"), said]), answer([thinking(), said])]);
+  expect(messages.slice(1)).toMatchObject([
+    { content: [said] },
+    { content: [{ type: "thinking", thinking: "a\ufffd" }, said] },
+  ]);
+});
+
 test("sound messages come back as the same array", () => {
   const messages = [
     user("go"),
