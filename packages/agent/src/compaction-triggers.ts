@@ -76,7 +76,10 @@ export class CompactionTriggers {
     }
     let isCancelled = false;
     const outcome = await this.#cancellable(signal, async (own) => {
-      const recovered = await controller.recoverFromOverflow({ signal: own });
+      const recovered = await controller.recoverFromOverflow({
+        refusal: { inputTokens: failure.inputTokens },
+        signal: own,
+      });
       isCancelled = own.aborted;
       return recovered;
     });

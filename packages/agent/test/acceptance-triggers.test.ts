@@ -209,9 +209,10 @@ test("the breaker says that it opened, and why", async () => {
   const settings = { compaction: { keepRecentTokens: 0, mask: { enabled: false } } };
   const run = scriptedAgent({
     settings,
-    turn: (_call, count) => (count <= 8 ? calls({ tokens: 1_500 }, tokens(19_000)) : done),
+    turn: (_call, count) => (count > 1 && count <= 9 ? calls({ tokens: 1_500 }, tokens(19_000)) : done),
   });
-  const result = await run.agent.prompt(filler(1_000));
+  await run.agent.prompt(filler(1_000));
+  const result = await run.agent.prompt("go");
   expect(result.status).toBe("done");
   expect(run.notices.map(({ code }) => code)).toEqual(["compaction_paused"]);
   expect(run.notices[0]?.message).toContain("did not keep the context down");

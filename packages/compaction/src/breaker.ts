@@ -1,5 +1,3 @@
-import type { CompactionReason } from "./outcome.ts";
-
 /** Failures in a row after which automatic compaction pauses. */
 const FAILURES = 3;
 /** So many compactions within so many requests: the context fills up as fast as it is emptied. */
@@ -39,13 +37,9 @@ export class CompactionBreaker {
     this.#isOverfull = false;
   }
 
-  /**
-   * Why automatic compaction is paused; undefined while it is not. Failures do not keep an overflow from being
-   * recovered from: it has more rungs to climb, and without it the session cannot go on at all.
-   */
-  whyOpen(reason: CompactionReason): string | undefined {
-    if (this.#failures >= FAILURES && reason !== "overflow")
-      return `${this.#failures} compactions in a row have failed`;
+  /** Why compaction by threshold is paused; undefined while it is not. */
+  whyOpen(): string | undefined {
+    if (this.#failures >= FAILURES) return `${this.#failures} compactions in a row have failed`;
     this.#isOverfull ||= this.#fillsUpAtOnce();
     if (!this.#isOverfull) return undefined;
     return `${COMPACTIONS} compactions within ${WITHIN_REQUESTS} requests did not keep the context down`;

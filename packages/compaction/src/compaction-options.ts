@@ -3,6 +3,7 @@ import type { Session } from "@bonsai-agent/session";
 import type { ModelSizes } from "./budget.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { CompactionReason } from "./outcome.ts";
+import type { Refusal } from "./refusal.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
 
@@ -14,6 +15,8 @@ export interface RunCompactionOptions {
   settings: CompactionSettings;
   /** The session's model; without a window, budgets are not scaled and nothing but a summary is the goal. */
   model?: ModelSizes;
+  /** For the reason "overflow": what the provider told. Default: nothing. */
+  refusal?: Refusal;
   /** The model that summarises; without one, the digest does. */
   summariser?: Summariser;
   /** Default: the built-in digest. */

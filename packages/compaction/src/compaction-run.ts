@@ -1,6 +1,12 @@
-import { addUsage, type Calibration, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import {
+  addUsage,
+  type Calibration,
+  type ContextTokens,
+  emptyUsage,
+  type Usage,
+} from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
-import { type Budgets, budgetsFor } from "./budget.ts";
+import { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
 import { compactionHooks } from "./compaction-hooks.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { isJustCompacted, readContext } from "./context-meter.ts";
@@ -10,7 +16,9 @@ import { sessionEstimate } from "./estimator.ts";
 import { manifestOf } from "./manifest.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { PlanOptions } from "./plan.ts";
+import { limitAfterRefusal, type Refusal, refusedTokens, sizesAfterRefusal } from "./refusal.ts";
 import type { LadderContext, LadderState } from "./rung.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
 import { thresholdTokens } from "./threshold.ts";
 
 /** One compaction under way: everything that is fixed when it begins, and what it costs. */
@@ -45,9 +53,13 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     rung: undefined,
     failures: [],
   };
-  const budgets = budgetsFor({ settings, model, reason });
   const reading = readContext({ session, estimator, leafId, items: projection.items, overheadTokens });
-  const tokensBefore = tokensAtStart(reading.tokens, reason, budgets);
+  const refusal = reason === "overflow" ? (options.refusal ?? {}) : undefined;
+  const sizes = refusal === undefined ? model : sizesAfterRefusal(model, refusal, reading);
+  const budgets = budgetsFor({ settings, model: sizes, reason });
+  const tokensBefore =
+    refusal === undefined ? reading.tokens : refusedTokens(budgets.windowTokens, refusal, reading);
+  const lowBy = tokensBefore / Math.max(1, reading.tokens);
   const cost: Run["cost"] = { requests: 0, usage: undefined };
   const context: LadderContext = {
     reason,
@@ -60,12 +72,18 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     focus: options.focus,
     pinned: options.pinned ?? [],
     signal,
-    targetTokens: targetTokens({
-      reason,
-      limitTokens: thresholdTokens(settings, budgets),
-      readTokens: reading.tokens,
-      tokensBefore,
-      estimatedTokens: start.tokens,
+    targetTokens:
+      reason === "manual"
+        ? undefined
+        : targetTokens({
+            limitTokens: limitTokens({ settings, budgets, model, refusal, reading }),
+            lowBy,
+            beyondTokens: reading.tokens - start.tokens,
+          }),
+    mostTokens: targetTokens({
+      limitTokens: budgets.windowTokens && Math.floor(budgets.windowTokens * USABLE_SHARE),
+      lowBy,
+      beyondTokens: reading.tokens - start.tokens,
     }),
     onUsage: (usage) => {
       cost.requests += 1;
@@ -77,14 +95,28 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     previous: projection.compaction,
     justCompacted: isJustCompacted(session, leafId),
     keepsLess: keepsLess(projection.compaction, budgets),
-    keepTokens: keepTokens(reason, budgets, start),
+    keepTokens: keepTokens(context, { start, lowBy }),
   };
   return { session, leafId, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
 }
 
-/** A provider that refused the request knows better than any count: the context is above the window. */
-function tokensAtStart(tokens: number, reason: CompactionReason, { windowTokens }: Budgets): number {
-  return reason === "overflow" && windowTokens !== undefined ? Math.max(tokens, windowTokens + 1) : tokens;
+/** What a request may take of a window, for an answer needs room and an estimate errs. */
+const USABLE_SHARE = 0.8;
+
+/** The most tokens that the context may hold afterwards. */
+function limitTokens(of: {
+  settings: CompactionSettings;
+  budgets: Budgets;
+  model: ModelSizes;
+  refusal: Refusal | undefined;
+  reading: ContextTokens;
+}): number | undefined {
+  const { settings, budgets, model, refusal, reading } = of;
+  const limit = thresholdTokens(settings, budgets);
+  const { windowTokens } = budgets;
+  if (refusal === undefined || limit === undefined || windowTokens === undefined) return limit;
+  const isWindowKnown = (model.contextWindow ?? 0) > 0;
+  return limitAfterRefusal({ limitTokens: limit, windowTokens, isWindowKnown, refusal, reading });
 }
 
 /**
@@ -92,23 +124,22 @@ function tokensAtStart(tokens: number, reason: CompactionReason, { windowTokens 
  * overflow shows that the reading itself was too low, all of it is taken to be too low by the same factor.
  */
 function targetTokens(of: {
-  reason: CompactionReason;
   limitTokens: number | undefined;
-  readTokens: number;
-  tokensBefore: number;
-  estimatedTokens: number;
+  lowBy: number;
+  beyondTokens: number;
 }): number | undefined {
-  const { reason, limitTokens, readTokens, tokensBefore, estimatedTokens } = of;
-  if (reason === "manual" || limitTokens === undefined) return undefined;
-  const factor = tokensBefore / Math.max(1, readTokens);
-  return Math.floor(limitTokens / factor) - (readTokens - estimatedTokens);
+  const { limitTokens, lowBy, beyondTokens } = of;
+  return limitTokens === undefined ? undefined : Math.floor(limitTokens / lowBy) - beyondTokens;
 }
 
-/** After an overflow something must go, even where by estimate everything would fit. */
-function keepTokens(reason: CompactionReason, budgets: Budgets, start: LadderState): number {
-  return reason === "overflow"
-    ? Math.min(budgets.keepTokens, Math.ceil(start.tokens / 2))
-    : budgets.keepTokens;
+/** After an overflow something must go, even where by estimate everything would fit, and a summary needs room too. */
+function keepTokens(
+  { reason, targetTokens = Number.POSITIVE_INFINITY, budgets }: LadderContext,
+  { start, lowBy }: { start: LadderState; lowBy: number },
+): number {
+  if (reason !== "overflow") return budgets.keepTokens;
+  const half = Math.ceil(Math.min(start.tokens, Math.max(2, targetTokens)) / 2);
+  return Math.min(Math.ceil(budgets.keepTokens / lowBy), half);
 }
 
 /** Below this share of a former budget, a new one asks for more than that compaction did. */

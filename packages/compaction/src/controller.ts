@@ -6,6 +6,7 @@ import { type CompactionResult, outcomeOf } from "./compaction-result.ts";
 import { readContext } from "./context-meter.ts";
 import { sessionEstimate } from "./estimator.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+import type { Refusal } from "./refusal.ts";
 import { runCompaction } from "./run-compaction.ts";
 import { CONTEXT_TOO_LARGE, failureOf } from "./run-failure.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
@@ -30,6 +31,7 @@ export interface ControllerOptions
 interface RunRequest {
   reason: CompactionReason;
   focus?: string | undefined;
+  refusal?: Refusal | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -87,7 +89,7 @@ export class CompactionController {
   }
 
   /** Compacts after the provider refused a request as too long, once for each user message. Never rejects. */
-  recoverFromOverflow(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+  recoverFromOverflow(at: { refusal?: Refusal; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
     return this.#settled("overflow", () => this.#overflow(at));
   }
 
@@ -126,10 +128,12 @@ export class CompactionController {
     if (this.#triedForRequest)
       return skipped("threshold", context, "A compaction was tried for this request already.");
     this.#triedForRequest = true;
-    return this.#automatic({ reason: "threshold", signal: at.signal }, context);
+    const why = this.#breaker.whyOpen();
+    if (why !== undefined) return this.#paused(context, why);
+    return this.#run({ reason: "threshold", signal: at.signal });
   }
 
-  async #overflow(at: { signal?: AbortSignal }): Promise<CompactionOutcome> {
+  async #overflow(at: { refusal?: Refusal; signal?: AbortSignal }): Promise<CompactionOutcome> {
     const context = this.#context();
     if (!this.#options.settings.onOverflow)
       return skipped("overflow", context, "Recovery from an overflow is switched off.");
@@ -138,16 +142,11 @@ export class CompactionController {
       return { ...skipped("overflow", context, detail), status: "failed" };
     }
     this.#recovered = true;
-    return this.#automatic({ reason: "overflow", signal: at.signal }, context);
+    // No breaker here: without a recovery the session cannot go on at all, and a good answer lies between two of them.
+    return this.#run({ reason: "overflow", ...at });
   }
 
-  async #automatic(request: RunRequest, context: ContextTokens): Promise<CompactionOutcome> {
-    const why = this.#breaker.whyOpen(request.reason);
-    if (why !== undefined) return this.#paused(request.reason, context, why);
-    return this.#run(request);
-  }
-
-  async #run({ reason, focus, signal }: RunRequest): Promise<CompactionOutcome> {
+  async #run({ reason, focus, refusal, signal }: RunRequest): Promise<CompactionOutcome> {
     if (this.#running) return skipped(reason, this.#context(), "Another compaction is running.");
     this.#running = true;
     try {
@@ -156,6 +155,7 @@ export class CompactionController {
         model: this.#options.model(),
         reason,
         ...(focus === undefined ? {} : { focus }),
+        ...(refusal === undefined ? {} : { refusal }),
         ...(signal === undefined ? {} : { signal }),
         onCommitted: () => {
           this.#running = false;
@@ -192,13 +192,11 @@ export class CompactionController {
     this.#options.onWarning?.(error);
   }
 
-  #paused(reason: CompactionReason, context: ContextTokens, why: string): CompactionOutcome {
+  #paused(context: ContextTokens, why: string): CompactionOutcome {
     const error = this.#pausedError(context, why);
     if (!this.#warnedPaused) this.#options.onWarning?.(error);
     this.#warnedPaused = true;
-    if (reason !== "overflow") return skipped(reason, context, error.message);
-    const detail = `${CONTEXT_TOO_LARGE} Cause: ${error.message}`;
-    return { ...skipped(reason, context, detail), status: "failed" };
+    return skipped("threshold", context, error.message);
   }
 
   #pausedError({ tokens, trailingTokens, source }: ContextTokens, why: string): BonsaiError {

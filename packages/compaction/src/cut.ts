@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { isFailedAnswer } from "./failed-answer.ts";
 import { legalCuts } from "./legal-cut.ts";
 import { startsTurn } from "./turn.ts";
 
@@ -23,6 +24,8 @@ export interface FindCutOptions {
  * that reached it. Where there is none before the end, the cut is the nearest legal place before it, so that
  * the end keeps its owner. Where that would keep everything (the first message alone reaches the budget), the cut
  * comes behind the first message. A budget of 0 keeps nothing.
+ *
+ * Invariant: results that the model has not seen are kept, with the answer that asked for them, whatever came behind.
  */
 export function findCut(options: FindCutOptions): Cut {
   const index = cutIndex(options);
@@ -31,13 +34,28 @@ export function findCut(options: FindCutOptions): Cut {
 
 function cutIndex({ messages, tokens, keepTokens }: FindCutOptions): number {
   const end = messages.length;
-  if (keepTokens <= 0) return end;
+  const unseen = unseenFrom(messages) ?? end;
+  if (keepTokens <= 0) return unseen;
   const reached = reachedAt(tokens, keepTokens);
   if (reached === undefined) return 0;
   const legal = legalCuts(messages);
   const firstIsAll = reached === 0 && (tokens[0] ?? 0) >= keepTokens;
   const after = legal.indexOf(true, firstIsAll ? 1 : reached);
-  return after >= 0 && after < end ? after : Math.max(0, legal.lastIndexOf(true, reached));
+  const cut = after >= 0 && after < end ? after : Math.max(0, legal.lastIndexOf(true, reached));
+  return Math.min(cut, unseen);
+}
+
+/**
+ * The answer whose results the model has not seen; undefined where there is none. Once the user has spoken after a
+ * request with them failed, they are the past like all else: kept for good, they could block every way on.
+ */
+function unseenFrom(messages: readonly Message[]): number | undefined {
+  const answer = messages.findLastIndex((each) => each.role === "assistant" && !isFailedAnswer(each));
+  const behind = messages.slice(answer + 1);
+  const failed = behind.findIndex(isFailedAnswer);
+  const isGivenUp = failed >= 0 && behind.slice(failed).some(startsTurn);
+  const hasResults = behind.some((each) => each.role === "toolResult");
+  return answer >= 0 && hasResults && !isGivenUp ? answer : undefined;
 }
 
 function reachedAt(tokens: readonly number[], keepTokens: number): number | undefined {

@@ -22,6 +22,7 @@ export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navig
 export type { CompactionOutcome, CompactionReason } from "./outcome.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export { compactionPresets, type PresetName } from "./presets.ts";
+export type { Refusal } from "./refusal.ts";
 export { runCompaction } from "./run-compaction.ts";
 export type { RungName } from "./rung.ts";
 export { summarySections } from "./sections.ts";

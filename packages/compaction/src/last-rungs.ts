@@ -1,10 +1,12 @@
 import { contentBlocks, type UserContent } from "@bonsai-agent/messages";
+import { latestRequestChars } from "./budget.ts";
 import { clip } from "./clip.ts";
 import { type PlannedEdit, type ViewItem, viewTokens, withEdits } from "./context-view.ts";
+import { isFailedAnswer } from "./failed-answer.ts";
 import type { LadderContext, LadderState, Rung } from "./rung.ts";
 
 /** Lengths that tool results are cut to, in characters: the longest that suffices is taken. */
-const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000];
+const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500];
 
 /** Replaces images by a mark. */
 export const dropMediaRung: Rung = {
@@ -15,26 +17,63 @@ export const dropMediaRung: Rung = {
   },
 };
 
-/** Cuts the largest remaining tool results to head and tail; then, if need be, pasted text. */
+/**
+ * Cuts the largest remaining tool results to head and tail; then, if need be, pasted text. What the model has not seen
+ * yet is cut last, and by a threshold only where it would not fit the window otherwise.
+ */
 export const truncateRung: Rung = {
   name: "truncate",
-  applies: (state, context) => mayLose(state, context) && keptItems(state).some(mayTruncate(state)),
-  async attempt(state, { targetTokens = 0 }) {
+  applies: (state, context) =>
+    mayLose(state, context) && passes(state, context).some(({ of }) => of.length > 0),
+  async attempt(state, context) {
     let next = state;
-    for (const chosen of [isToolResult, mayTruncate(state)]) {
+    for (const { of, leastChars, targetTokens } of passes(state, context)) {
       for (const chars of TRUNCATED_CHARS) {
+        if (next.tokens <= targetTokens) break;
         next = edited(
-          state,
-          keptItems(state)
-            .filter(chosen)
-            .flatMap((item) => truncated(item, chars)),
+          next,
+          of.flatMap((item) => truncated(item, Math.max(chars, leastChars(item)))),
         );
-        if (next.tokens <= targetTokens) return next;
       }
     }
     return next;
   },
 };
+
+interface Pass {
+  of: readonly ViewItem[];
+  leastChars: (item: ViewItem) => number;
+  targetTokens: number;
+}
+
+function passes(state: LadderState, context: LadderContext): Pass[] {
+  const { targetTokens = 0, mostTokens = targetTokens, reason, budgets } = context;
+  const kept = keptItems(state);
+  const results = kept.filter(isToolResult);
+  const unseen = unseenResults(kept);
+  const latest = kept.findLast(({ message }) => message.role === "user");
+  const atMost = reason === "overflow" ? targetTokens : Math.max(targetTokens, mostTokens);
+  const none = () => 0;
+  const wholeLatest = (item: ViewItem) => (item === latest ? latestRequestChars(budgets) : 0);
+  const cuts: Pass[] = [
+    { of: results.filter((item) => !unseen.has(item)), leastChars: none, targetTokens },
+    { of: results.filter((item) => unseen.has(item)), leastChars: none, targetTokens: atMost },
+  ];
+  // What people wrote is cut only where a summary stands already, and what is kept is too large by itself.
+  if (state.summary === undefined) return cuts;
+  const written = kept.filter((item) => isEditable(item) && !isToolResult(item));
+  cuts.push({ of: written, leastChars: wholeLatest, targetTokens: atMost });
+  if (reason === "overflow") cuts.push({ of: written, leastChars: none, targetTokens: atMost });
+  return cuts;
+}
+
+/** Results that stand behind the last good answer. */
+function unseenResults(items: readonly ViewItem[]): ReadonlySet<ViewItem> {
+  const answered = items.findLastIndex(
+    ({ message }) => message.role === "assistant" && !isFailedAnswer(message),
+  );
+  return new Set(items.slice(answered + 1).filter(isToolResult));
+}
 
 /** Losing recent content is for an overflow, or for a summary that did not free enough. */
 function mayLose(state: LadderState, { reason }: LadderContext): boolean {
@@ -50,11 +89,6 @@ function keptItems({ view, summary }: LadderState): readonly ViewItem[] {
 function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState {
   const view = withEdits(state.view, edits);
   return view === state.view ? state : { ...state, view, tokens: viewTokens(view.items) };
-}
-
-/** What people wrote is cut only where a summary stands already, and what is kept is too large by itself. */
-function mayTruncate({ summary }: LadderState): (item: ViewItem) => boolean {
-  return summary === undefined ? isToolResult : isEditable;
 }
 
 function isToolResult({ message }: ViewItem): boolean {

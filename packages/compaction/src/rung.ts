@@ -61,6 +61,8 @@ export interface LadderContext {
   readonly signal: AbortSignal;
   /** What the context must come down to, in estimated tokens; undefined when a summary is the goal itself. */
   readonly targetTokens: number | undefined;
+  /** What the window can take at all, in estimated tokens; undefined where the window is unknown. */
+  readonly mostTokens: number | undefined;
   /** Counts what summaries cost. */
   readonly onUsage: (usage: Usage | undefined) => void;
   readonly hooks: CompactionHooks;

@@ -23,6 +23,18 @@ function picture(notation: string, keepRecentTokens: number): string {
 }
 
 test.each([
+  [
+    "results that the model has not seen are kept, although the user has spoken since",
+    "U:10 A:10 | U:10 A(t1):10 T1:500 U:50",
+    40,
+    "u1 a1 / u2 | a2 t1 u3",
+  ],
+  [
+    "results that the model has not seen are kept, although nothing is to be kept",
+    "U:10 A:10 | U:10 A(t1):10 T1:500",
+    0,
+    "u1 a1 / u2 | a2 t1",
+  ],
   ["case 1: keep 200 cuts at the second user message", "U:100 A:100 U:100 A:100", 200, "u1 a1 | u2 a2"],
   ["case 1: keep 201 splits the first turn", "U:100 A:100 U:100 A:100", 201, "/ u1 | a1 u2 a2"],
   [

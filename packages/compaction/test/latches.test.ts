@@ -115,6 +115,21 @@ test("a pause after failures does not keep an overflow from being recovered from
   expect((await controller.recoverFromOverflow()).status).toBe("compacted");
 });
 
+test("a context that fills up at once does not keep an overflow from being recovered from", async () => {
+  const { controller, check, grow } = controllerFor();
+  for (let time = 0; time < 3; time++) {
+    expect((await check()).status).toBe("compacted");
+    grow();
+    controller.answerArrived();
+  }
+  expect((await check()).detail).toContain("did not keep the context down");
+  for (let time = 0; time < 4; time++) {
+    expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+    controller.answerArrived();
+    grow();
+  }
+});
+
 test("another model ends a pause", async () => {
   const { controller, check } = controllerFor({ summariser: scriptedSummariser([broken, broken, broken]) });
   for (let task = 0; task < 4; task++) {

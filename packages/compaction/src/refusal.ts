@@ -1,0 +1,49 @@
+import type { ContextTokens } from "@bonsai-agent/messages";
+import type { ModelSizes } from "./budget.ts";
+
+/** What the provider told when it refused a request as too long. */
+export interface Refusal {
+  /** Its own count of the request; absent where it told none. */
+  inputTokens?: number | undefined;
+}
+
+/** A window that nobody knows is smaller than what was just refused. */
+export function sizesAfterRefusal(
+  model: ModelSizes,
+  { inputTokens }: Refusal,
+  { tokens }: ContextTokens,
+): ModelSizes {
+  return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
+}
+
+/** A provider that refused the request knows better than any count: the context is above the window. */
+export function refusedTokens(
+  windowTokens: number | undefined,
+  { inputTokens = 0 }: Refusal,
+  { tokens }: ContextTokens,
+): number {
+  return Math.max(tokens, inputTokens, (windowTokens ?? 0) + 1);
+}
+
+/** A rule that leaves less than this part of the window is no measure of what fits. */
+const LEAST_SHARE = 0.5;
+/** Where neither count nor usage explains the refusal, the window may be smaller than believed: half may be too much. */
+const UNEXPLAINED_SHARE = 0.5;
+const UNKNOWN_WINDOW_SHARE = 0.25;
+
+/** What must fit at the retry, for there is only one: by the threshold's limit, less where nobody knows how much is too much. */
+export function limitAfterRefusal(of: {
+  /** As the threshold's rule has it. */
+  limitTokens: number;
+  windowTokens: number;
+  isWindowKnown: boolean;
+  refusal: Refusal;
+  reading: ContextTokens;
+}): number {
+  const { limitTokens, windowTokens, isWindowKnown, refusal, reading } = of;
+  const limit = Math.max(limitTokens, Math.floor(windowTokens * LEAST_SHARE));
+  if (refusal.inputTokens !== undefined) return limit;
+  if (!isWindowKnown) return Math.floor(limit * UNKNOWN_WINDOW_SHARE);
+  const isExplained = reading.source === "usage" && reading.tokens > windowTokens;
+  return isExplained ? limit : Math.floor(limit * UNEXPLAINED_SHARE);
+}
