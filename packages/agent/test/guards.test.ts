@@ -213,3 +213,64 @@ test("after a move to an answer whose calls have their results elsewhere, each c
   expect(unpaired(messages)).toEqual([]);
   expect(messages.at(-1)).toMatchObject({ role: "user", content: "another way" });
 });
+
+test("a call is not run when the work was stopped while a guard looked at it", async () => {
+  let isRun = false;
+  const tool = defineTool({
+    ...{ name: "echo", description: "Runs.", parameters: z.object({}) },
+    execute: async () => {
+      isRun = true;
+      return { content: [] };
+    },
+  });
+  const run = scriptedAgent({ tools: [tool], turn: [calls()] });
+  run.lifecycle.on("tool_call", () => {
+    void run.agent.abort();
+  });
+  expect((await run.agent.prompt("go")).status).toBe("aborted");
+  expect(isRun).toBe(false);
+  expect(run.session.projection().items.at(-1)?.message).toMatchObject({
+    isError: true,
+    content: [{ text: "Not run: the user stopped the work." }],
+  });
+});
+
+test("what a tool shows after it has ended is not told", async () => {
+  const shown: unknown[] = [];
+  let late: (() => void) | undefined;
+  const tool = defineTool({
+    ...{ name: "echo", description: "Shows.", parameters: z.object({}) },
+    execute: async ({ onUpdate }) => {
+      onUpdate({ content: [{ type: "text", text: "half" }] });
+      late = () => onUpdate({ content: [{ type: "text", text: "late" }] });
+      return { content: [] };
+    },
+  });
+  const run = scriptedAgent({ tools: [tool], turn: [calls(), done] });
+  run.lifecycle.on("tool_execution_update", ({ partialResult }) => void shown.push(partialResult.content[0]));
+  run.lifecycle.on("tool_execution_end", () => late?.());
+  await run.agent.prompt("go");
+  expect(shown).toEqual([{ type: "text", text: "half" }]);
+});
+
+test("calls of an answer that broke off get no results, for they were not run", async () => {
+  const run = scriptedAgent({ turn: [calls({ text: "x".repeat(200) }, { cut: true }), done] });
+  expect((await run.agent.prompt("go")).status).toBe("failed");
+  const { message } = run.session.projection().items.at(-1)!;
+  expect(message).toMatchObject({ role: "assistant", stopReason: "error", content: [{ type: "toolCall" }] });
+  await run.agent.prompt("again");
+  expect(run.session.projection().items.map(({ message: { role } }) => role)).toEqual([
+    "user",
+    "assistant",
+    "user",
+    "assistant",
+  ]);
+});
+
+test("a window that a server turns out to have is the model's from then on", async () => {
+  const refusal = { error: { status: 400, message: "prompt is too long: 16000 tokens > 15000 maximum" } };
+  const run = scriptedAgent({ turn: (_call, count) => (count === 3 ? refusal : done) });
+  for (const size of [4_000, 4_000, 100]) await run.agent.prompt(filler(size));
+  expect(run.agent.model.contextWindow).toBe(15_000);
+  expect(run.agent.state.context.windowTokens).toBe(15_000);
+});

@@ -35,7 +35,7 @@ test("the settings table has a row for each key, with its default", () => {
   );
 });
 
-// `vitest run -u packages/agent` writes it anew.
+// `vitest run packages/agent/test/readme.test.ts -u` writes it anew.
 test("the published JSON Schema is that of the settings", async () => {
   const { $schema, ...schema } = z.toJSONSchema(agentSettingsSchema, { io: "input" });
   const published = { $schema, title: "Settings of the Bonsai agent", ...schema };
