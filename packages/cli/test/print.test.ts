@@ -106,6 +106,17 @@ describe("bonsai -p", () => {
     expect(stderr).not.toContain("Not compacted");
   });
 
+  test("a compaction that failed is told of once, and the task goes on", async () => {
+    const play = { ...says("on"), contextWindow: 20_000, maxOutputTokens: 2_000 };
+    const { run } = agentProject({ ...play, summary: [{ error: { status: 400, message: "no" } }] });
+    const long = "lorem ipsum dolor ".repeat(1_300);
+    for (const flags of [[], ["-c"], ["-c"]]) await run([...flags, long]);
+    const { code, stdout, stderr } = await run(["-c", long]);
+    expect([code, stdout]).toEqual([0, "on\n"]);
+    expect(stderr.match(/Compaction failed/g)).toHaveLength(1);
+    expect(stderr).toContain("Auto-compacting…\n! Compaction failed. Causes: summarise: no. ");
+  });
+
   test("a session that could not be made is not offered to go on with", async () => {
     const { run, home } = agentProject(says("never"));
     writeFileSync(join(home, "sessions"), "in the way");

@@ -42,7 +42,7 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
 
 /** Whatever was thrown, as an error for the user. */
 export function failureOf(reason: CompactionReason, cause: unknown): BonsaiError {
-  return BonsaiError.is(cause) ? cause : runError(reason, `Cause: ${messageOf(cause)}`, cause);
+  return BonsaiError.is(cause) ? cause : runError(reason, sentence(`Cause: ${messageOf(cause)}`), cause);
 }
 
 function runError(reason: CompactionReason, causes: string, cause: unknown): BonsaiError {
@@ -65,7 +65,7 @@ function runError(reason: CompactionReason, causes: string, cause: unknown): Bon
 function causesOf({ span }: Run, state: LadderState, cause: unknown): string {
   const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
   const causes = [...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
-  if (causes.length > 0) return `Causes: ${causes.join(" | ")}`;
+  if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
   return span.justCompacted
     ? "Cause: nothing came after the latest compaction."
     : "Cause: nothing is left that could be summarised, masked or cut.";
@@ -73,4 +73,9 @@ function causesOf({ span }: Run, state: LadderState, cause: unknown): string {
 
 function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** What servers and extensions say ends as they like, and another sentence follows. */
+function sentence(text: string): string {
+  return /[.!?。…]$/.test(text) ? text : `${text}.`;
 }

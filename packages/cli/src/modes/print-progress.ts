@@ -69,14 +69,9 @@ export class PrintProgress {
   }
 }
 
-/** Undefined where another line says it: that of a mask, the error that an overflow ends in, or none needs to. */
-function compactionLine({
-  outcome,
-  willRetry,
-}: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
-  const { status, reason, tokensBefore, tokensAfter, detail } = outcome;
+/** Undefined where another line says it: that of a mask, the warning or the error of a failure. */
+function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
+  const { status, tokensBefore, tokensAfter, detail } = outcome;
   if (status === "compacted") return [`Compacted: ${count(tokensBefore)} → ${count(tokensAfter)} tokens.`];
-  if (status === "masked" || status === "skipped") return undefined;
-  if (status === "failed" && reason === "overflow" && !willRetry) return undefined;
-  return [`Not compacted: ${detail}`];
+  return status === "cancelled" ? [`Not compacted: ${detail}`] : undefined;
 }
