@@ -235,6 +235,36 @@ test.each([
   expect(run.turns).toHaveLength(4);
 });
 
+test("a compaction before a prompt or after the last answer lets nobody wait", async () => {
+  const settings = { compaction: { afterThreshold: "wait" } };
+  const before = await filled({ turn: [done], settings });
+  expect((await before.agent.prompt(filler(8_000))).status).toBe("done");
+  const after = await filled({ turn: [{ ...done, ...tokens(16_000) }], settings }, 3);
+  expect((await after.agent.prompt("go")).status).toBe("done");
+  expect([compactions(before), compactions(after)]).toEqual([1, 1]);
+});
+
+test.each([
+  [true, "more"],
+  [false, "as many"],
+])("after a pause, with another model %s, there are %s compactions", async (isChanged, expected) => {
+  const settings = { compaction: { keepRecentTokens: 0, mask: { enabled: false } } };
+  const run = scriptedAgent({
+    settings,
+    turn: (_call, count) => (count > 1 && count <= 13 ? calls({ tokens: 1_500 }, tokens(19_000)) : done),
+  });
+  await run.agent.prompt(filler(1_000));
+  let before: number | undefined;
+  run.lifecycle.on("turn_end", () => {
+    if (before !== undefined || run.notices.every(({ code }) => code !== "compaction_paused")) return;
+    before = compactions(run);
+    if (isChanged) void run.agent.setModel({ ...actor, id: "another" });
+  });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(before).toBeGreaterThan(0);
+  expect(compactions(run) > before! ? "more" : "as many").toBe(expected);
+});
+
 test("a text that waits is not kept waiting by the setting wait", async () => {
   const run = await filled({
     turn: [calls({ tokens: 8_000 }), done],

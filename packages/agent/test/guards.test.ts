@@ -157,7 +157,8 @@ test("a move in the tree takes a summary along; an abort changes nothing, and wh
   run.lifecycle.on("session_before_tree", () => {
     waiting = run.agent.prompt("here now");
   });
-  const moved = await run.agent.navigate(second.id, { summarise: true });
+  const moved = await run.agent.navigate(second.id, { summarise: true, focus: "the third one" });
+  expect(sentText(run.summaries.at(-1)!)).toContain("the third one");
   expect(moved).toMatchObject({ status: "moved", summaryEntry: { type: "branch_summary" } });
   expect(await waiting).toMatchObject({ status: "done" });
   const roles = run.session.projection().items.map(({ message }) => message.role);
