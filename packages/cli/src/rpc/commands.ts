@@ -47,7 +47,7 @@ export const rpcHandlers: Handlers = {
     await host.agent.abort();
     return undefined;
   },
-  compact: compact,
+  compact,
   abort_compaction: ({ host }) => {
     host.agent.cancelCompaction();
     return undefined;

@@ -10,11 +10,13 @@ import { openWorkshop, type Workshop } from "./workshop.ts";
 /** Owner of the agent at work; another session means another agent in the same workshop. */
 export class AgentHost {
   readonly workshop: Workshop;
+  readonly #startReason: SessionChoice["reason"];
   #agent: Agent;
 
-  private constructor(workshop: Workshop, agent: Agent) {
+  private constructor(workshop: Workshop, agent: Agent, startReason: SessionChoice["reason"]) {
     this.workshop = workshop;
     this.#agent = agent;
+    this.#startReason = startReason;
   }
 
   /** Opens the session that a call asks for. Handlers on the lifecycle hear of it by `start`. */
@@ -22,12 +24,8 @@ export class AgentHost {
     const workshop = await openWorkshop(call, tell);
     const choice = chooseSession(call, placeOf(workshop));
     const agent = await agentFor(workshop, choice);
-    const host = new AgentHost(workshop, agent);
-    host.#startReason = choice.reason;
-    return host;
+    return new AgentHost(workshop, agent, choice.reason);
   }
-
-  #startReason: SessionChoice["reason"] = "startup";
 
   get agent(): Agent {
     return this.#agent;
