@@ -30,12 +30,14 @@ function parsed(text: string, file: string): unknown {
   }
 }
 
+/** The parser quotes what stands around its place, which may be a key of `headers`: that is neither told nor kept. */
 function unreadable(file: string, cause: unknown): BonsaiError {
+  const reason = (cause as Error).message.replace(/, (?:"|\.\.\.).*(?= is not valid JSON$)/s, "");
   return new BonsaiError({
     code: "models_unreadable",
-    message: `${file} cannot be read as JSON: ${(cause as Error).message}.`,
+    message: `${file} cannot be read as JSON: ${reason}.`,
     hint: "Mend the file, or move it away to work with the built-in models.",
-    cause,
+    ...(!(cause instanceof SyntaxError) && { cause }),
   });
 }
 

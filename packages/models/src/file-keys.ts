@@ -73,17 +73,18 @@ function storedKey(entries: AuthEntries, provider: string, file: string): string
 
 /** Anything else would be refused as a header, in words that show it. */
 function sendable(key: string, place: string): string {
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  if (/^[\x21-\x7e]+$/.test(key) && !/["'`]/.test(key)) return key;
   throw new BonsaiError({
     code: "keys_invalid",
-    message: `${place} ${key === "" ? "is empty" : "holds a blank, a line break or a letter that no key has"}.`,
+    message: `${place} ${key === "" ? "is empty" : "holds a blank, a line break, a quotation mark or a letter that no key has"}.`,
     hint: "Copy the key again, without what stands around it.",
   });
 }
 
 function exposure(file: string): string | undefined {
   if (process.platform === "win32" || !existsSync(file)) return undefined;
-  const mode = statSync(file).mode & 0o777;
-  if ((mode & 0o077) === 0) return undefined;
+  const stat = statSync(file);
+  const mode = stat.mode & 0o777;
+  if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
   return `${file} holds keys, and others can read it (mode ${mode.toString(8)}): run chmod 600 on it.`;
 }

@@ -45,6 +45,8 @@ function allowedValues(issue: z.core.$ZodIssue): string {
       return kinds[issue.expected] ?? `a value of type ${issue.expected}`;
     case "too_small":
       return issue.origin === "string" ? "a text that is not empty" : atLeast(issue);
+    case "too_big":
+      return `a number of at most ${issue.maximum}`;
     default:
       return issue.message;
   }

@@ -111,7 +111,7 @@ describe("find", () => {
     const error = await failure(find(reference));
     expect(error.code).toBe(code);
     expect(error.message).toContain(told);
-    expect(`${error.message} ${error.hint}`).not.toContain("verysecret");
+    expect(`${error.message} ${error.hint} ${String(error.cause)}`).not.toContain("verysecret");
     expect(error.hint).not.toBe("");
   });
 
@@ -195,6 +195,16 @@ describe("models.json", () => {
   const withModel = (model: unknown) => ({ providers: [{ ...provider, models: [model] }] });
   test.each([
     ["{", "models_unreadable", "models.json cannot be read as JSON"],
+    [
+      '{"providers": [{"provider": "box", "headers": {"x": verysecret}}]}',
+      "models_unreadable",
+      "models.json cannot be read as JSON: Unexpected token 'v' is not valid JSON.",
+    ],
+    [
+      withModel({ id: "a", contextWindow: 1e300 }),
+      "models_invalid",
+      "contextWindow is 1e+300; allowed is a number of at most 9007199254740991",
+    ],
     [[], "models_invalid", "the whole file is []; allowed is an object"],
     [{}, "models_invalid", "providers is nothing; allowed is a list"],
     [{ providers: [{}] }, "models_invalid", "providers[0].provider is nothing; allowed is a text"],

@@ -149,6 +149,7 @@ describe("no error holds a key", () => {
     ["a key that is no text", { anthropic: { key: [secret] } }, "keys_invalid"],
     ["an entry without a key", { anthropic: { type: "api_key", note: secret } }, "keys_invalid"],
     ["a key with a blank", { anthropic: { key: `${secret} ${secret}` } }, "keys_invalid"],
+    ["a key in quotation marks", { anthropic: { key: `'${secret}'` } }, "keys_invalid"],
     ["an empty key", { anthropic: { key: " " } }, "keys_invalid"],
   ])("%s", (_name, auth, code) => {
     const error = failure(() => fileKeys({ home: homeWith(auth), env: {} }).key(anthropic));

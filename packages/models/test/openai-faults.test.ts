@@ -516,7 +516,10 @@ test("of several addresses that were tried, one is named", () => {
 test.each(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "ETIMEDOUT"])("%s is silence", (code) => {
   const cause = Object.assign(new Error("too long"), { code });
   const error = new TypeError("terminated", { cause });
-  expect(streamError(error)).toMatchObject({ kind: "silence" });
+  expect(streamError(error)).toMatchObject({
+    kind: "silence",
+    message: expect.stringContaining(`too long (${code})`),
+  });
   expect(requestError(new APIConnectionError({ cause: error }), new OpenAiWire(callOf()))).toMatchObject({
     kind: "silence",
   });
