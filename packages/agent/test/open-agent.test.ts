@@ -84,6 +84,25 @@ test("a sub-agent has a context and tools of its own, without sub-agents, and it
   expect(names(first!)).toContain("task");
 });
 
+test("a sub-agent has its parent's model, thinking and tools as they are by then", async () => {
+  const asked = await opened((call) => {
+    if (!names(call).includes("task")) return { text: "There are 7 leaves." };
+    return call.messages.length > 1
+      ? { text: "Seven." }
+      : { calls: [{ name: "task", arguments: { description: "Count", prompt: "Count every leaf." } }] };
+  });
+  await agent.setModel({ ...actor, id: "another", reasoning: true });
+  await agent.setThinking("high");
+  agent.tools.register({
+    ...{ name: "count", description: "Counts.", parameters: { type: "object" } },
+    execute: async () => ({ content: [] }),
+  });
+  agent.tools.setActive(["read", "task", "count"]);
+  await agent.prompt("How many leaves?");
+  expect(asked[1]).toMatchObject({ model: { id: "another" }, thinking: "high" });
+  expect(names(asked[1]!)).toEqual(["read", "count"]);
+});
+
 test("the setting tools offers some of them, and a name that no tool has is told", async () => {
   const notices: string[] = [];
   const asked = await opened(() => ({ text: "done" }), {
