@@ -233,6 +233,9 @@ test("what a summary as text gets wrong is not asked again", async () => {
   expect(await compact()).toMatchObject({ status: "failed" });
   expect(summaryCalls(calls)).toHaveLength(2);
   expect(session.leafId).toBe(before);
+  // From then on as text at once.
+  expect(await compact()).toMatchObject({ status: "compacted" });
+  expect(summaryCalls(calls).map(({ messages }) => messages.length)).toEqual([19, 1, 1]);
 });
 
 test("without an agent, everything is asked for as text, and an overflow is told", async () => {
