@@ -271,6 +271,8 @@ test("without an agent, everything is asked for as text, and an overflow is told
     overflow: true,
     errorMessage: expect.stringContaining("prompt is too long"),
   });
+  const calling = { text: "## Goal\nx", calls: [{ name: "read" }], stopReason: "stop" as const };
+  expect(await summariser(calling).summarise(request)).toMatchObject({ stopReason: "toolUse" });
   const aborted = await summariser({ text: "x" }).summarise({ ...request, signal: AbortSignal.abort() });
   expect(aborted).toMatchObject({ stopReason: "aborted" });
 });
