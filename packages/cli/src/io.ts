@@ -94,26 +94,26 @@ const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** What runs now and can be interrupted. */
 const running = new Set<AbortController>();
 
-/** The handlers stand only while the work runs. The first signal interrupts, the second one kills, whichever it is. */
+/**
+ * The handlers stand only while the work runs. The first signal interrupts, the second one kills, whichever it is. One
+ * handler for both: between the end of one and the beginning of another a signal would get lost.
+ */
 async function interruptibleBySignals<T>(
   work: (signal: AbortSignal) => Promise<T>,
   atOnce: () => void = () => {},
 ): Promise<T> {
   const controller = new AbortController();
-  const letGo = (handler: (name: NodeJS.Signals) => void) => {
-    for (const name of interrupting) process.removeListener(name, handler);
-  };
-  const kill = (name: NodeJS.Signals) => {
-    letGo(kill);
-    try {
-      atOnce();
-    } finally {
-      process.kill(process.pid, name);
-    }
+  let isInterrupted = false;
+  const letGo = () => {
+    for (const name of interrupting) process.removeListener(name, interrupt);
   };
   const interrupt = (name: NodeJS.Signals) => {
-    letGo(interrupt);
-    for (const next of interrupting) process.on(next, kill);
+    if (isInterrupted) {
+      letGo();
+      killItself(name, atOnce);
+      return;
+    }
+    isInterrupted = true;
     controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Ended by ${name}`));
   };
   for (const name of interrupting) process.on(name, interrupt);
@@ -122,8 +122,15 @@ async function interruptibleBySignals<T>(
     return await work(controller.signal);
   } finally {
     running.delete(controller);
-    letGo(interrupt);
-    letGo(kill);
+    letGo();
+  }
+}
+
+function killItself(name: NodeJS.Signals, atOnce: () => void): void {
+  try {
+    atOnce();
+  } finally {
+    process.kill(process.pid, name);
   }
 }
 

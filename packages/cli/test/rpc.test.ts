@@ -285,6 +285,23 @@ describe("--mode rpc", () => {
     await rpc.end();
   });
 
+  test("compact that came to nothing is an error; the session goes on", async () => {
+    const refuses = { error: { status: 400, message: "no summary today" } };
+    const play = { ...says("yes"), contextWindow: 20_000, maxOutputTokens: 2_000, summary: [refuses] };
+    const rpc = new RpcSession(agentProject(play));
+    for (let round = 0; round < 3; round += 1) {
+      const from = rpc.lines.length;
+      await rpc.ask({ type: "prompt", message: "lorem ipsum dolor ".repeat(1_200) });
+      await rpc.wait(isEnd, from);
+    }
+    expect(await rpc.ask({ type: "compact" })).toMatchObject({
+      success: false,
+      error: { code: "rpc_compaction_failed", message: expect.stringContaining("no summary today") },
+    });
+    expect(await rpc.ask({ type: "prompt", message: "still there?" })).toMatchObject({ success: true });
+    await rpc.end();
+  });
+
   test("compact says that there was nothing to compact", async () => {
     const rpc = new RpcSession(agentProject(says("yes")));
     expect(await rpc.ask({ type: "compact", customInstructions: "the parser" })).toMatchObject({
