@@ -12,24 +12,18 @@ import type {
   ChatCompletionContentPart,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import type { CatalogueModel } from "./catalogue-model.ts";
 import { wireCallId } from "./openai-call-id.ts";
 import {
   answerBlocks,
+  type ConvertOptions,
   dataUrl,
   imagesOfResults,
   resultParts,
   saidByUser,
   signedObject,
 } from "./openai-content.ts";
-import type { OpenAiServer } from "./openai-servers.ts";
 import { isOwnAnswer } from "./own-answer.ts";
 import { wireToolName } from "./wire-tool-name.ts";
-
-interface ConvertOptions {
-  model: CatalogueModel;
-  server: OpenAiServer;
-}
 
 /**
  * A context as Chat Completions takes it, without the system prompt. What the user said in a row becomes one message:

@@ -9,6 +9,14 @@ import {
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
+import type { CatalogueModel } from "./catalogue-model.ts";
+import type { OpenAiServer } from "./openai-servers.ts";
+
+/** For whom a context is written. */
+export interface ConvertOptions {
+  model: CatalogueModel;
+  server: OpenAiServer;
+}
 
 /** What a message says in the user's place; nothing for answers, tool results and what no model sees. */
 export function saidByUser(message: Message): UserContent[] {

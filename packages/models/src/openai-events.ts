@@ -46,7 +46,6 @@ async function* eventsOf(
     call.signal.throwIfAborted();
     throw streamError(error);
   }
-  call.signal.throwIfAborted();
 }
 
 function hasError(body: unknown): boolean {

@@ -11,10 +11,10 @@ import type {
   ResponseInputItem,
   ResponseInputMessageContentList,
 } from "openai/resources/responses/responses";
-import type { CatalogueModel } from "./catalogue-model.ts";
 import { wireCallId } from "./openai-call-id.ts";
 import {
   answerBlocks,
+  type ConvertOptions,
   dataUrl,
   imagesOfResults,
   jsonObject,
@@ -22,14 +22,8 @@ import {
   saidByUser,
   signedObject,
 } from "./openai-content.ts";
-import type { OpenAiServer } from "./openai-servers.ts";
 import { isOwnAnswer } from "./own-answer.ts";
 import { wireToolName } from "./wire-tool-name.ts";
-
-interface ConvertOptions {
-  model: CatalogueModel;
-  server: OpenAiServer;
-}
 
 /** A context as items of the Responses API, without the system prompt. */
 export function responsesInput(messages: readonly Message[], options: ConvertOptions): ResponseInputItem[] {

@@ -27,7 +27,7 @@ export interface OpenAiServer {
   /** Wants the model's own thinking back with its message. */
   wantsThinking?: "reasoning_content" | "reasoning_details" | undefined;
   /** Stands in for the thinking of a message that has none, where the server refuses a message without. */
-  thinkingPlaceholder?: string | undefined;
+  thinkingPlaceholder?: string;
   /** Models that refuse a call without a signature take this one for calls of other models. */
   foreignSignature?: { models: RegExp; signature: string };
 }
@@ -186,10 +186,7 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
       effortField: thinking === "reasoning" ? "reasoning" : "reasoning_effort",
       thinkingSwitch: thinking === "switch" ? /./ : undefined,
     }),
-    ...(thinkingBack !== undefined && {
-      wantsThinking: thinkingBack === "none" ? undefined : thinkingBack,
-      thinkingPlaceholder: undefined,
-    }),
+    ...(thinkingBack !== undefined && { wantsThinking: thinkingBack === "none" ? undefined : thinkingBack }),
     ...(maxTokensField !== undefined && { maxTokensField }),
     ...(streamOptions !== undefined && { takesStreamOptions: streamOptions }),
   };
