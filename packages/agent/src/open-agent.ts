@@ -53,7 +53,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     model,
     settings,
     lifecycle,
-    tools: toolsFor(options, lifecycle, () => agent),
+    tools: toolsFor(options, { lifecycle, instructions, parent: () => agent }),
     systemPrompt: (tools) => systemPrompt({ cwd, tools, instructions, date, platform: process.platform }),
     runCommand: commandRunner({ cwd }),
     followers: followersFor(options, lifecycle),
@@ -65,14 +65,27 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   return agent;
 }
 
+/** What tools need of the agent that is being opened. */
+interface ToolSurroundings {
+  lifecycle: Lifecycle<LifecycleEvents>;
+  instructions: readonly ProjectInstruction[];
+  parent: () => Agent;
+}
+
 function toolsFor(
   options: OpenAgentOptions,
-  lifecycle: Lifecycle<LifecycleEvents>,
-  parent: () => Agent,
+  { lifecycle, instructions, parent }: ToolSurroundings,
 ): readonly Tool[] {
   const { session, cwd, settings, confirmPath, isSubAgent = false, tools = [] } = options;
   const { paths, bash } = settings;
-  const builtin = builtinTools({ cwd, paths, bash, ...(confirmPath === undefined ? {} : { confirmPath }) });
+  const builtin = builtinTools({
+    cwd,
+    paths,
+    // Where the prompt has only their beginning, it says that the rest is to be read.
+    readable: instructions.map(({ path }) => path),
+    bash,
+    ...(confirmPath === undefined ? {} : { confirmPath }),
+  });
   if (isSubAgent) return [...builtin, ...tools];
   const task = taskTool({
     session,

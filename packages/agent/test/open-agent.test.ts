@@ -63,6 +63,24 @@ test("the built-in tools work in the project, and the project's instructions are
   expect(asked[1]!.systemPrompt).toBe(asked[0]!.systemPrompt);
 });
 
+test("instruction files beyond the project can be read to their end, and nothing beside them", async () => {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-home-")));
+  writeFileSync(join(home, "RULES.md"), `${"Prune in spring.\n".repeat(3_000)}The end.`);
+  writeFileSync(join(home, "auth.json"), "secret");
+  const calls = ["RULES.md", "auth.json"].map((name) => ({
+    name: "read",
+    arguments: { path: join(home, name), offset: name === "RULES.md" ? 3_001 : 1 },
+  }));
+  const asked = await opened((_call, count) => (count === 1 ? { calls } : { text: "done" }), {
+    home,
+    settings: agentSettings({ instructionFiles: ["RULES.md"] }),
+  });
+  await agent.prompt("Read the rest.");
+  expect(sentText(asked[1]!)).toContain("The end.");
+  expect(sentText(asked[1]!)).toContain("auth.json lies outside the project");
+  rmSync(home, { recursive: true });
+});
+
 test("a sub-agent has a context and tools of its own, without sub-agents, and its answer is the result", async () => {
   const asked = await opened((call) => {
     if (!names(call).includes("task")) return { text: "There are 7 leaves." };

@@ -14,6 +14,8 @@ export interface BuiltinToolsOptions {
   cwd: string;
   /** Folders beyond the project that file tools may touch; `~` is the home folder. */
   paths: { allow: readonly string[] };
+  /** Files and folders beyond the project that may be read, not changed. Default: none. */
+  readable?: readonly string[];
   /** How long a command may run when the call does not say; 0 for no limit. */
   bash: { timeoutSeconds: number };
   /** What commands inherit. Default: the environment of this process. */
@@ -26,11 +28,12 @@ export interface BuiltinToolsOptions {
 export function builtinTools({
   cwd,
   paths,
+  readable = [],
   bash,
   env = process.env,
   confirmPath,
 }: BuiltinToolsOptions): Tool[] {
-  const guard = pathGuard({ cwd, allow: paths.allow, confirmPath });
+  const guard = pathGuard({ cwd, allow: paths.allow, readable, confirmPath });
   return [
     readTool(guard),
     writeTool(guard),

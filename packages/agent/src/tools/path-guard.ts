@@ -15,6 +15,8 @@ export interface PathGuardOptions {
   cwd: string;
   /** Folders, and files, beyond it. */
   allow: readonly string[];
+  /** The same, for reading alone. */
+  readable: readonly string[];
   confirmPath?: ConfirmPath | undefined;
 }
 
@@ -37,16 +39,17 @@ export interface GuardedPath {
 export type PathGuard = (question: PathQuestion) => Promise<GuardedPath>;
 
 /** Keeps file tools inside the project, and asks about what lies beyond. */
-export function pathGuard({ cwd, allow, confirmPath }: PathGuardOptions): PathGuard {
+export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOptions): PathGuard {
   return async ({ path, ...question }) => {
     const asked = absolutePath(cwd, path);
     const real = await realPath(asked);
     const project = await realPath(cwd);
+    const beyond = question.access === "read" ? [...allow, ...readable] : allow;
     const roots = [
       project,
-      ...(await Promise.all(allow.map((folder) => realPath(absolutePath(cwd, folder))))),
+      ...(await Promise.all(beyond.map((path) => rootAt(() => absolutePath(cwd, path))))).flat(),
     ];
-    if (question.access === "read") roots.push(...(await keptOutputs()));
+    if (question.access === "read") roots.push(...(await rootAt(outputFolder)));
     const isAllowed =
       roots.some((root) => isInside(root, real)) || isInstructionAbove(project, real, question);
     const guarded = { real, shown: shownPath(project, real) };
@@ -57,10 +60,10 @@ export function pathGuard({ cwd, allow, confirmPath }: PathGuardOptions): PathGu
   };
 }
 
-/** Without a usable folder for temporary files there are no kept outputs, and everything else can still be read. */
-async function keptOutputs(): Promise<string[]> {
+/** None for what cannot be looked at (a circle of links, no folder for temporary files): all else stays usable. */
+async function rootAt(path: () => string): Promise<string[]> {
   try {
-    return [await realPath(outputFolder())];
+    return [await realPath(path())];
   } catch {
     return [];
   }

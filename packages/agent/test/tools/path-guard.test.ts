@@ -88,6 +88,19 @@ describe("outside the project", () => {
     await expect(folder.run("read", { path: "../secret" })).rejects.toThrow("outside the project");
   });
 
+  test("what is readable can be read, and not changed", async () => {
+    using folder = withSecret({ readable: ["../secret"] });
+    expect(textOf(await folder.run("read", { path: "../secret" }))).toBe("secret");
+    await expect(folder.run("write", { path: "../secret", content: "" })).rejects.toThrow("outside");
+    await expect(folder.run("read", { path: "../project-two/secret" })).rejects.toThrow("outside");
+  });
+
+  test("what is allowed and cannot be looked at takes nothing else away", async () => {
+    using folder = withSecret({ paths: { allow: ["../circle", "../secret"] } });
+    symlinkSync("circle", join(folder.outside, "circle"));
+    expect(textOf(await folder.run("read", { path: "../secret" }))).toBe("secret");
+  });
+
   test("~ is the home folder, in the settings too", async () => {
     using home = toolFolder();
     vi.stubEnv("HOME", home.path);
