@@ -48,6 +48,14 @@ describe("bonsai -p", () => {
     expect(both).toBe("I will look.\nIt says hello.\n\n");
   });
 
+  test("on a terminal, an answer that is begun anew stands on a line of its own", async () => {
+    const play = { contextWindow: 100_000, turn: [{ text: "half an answer", cut: true }, { text: "a whole one" }] };
+    const { run, home } = agentProject(play);
+    writeFileSync(join(home, "settings.json"), JSON.stringify({ retry: { baseDelayMs: 1, maxDelayMs: 1 } }));
+    const { stdout } = await run(["-q", "hi"], { columns: 80 });
+    expect(stdout).toMatch(/^half [a-z ]*\na whole one\n$/);
+  });
+
   test("words need no -p, and flags may stand among them", async () => {
     const { run, cwd, home } = agentProject(says("yes"));
     expect(await run(["make", "it", "--name", "the task", "work"])).toMatchObject({

@@ -289,9 +289,9 @@ describe("--mode rpc", () => {
     const refuses = { error: { status: 400, message: "no summary today" } };
     const play = { ...says("yes"), contextWindow: 20_000, maxOutputTokens: 2_000, summary: [refuses] };
     const rpc = new RpcSession(agentProject(play));
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const from = rpc.lines.length;
-      await rpc.ask({ type: "prompt", message: "lorem ipsum dolor ".repeat(1_200) });
+      await rpc.ask({ type: "prompt", message: "lorem ipsum dolor ".repeat(900) });
       await rpc.wait(isEnd, from);
     }
     expect(await rpc.ask({ type: "compact" })).toMatchObject({
