@@ -47,7 +47,7 @@ export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOption
     const beyond = question.access === "read" ? [...allow, ...readable] : allow;
     const roots = [
       project,
-      ...(await Promise.all(beyond.map((path) => rootAt(() => absolutePath(cwd, path))))).flat(),
+      ...(await Promise.all(beyond.map((place) => rootAt(() => absolutePath(cwd, place))))).flat(),
     ];
     if (question.access === "read") roots.push(...(await rootAt(outputFolder)));
     const isAllowed =
