@@ -14,20 +14,30 @@ export interface ChangedFile extends LineChanges {
  * tool counted is taken; without it, the call's arguments tell. Failed calls and commands do not count.
  */
 export function changedFiles(messages: readonly Message[], cwd: string): ChangedFile[] {
-  const calls = new Map<string, ToolCall>();
-  const changes = new ChangedFiles();
-  for (const message of messages) {
-    for (const call of toolCalls(message)) calls.set(call.id, call);
-    if (message?.role !== "toolResult") continue;
-    for (const change of changesBy(message, calls.get(message.toolCallId)))
-      changes.add({ ...change, path: projectPath(change.path, cwd) });
-  }
+  const changes = new ChangedFiles(cwd);
+  for (const message of messages) changes.read(message);
   return changes.list();
 }
 
 /** Sums up changes by file. */
 export class ChangedFiles {
+  readonly #cwd: string;
   readonly #byPath = new Map<string, ChangedFile>();
+  /** Calls whose results have not been read. */
+  readonly #calls = new Map<string, ToolCall>();
+
+  constructor(cwd: string) {
+    this.#cwd = cwd;
+  }
+
+  /** Adds what one message of a session changed; calls come before their results. */
+  read(message: Message): void {
+    for (const call of toolCalls(message)) this.#calls.set(call.id, call);
+    if (message?.role !== "toolResult") return;
+    for (const change of changesBy(message, this.#calls.get(message.toolCallId)))
+      this.add({ ...change, path: projectPath(change.path, this.#cwd) });
+    this.#calls.delete(message.toolCallId);
+  }
 
   add({ path, added, removed }: ChangedFile): void {
     const known = this.#byPath.get(path);

@@ -1,4 +1,3 @@
-import type { Message } from "@bonsai-agent/messages";
 import {
   type EntryIndex,
   readSessionDigest,
@@ -6,7 +5,7 @@ import {
   type Session,
   type SessionDigest,
 } from "@bonsai-agent/session";
-import { ChangedFiles, changedFiles } from "./changed-files.ts";
+import { ChangedFiles } from "./changed-files.ts";
 
 /** Files that a digest lists; the others are counted. */
 const LISTED_FILES = 40;
@@ -19,7 +18,7 @@ const MOST_PATH_CHARACTERS = 500;
  */
 export class SessionChanges {
   readonly #session: Session;
-  readonly #files = new ChangedFiles();
+  readonly #files: ChangedFiles;
   /** What an earlier digest counted and did not list. */
   #unlisted = { fileCount: 0, added: 0, removed: 0 };
   /** Number of the record to go on with; undefined before the first reading. */
@@ -27,20 +26,20 @@ export class SessionChanges {
 
   constructor(session: Session) {
     this.#session = session;
+    this.#files = new ChangedFiles(session.cwd);
   }
 
-  /** The changes until now. */
-  read(): Omit<SessionDigest, "summary"> {
+  /** Reads on, so many records at most; true when there is no more to read. */
+  readOn(mostRecords: number): boolean {
     const index = this.#session.index();
-    this.#next ??= this.#begin(index);
-    const messages: Message[] = [];
-    for (let number = this.#next; number < index.settledCount; number += 1) {
-      const entry = this.#session.entryAt(number);
-      if (entry?.type === "message") messages.push(entry.message);
+    let next = this.#next ?? this.#begin(index);
+    const end = Math.min(next + mostRecords, index.settledCount);
+    for (; next < end; next += 1) {
+      const entry = this.#session.entryAt(next);
+      if (entry?.type === "message") this.#files.read(entry.message);
     }
-    this.#next = Math.max(this.#next, index.settledCount);
-    for (const change of changedFiles(messages, this.#session.cwd)) this.#files.add(change);
-    return this.#totals();
+    this.#next = next;
+    return next >= index.settledCount;
   }
 
   /** Takes over the latest digest; gives back the record after it. */
@@ -66,7 +65,8 @@ export class SessionChanges {
     };
   }
 
-  #totals(): Omit<SessionDigest, "summary"> {
+  /** The changes in what was read. */
+  totals(): Omit<SessionDigest, "summary"> {
     const files = this.#files.list();
     const { added, removed } = sums(files);
     const listed = files.filter(({ path }) => path.length <= MOST_PATH_CHARACTERS).slice(-LISTED_FILES);

@@ -23,6 +23,8 @@ const SUMMARY_TOKENS = 100;
 const ANSWER_TOKENS = 70;
 const SHOWN_CHARACTERS = 2_000;
 const SHOWN_FILES = 40;
+/** Some milliseconds' worth. */
+const RECORDS_AT_ONCE = 500;
 
 /** What a summary is made of. */
 interface Material {
@@ -72,6 +74,8 @@ export class SessionDigests {
   async #write(): Promise<void> {
     try {
       for (let material = this.#take(); material !== undefined; material = this.#take()) {
+        // A long session that has no digest yet is read to the end once, beside whatever else goes on.
+        while (!this.#changes.readOn(RECORDS_AT_ONCE)) await turnOfTheLoop();
         const { smallModel } = this.#options;
         const asked = smallModel === undefined ? undefined : await this.#asked(material, smallModel);
         const summary = asked ?? plainSummary(material, this.#options.session.name);
@@ -90,7 +94,9 @@ export class SessionDigests {
   }
 
   #append(summary: string): void {
-    const data = { summary, ...this.#changes.read() };
+    // What came while the model wrote is little.
+    while (!this.#changes.readOn(RECORDS_AT_ONCE));
+    const data = { summary, ...this.#changes.totals() };
     this.#options.session.append({ type: "custom", customType: SESSION_DIGEST_CUSTOM_TYPE, data });
   }
 
@@ -99,7 +105,7 @@ export class SessionDigests {
     const { models, session } = this.#options;
     const { signal } = this.#closing;
     if (signal.aborted) return undefined;
-    const { files } = this.#changes.read();
+    const { files } = this.#changes.totals();
     const changed = files.slice(0, SHOWN_FILES).map(({ path }) => path);
     const material = {
       ...(session.name === undefined ? {} : { name: session.name }),
@@ -149,4 +155,8 @@ function plainSummary({ request, answer }: Material, name: string | undefined): 
   const said = shortened(proseOf(answer), ANSWER_TOKENS);
   if (asked === name && said !== "") return said;
   return shortened([asked, said].filter((part) => part !== "").join(" — "), SUMMARY_TOKENS);
+}
+
+function turnOfTheLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

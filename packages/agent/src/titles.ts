@@ -116,28 +116,33 @@ interface Exchange {
 
 /** The first request that tells what it is about, and the answer to it. */
 function firstExchange(session: Session): Exchange | undefined {
-  const messages = firstMessages(session);
-  for (const [at, message] of messages.entries()) {
-    if (message.role !== "user") continue;
-    const request = contentText(message.content);
-    const title = titleOf(request);
-    if (title !== undefined) return { request, title, answer: answerTo(messages.slice(at + 1)) };
+  let found: Omit<Exchange, "answer"> | undefined;
+  let answer = "";
+  for (const message of messagesFromFirst(session)) {
+    if (message.role === "user" && found !== undefined) break;
+    if (message.role === "user") {
+      const request = contentText(message.content);
+      const title = titleOf(request);
+      if (title !== undefined) found = { request, title };
+    } else if (found !== undefined && message.role === "assistant") {
+      const said = messageText(message);
+      if (said.trim() !== "") answer = said;
+    }
   }
-  return undefined;
+  return found === undefined ? undefined : { ...found, answer };
 }
 
-function firstMessages(session: Session): Message[] {
+/** Reads only as far as somebody goes on: what a compaction hid may be most of a long session. */
+function* messagesFromFirst(session: Session): Generator<Message> {
   const { items, compaction } = session.projection();
-  if (compaction === undefined) return items.map(({ message }) => message);
-  return session.path().flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-}
-
-/** The last thing that was said before the next request. */
-function answerTo(later: readonly Message[]): string {
-  const end = later.findIndex(({ role }) => role === "user");
-  const turn = end < 0 ? later : later.slice(0, end);
-  const answer = turn.findLast(
-    (message) => message.role === "assistant" && messageText(message).trim() !== "",
-  );
-  return answer === undefined ? "" : messageText(answer);
+  if (compaction === undefined) {
+    for (const { message } of items) yield message;
+    return;
+  }
+  const index = session.index();
+  const leaf = session.leafId === null ? -1 : index.find(session.leafId);
+  for (const number of index.ancestry(leaf)) {
+    const entry = session.entryAt(number);
+    if (entry?.type === "message") yield entry.message;
+  }
 }

@@ -293,6 +293,20 @@ test("many files are counted, and only the latest listed, also after a restart",
   expect(JSON.stringify(after).length).toBeLessThan(4_000);
 });
 
+test("a long session without a digest is read beside what goes on, and the close waits for it", async () => {
+  const session = newSession();
+  for (let turn = 0; turn < 700; turn += 1)
+    for (const message of edit(`f${turn % 7}.ts`, 1, 0))
+      session.append({ type: "message", message: message as never });
+  const { digests, run } = digestsFor(session);
+  run(user("go on"), ...edit("last.ts", 1, 0), answer("Done."));
+  expect(stored(session)).toEqual([]);
+  await digests.close();
+  expect(stored(session)).toMatchObject([
+    { fileCount: 8, added: 701, files: [{ path: "last.ts" }, {}, {}, {}, {}, {}, {}, {}] },
+  ]);
+});
+
 test("a damaged digest is passed over", () => {
   const session = newSession();
   const { run } = digestsFor(session);

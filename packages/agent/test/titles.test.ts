@@ -10,7 +10,7 @@ import {
 import { openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle-events.ts";
 import type { AgentNotice } from "../src/notice.ts";
 import { SessionTitles } from "../src/titles.ts";
@@ -323,6 +323,20 @@ test("a first request that a compaction has hidden still names the session", () 
   const { session } = history('U"Explain the cart" A | U A C(u2) U"And the shop" A');
   titlesFor(session).titles.exchangeEnded();
   expect(session.name).toBe("Explain the cart");
+});
+
+test("of a long session only the beginning is read for its title", () => {
+  const { session } = history('U"Fix the cart" A"Done." U"and the shop" A"Done."');
+  const parent = session.path();
+  for (let turn = 0; turn < 300; turn += 1)
+    session.append({ type: "message", message: { role: "user", content: "on", timestamp: 1 } });
+  session.append({ type: "compaction", summary: "x", firstKeptEntryId: session.leafId!, tokensBefore: 1 });
+  const read = vi.spyOn(session, "entryAt");
+  const path = vi.spyOn(session, "path");
+  titlesFor(session).titles.exchangeEnded();
+  expect(session.name).toBe("Fix the cart");
+  expect(read.mock.calls.length).toBeLessThanOrEqual(parent.length + 1);
+  expect(path).not.toHaveBeenCalled();
 });
 
 test("a title adds nothing to what the model sees", () => {
