@@ -181,6 +181,18 @@ describe("a signal", () => {
     expect([bonsai.child.exitCode, bonsai.child.signalCode]).toEqual([130, null]);
   });
 
+  test("shutdown ends --mode rpc with 0 while its input is open", async () => {
+    const project = agentProject(says("ok"));
+    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
+    bonsai.child.stdin.write('{"type":"shutdown","id":1}\n');
+    const { code, stdout } = await bonsai.ended;
+    expect(code).toBe(0);
+    expect(jsonLines(stdout).slice(-2)).toMatchObject([
+      { id: 1, success: true },
+      { type: "session_shutdown" },
+    ]);
+  });
+
   test("SIGTERM ends --mode rpc in good order while its input is open", async () => {
     const project = agentProject(endless);
     const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);

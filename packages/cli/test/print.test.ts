@@ -49,7 +49,10 @@ describe("bonsai -p", () => {
   });
 
   test("on a terminal, an answer that is begun anew stands on a line of its own", async () => {
-    const play = { contextWindow: 100_000, turn: [{ text: "half an answer", cut: true }, { text: "a whole one" }] };
+    const play = {
+      contextWindow: 100_000,
+      turn: [{ text: "half an answer", cut: true }, { text: "a whole one" }],
+    };
     const { run, home } = agentProject(play);
     writeFileSync(join(home, "settings.json"), JSON.stringify({ retry: { baseDelayMs: 1, maxDelayMs: 1 } }));
     const { stdout } = await run(["-q", "hi"], { columns: 80 });
@@ -181,6 +184,7 @@ describe("what is piped in", () => {
       yield Buffer.from([0xff, 0xfe, 0x00]);
     })();
     expect((await run(["-p"], { stdin: bytes })).stderr).toContain("input_not_text");
+    expect((await run(["-p"], { stdin: "a\0b" })).stderr).toContain("input_not_text");
     expect((await run(["-p"], { stdin: "x".repeat(4_000_001) })).stderr).toContain("input_too_large");
   });
 });

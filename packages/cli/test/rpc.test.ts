@@ -1,10 +1,11 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { rpcCommands } from "../src/rpc/protocol.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { isEnd, type RpcLine, RpcSession } from "./rpc-session.ts";
+import { runCli } from "./run-cli.ts";
 
 const slow = {
   contextWindow: 100_000,
@@ -194,6 +195,59 @@ describe("--mode rpc", () => {
     expect(unsent).toMatchObject({ inputs: [{ message: "hi" }] });
     expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
   });
+
+  test("a command sees what the one before it did, however fast they come", async () => {
+    const project = agentProject(says("ok"));
+    const other = join(project.home, "other.json");
+    writeFileSync(other, JSON.stringify(says("other")));
+    const rpc = new RpcSession(project);
+    rpc.send({ type: "set_model", provider: "scripted", modelId: other });
+    expect(await rpc.ask({ type: "get_state" })).toMatchObject({ data: { model: { id: other } } });
+    await rpc.end();
+  });
+
+  test("a session that is switched to goes on with its own model, a new one with the last", async () => {
+    const project = agentProject(says("ok"));
+    const other = join(project.home, "other.json");
+    writeFileSync(other, JSON.stringify(says("other")));
+    await runCli(["hi", "--model", `scripted/${other}`], { cwd: project.cwd, env: project.env });
+    const [{ id }] = listSessions(project).sessions as [{ id: string }];
+    const rpc = new RpcSession(project);
+    await rpc.ask({ type: "switch_session", session: id });
+    expect(await rpc.ask({ type: "get_state" })).toMatchObject({ data: { model: { id: other } } });
+    await rpc.ask({ type: "new_session" });
+    expect(await rpc.ask({ type: "get_state" })).toMatchObject({ data: { model: { id: other } } });
+    await rpc.end();
+    const told = rpc.lines.map(({ type, reason }) => `${type} ${reason ?? ""}`.trim());
+    expect(told.filter((line) => /^session(_start|_shutdown)?( |$)/.test(line))).toEqual([
+      "session",
+      "session_start startup",
+      "session_shutdown resume",
+      "session",
+      "session_start resume",
+      "session_shutdown new",
+      "session",
+      "session_start new",
+      "session_shutdown quit",
+    ]);
+  });
+
+  test.each(["new", "forked"])(
+    "who appends to a %s session as well is told of, as a notice",
+    async (kind) => {
+      const rpc = new RpcSession(agentProject(says("ok")));
+      await rpc.ask({ type: "prompt", message: "hi" });
+      await rpc.wait(isEnd);
+      const { leafId: entryId } = (await rpc.ask({ type: "get_state" })).data as { leafId: string };
+      if (kind === "forked") await rpc.ask({ type: "fork", entryId });
+      await rpc.ask({ type: "set_session_name", name: "ours" });
+      const { sessionFile } = (await rpc.ask({ type: "get_state" })).data as { sessionFile: string };
+      appendFileSync(sessionFile, '{"type":"session_info","id":"theirs","parentId":null,"name":"theirs"}\n');
+      await rpc.end();
+      const notices = rpc.lines.filter(({ type }) => type === "notice");
+      expect(notices).toEqual([expect.objectContaining({ code: "foreign_entries" })]);
+    },
+  );
 
   test("a new session names no parent that has no file", async () => {
     const project = agentProject(says("ok"));

@@ -43,6 +43,21 @@ describe("which session a prompt works in", () => {
     expect(sessions(project).map(texts)).toEqual([["one", "·", "two", "·", "three", "·"]]);
   });
 
+  test("-c in a session of an old version goes on in a copy, and says where, once", async () => {
+    const project = agentProject(says("ok"));
+    const file = newSessionFile({ ...project, id: "x", now: new Date() });
+    const said = { role: "user", content: "one", timestamp: 0 };
+    const lines = [
+      { type: "session", id: "x", timestamp: new Date().toISOString(), cwd: project.cwd },
+      { type: "message", timestamp: new Date().toISOString(), message: said },
+    ];
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const { code, stderr } = await project.run(["-c", "two"]);
+    expect(code).toBe(0);
+    expect(stderr.replaceAll(/\s+/g, "")).toMatch(`!${file}hasanolderformatandstaysasitis`);
+    expect((await project.run(["-c", "three"])).stderr).not.toContain("older format");
+  });
+
   test("-c in a session of a later version refuses, and names its file", async () => {
     const project = agentProject(says("ok"));
     await project.run(["one"]);
