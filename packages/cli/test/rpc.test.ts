@@ -211,7 +211,7 @@ describe("--mode rpc", () => {
     const other = join(project.home, "other.json");
     writeFileSync(other, JSON.stringify(says("other")));
     await runCli(["hi", "--model", `scripted/${other}`], { cwd: project.cwd, env: project.env });
-    const [{ id }] = listSessions(project).sessions as [{ id: string }];
+    const { id } = listSessions(project).sessions[0]!;
     const rpc = new RpcSession(project);
     await rpc.ask({ type: "switch_session", session: id });
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({ data: { model: { id: other } } });
