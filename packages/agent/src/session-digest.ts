@@ -24,7 +24,7 @@ const ANSWER_TOKENS = 70;
 const SHOWN_CHARACTERS = 2_000;
 const SHOWN_FILES = 40;
 /** Some milliseconds' worth. */
-const RECORDS_AT_ONCE = 100;
+const RECORDS_AT_ONCE = 250;
 
 /** What a summary is made of. */
 interface Material {
