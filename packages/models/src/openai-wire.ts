@@ -7,7 +7,7 @@ import { providerFetch } from "./provider-fetch.ts";
 /** The SDK's own limit is 10 minutes; how long a silent server is waited for is decided above the providers. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** How long a server may take to close an answer that is complete; then its connection is given up. */
-const END_WAIT_MS = 1_000;
+const END_WAIT_MS = 250;
 
 /**
  * One request's connection: the SDK's client, and what the SDK does not tell of the answer.

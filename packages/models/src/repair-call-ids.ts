@@ -39,7 +39,8 @@ function nextName(names: string[] | undefined): string | undefined {
 
 interface FreeIdOptions {
   id: string;
-  taken: Set<string>;
+  /** All ids that stand in the history. */
+  taken: ReadonlySet<string>;
   /** The last number of each id: a history in which all calls share one must not be counted through for each. */
   numbers: Map<string, number>;
 }
@@ -49,7 +50,6 @@ function freeId({ id, taken, numbers }: FreeIdOptions): string {
   let number = (numbers.get(name) ?? 1) + 1;
   while (taken.has(`${name}-${number}`)) number += 1;
   numbers.set(name, number);
-  taken.add(`${name}-${number}`);
   return `${name}-${number}`;
 }
 

@@ -139,9 +139,11 @@ describe("in models.json", () => {
       providers: [
         { ...box, models: [{ id: "a", contextWindow: 9_000, compat: { streamOptions: true } }] },
         { ...box, compat: { streamOptions: false, maxTokensField: "max_completion_tokens" } },
+        { provider: "box", models: [{ id: "a", name: "A", compat: { efforts: ["high"] } }] },
       ],
     });
     expect((await find("box/a")).compat).toEqual({
+      efforts: ["high"],
       streamOptions: true,
       maxTokensField: "max_completion_tokens",
     });
