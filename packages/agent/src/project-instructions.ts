@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, extname, join, resolve, sep } from "node:path";
 import { errorCode } from "./tools/file-problem.ts";
 import { firstBytes } from "./tools/text-limits.ts";
 
@@ -39,14 +39,33 @@ export async function projectInstructions({
 }: ProjectInstructionsOptions): Promise<ProjectInstruction[]> {
   const instructions: ProjectInstruction[] = [];
   const seen = new Set<string>();
-  for (const folder of [home, ...(await foldersDownTo(resolve(cwd)))]) {
+  const projectFolders = await foldersDownTo(resolve(cwd));
+  const outermost = projectFolders[0]!;
+  const isRepository = await isPresent(join(outermost, ".git"));
+  for (const folder of [home, ...projectFolders]) {
     const path = await firstPresent(folder, fileNames);
     const real = path && (await realpath(path).catch(() => path));
     if (path === undefined || real === undefined || seen.has(real)) continue;
     seen.add(real);
-    instructions.push(await readInstruction(path));
+    const isStray = folder !== home && (await leadsAstray(real, isRepository ? outermost : folder));
+    instructions.push(isStray ? strayLink(path, real) : await readInstruction(path));
   }
   return instructions;
+}
+
+/**
+ * A project is read before anybody trusts it, and what is read goes to the provider: a link of its own must not carry
+ * a private key there. Links to shared instructions elsewhere are common, and those are Markdown.
+ */
+async function leadsAstray(real: string, boundary: string): Promise<boolean> {
+  const project = await realpath(boundary).catch(() => boundary);
+  const isInside = real.startsWith(project.endsWith(sep) ? project : `${project}${sep}`);
+  return !isInside && extname(real).toLowerCase() !== ".md";
+}
+
+function strayLink(path: string, real: string): ProjectInstruction {
+  const problem = `${path} was not read: it is a link out of the project, to ${real}, which is no Markdown file.`;
+  return { path, text: "", problem };
 }
 
 /** Outermost first. */

@@ -81,6 +81,35 @@ describe("which files are read", () => {
   });
 });
 
+describe("a link of a project that nobody trusts yet", () => {
+  test.each(["repo/.git/HEAD", "README"])(
+    "carries no other text than Markdown out of it (%s)",
+    async (file) => {
+      using folder = toolFolder();
+      folder.write(".ssh/id_ed25519", "a private key");
+      folder.write(file, "");
+      mkdirSync(join(folder.path, "repo"), { recursive: true });
+      symlinkSync("../.ssh/id_ed25519", join(folder.path, "repo/AGENTS.md"));
+      const [found] = await instructionsFor(folder, "repo");
+      expect(found).toMatchObject({
+        text: "",
+        problem: expect.stringContaining("a link out of the project"),
+      });
+    },
+  );
+
+  test("may lead to shared instructions, and to any text inside", async () => {
+    using folder = toolFolder();
+    folder.write("shared/rules.md", "shared");
+    folder.write("repo/.git/HEAD", "");
+    folder.write("repo/docs/rules.txt", "inside");
+    mkdirSync(join(folder.path, "repo/sub"));
+    symlinkSync("../shared/rules.md", join(folder.path, "repo/AGENTS.md"));
+    symlinkSync("../docs/rules.txt", join(folder.path, "repo/sub/AGENTS.md"));
+    expect((await instructionsFor(folder, "repo/sub")).map(({ text }) => text)).toEqual(["shared", "inside"]);
+  });
+});
+
 describe("what is read of a file", () => {
   test("its text, without a byte-order mark and the space around", async () => {
     using folder = toolFolder();
