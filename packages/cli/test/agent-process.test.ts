@@ -306,6 +306,18 @@ describe("pipes", () => {
     expect(shell(project, `"$0" "$@" -p hello ${flags} <&-`).stdout).toBe("yes\n");
   });
 
+  test("a client of --mode rpc that goes away ends the work as a signal does", async () => {
+    const project = agentProject(endless);
+    const bonsai = new Bonsai(project, ["--mode", "rpc", ...project.model]);
+    bonsai.child.stdin.on("error", () => {});
+    bonsai.child.stdin.write('{"type":"prompt","message":"hi"}\n');
+    await bonsai.printed('"tool_execution_end"');
+    bonsai.child.stdout.destroy();
+    bonsai.child.stdin.write('{"type":"get_state"}\n'.repeat(20));
+    expect(await bonsai.ended).toMatchObject({ code: 130, stderr: "" });
+    expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
+  });
+
   test("a reader that leaves ends the work in good order", () => {
     const project = agentProject({
       contextWindow: 100_000,

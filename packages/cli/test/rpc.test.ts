@@ -206,6 +206,15 @@ describe("--mode rpc", () => {
     await rpc.end();
   });
 
+  test("what follows an abort in the same breath finds the agent idle", async () => {
+    const rpc = new RpcSession(agentProject(slow));
+    await rpc.ask({ type: "prompt", message: "hi" });
+    await rpc.wait(isUpdate);
+    rpc.send({ type: "abort" });
+    expect(await rpc.ask({ type: "new_session" })).toMatchObject({ success: true });
+    await rpc.end();
+  });
+
   test("a session that is switched to goes on with its own model, a new one with the last", async () => {
     const project = agentProject(says("ok"));
     const other = join(project.home, "other.json");
