@@ -344,6 +344,20 @@ describe("repairs", () => {
         ["off", 1],
       ]);
     });
+    test("and refusals are counted anew when the context has changed", async () => {
+      const { calls, ask } = stage([damaged, says("yes"), damaged, says("yes"), damaged, says("yes")]);
+      const next = [...thinking, later(5, "user"), later(6, "answer"), later(7, "user")];
+      await ask(request);
+      await ask({ ...request, messages: next });
+      await ask({ ...request, messages: next, prefixChangedAtMs: 1 });
+      await ask({ ...request, messages: [...next, later(9, "user")], prefixChangedAtMs: 1 });
+      expect(calls.map((call) => call.thinking)).toEqual([
+        ...["high", "off"],
+        ...["high", "off"],
+        ...["high", "off"],
+        "high",
+      ]);
+    });
     test.each<[string, Partial<ModelRequest>]>([
       ["after an edit", { prefixChangedAtMs: -1 }],
       [

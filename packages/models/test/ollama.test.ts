@@ -1,6 +1,7 @@
 import { type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
+import { isOllama } from "../src/ollama-window.ts";
 import { delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
 
 let server: LoopbackServer | undefined;
@@ -73,11 +74,20 @@ describe("an Ollama", () => {
   });
   test("that may have read it whole has answered", async () => {
     const { ask } = await ollama(4_096);
-    expect((await ask("word ".repeat(3_500))).type).toBe("done");
+    expect((await ask("word ".repeat(4_400))).type).toBe("done");
   });
   test("by another name is nobody to ask", async () => {
     const { ask, paths } = await ollama(4_096, "box");
     expect((await ask()).type).toBe("done");
     expect(paths()).toEqual(["/box/v1/chat/completions"]);
   });
+});
+
+test.each([
+  ["ollama", "openai-chat", "https://box.example/v1", true],
+  ["box", "openai-chat", "http://192.168.0.7:11434/v1", true],
+  ["box", "openai-chat", "http://192.168.0.7:8080/v1", false],
+  ["ollama", "scripted", "scene.json", false],
+] as const)("%s by %s at %s is an Ollama: %s", (provider, api, baseUrl, expected) => {
+  expect(isOllama({ provider, api, baseUrl })).toBe(expected);
 });
