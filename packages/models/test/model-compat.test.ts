@@ -204,6 +204,13 @@ describe("a field that the server refuses", () => {
     expect((await ask()).type).toBe("done");
     expect(count()).toBe(4);
   });
+  test("is not asked about again in the middle of an answer", async () => {
+    const { ask, count } = await asking(() =>
+      streamOf([delta({ content: "half" }), { error: { code: 400, message: "no stream_options" } }]),
+    );
+    expect(await ask()).toMatchObject({ type: "error", message: { content: [{ text: "half" }] } });
+    expect(count()).toBe(1);
+  });
   test.each([
     [
       "'max_tokens' or 'max_completion_tokens' is too large: 8000. This model's maximum context length is 900 tokens",
