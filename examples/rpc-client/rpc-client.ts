@@ -23,6 +23,8 @@ class BonsaiClient {
   constructor([command, ...args]: readonly string[], onEvent: (event: Line) => void) {
     this.#child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
     this.#onEvent = onEvent;
+    // Who went away is noticed where its output ends.
+    this.#child.stdin.on("error", () => {});
     this.ended = this.#listen();
   }
 
@@ -36,13 +38,18 @@ class BonsaiClient {
   }
 
   async #listen(): Promise<number | null> {
-    const code = new Promise<number | null>((resolve, reject) => {
-      this.#child.once("error", reject);
+    const code = new Promise<number | null>((resolve) => {
+      this.#child.once("error", ({ message }) => this.#giveUp(message));
       this.#child.once("close", resolve);
     });
     for await (const text of linesOf(this.#child.stdout)) this.#take(JSON.parse(text) as Line);
-    for (const { reject } of this.#waiting.values()) reject(new Error("Bonsai ended without an answer."));
+    this.#giveUp("Bonsai ended without an answer.");
     return code;
+  }
+
+  #giveUp(message: string): void {
+    for (const { reject } of this.#waiting.values()) reject(new Error(message));
+    this.#waiting.clear();
   }
 
   #take(line: Line): void {
@@ -75,18 +82,27 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-const [prompt = "What is in this folder?", separator, ...command] = process.argv.slice(2);
-const finished = Promise.withResolvers<void>();
-const bonsai = new BonsaiClient(separator === "--" ? command : ["bonsai", "--mode", "rpc"], (event) => {
-  if (event.type === "tool_execution_start") console.log(`(uses ${event.toolName})`);
-  if (event.type === "agent_end" || event.type === "run_failed") finished.resolve();
-});
+/** Asks, follows the events, prints the answer, and ends the program. */
+async function work(prompt: string, command: readonly string[]): Promise<number> {
+  const finished = Promise.withResolvers<void>();
+  const bonsai = new BonsaiClient(command, (event) => {
+    if (event.type === "tool_execution_start") console.log(`(uses ${event.toolName})`);
+    if (event.type === "agent_end" || event.type === "run_failed") finished.resolve();
+  });
+  await bonsai.ask("prompt", { message: prompt });
+  await finished.promise;
+  const { text } = (await bonsai.ask("get_last_assistant_text")) as { text: string | null };
+  const { usage } = (await bonsai.ask("get_session_stats")) as { usage: { totalTokens: number } };
+  console.log(text ?? "(no answer)");
+  console.log(`(${usage.totalTokens} tokens)`);
+  await bonsai.ask("shutdown");
+  return (await bonsai.ended) ?? 1;
+}
 
-await bonsai.ask("prompt", { message: prompt });
-await finished.promise;
-const { text } = (await bonsai.ask("get_last_assistant_text")) as { text: string | null };
-const { usage } = (await bonsai.ask("get_session_stats")) as { usage: { totalTokens: number } };
-console.log(text ?? "(no answer)");
-console.log(`(${usage.totalTokens} tokens)`);
-await bonsai.ask("shutdown");
-process.exitCode = (await bonsai.ended) ?? 1;
+const [prompt = "What is in this folder?", separator, ...command] = process.argv.slice(2);
+try {
+  process.exitCode = await work(prompt, separator === "--" ? command : ["bonsai", "--mode", "rpc"]);
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { agentProject } from "./agent-project.ts";
@@ -19,4 +19,14 @@ test("the example client asks, follows the events, and ends the program", () => 
     encoding: "utf8",
   });
   expect(stdout).toMatch(/^\(uses ls\)\nTwo\u2028files\.\n\(\d+ tokens\)\n$/);
+});
+
+test.each([
+  ["a program that is not there", ["/nonexistent/bonsai"], "ENOENT"],
+  ["a program that refuses to start", [process.execPath, "-e", "process.exit(2)"], "without an answer"],
+])("the example client says that it was given %s", (_, command, words) => {
+  const argv = ["--no-warnings", client, "hi", "--", ...command];
+  const { status, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
+  expect(status).toBe(1);
+  expect(stderr.trim().split("\n")).toEqual([expect.stringContaining(words)]);
 });

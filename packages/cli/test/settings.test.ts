@@ -29,7 +29,8 @@ describe("compaction settings", () => {
   test("--preset lays another policy below the file", async () => {
     const argv = ["compact", longSession(), "--dry-run", "--preset", "tunacode"];
     const report = await jsonOf<CompactionReport>(argv);
-    expect([report.status, report.firstKeptEntryId, keptCount(report)]).toEqual(["planned", null, 0]);
+    // That policy keeps nothing by itself; results that the model has not seen stay with the answer that asked for them.
+    expect([report.status, keptCount(report)]).toEqual(["planned", 2]);
   });
 
   test("--window scales the budgets down", async () => {
