@@ -12,10 +12,15 @@ import type { LadderState, PlannedSummary } from "./rung.ts";
 /** Writes what the ladder reached, in one append; or says why there is nothing to write. */
 export function commitCompaction(run: Run, state: LadderState): CompactionResult {
   if (state.summary !== undefined) return commitSummary(run, state, state.summary);
-  if (masksSuffice(run, state)) return commitEdits(run, state);
+  if (masksSuffice(run, state) || isBestTry(run, state)) return commitEdits(run, state);
   const status = state.plan?.status ?? "nothing-to-compact";
   if (status === "planned" || run.reason === "overflow") return failedResult(run, state);
   return resultOf(run, { ...state, view: run.start.view, tokens: run.start.tokens }, status);
+}
+
+/** After an overflow a retry is better than an error, also where the aim, which leaves room, was not quite reached. */
+function isBestTry({ reason, start }: Run, { view, tokens }: LadderState): boolean {
+  return reason === "overflow" && view.edits.length > 0 && tokens < start.tokens;
 }
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {

@@ -57,8 +57,10 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
   const refusal = reason === "overflow" ? (options.refusal ?? {}) : undefined;
   const sizes = refusal === undefined ? model : sizesAfterRefusal(model, refusal, reading);
   const budgets = budgetsFor({ settings, model: sizes, reason });
+  const messages = view.items.map((item) => item.message);
+  const { windowTokens } = budgets;
   const tokensBefore =
-    refusal === undefined ? reading.tokens : refusedTokens(budgets.windowTokens, refusal, reading);
+    refusal === undefined ? reading.tokens : refusedTokens({ messages, windowTokens, refusal, reading });
   const lowBy = tokensBefore / Math.max(1, reading.tokens);
   const cost: Run["cost"] = { requests: 0, usage: undefined };
   const context: LadderContext = {
@@ -132,13 +134,17 @@ function targetTokens(of: {
   return limitTokens === undefined ? undefined : Math.floor(limitTokens / lowBy) - beyondTokens;
 }
 
-/** After an overflow something must go, even where by estimate everything would fit, and a summary needs room too. */
+/**
+ * After an overflow something must go, even where by estimate everything would fit, and a summary needs room too: also
+ * the former one is made anew then, which a model with a larger window may have written.
+ */
 function keepTokens(
   { reason, targetTokens = Number.POSITIVE_INFINITY, budgets }: LadderContext,
   { start, lowBy }: { start: LadderState; lowBy: number },
 ): number {
   if (reason !== "overflow") return budgets.keepTokens;
-  const half = Math.ceil(Math.min(start.tokens, Math.max(2, targetTokens)) / 2);
+  const items = start.view.items.filter(({ message }) => message.role !== "compactionSummary");
+  const half = Math.ceil(Math.min(viewTokens(items), Math.max(2, targetTokens)) / 2);
   return Math.min(Math.ceil(budgets.keepTokens / lowBy), half);
 }
 

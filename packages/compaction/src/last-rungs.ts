@@ -40,6 +40,9 @@ export const truncateRung: Rung = {
   },
 };
 
+/** Of the user's latest request, so much is left whatever does not fit. */
+const LATEST_REQUEST_CHARS = 1_000;
+
 interface Pass {
   of: readonly ViewItem[];
   leastChars: (item: ViewItem) => number;
@@ -55,6 +58,7 @@ function passes(state: LadderState, context: LadderContext): Pass[] {
   const atMost = reason === "overflow" ? targetTokens : Math.max(targetTokens, mostTokens);
   const none = () => 0;
   const wholeLatest = (item: ViewItem) => (item === latest ? latestRequestChars(budgets) : 0);
+  const endsOfLatest = (item: ViewItem) => (item === latest ? LATEST_REQUEST_CHARS : 0);
   const cuts: Pass[] = [
     { of: results.filter((item) => !unseen.has(item)), leastChars: none, targetTokens },
     { of: results.filter((item) => unseen.has(item)), leastChars: none, targetTokens: atMost },
@@ -63,7 +67,7 @@ function passes(state: LadderState, context: LadderContext): Pass[] {
   if (state.summary === undefined) return cuts;
   const written = kept.filter((item) => isEditable(item) && !isToolResult(item));
   cuts.push({ of: written, leastChars: wholeLatest, targetTokens: atMost });
-  if (reason === "overflow") cuts.push({ of: written, leastChars: none, targetTokens: atMost });
+  if (reason === "overflow") cuts.push({ of: written, leastChars: endsOfLatest, targetTokens: atMost });
   return cuts;
 }
 
@@ -117,7 +121,8 @@ function withoutMedia(item: ViewItem): PlannedEdit {
 
 function truncated(item: ViewItem, maxChars: number): PlannedEdit[] {
   const blocks = contentOf(item);
-  const share = Math.max(200, Math.floor(maxChars / Math.max(1, blocks.length)));
+  const texts = blocks.filter((block) => block.type === "text");
+  const share = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
   if (!blocks.some((block) => block.type === "text" && block.text.length > share)) return [];
   const content = blocks.map((block): UserContent => {
     return block.type === "text" ? { ...block, text: clip(block.text, share) } : block;

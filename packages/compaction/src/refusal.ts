@@ -1,4 +1,4 @@
-import type { ContextTokens } from "@bonsai-agent/messages";
+import { byScriptEstimator, type ContextTokens, type Message } from "@bonsai-agent/messages";
 import type { ModelSizes } from "./budget.ts";
 
 /** What the provider told when it refused a request as too long. */
@@ -16,13 +16,19 @@ export function sizesAfterRefusal(
   return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
 }
 
-/** A provider that refused the request knows better than any count: the context is above the window. */
-export function refusedTokens(
-  windowTokens: number | undefined,
-  { inputTokens = 0 }: Refusal,
-  { tokens }: ContextTokens,
-): number {
-  return Math.max(tokens, inputTokens, (windowTokens ?? 0) + 1);
+/**
+ * A provider that refused the request knows better than any count: the context is above the window. Without its count,
+ * the best of ours is taken, whatever the settings say of how to count.
+ */
+export function refusedTokens(of: {
+  messages: readonly Message[];
+  windowTokens: number | undefined;
+  refusal: Refusal;
+  reading: ContextTokens;
+}): number {
+  const { messages, windowTokens = 0, refusal, reading } = of;
+  const counted = messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  return Math.max(reading.tokens, refusal.inputTokens ?? counted, windowTokens + 1);
 }
 
 /** A rule that leaves less than this part of the window is no measure of what fits. */
@@ -42,7 +48,8 @@ export function limitAfterRefusal(of: {
 }): number {
   const { limitTokens, windowTokens, isWindowKnown, refusal, reading } = of;
   const limit = Math.max(limitTokens, Math.floor(windowTokens * LEAST_SHARE));
-  if (refusal.inputTokens !== undefined) return limit;
+  // A count that fits is none: who stops at a full window counts no further.
+  if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
   if (!isWindowKnown) return Math.floor(limit * UNKNOWN_WINDOW_SHARE);
   const isExplained = reading.source === "usage" && reading.tokens > windowTokens;
   return isExplained ? limit : Math.floor(limit * UNEXPLAINED_SHARE);

@@ -2,7 +2,7 @@ import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import type { RunCompactionOptions } from "../src/compaction-options.ts";
 import { compactionSettings, runCompaction } from "../src/index.ts";
-import { scriptedSummariser } from "./scripted-summariser.ts";
+import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ estimator: "chars4" });
 
@@ -52,4 +52,62 @@ test("the user's latest request stays whole at a threshold, and a fresh result w
   const kept = session.projection().items.map(({ message }) => message);
   expect(kept.at(-1)).toEqual(before.at(-1)?.message);
   expect(JSON.stringify(kept)).toContain(JSON.stringify(before.at(2)?.message).slice(30, 2_000));
+});
+
+test("a count that fits the window is none: who stops at a full window counts no further", async () => {
+  const model = { contextWindow: 16_000 };
+  const { tokensAfter } = await recovered(GREAT_RESULT, { model, refusal: { inputTokens: 15_900 } });
+  expect(tokensAfter).toBeLessThanOrEqual(13_000 / 2);
+});
+
+test("an estimate of characters alone is not trusted after a refusal", async () => {
+  const { session } = history("U:2000 A:2000");
+  session.append({
+    type: "message",
+    message: { role: "user", content: "山川河流天空树木".repeat(2_000), timestamp: 0 },
+  });
+  const result = await runCompaction({
+    session,
+    settings,
+    reason: "overflow",
+    model: { contextWindow: 8_000 },
+    digest: scriptedSummariser(),
+  });
+  expect(result.tokensBefore).toBeGreaterThan(12_000);
+  expect(result.status).toBe("compacted");
+});
+
+test("cutting that does not reach the aim is tried all the same", async () => {
+  const { status, tokensAfter } = await recovered("U:3000 A(t1 t2):10 T1:9000 T2:9000", {
+    model: { contextWindow: 4_096 },
+    digest: scriptedSummariser([{ stopReason: "error" }]),
+  });
+  expect(status).toBe("masked");
+  expect(tokensAfter).toBeLessThan(4_096);
+});
+
+test("a summary that a larger window had room for is made anew when a smaller one overflows", async () => {
+  const { session } = history("U:30000 A:30000 | U:200 A:200");
+  const long = scriptedSummariser([
+    (request) => ({ text: `${wellFormed(request)}\n${"- a line of it\n".repeat(700)}` }),
+  ]);
+  const keepingLittle = compactionSettings({ estimator: "chars4", keepRecentTokens: 400 });
+  const first = await runCompaction({
+    session,
+    settings: keepingLittle,
+    summariser: long,
+    model: { contextWindow: 64_000 },
+  });
+  expect(first.status).toBe("compacted");
+  expect(first.tokensAfter).toBeGreaterThan(2_500);
+  history("U:50 A:50@4200", session);
+  const again = await runCompaction({
+    session,
+    settings,
+    reason: "overflow",
+    model: { contextWindow: 4_096 },
+    digest: scriptedSummariser(),
+  });
+  expect(again.status).toBe("compacted");
+  expect(again.tokensAfter).toBeLessThan(1_500);
 });
