@@ -66,5 +66,5 @@ ${lines.join("\n")}
 
 const [path] = process.argv.slice(2);
 if (path === undefined) throw new Error("Name the models.json to read.");
-const target = new URL("../packages/models/src/models-data.ts", import.meta.url);
+const target = new URL("../packages/models/src/catalogue/models-data.ts", import.meta.url);
 writeFileSync(target, source(JSON.parse(readFileSync(path, "utf8"))));

@@ -6,8 +6,8 @@ export type ProviderLoader = () => Promise<Provider>;
 
 /** The protocols that Bonsai speaks by itself. The SDKs are large: each is loaded when it is first used. */
 export const builtInProviders: Readonly<Record<ProviderApi, ProviderLoader>> = {
-  "anthropic-messages": async () => (await import("./anthropic.ts")).anthropicProvider(),
-  "openai-responses": async () => (await import("./openai-responses.ts")).openaiResponsesProvider(),
-  "openai-chat": async () => (await import("./openai-chat.ts")).openaiChatProvider(),
-  scripted: async () => (await import("./scenario-file.ts")).scenarioProvider(),
+  "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
+  "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),
+  "openai-chat": async () => (await import("./openai/openai-chat.ts")).openaiChatProvider(),
+  scripted: async () => (await import("./scripted/scenario-file.ts")).scenarioProvider(),
 };

@@ -7,11 +7,11 @@ import type { LearnedWindow } from "./learned-windows.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { ModelNotice } from "./notice.ts";
 import { Outgoing } from "./outgoing.ts";
+import { silentOverflow } from "./overflow/silent-overflow.ts";
 import type { ProviderCall } from "./provider.ts";
 import { requestFailure } from "./request-failure.ts";
 import type { RequestHost } from "./request-host.ts";
 import { RetryBudget } from "./retry.ts";
-import { silentOverflow } from "./silent-overflow.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
 /** An estimate can be a third too high. */

@@ -5,7 +5,16 @@ export {
   type FindModelOptions,
   type LoadCatalogueOptions,
   loadCatalogue,
-} from "./catalogue.ts";
+} from "./catalogue/catalogue.ts";
+export type { ServerQuestion } from "./catalogue/server-question.ts";
+export type { ServedModel, ServerSizes } from "./catalogue/server-window.ts";
+export {
+  defaultModel,
+  type ProbeServer,
+  type UsableModel,
+  type UsableModelsOptions,
+  usableModels,
+} from "./catalogue/usable-models.ts";
 export {
   type CatalogueModel,
   type ProviderApi,
@@ -13,7 +22,6 @@ export {
   type ThinkingLevel,
   thinkingLevels,
 } from "./catalogue-model.ts";
-export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./classify-failure.ts";
 export type { FailureKind, ModelFailure } from "./failure.ts";
 export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
 export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
@@ -21,6 +29,7 @@ export { ModelClient, type ModelClientOptions } from "./model-client.ts";
 export type { ModelCompat } from "./model-compat.ts";
 export type { ModelRequest, ProviderResponse, RequestPurpose, ToolDeclaration } from "./model-request.ts";
 export type { ModelNotice } from "./notice.ts";
+export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./overflow/classify-failure.ts";
 export {
   type Provider,
   type ProviderCall,
@@ -28,19 +37,20 @@ export {
   type ProviderErrorKind,
   type ProviderErrorOptions,
 } from "./provider.ts";
-export type { Repair, RepairKind } from "./repair.ts";
-export { type RepairedMessages, type RepairMessagesOptions, repairMessages } from "./repair-messages.ts";
-export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
-export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
-export { scenarioModel } from "./scenario-file.ts";
-export { scriptedProvider } from "./scripted.ts";
-export type { ServerQuestion } from "./server-question.ts";
-export type { ServedModel, ServerSizes } from "./server-window.ts";
-export { type FinalEvent, finalEvent, type StreamEvent } from "./stream-event.ts";
+export type { Repair, RepairKind } from "./repair/repair.ts";
 export {
-  defaultModel,
-  type ProbeServer,
-  type UsableModel,
-  type UsableModelsOptions,
-  usableModels,
-} from "./usable-models.ts";
+  type RepairedMessages,
+  type RepairMessagesOptions,
+  repairMessages,
+} from "./repair/repair-messages.ts";
+export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
+export type {
+  Scenario,
+  ScenarioAnswer,
+  ScenarioCall,
+  ScenarioCondition,
+  ScriptedModel,
+} from "./scripted/scenario.ts";
+export { scenarioModel } from "./scripted/scenario-file.ts";
+export { scriptedProvider } from "./scripted/scripted.ts";
+export { type FinalEvent, finalEvent, type StreamEvent } from "./stream-event.ts";

@@ -1,5 +1,5 @@
 import type { ModelFailure } from "./failure.ts";
-import type { Repair } from "./repair.ts";
+import type { Repair } from "./repair/repair.ts";
 
 /** What happened on the way of a request that somebody should know and that did not stop it. */
 export type ModelNotice =

@@ -1,12 +1,12 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
 import type { ModelRequest } from "./model-request.ts";
-import { OutputCap } from "./output-cap.ts";
+import { OutputCap } from "./overflow/output-cap.ts";
 import type { WithoutThinking } from "./refused-thinking.ts";
-import type { Repair } from "./repair.ts";
-import { repairOf } from "./repair-details.ts";
-import { withoutOlderImages } from "./repair-images.ts";
-import { repairMessages } from "./repair-messages.ts";
+import type { Repair } from "./repair/repair.ts";
+import { repairOf } from "./repair/repair-details.ts";
+import { withoutOlderImages } from "./repair/repair-images.ts";
+import { repairMessages } from "./repair/repair-messages.ts";
 import { requestTokens } from "./request-tokens.ts";
 
 export interface OutgoingOptions {

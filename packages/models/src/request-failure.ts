@@ -1,8 +1,8 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { isLoopback } from "./catalogue/local-providers.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
-import { type AskedTokens, classifyFailure } from "./classify-failure.ts";
 import type { ModelFailure } from "./failure.ts";
-import { isLoopback } from "./local-providers.ts";
+import { type AskedTokens, classifyFailure } from "./overflow/classify-failure.ts";
 import { ProviderError } from "./provider.ts";
 import { shownAddress } from "./shown-address.ts";
 

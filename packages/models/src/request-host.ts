@@ -1,12 +1,12 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { isLoopback } from "./catalogue/local-providers.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import type { KeySource } from "./keys.ts";
 import type { LearnedWindows } from "./learned-windows.ts";
-import { isLoopback } from "./local-providers.ts";
 import type { ModelNotice } from "./notice.ts";
 import type { ProviderTable } from "./provider-table.ts";
 import { RefusedThinking } from "./refused-thinking.ts";
-import type { Repair, RepairKind } from "./repair.ts";
+import type { Repair, RepairKind } from "./repair/repair.ts";
 import type { RetryPolicy } from "./retry.ts";
 
 export interface RequestHostOptions {

@@ -1,5 +1,5 @@
 import { type LoopbackReply, sseChunks } from "@bonsai-agent/testkit";
-import { anthropicProvider } from "../src/anthropic.ts";
+import { anthropicProvider } from "../src/anthropic/anthropic.ts";
 import type { CatalogueModel, ProviderCall, StreamEvent } from "../src/index.ts";
 import { type Exchange, eventStream, exchangeWith, leastCall } from "./provider-exchange.ts";
 

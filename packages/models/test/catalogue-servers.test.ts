@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoopbackReply, type LoopbackRequest, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { loadCatalogue } from "../src/catalogue.ts";
+import { loadCatalogue } from "../src/catalogue/catalogue.ts";
+import type { ServedModel } from "../src/catalogue/server-window.ts";
+import { defaultModel, type UsableModel, usableModels } from "../src/catalogue/usable-models.ts";
 import type { CatalogueModel, ProviderConfig } from "../src/catalogue-model.ts";
 import type { KeyFile } from "../src/keys.ts";
-import type { ServedModel } from "../src/server-window.ts";
-import { defaultModel, type UsableModel, usableModels } from "../src/usable-models.ts";
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

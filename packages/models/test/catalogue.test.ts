@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { loadCatalogue } from "../src/catalogue.ts";
-import { defaultModels } from "../src/default-models.ts";
+import { loadCatalogue } from "../src/catalogue/catalogue.ts";
+import { defaultModels } from "../src/catalogue/default-models.ts";
 
 function homeWith(models?: unknown): string {
   const home = mkdtempSync(join(tmpdir(), "bonsai-catalogue-"));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AskedTokens, classifyFailure } from "../src/classify-failure.ts";
 import type { FailureKind, ModelFailure } from "../src/failure.ts";
+import { type AskedTokens, classifyFailure } from "../src/overflow/classify-failure.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 interface Said extends Partial<ProviderErrorOptions> {

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import { anthropicProvider } from "../src/anthropic.ts";
+import { anthropicProvider } from "../src/anthropic/anthropic.ts";
 import {
   AnswerBuilder,
   type CatalogueModel,
@@ -13,8 +13,8 @@ import {
   type Provider,
   ProviderError,
 } from "../src/index.ts";
-import { openaiChatProvider } from "../src/openai-chat.ts";
-import { openaiResponsesProvider } from "../src/openai-responses.ts";
+import { openaiChatProvider } from "../src/openai/openai-chat.ts";
+import { openaiResponsesProvider } from "../src/openai/openai-responses.ts";
 import {
   streamOf as anthropicStream,
   claude,

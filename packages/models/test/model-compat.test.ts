@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { anthropicRequest } from "../src/anthropic-request.ts";
+import { anthropicRequest } from "../src/anthropic/anthropic-request.ts";
 import {
   type CatalogueModel,
   finalEvent,
@@ -11,7 +11,7 @@ import {
   ModelClient,
   type ModelCompat,
 } from "../src/index.ts";
-import { chatRequest } from "../src/openai-chat-request.ts";
+import { chatRequest } from "../src/openai/openai-chat-request.ts";
 import { claude } from "./anthropic-exchange.ts";
 import { answerOf, callOf, delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
 

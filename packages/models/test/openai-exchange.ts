@@ -1,8 +1,8 @@
 import type { AssistantMessage, Message, ToolCall } from "@bonsai-agent/messages";
 import { type LoopbackReply, sseChunks } from "@bonsai-agent/testkit";
 import { AnswerBuilder, type CatalogueModel, type ProviderCall, type StreamEvent } from "../src/index.ts";
-import { openaiChatProvider } from "../src/openai-chat.ts";
-import { openaiResponsesProvider } from "../src/openai-responses.ts";
+import { openaiChatProvider } from "../src/openai/openai-chat.ts";
+import { openaiResponsesProvider } from "../src/openai/openai-responses.ts";
 import { type Exchange, eventStream, exchangeWith, leastCall } from "./provider-exchange.ts";
 
 /** A thinking model of OpenAI's; `baseUrl` is set by the exchange. */

@@ -9,8 +9,8 @@ import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel } from "../src/catalogue-model.ts";
-import { withoutOlderImages } from "../src/repair-images.ts";
-import { repairMessages } from "../src/repair-messages.ts";
+import { withoutOlderImages } from "../src/repair/repair-images.ts";
+import { repairMessages } from "../src/repair/repair-messages.ts";
 
 const model: CatalogueModel = {
   provider: "scripted",

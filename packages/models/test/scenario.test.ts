@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError, emptyUsage, type Message, type ToolResultMessage } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { loadCatalogue } from "../src/catalogue.ts";
+import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import { ModelClient } from "../src/model-client.ts";
 import type { Provider } from "../src/provider.ts";
-import type { Scenario, ScenarioAnswer, ScenarioCondition } from "../src/scenario.ts";
-import { readScenario, scenarioModel, scenarioProvider } from "../src/scenario-file.ts";
-import { scriptedProvider } from "../src/scripted.ts";
+import type { Scenario, ScenarioAnswer, ScenarioCondition } from "../src/scripted/scenario.ts";
+import { readScenario, scenarioModel, scenarioProvider } from "../src/scripted/scenario-file.ts";
+import { scriptedProvider } from "../src/scripted/scripted.ts";
 import { finalEvent } from "../src/stream-event.ts";
 
 function scenarioFile(content: unknown): string {

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { AnswerBuilder, MALFORMED_ARGUMENTS } from "../src/answer-builder.ts";
 import type { CatalogueModel } from "../src/catalogue-model.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../src/provider.ts";
-import type { ScenarioAnswer } from "../src/scenario.ts";
-import { scriptedProvider } from "../src/scripted.ts";
+import type { ScenarioAnswer } from "../src/scripted/scenario.ts";
+import { scriptedProvider } from "../src/scripted/scripted.ts";
 import type { StreamEvent } from "../src/stream-event.ts";
 
 const model: CatalogueModel = {

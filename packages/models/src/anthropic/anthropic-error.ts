@@ -1,0 +1,132 @@
+import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import { brokenOff, notSent, unanswered } from "../connection-error.ts";
+import { jsonOrText } from "../json-or-text.ts";
+import { ProviderError } from "../provider.ts";
+import { retryAfterMs } from "../retry-after.ts";
+
+/** What an error object of the API says; proxies and other servers leave out some of it. */
+interface ToldError {
+  message: string | undefined;
+  type: string | undefined;
+}
+
+/** The status that the API gives to each type of error: inside a stream it is not told. */
+const statusOfType: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** What the SDK says where there is no body; the overflow of some servers is known by it. */
+const NO_BODY = "status code (no body)";
+
+/** A proxy's page can be long; the whole of it stands in the error's body. */
+const MAX_SHOWN_CHARS = 1_000;
+
+/** An error that the SDK threw for a request that got no answer, or a refusal. */
+export function requestFailure(error: unknown): ProviderError {
+  if (error instanceof APIConnectionError) return unanswered(error);
+  return error instanceof APIError ? refusal(error) : notSent(error);
+}
+
+/** An error that came while the answer was being read. */
+export function streamFailure(error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error;
+  if (error instanceof SyntaxError) {
+    return new ProviderError({
+      kind: "garbled",
+      message: `An event of the stream is no JSON: ${error.message}`,
+      cause: error,
+    });
+  }
+  return brokenOff(error);
+}
+
+/** An event that could not be read for what it lacks. */
+export function shapeFailure(event: { type?: unknown }, cause: unknown): ProviderError {
+  return new ProviderError({
+    kind: "garbled",
+    message: `An event of the stream (${String(event.type)}) has not the shape that it should have.`,
+    body: event,
+    cause,
+  });
+}
+
+/** An error that the server told of inside its stream. */
+export function eventRefusal(body: unknown, headers: Headers): ProviderError {
+  return refusedBody({ body, told: toldError(body), status: undefined, headers });
+}
+
+/** A body that is no stream, sent with a status of success. */
+export function unexpectedBody(status: number, contentType: string, text: string): ProviderError {
+  const body = jsonOrText(text);
+  const told = toldError(body);
+  if (told.type !== undefined || told.message !== undefined)
+    return refusedBody({ body, told, status: undefined });
+  return new ProviderError({
+    kind: "garbled",
+    message: `Instead of a stream of events the server sent ${contentType || "a body of no type"} with status ${status}.`,
+    body,
+  });
+}
+
+function refusal(error: APIError): ProviderError {
+  const { status, headers } = error;
+  const body = error.error ?? bodyText(error);
+  return refusedBody({ body, told: toldError(body), status, headers, cause: error });
+}
+
+interface RefusedBody {
+  body: unknown;
+  told: ToldError;
+  status: number | undefined;
+  headers?: Headers | undefined;
+  cause?: unknown;
+}
+
+function refusedBody({ body, told, status, headers, cause }: RefusedBody): ProviderError {
+  const { message, type } = told;
+  return new ProviderError({
+    kind: "refused",
+    status: status ?? (type === undefined ? undefined : statusOfType[type]),
+    code: type,
+    message: message ?? textMessage(status, body),
+    body,
+    retryAfterMs: retryAfterMs(headers),
+    cause,
+  });
+}
+
+function textMessage(status: number | undefined, body: unknown): string {
+  const told = typeof body === "string" ? body : JSON.stringify(body);
+  const text = told?.slice(0, MAX_SHOWN_CHARS) ?? NO_BODY;
+  return status === undefined ? text : `${status} ${text}`;
+}
+
+/** The SDK keeps a body that is no JSON in its message alone, behind the status. */
+function bodyText({ status, message }: APIError): string | undefined {
+  const text = message.slice(`${status} `.length);
+  return status === undefined || text === NO_BODY ? undefined : text;
+}
+
+function toldError(body: unknown): ToldError {
+  const { error, message, detail } = record(body);
+  const { message: inner, type } = record(error);
+  return {
+    message: [inner, error, message, detail].find((text) => typeof text === "string" && text !== "") as
+      | string
+      | undefined,
+    type: typeof type === "string" ? type : undefined,
+  };
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}

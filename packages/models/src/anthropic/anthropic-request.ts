@@ -1,0 +1,98 @@
+import type {
+  CacheControlEphemeral,
+  MessageCreateParamsStreaming,
+  TextBlockParam,
+  Tool,
+} from "@anthropic-ai/sdk/resources/messages";
+import type { ProviderCall } from "../provider.ts";
+import { anthropicContext, type WireMessage } from "./anthropic-context.ts";
+import { anthropicThinking } from "./anthropic-thinking.ts";
+
+const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
+
+/**
+ * Two of the four that the API allows: the last finds what the request before wrote, and the one before it finds it
+ * too where more blocks came since than the API looks back over (20).
+ */
+const USER_BREAKPOINTS = 2;
+
+/** The request as it goes over the wire. Pure. */
+export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreaming {
+  const { model, systemPrompt, tools, maxOutputTokens, thinking: level } = call;
+  const messages = anthropicContext(call.messages, model);
+  const isCached = !isOneOff(call);
+  const system = systemBlocks(systemPrompt, isCached);
+  return {
+    model: model.id,
+    max_tokens: maxOutputTokens,
+    stream: true,
+    ...(system.length > 0 && { system }),
+    ...(tools.length > 0 && { tools: wireTools(call, isCached) }),
+    ...anthropicThinking({
+      model,
+      level,
+      maxOutputTokens,
+      isTurnWithoutThinking: isTurnWithoutThinking(messages),
+    }),
+    messages: isCached ? withBreakpoints(messages) : messages,
+  };
+}
+
+/**
+ * True where results are being sent for a turn whose first answer holds no thinking: another model gave it, or its
+ * thinking was bound to a context that is no more.
+ */
+function isTurnWithoutThinking(messages: readonly WireMessage[]): boolean {
+  if (!hasResults(messages.at(-1))) return false;
+  const request = messages.findLastIndex((message) => message.role === "user" && !hasResults(message));
+  const type = messages.slice(request + 1).find(({ role }) => role === "assistant")?.content[0]?.type;
+  return type !== "thinking" && type !== "redacted_thinking";
+}
+
+function hasResults(message: WireMessage | undefined): boolean {
+  return message?.content[0]?.type === "tool_result";
+}
+
+/** Nobody comes back to the prefix of a question asked once: writing it to the cache would only cost more. */
+function isOneOff({ purpose, messages }: ProviderCall): boolean {
+  return purpose !== "turn" && !messages.some((message) => message.role === "assistant");
+}
+
+function systemBlocks(text: string, isCached: boolean): TextBlockParam[] {
+  if (text.trim() === "") return [];
+  return [{ type: "text", text, ...(isCached && { cache_control: breakpoint }) }];
+}
+
+function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
+  const isEager = isAnthropicHost(model.baseUrl);
+  return tools.map(({ name, description, parameters }, index) => ({
+    name,
+    description,
+    input_schema: { ...parameters, type: "object" },
+    // Without it a long argument comes in one piece at its end, after minutes of silence. Other servers may refuse it.
+    ...(isEager && { eager_input_streaming: true }),
+    ...(isCached && index === tools.length - 1 && { cache_control: breakpoint }),
+  }));
+}
+
+/** True for Anthropic's own API, whose rules need no guessing. */
+export function isAnthropicHost(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
+}
+
+/** Sets a breakpoint on the last block of each of the last user-role messages. */
+function withBreakpoints(messages: readonly WireMessage[]): WireMessage[] {
+  let left = USER_BREAKPOINTS;
+  return messages
+    .toReversed()
+    .map((message) => {
+      if (message.role !== "user" || left === 0) return message;
+      left -= 1;
+      const last = message.content.length - 1;
+      const content = message.content.map((block, index) =>
+        index === last ? { ...block, cache_control: breakpoint } : block,
+      );
+      return { role: message.role, content };
+    })
+    .toReversed();
+}

@@ -1,0 +1,209 @@
+import type {
+  ContentBlock,
+  MessageDeltaUsage,
+  RawContentBlockDelta,
+  RawMessageDeltaEvent,
+  Usage,
+} from "@anthropic-ai/sdk/resources/messages";
+import type { StopReason, ThinkingContent } from "@bonsai-agent/messages";
+import type { AnswerBuilder, TokenCounts } from "../answer-builder.ts";
+import { ProviderError } from "../provider.ts";
+import type { StreamEvent } from "../stream-event.ts";
+import type { AnthropicEvent } from "./anthropic-events.ts";
+
+/** A block of the stream, and where it stands in the answer. */
+interface OpenBlock {
+  block: ContentBlock;
+  /** Absent for text, which begins with its first characters: an empty one would be refused later. */
+  contentIndex?: number;
+  hasArguments: boolean;
+}
+
+/** Reads one answer from the events of a stream. Owner of what is open in it. */
+export class AnthropicStream {
+  readonly #answer: AnswerBuilder;
+  readonly #blocks = new Map<number, OpenBlock>();
+  #counts: TokenCounts = {};
+  #isStarted = false;
+  #isDone = false;
+
+  constructor(answer: AnswerBuilder) {
+    this.#answer = answer;
+  }
+
+  /** False when nothing of an answer has come. */
+  get isStarted(): boolean {
+    return this.#isStarted;
+  }
+
+  /** True after the last event of a complete answer. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** Takes one event; kinds that are not known, as later servers may send, are passed over. */
+  *take(event: AnthropicEvent): Iterable<StreamEvent> {
+    switch (event.type) {
+      case "message_start":
+        this.#begin(event.message);
+        break;
+      case "content_block_start":
+        yield* this.#open(event.index, event.content_block);
+        break;
+      case "content_block_delta":
+        yield* this.#add(event.index, event.delta);
+        break;
+      case "content_block_stop":
+        yield* this.#close(event.index);
+        break;
+      case "message_delta":
+        this.#count(event.usage);
+        this.#stop(event.delta);
+        break;
+      case "message_stop":
+        for (const index of [...this.#blocks.keys()]) yield* this.#close(index);
+        this.#isDone = true;
+        break;
+    }
+  }
+
+  #begin({ id, model, usage }: { id?: string; model?: string; usage?: Usage }): void {
+    const { message } = this.#answer;
+    this.#isStarted = true;
+    if (id) message.responseId = id;
+    if (model && model !== message.model) message.responseModel = model;
+    this.#count(usage);
+  }
+
+  *#open(index: number, block: ContentBlock): Iterable<StreamEvent> {
+    const open: OpenBlock = { block, hasArguments: false };
+    this.#blocks.set(index, open);
+    switch (block.type) {
+      case "text":
+        if (block.text) yield this.#text(open, block.text);
+        break;
+      case "thinking":
+        open.contentIndex = this.#answer.add({ type: "thinking", thinking: "" });
+        this.#sign(open, block.signature);
+        if (block.thinking) yield this.#answer.thinking(block.thinking);
+        break;
+      case "redacted_thinking":
+        this.#answer.add({ type: "thinking", thinking: "", thinkingSignature: block.data, redacted: true });
+        break;
+      case "tool_use":
+        open.contentIndex = this.#answer.beginCall({ id: block.id, name: block.name });
+        yield this.#answer.callArguments(open.contentIndex, "");
+        break;
+    }
+  }
+
+  *#add(index: number, delta: RawContentBlockDelta): Iterable<StreamEvent> {
+    const open = this.#blocks.get(index);
+    if (open === undefined) return;
+    switch (delta.type) {
+      case "text_delta":
+        if (delta.text) yield this.#text(open, delta.text);
+        break;
+      case "thinking_delta":
+        if (delta.thinking) yield this.#answer.thinking(delta.thinking);
+        break;
+      case "signature_delta":
+        this.#sign(open, delta.signature);
+        break;
+      case "input_json_delta":
+        if (delta.partial_json) yield* this.#arguments(open, delta.partial_json);
+        break;
+    }
+  }
+
+  *#close(index: number): Iterable<StreamEvent> {
+    const open = this.#blocks.get(index);
+    this.#blocks.delete(index);
+    if (open?.block.type !== "tool_use" || open.contentIndex === undefined) return;
+    // Some servers send the arguments whole, with the start.
+    const { input } = open.block;
+    const isWhole = typeof input === "object" && input !== null && Object.keys(input).length > 0;
+    if (!open.hasArguments && isWhole) yield* this.#arguments(open, JSON.stringify(input));
+    yield this.#answer.endCall(open.contentIndex);
+  }
+
+  /** Two text blocks in a row stay two: what is sent back later must be what came. */
+  #text(open: OpenBlock, delta: string): StreamEvent {
+    open.contentIndex ??= this.#answer.add({ type: "text", text: "" });
+    return this.#answer.text(delta);
+  }
+
+  #sign({ contentIndex }: OpenBlock, signature: string): void {
+    if (!signature || contentIndex === undefined) return;
+    const content = this.#answer.message.content[contentIndex] as ThinkingContent;
+    content.thinkingSignature = signature;
+  }
+
+  *#arguments(open: OpenBlock, json: string): Iterable<StreamEvent> {
+    if (open.contentIndex === undefined) return;
+    open.hasArguments = true;
+    yield this.#answer.callArguments(open.contentIndex, json);
+  }
+
+  /** Counts are told at the start and again, cumulative, at the end; some servers tell each only once. */
+  #count(usage: Usage | MessageDeltaUsage | null | undefined): void {
+    if (!usage) return;
+    const known = this.#counts;
+    this.#counts = {
+      ...known,
+      input: highest(known.input, usage.input_tokens),
+      output: highest(known.output, usage.output_tokens),
+      cacheRead: highest(known.cacheRead, usage.cache_read_input_tokens),
+      cacheWrite: highest(known.cacheWrite, usage.cache_creation_input_tokens),
+      ...("cache_creation" in usage &&
+        usage.cache_creation && { cacheWrite1h: usage.cache_creation.ephemeral_1h_input_tokens ?? 0 }),
+      ...(usage.output_tokens_details && {
+        reasoning: highest(known.reasoning, usage.output_tokens_details.thinking_tokens),
+      }),
+    };
+    this.#answer.setUsage(this.#counts);
+  }
+
+  #stop({ stop_reason: reason, stop_details: details }: RawMessageDeltaEvent.Delta): void {
+    const hasCalls = this.#answer.message.content.some((block) => block.type === "toolCall");
+    if (!reason) {
+      this.#answer.stop(hasCalls ? "toolUse" : "stop");
+      return;
+    }
+    this.#answer.stop(stopReasons[reason] ?? "stop", reason);
+    if (reason === "model_context_window_exceeded") throw windowExceeded();
+    if (reason === "refusal") throw refused(details?.explanation, details);
+  }
+}
+
+/** What a stop reason means here; `pause_turn` comes with tools that run on the server, which are never asked for. */
+const stopReasons: Partial<Record<string, StopReason>> = {
+  end_turn: "stop",
+  stop_sequence: "stop",
+  pause_turn: "stop",
+  max_tokens: "length",
+  tool_use: "toolUse",
+  refusal: "error",
+  model_context_window_exceeded: "error",
+};
+
+function windowExceeded(): ProviderError {
+  return new ProviderError({
+    kind: "refused",
+    code: "model_context_window_exceeded",
+    message: "The answer ran into the end of the model's context window (model_context_window_exceeded).",
+  });
+}
+
+function refused(explanation: string | null | undefined, body: unknown): ProviderError {
+  return new ProviderError({
+    kind: "refused",
+    code: "refusal",
+    message: explanation || "The model declined to answer (refusal).",
+    body: body ?? undefined,
+  });
+}
+
+function highest(known: number | undefined, told: number | null | undefined): number {
+  return Math.max(known ?? 0, told ?? 0);
+}

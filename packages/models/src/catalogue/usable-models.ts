@@ -1,0 +1,99 @@
+import type { CatalogueModel, ProviderConfig } from "../catalogue-model.ts";
+import type { KeyFile, KeyOrigin } from "../keys.ts";
+import { canThink } from "../model-compat.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { defaultModels } from "./default-models.ts";
+import { isLoopback } from "./local-providers.ts";
+import type { ServerQuestion } from "./server-question.ts";
+import { runningWindow, type ServedModel, servedModels } from "./server-window.ts";
+
+/** Asks a server what it serves; undefined when it does not answer. */
+export type ProbeServer = (question: ServerQuestion) => Promise<readonly ServedModel[] | undefined>;
+
+/** A model that can be asked now, and where its key comes from. */
+export interface UsableModel {
+  model: CatalogueModel;
+  /** Absent where no key is needed. */
+  keyOrigin?: KeyOrigin | undefined;
+}
+
+export interface UsableModelsOptions {
+  catalogue: Pick<Catalogue, "providers" | "models">;
+  keys: Pick<KeyFile, "key" | "source">;
+  /** Default: `GET {baseUrl}/models`, and for models without a window what else a local server tells of them. */
+  probe?: ProbeServer | undefined;
+  /** Ends the probes early. */
+  signal?: AbortSignal | undefined;
+}
+
+/** A server on this machine answers within a few milliseconds; nobody should wait for one that does not. */
+const probeTimeoutMs = 400;
+/** So many windows of one server are asked for. */
+const mostSized = 20;
+
+/** The models of all providers that have a key, or need none and answer; providers in the catalogue's order. */
+export async function usableModels(options: UsableModelsOptions): Promise<UsableModel[]> {
+  const lists = await Promise.all(options.catalogue.providers.map((each) => usableOf(each, options)));
+  return lists.flat();
+}
+
+/**
+ * What to use when nobody named a model: the default of the first provider with a key, else the first model with a
+ * key, else the first that a local server has; undefined when nothing is usable. Servers are asked only without a key.
+ */
+export async function defaultModel(options: UsableModelsOptions): Promise<UsableModel | undefined> {
+  const { catalogue, keys } = options;
+  for (const [provider, id] of defaultModels) {
+    const model = catalogue.models.find((each) => each.provider === provider && each.id === id);
+    if (model !== undefined && keys.key(model) !== undefined) return { model, keyOrigin: keys.source(model) };
+  }
+  const usable = await usableModels(options);
+  return usable.find(({ keyOrigin }) => keyOrigin !== undefined) ?? usable[0];
+}
+
+async function usableOf(provider: ProviderConfig, options: UsableModelsOptions): Promise<UsableModel[]> {
+  const { catalogue, keys } = options;
+  const listed = catalogue.models.filter((model) => model.provider === provider.provider);
+  const keyOrigin = keys.source(provider);
+  const isReady = keyOrigin !== undefined && listed.length > 0;
+  const needsKey = provider.apiKeyEnv !== undefined && keyOrigin === undefined && !isLoopback(provider);
+  if (needsKey) return [];
+  const isAsked = !isReady && provider.api !== "scripted";
+  const models = isAsked ? await answered(provider, listed, options) : listed;
+  return models.map((model) => ({ model, keyOrigin }));
+}
+
+/** What a server has at hand; what is listed of it counts only where it is served. */
+async function answered(
+  provider: ProviderConfig,
+  listed: readonly CatalogueModel[],
+  { keys, probe = probeServer, signal }: UsableModelsOptions,
+): Promise<CatalogueModel[]> {
+  const timeout = AbortSignal.timeout(probeTimeoutMs);
+  const served = await probe({
+    provider,
+    apiKey: keys.key(provider),
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
+  });
+  return (served ?? []).map(({ id, contextWindow, maxOutputTokens }) => {
+    const known = listed.find((model) => model.id === id);
+    const reasoning = canThink(provider.compat);
+    const base = known ?? { ...provider, id, name: id, input: ["text" as const], reasoning };
+    return {
+      ...base,
+      contextWindow: base.contextWindow ?? contextWindow,
+      maxOutputTokens: base.maxOutputTokens ?? maxOutputTokens,
+    };
+  });
+}
+
+const probeServer: ProbeServer = async (question) => {
+  const models = await servedModels(question);
+  if (models === undefined) return undefined;
+  return Promise.all(
+    models.map(async (model, at) => {
+      const running = at < mostSized ? await runningWindow(question, model.id) : undefined;
+      return { ...model, contextWindow: running ?? model.contextWindow };
+    }),
+  );
+};

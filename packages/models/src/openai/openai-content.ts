@@ -1,0 +1,88 @@
+import {
+  type AssistantContent,
+  type AssistantMessage,
+  bashExecutionText,
+  contentBlocks,
+  type ImageContent,
+  type Message,
+  type ThinkingContent,
+  type ToolResultMessage,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import type { CatalogueModel } from "../catalogue-model.ts";
+import type { OpenAiServer } from "./openai-servers.ts";
+
+/** For whom a context is written. */
+export interface ConvertOptions {
+  model: CatalogueModel;
+  server: OpenAiServer;
+}
+
+/** What a message says in the user's place; nothing for answers, tool results and what no model sees. */
+export function saidByUser(message: Message): UserContent[] {
+  switch (message.role) {
+    case "user":
+    case "custom":
+      return soundContent(message.content);
+    case "bashExecution":
+      return message.excludeFromContext ? [] : [{ type: "text", text: bashExecutionText(message) }];
+    case "branchSummary":
+    case "compactionSummary":
+      return soundContent(message.summary);
+    default:
+      return [];
+  }
+}
+
+/** The blocks of an answer that can be sent: content of old and damaged files may hold others. */
+export function answerBlocks(message: AssistantMessage): AssistantContent[] {
+  return (contentBlocks(message.content) as unknown as AssistantContent[]).filter((block) => {
+    if (block.type === "text") return typeof block.text === "string" && block.text.trim() !== "";
+    return block.type === "thinking" || block.type === "toolCall";
+  });
+}
+
+/** What is told of a result in text, and its images apart. */
+export function resultParts({ content }: ToolResultMessage): { text: string; images: ImageContent[] } {
+  const blocks = soundContent(content);
+  const images = blocks.filter((block) => block.type === "image");
+  const text = blocks.map((block) => (block.type === "text" ? block.text : "")).filter((part) => part !== "");
+  const none = images.length > 0 ? "(an image)" : "(no output)";
+  return { text: text.join("\n") || none, images };
+}
+
+/** Images of tool results in an API whose results take only text. */
+export function imagesOfResults(images: readonly ImageContent[]): UserContent[] {
+  if (images.length === 0) return [];
+  const text =
+    images.length === 1 ? "The image of the tool result above:" : "The images of the tool results above:";
+  return [{ type: "text", text }, ...images];
+}
+
+export function dataUrl({ mimeType, data }: ImageContent): string {
+  return `data:${mimeType};base64,${data}`;
+}
+
+/** What stands, as JSON, in a signature that we wrote; nothing for those of others. */
+export function signedObject({ thinkingSignature }: ThinkingContent): Record<string, unknown> | undefined {
+  return jsonObject(thinkingSignature);
+}
+
+/** A JSON object in a text, or nothing. */
+export function jsonObject(text: string | undefined): Record<string, unknown> | undefined {
+  if (!text?.startsWith("{")) return undefined;
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    // Not ours: other protocols sign with what is no JSON.
+    return undefined;
+  }
+}
+
+function soundContent(content: unknown): UserContent[] {
+  return (contentBlocks(content) as unknown as UserContent[]).filter((block) =>
+    block.type === "text"
+      ? typeof block.text === "string" && block.text !== ""
+      : block.type === "image" && typeof block.data === "string" && block.data !== "",
+  );
+}

@@ -1,0 +1,241 @@
+import type { TextContent, ThinkingContent } from "@bonsai-agent/messages";
+import type { AnswerBuilder } from "../answer-builder.ts";
+import { ProviderError } from "../provider.ts";
+import type { StreamEvent } from "../stream-event.ts";
+import { refusal } from "./openai-error.ts";
+import { finishAnswer, finishWithoutReason } from "./openai-finish.ts";
+import { openAiUsage } from "./openai-usage.ts";
+
+/** What of an event is read; which of it is there depends on the type. */
+interface ResponsesEvent {
+  type?: unknown;
+  object?: unknown;
+  response?: ResponseObject | null;
+  item?: OutputItem | null;
+  item_id?: unknown;
+  output_index?: unknown;
+  delta?: unknown;
+  arguments?: unknown;
+}
+
+interface ResponseObject {
+  id?: unknown;
+  model?: unknown;
+  status?: unknown;
+  output?: readonly OutputItem[] | null;
+  usage?: unknown;
+  error?: unknown;
+  incomplete_details?: { reason?: unknown } | null;
+}
+
+interface OutputItem {
+  type?: unknown;
+  id?: unknown;
+  call_id?: unknown;
+  name?: unknown;
+  namespace?: unknown;
+  arguments?: unknown;
+  content?: readonly { text?: unknown; refusal?: unknown }[] | null;
+  summary?: readonly { text?: unknown }[] | null;
+  phase?: unknown;
+}
+
+/** An item of the answer; `contentIndex` is absent until something of it is there to show. */
+interface OpenItem {
+  contentIndex?: number;
+  /** Characters that came in pieces. */
+  chars: number;
+}
+
+/** Reads the events of a Responses stream into an answer. */
+export class ResponsesAnswer {
+  readonly #answer: AnswerBuilder;
+  readonly #items = new Map<unknown, OpenItem>();
+  #isFinished = false;
+
+  constructor(answer: AnswerBuilder) {
+    this.#answer = answer;
+  }
+
+  /** True after the event that ends an answer. */
+  get isFinished(): boolean {
+    return this.#isFinished;
+  }
+
+  get isComplete(): boolean {
+    return this.#isFinished;
+  }
+
+  *take(raw: unknown): Iterable<StreamEvent> {
+    const event = soundEvent(raw);
+    switch (event.type) {
+      case "response.output_item.added":
+        yield* this.#added(event);
+        break;
+      case "response.reasoning_summary_part.added":
+        if (this.#item(event).chars > 0) yield* this.#thinking(event, "\n\n");
+        break;
+      case "response.reasoning_summary_text.delta":
+      case "response.reasoning_text.delta":
+        yield* this.#thinking(event, event.delta);
+        break;
+      case "response.output_text.delta":
+      case "response.refusal.delta":
+        yield* this.#text(event, event.delta);
+        break;
+      case "response.function_call_arguments.delta":
+        yield* this.#arguments(event, event.delta);
+        break;
+      case "response.output_item.done":
+        yield* this.#done(event);
+        break;
+      default:
+        if (event.response) yield* this.#response(event.response, event.type === "response.created");
+    }
+  }
+
+  /** Ends the answer; throws ProviderError where its last event did not come. */
+  end(saidDone: boolean): Iterable<StreamEvent> {
+    if (!this.#isFinished) finishWithoutReason(this.#answer, saidDone && !this.#answer.hasOpenCall);
+    return [];
+  }
+
+  *#added(event: ResponsesEvent): Iterable<StreamEvent> {
+    const { item } = event;
+    if (item?.type !== "function_call") return;
+    const open = this.#item(event);
+    const { namespace } = item;
+    open.contentIndex ??= this.#answer.beginCall({
+      id: String(item.call_id ?? item.id ?? ""),
+      name: String(item.name ?? ""),
+      ...(typeof namespace === "string" && { namespace }),
+    });
+    yield this.#answer.callArguments(open.contentIndex, "");
+  }
+
+  *#thinking(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
+    if (typeof delta !== "string" || delta === "") return;
+    const open = this.#item(event);
+    open.contentIndex ??= this.#answer.add({ type: "thinking", thinking: "" });
+    open.chars += delta.length;
+    yield this.#answer.thinking(delta);
+  }
+
+  *#text(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
+    if (typeof delta !== "string" || delta === "") return;
+    const open = this.#item(event);
+    open.contentIndex ??= this.#answer.add({ type: "text", text: "" });
+    open.chars += delta.length;
+    yield this.#answer.text(delta);
+  }
+
+  *#arguments(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
+    const open = this.#item(event);
+    if (typeof delta !== "string" || open.contentIndex === undefined) return;
+    open.chars += delta.length;
+    yield this.#answer.callArguments(open.contentIndex, delta);
+  }
+
+  /** An item is complete: what did not come in pieces is taken from it. */
+  *#done(event: ResponsesEvent): Iterable<StreamEvent> {
+    const item = event.item ?? {};
+    const open = this.#item(event);
+    if (item.type === "message") {
+      if (open.chars === 0) yield* this.#text(event, joined(item.content, ""));
+      this.#signText(open, item);
+    } else if (item.type === "reasoning") {
+      if (open.chars === 0)
+        yield* this.#thinking(event, joined(item.summary, "\n\n") || joined(item.content, "\n\n"));
+      this.#signThinking(open, item);
+    } else if (item.type === "function_call") {
+      if (open.contentIndex === undefined) yield* this.#added(event);
+      if (open.chars === 0) yield* this.#arguments(event, argumentsText(item.arguments));
+      yield this.#answer.endCall(open.contentIndex as number);
+    }
+    this.#items.delete(keyOf(event));
+  }
+
+  #signText({ contentIndex }: OpenItem, { id, phase }: OutputItem): void {
+    if (contentIndex === undefined || typeof phase !== "string") return;
+    const block = this.#answer.message.content[contentIndex] as TextContent;
+    block.textSignature = JSON.stringify({ v: 1, id, phase });
+  }
+
+  #signThinking({ contentIndex }: OpenItem, item: OutputItem): void {
+    const thinkingSignature = JSON.stringify(item);
+    if (contentIndex === undefined) {
+      this.#answer.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
+    } else
+      (this.#answer.message.content[contentIndex] as ThinkingContent).thinkingSignature = thinkingSignature;
+  }
+
+  *#response(response: ResponseObject, isCreated: boolean): Iterable<StreamEvent> {
+    const { message } = this.#answer;
+    if (typeof response.id === "string") message.responseId = response.id;
+    const { model, status, usage } = response;
+    if (typeof model === "string" && model !== "" && model !== message.model) message.responseModel = model;
+    if (isCreated || status === "in_progress" || status === "queued") return;
+    const counts = openAiUsage(usage);
+    if (counts !== undefined) this.#answer.setUsage(counts);
+    yield* this.#rest(response.output ?? []);
+    this.#finish(response);
+    this.#isFinished = true;
+  }
+
+  /** A server that sent its answer in one piece sent no events for its items. */
+  *#rest(output: readonly OutputItem[]): Iterable<StreamEvent> {
+    if (this.#answer.message.content.length > 0) return;
+    for (const [index, item] of output.entries()) yield* this.#done({ item, output_index: `rest ${index}` });
+  }
+
+  #finish({ status, error, incomplete_details: details }: ResponseObject): void {
+    if (status === "failed") throw refusal({ body: { error: error ?? { message: "The response failed." } } });
+    if (status === "cancelled") {
+      throw new ProviderError({
+        kind: "cut",
+        message: "The server cancelled the response.",
+        code: "cancelled",
+      });
+    }
+    const why = typeof details?.reason === "string" ? details.reason : "max_output_tokens";
+    finishAnswer(this.#answer, status === "incomplete" ? why : String(status ?? "completed"));
+  }
+
+  #item(event: ResponsesEvent): OpenItem {
+    const key = keyOf(event);
+    const known = this.#items.get(key);
+    if (known !== undefined) return known;
+    const open: OpenItem = { chars: 0 };
+    this.#items.set(key, open);
+    return open;
+  }
+}
+
+/** The index: the id of an item is not the same in all of its events on every server. */
+function keyOf({ output_index: index, item_id: id, item }: ResponsesEvent): unknown {
+  return index ?? id ?? item?.id;
+}
+
+/** Errors that the SDK does not throw by itself; a response without an event around it. */
+function soundEvent(raw: unknown): ResponsesEvent {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
+    throw new ProviderError({
+      kind: "garbled",
+      message: "The server sent an event that is no object.",
+      body: raw,
+    });
+  }
+  const event = raw as ResponsesEvent;
+  if (event.object === "response") return { response: raw as ResponseObject };
+  if (event.type === "error" || typeof event.type !== "string") throw refusal({ body: raw });
+  return event;
+}
+
+function joined(parts: OutputItem["content"] | OutputItem["summary"], between: string): string {
+  const texts = (parts ?? []).map((part: { text?: unknown; refusal?: unknown }) => part.text ?? part.refusal);
+  return texts.filter((text) => typeof text === "string").join(between);
+}
+
+function argumentsText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? {});
+}

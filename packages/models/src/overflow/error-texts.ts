@@ -1,0 +1,139 @@
+import type { ProviderError } from "../provider.ts";
+
+/** What an error says, in the provider's words. */
+export interface ErrorTexts {
+  /** Everything that was said, the status first: for the table of rows. */
+  all: string;
+  /** The sentence for people. */
+  message: string;
+  code: string | undefined;
+  status: number | undefined;
+  /** Numbers that stand beside the text, by their names in lower case. */
+  numbers: ReadonlyMap<string, number>;
+  /** True where the answer had a status and nothing else. */
+  isBodyless: boolean;
+}
+
+/** Longer than any message of a provider; a page of HTML or an echo of the request is cut here. */
+const MAX_CHARS = 20_000;
+const MAX_DEPTH = 8;
+
+/**
+ * Where providers and gateways put their words. Other fields are left alone: some servers send the request back in
+ * their refusal (`input`, `ctx`), and what a tool once printed must not be taken for the provider's words.
+ */
+const SPEAKING_KEYS: ReadonlySet<string> = new Set(
+  "error errors message msg detail details description reason title code type status metadata raw cause innererror response body fault faultstring"
+    .split(" ")
+    .concat("error_message", "error_description", "finish_reason", "stop_reason"),
+);
+const COUNTING_KEYS: ReadonlySet<string> = new Set(["n_prompt_tokens", "n_ctx"]);
+
+/** Reads an error however it is nested: JSON in a message, a body, a chain of causes. Total. */
+export function errorTexts(error: ProviderError): ErrorTexts {
+  const reader = new TextReader();
+  const statusNumber = typeof error.status === "number" ? error.status : undefined;
+  const status = String(statusNumber ?? "");
+  reader.read(error.message);
+  reader.read(error.body);
+  reader.read(error.cause);
+  const code = typeof error.code === "string" ? [`code ${error.code}`] : [];
+  const said = [status, ...reader.said, ...code].join("\n").slice(0, 2 * MAX_CHARS);
+  const message = typeof error.message === "string" ? error.message : "";
+  return {
+    all: said.startsWith(`${status}\n${status}`) ? said.slice(status.length + 1) : said,
+    message: reader.sentence ?? message,
+    code: typeof error.code === "string" ? error.code.slice(0, 100) : reader.code?.slice(0, 100),
+    status: statusNumber,
+    numbers: reader.numbers,
+    isBodyless: isEmpty(error.body) && /^\s*(?:\d{3}\s*(?:status code)?\s*\(no body\))?\s*$/i.test(message),
+  };
+}
+
+function isEmpty(body: unknown): boolean {
+  return body === undefined || body === null || body === "";
+}
+
+class TextReader {
+  readonly said: string[] = [];
+  readonly numbers = new Map<string, number>();
+  /** The first text that is more than a status, a code or a type. */
+  sentence: string | undefined;
+  code: string | undefined;
+  readonly #seen = new Set<object>();
+
+  read(value: unknown, key = "", depth = 0): void {
+    if (depth > MAX_DEPTH || this.said.length > 100) return;
+    if (typeof value === "string") this.#readText(value, key, depth);
+    else if (typeof value === "number") this.#readNumber(value, key);
+    else if (typeof value === "object" && value !== null && !this.#seen.has(value)) {
+      this.#seen.add(value);
+      this.#readObject(value, depth);
+    }
+  }
+
+  #readObject(value: object, depth: number): void {
+    const entries = Array.isArray(value)
+      ? value.slice(0, 20).map((item) => ["errors", item])
+      : fieldsOf(value);
+    for (const [key, item] of entries) {
+      const name = key.toLowerCase();
+      if (SPEAKING_KEYS.has(name) || COUNTING_KEYS.has(name)) this.read(item, name, depth + 1);
+    }
+  }
+
+  #readText(text: string, key: string, depth: number): void {
+    // A gateway's own sentence ("Provider returned error") says less than what it passes on.
+    if (key === "raw") this.sentence = undefined;
+    const { before, json } = withoutJson(text);
+    if (json !== undefined) this.read(json, key, depth + 1);
+    const plain = pageTitle(before.slice(0, MAX_CHARS)).trim();
+    if (plain === "") return;
+    // "code 1261" in the table: a bare number would match anything.
+    this.said.push(key === "code" ? `code ${plain}` : plain);
+    if (key === "code" || key === "type" || key === "status")
+      this.code ??= plain === "error" ? undefined : plain;
+    else this.#consider(plain);
+  }
+
+  #consider(text: string): void {
+    const isOnlyStatus = /^\d{3}(?: status code \(no body\))?$/.test(this.sentence ?? "");
+    if (this.sentence === undefined || isOnlyStatus) this.sentence = text;
+  }
+
+  #readNumber(value: number, key: string): void {
+    if (key === "code" || key === "status") this.said.push(`code ${value}`);
+    if (COUNTING_KEYS.has(key) && !this.numbers.has(key)) this.numbers.set(key, value);
+  }
+}
+
+/** Own fields and those of an Error; a getter that throws has nothing to say. */
+function fieldsOf(value: object): [string, unknown][] {
+  const names = new Set([...Object.keys(value), ...(value instanceof Error ? ["message", "cause"] : [])]);
+  return [...names].slice(0, 200).map((name) => {
+    try {
+      return [name, (value as Record<string, unknown>)[name]];
+    } catch {
+      return [name, undefined];
+    }
+  });
+}
+
+/** Splits `400 {"error": …}` into its text and its JSON; a list of numbers, as Qwen writes it, is text. */
+function withoutJson(text: string): { before: string; json?: unknown } {
+  const at = text.search(/\{|\[\s*\{/);
+  if (at < 0) return { before: text };
+  try {
+    const json: unknown = JSON.parse(text.slice(at));
+    return typeof json === "object" && json !== null ? { before: text.slice(0, at), json } : { before: text };
+  } catch {
+    return { before: text };
+  }
+}
+
+/** A gateway's page of HTML says what it means in its title. */
+function pageTitle(text: string): string {
+  if (!/<(?:!doctype|html)/i.test(text)) return text;
+  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
+  return `${text.slice(0, text.search(/<(?:!doctype|html)/i))}${title || "a page of HTML"}`;
+}

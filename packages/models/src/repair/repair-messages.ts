@@ -1,0 +1,64 @@
+import type { Message } from "@bonsai-agent/messages";
+import type { CatalogueModel } from "../catalogue-model.ts";
+import type { Repair, RepairKind } from "./repair.ts";
+import { repairAnswers, repairThinking } from "./repair-answers.ts";
+import { repairCallIds } from "./repair-call-ids.ts";
+import { repairContent } from "./repair-content.ts";
+import { repairOf } from "./repair-details.ts";
+import { repairBeginning, repairEmpties } from "./repair-empties.ts";
+import { repairImages } from "./repair-images.ts";
+import { repairPairs } from "./repair-pairs.ts";
+import type { RepairContext, RepairPass } from "./repair-pass.ts";
+import { repairText } from "./repair-text.ts";
+
+export interface RepairMessagesOptions {
+  /** The context, oldest first; may be damaged in any way. */
+  messages: readonly Message[];
+  /** Who will read it. */
+  model: CatalogueModel;
+  /**
+   * When the context was last edited, in milliseconds since the epoch: signed thinking of older answers is left out.
+   * Compactions are seen by themselves. Default: never.
+   */
+  prefixChangedAtMs?: number | undefined;
+  /** Leave out all thinking of answers up to this time, in milliseconds since the epoch. Default: what is sound stays. */
+  dropThinkingUpToMs?: number | undefined;
+}
+
+export interface RepairedMessages {
+  messages: readonly Message[];
+  /** One for each kind; empty for a sound context. */
+  repairs: readonly Repair[];
+}
+
+/** Each pass may rely on what those before it have mended: sound blocks first, what leaves nothing behind last. */
+const passes: readonly RepairPass[] = [
+  repairContent,
+  repairAnswers,
+  repairThinking,
+  repairText,
+  repairCallIds,
+  repairImages,
+  repairEmpties,
+  repairPairs,
+  repairBeginning,
+];
+
+/**
+ * Mends what providers refuse. Pure. Invariant: a sound context comes back as the same array, and what comes back is
+ * sound. `messages` that hold no word at all come back empty.
+ */
+export function repairMessages(options: RepairMessagesOptions): RepairedMessages {
+  const { messages, model, prefixChangedAtMs, dropThinkingUpToMs } = options;
+  const counts = new Map<RepairKind, number>();
+  const context: RepairContext = {
+    model,
+    prefixChangedAtMs,
+    dropThinkingUpToMs,
+    found: (kind, count = 1) => {
+      counts.set(kind, (counts.get(kind) ?? 0) + count);
+    },
+  };
+  const sound = passes.reduce((sum, pass) => pass(sum, context), messages);
+  return { messages: sound, repairs: [...counts].map(([kind, count]) => repairOf(kind, count)) };
+}
