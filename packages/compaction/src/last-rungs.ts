@@ -6,7 +6,9 @@ import { isFailedAnswer } from "./failed-answer.ts";
 import type { LadderContext, LadderState, Rung } from "./rung.ts";
 
 /** Lengths that tool results are cut to, in characters: the longest that suffices is taken. */
-const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000, 1_000, 500];
+const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000];
+/** After an overflow there is one retry: what does not fit then ends the run. */
+const OVERFLOW_CHARS = [...TRUNCATED_CHARS, 1_000, 500];
 
 /** Replaces images by a mark. */
 export const dropMediaRung: Rung = {
@@ -27,8 +29,9 @@ export const truncateRung: Rung = {
     mayLose(state, context) && passes(state, context).some(({ of }) => of.length > 0),
   async attempt(state, context) {
     let next = state;
+    const lengths = context.reason === "overflow" ? OVERFLOW_CHARS : TRUNCATED_CHARS;
     for (const { of, leastChars, targetTokens } of passes(state, context)) {
-      for (const chars of TRUNCATED_CHARS) {
+      for (const chars of lengths) {
         if (next.tokens <= targetTokens) break;
         next = edited(
           next,
