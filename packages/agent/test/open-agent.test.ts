@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { ModelClient, type ProviderCall, type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle-events.ts";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
 import { actor, sentText } from "./scripted-agent.ts";
@@ -100,6 +102,23 @@ test("a sub-agent has a context and tools of its own, without sub-agents, and it
   expect(sentText(sub!)).not.toContain("How many leaves?");
   expect(sentText(last!)).toContain("There are 7 leaves.");
   expect(names(first!)).toContain("task");
+});
+
+test("who watches the parent's requests watches those of its sub-agents", async () => {
+  const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+  const seen = { context: 0, before_provider_request: 0, after_provider_response: 0 };
+  for (const name of Object.keys(seen) as (keyof typeof seen)[])
+    lifecycle.on(name, () => {
+      seen[name] += 1;
+    });
+  const task = { name: "task", arguments: { description: "Count", prompt: "Count every leaf." } };
+  await opened(
+    (call) =>
+      names(call).includes("task") && call.messages.length === 1 ? { calls: [task] } : { text: "Seven." },
+    { lifecycle },
+  );
+  await agent.prompt("How many leaves?");
+  expect(seen).toEqual({ context: 3, before_provider_request: 3, after_provider_response: 3 });
 });
 
 test("a sub-agent has its parent's model, thinking and tools as they are by then", async () => {
