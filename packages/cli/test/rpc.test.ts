@@ -148,7 +148,8 @@ describe("--mode rpc", () => {
       error: { code: "provider_unknown" },
     });
     await rpc.ask({ type: "set_thinking_level", level: "high" });
-    await rpc.ask({ type: "set_session_name", name: "new name" });
+    await rpc.ask({ type: "set_session_name", name: " new name " });
+    expect(await rpc.ask({ type: "set_session_name", name: "  " })).toMatchObject({ success: false });
     expect(await rpc.ask({ type: "get_state" })).toMatchObject({
       data: { thinking: "high", sessionName: "new name" },
     });

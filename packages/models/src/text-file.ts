@@ -5,7 +5,9 @@ export function textFile(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8").replace(/^\ufeff/, "");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    // ENOTDIR: what should be the folder is a file.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw error;
   }
 }

@@ -29,6 +29,12 @@ async function failure(work: Promise<unknown>): Promise<BonsaiError> {
   return error;
 }
 
+test("a home that is a file has no models.json", async () => {
+  const home = join(homeWith(), "file");
+  writeFileSync(home, "");
+  expect((await loadCatalogue({ home, env: {} })).models.length).toBeGreaterThan(0);
+});
+
 describe("the built-in catalogue", () => {
   test("has ten providers with keys, four local ones, and scenario files", async () => {
     const { asOf, providers, models } = await load();

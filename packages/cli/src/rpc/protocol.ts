@@ -36,7 +36,7 @@ export const rpcCommands = {
   set_model: { provider: name, modelId: name },
   get_available_models: {},
   set_thinking_level: { level: z.enum(thinkingLevels) },
-  set_session_name: { name },
+  set_session_name: { name: z.string().trim().min(1) },
   new_session: {},
   switch_session: { session: name },
   fork: { entryId: name },
