@@ -50,7 +50,16 @@ export function limitAfterRefusal(of: {
   const limit = Math.max(limitTokens, Math.floor(windowTokens * LEAST_SHARE));
   // A count that fits is none: who stops at a full window counts no further.
   if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
-  if (!isWindowKnown) return Math.floor(limit * UNKNOWN_WINDOW_SHARE);
+  if (!isWindowKnown) return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), knownToFit(reading));
   const isExplained = reading.source === "usage" && reading.tokens > windowTokens;
   return isExplained ? limit : Math.floor(limit * UNEXPLAINED_SHARE);
+}
+
+/** No model that can work with tools has a smaller window. */
+const LEAST_WINDOW_TOKENS = 4_000;
+
+/** What the latest answer was given to was taken. */
+function knownToFit({ source, tokens, trailingTokens }: ContextTokens): number {
+  if (source === "estimate") return Number.POSITIVE_INFINITY;
+  return Math.max(tokens - trailingTokens, LEAST_WINDOW_TOKENS);
 }

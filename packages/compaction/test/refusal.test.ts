@@ -111,3 +111,8 @@ test("a summary that a larger window had room for is made anew when a smaller on
   expect(again.status).toBe("compacted");
   expect(again.tokensAfter).toBeLessThan(1_500);
 });
+
+test("of a window that nobody knows and a refusal without a count, what was taken before still fits", async () => {
+  const { tokensAfter } = await recovered("U:3000 A:100@6000 | U:100 A(t1):10@6200 T1:400000", {});
+  expect(tokensAfter).toBeLessThanOrEqual(6_300);
+});
