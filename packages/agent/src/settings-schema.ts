@@ -9,7 +9,7 @@ const retrySchema = z.strictObject({
   maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries),
   baseDelayMs: wait.default(defaultRetryPolicy.baseDelayMs),
   maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs),
-  silenceMs: z.number().int().min(1).default(defaultRetryPolicy.silenceMs),
+  silenceMs: z.number().int().min(0).default(defaultRetryPolicy.silenceMs),
 });
 
 /** The schema itself, for who looks into its shape. */

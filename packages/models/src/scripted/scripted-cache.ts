@@ -38,8 +38,17 @@ function partsOf({ systemPrompt, tools, messages }: ProviderCall): Part[] {
   return [
     { text: declared, tokens: byScriptEstimator.text(declared) },
     { text: systemPrompt, tokens: byScriptEstimator.text(systemPrompt) },
-    ...messages.map((message) => ({ text: sent(message), tokens: byScriptEstimator.message(message) })),
+    ...messages.map(partOf),
   ];
+}
+
+/** A message is sent with every request of a session, and stays as it is. */
+const known = new WeakMap<Message, Part>();
+
+function partOf(message: Message): Part {
+  const part = known.get(message) ?? { text: sent(message), tokens: byScriptEstimator.message(message) };
+  known.set(message, part);
+  return part;
 }
 
 /** What a server sees of a message: no times, no counts. */
