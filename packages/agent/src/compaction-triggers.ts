@@ -116,7 +116,7 @@ function tooLarge({ detail }: CompactionOutcome, refusal: string): BonsaiError {
   return new BonsaiError({
     code: "context_overflow",
     message: `${detail} The provider said: ${refusal}`,
-    hint: "Use /compact, go back with /tree, start afresh with /new, or choose a model with a larger window.",
+    hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",
   });
 }
 

@@ -209,7 +209,7 @@ export class CompactionController {
     return new BonsaiError({
       code: "compaction_paused",
       message: `Automatic compaction is paused: ${why}.${cause}`,
-      hint: "Use /compact, start afresh with /new, use fewer tools, or choose a model with a larger window.",
+      hint: "Compact by hand (/compact, `bonsai compact`), start afresh, use fewer tools, or choose a model with a larger window.",
     });
   }
 

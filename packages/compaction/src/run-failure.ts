@@ -50,14 +50,14 @@ function runError(reason: CompactionReason, causes: string, cause: unknown): Bon
     return new BonsaiError({
       code: "context_too_large",
       message: `${CONTEXT_TOO_LARGE} ${causes}`,
-      hint: "Retry with /compact, go back with /tree, start afresh with /new, or choose a model with a larger window.",
+      hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",
       cause,
     });
   }
   return new BonsaiError({
     code: "compaction_failed",
     message: `Compaction failed. ${causes}`,
-    hint: "Retry with /compact, use the built-in digest (`--digest`), or choose another model to summarise.",
+    hint: "Compact by hand (/compact, `bonsai compact`), let the built-in digest do it (`--digest`), or choose another model to summarise.",
     cause,
   });
 }
