@@ -1,12 +1,18 @@
+import { authorizationPattern, secretShapes } from "@bonsai-agent/messages";
+
 /**
  * The text without what may be a secret. A title loses nothing by one word too few, so that a long word of letters and
  * digits is taken for one, whatever it is.
  */
 export function withoutSecrets(text: string): string {
-  return text
-    .replaceAll(/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, " ")
+  // Before the shapes: of a key file that is cut off, whatever follows goes.
+  const withoutKeyFiles = text.replaceAll(/-----BEGIN [^-]*-----[\s\S]*?(?:-----END [^-]*-----|$)/g, " ");
+  return secretShapes
+    .reduce((sum, { pattern }) => sum.replaceAll(pattern, " "), withoutKeyFiles)
     .replaceAll(/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@]*@/gi, "$1")
-    .replaceAll(/\b(Bearer|Basic)\s+\S+/g, "$1")
+    .replaceAll(authorizationPattern, (all: string, before: string, value: string) =>
+      /^B/.test(before) || /\d/.test(value) ? before.trim() : all,
+    )
     .replaceAll(named, "$1")
     .replaceAll(/\S+/g, (word) => (isSecret(word) ? "" : word));
 }
@@ -23,8 +29,12 @@ export function beginningWithoutSecrets(text: string, characters: number): strin
   return withoutSecrets(text.slice(0, characters + BEYOND_CUT_CHARACTERS)).slice(0, characters);
 }
 
-const knownBeginnings =
-  /^(?:sk-|[sprk]{2}_(?:live|test)_|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA|AIza|ya29\.|hf_|npm_|pypi-|SG\.|eyJ|gsk_|xai-|r8_)/;
+/** Enough by themselves: not those that names in code have as well. */
+const knownBeginnings = new RegExp(
+  `^(?:${secretShapes
+    .flatMap(({ beginning = [], isCommonBeginning }) => (isCommonBeginning ? [] : beginning))
+    .join("|")})`,
+);
 const LEAST_KNOWN_CHARACTERS = 12;
 const LEAST_RANDOM_CHARACTERS = 20;
 /** Base64 can look like a path; but no path is so long without a dot, and has capitals and digits. */

@@ -99,6 +99,10 @@ const secrets = [
   "wJalrXUtnFEMI/K7MDENG/bPxRfiCY1EXAMPLEKEY2",
   "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
   "9f86d081884c7d659a2feaa0c55ad015",
+  `pplx-${"abcdefghij"}`,
+  `nvapi-${"abcdefghij"}`,
+  `fw_${"a1b2c3d4e5".repeat(3)}`,
+  `https://hooks.slack.com/services/${"TABCDEFGH/BABCDEFGH"}/abcdefgh`,
 ];
 
 test.each<[string, string, string]>([
@@ -107,8 +111,14 @@ test.each<[string, string, string]>([
   ["by its name", "DB_PASSWORD=hunter2 fails to connect", "hunter2"],
   ["by its name in words", "log in: the password is hunter2", "hunter2"],
   ["in a header", "curl -H 'Authorization: Bearer abc.def' fails", "abc.def"],
+  ["in a header of small letters", "curl -H 'authorization: bearer abc1.def' fails", "abc1.def"],
   ["in an address", "connect to postgres://bob:hunter2@db/shop", "hunter2"],
   ["in Chinese", "密码是hunter2 登录失败了", "hunter2"],
+  [
+    "as a key file that is cut off",
+    "use -----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEabc",
+    "MIIEabc",
+  ],
   [
     "as a key file",
     "-----BEGIN PRIVATE KEY-----\nMIIEabc\n-----END PRIVATE KEY-----\nuse this key",
@@ -124,6 +134,8 @@ test.each([
   "the token count is wrong",
   "https://example.org/a/b",
   "resetPassword()",
+  "fw_version_check",
+  "the basic rules of a bearer token",
 ])("%s is no secret", (text) => {
   expect(withoutSecrets(text)).toBe(text);
 });

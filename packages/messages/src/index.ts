@@ -31,6 +31,7 @@ export type {
   UserMessage,
 } from "./message.ts";
 export type { Model, ModelPrices } from "./model.ts";
+export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
 export { bashExecutionText, contentBlocks, contentText, jsonText, messageText, toolCalls } from "./text.ts";
 export {
   addUsage,

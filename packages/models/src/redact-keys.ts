@@ -1,13 +1,15 @@
-const SHAPES: readonly RegExp[] = [
-  /\b(?:sk|pk|rk|gsk|xai|pplx|csk|fw|tgp|hf|r8|nvapi|ghp|gho|ghu|github_pat)[-_][\w*.-]{6,}/g,
-  // User and password of an address.
-  /(?<=:\/\/)[^\s/@]+(?=@)/g,
-  /\bAIza[\w-]{20,}/g,
-  /\beyJ[\w-]{10,}\.[\w-]+(?:\.[\w-]+)?/g,
-];
-/** What follows such a word and has a digit or is long: "Bearer token is missing" stays readable. */
-const AFTER_WORD =
-  /\b(bearer|basic|x-api-key["']?\s*[:=]|api[-_ ]?key["']?\s*[:=]|authorization["']?\s*[:=])(\s*["']?)(?!bearer|basic)(?=\S*\d|\S{16})[^\s"',;}]{6,}/gi;
+import { authorizationPattern, secretShapes } from "@bonsai-agent/messages";
+
+/** Providers shorten and mask the keys that they repeat: few characters, some of them stars, are one as well. */
+const BEGUN = new RegExp(
+  String.raw`\b(?:${secretShapes.flatMap(({ beginning = [] }) => beginning).join("|")})[\w*.-]{6,}`,
+  "g",
+);
+/** User and password of an address. */
+const ADDRESS_USER = /(?<=:\/\/)[^\s/@]+(?=@)/g;
+const SHAPES: readonly RegExp[] = [...secretShapes.map(({ pattern }) => pattern), BEGUN, ADDRESS_USER];
+const AFTER_NAME =
+  /\b((?:bearer|basic|x-api-key|api[-_ ]?key|authorization)["']?\s*[:=]\s*["']?)(?!bearer|basic)([^\s"',;}]+)/gi;
 
 /**
  * A text without keys: what looks like one, and `key` itself wherever it stands. Providers repeat keys in their
@@ -16,5 +18,14 @@ const AFTER_WORD =
 export function redactKeys(text: string, key?: string): string {
   const known = key !== undefined && key.length >= 6 ? text.replaceAll(key, "[key]") : text;
   const shaped = SHAPES.reduce((sum, shape) => sum.replaceAll(shape, "[key]"), known);
-  return shaped.replaceAll(AFTER_WORD, (_all, word: string, gap: string) => `${word}${gap}[key]`);
+  return [authorizationPattern, AFTER_NAME].reduce(
+    (sum, pattern) => sum.replaceAll(pattern, redactValue),
+    shaped,
+  );
+}
+
+/** What follows such a word and has a digit or is long: "Bearer token is missing" stays readable. */
+function redactValue(all: string, before: string, value: string): string {
+  const isKey = value.length >= 16 || (value.length >= 6 && /\d/.test(value));
+  return isKey ? `${before}[key]` : all;
 }

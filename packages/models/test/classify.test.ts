@@ -480,6 +480,13 @@ describe("keys", () => {
     ["Authorization: Bearer abc.def.ghijklmnop was refused", "ghijklmnop"],
     ["x-api-key: 0123456789abcdef is no key", "0123456789abcdef"],
     ["AIzaSyA1234567890abcdefghijklmnopqrstu is no key", "AIzaSyA"],
+    ["Bearer <abc1234567> was refused", "abc1234567"],
+    ["glpat-ab****yz is no key", "glpat-ab"],
+    ["ghs_abc***xyz is no key", "ghs_abc"],
+    ["AKIAIOSFODNN7EXAMPLE is no key", "AKIAIOS"],
+    ["npm_abcdef*** is no key", "npm_abc"],
+    [`xoxb-${"123456"}-abc is no key`, "123456"],
+    ["-----BEGIN PRIVATE KEY-----\nMIIEabcd\n-----END PRIVATE KEY----- is no key", "MIIEabcd"],
   ])("are not shown: %s", (message, secret) => {
     const failure = classified(message, { status: 401 });
     expect(failure.message).toContain("[key]");

@@ -1,8 +1,15 @@
+import { authorizationPattern, secretShapes } from "@bonsai-agent/messages";
+
 interface SecretPattern {
   name: string;
   pattern: RegExp;
   /** What of the match stays; default: nothing. Undefined where it is no secret. */
-  keep?: (match: FoundMatch) => { before: string; after?: string } | undefined;
+  keep?: (match: FoundMatch) => SecretKept | undefined;
+}
+
+interface SecretKept {
+  before: string;
+  after?: string;
 }
 
 interface FoundMatch {
@@ -13,45 +20,16 @@ interface FoundMatch {
 }
 
 /**
- * Secrets by their own form, or by the name that stands before them. Bare hexadecimal strings and UUIDs
- * are never secrets by themselves: commits and entries are named by them.
+ * Secrets by their own form, or by the name that stands before them.
  *
  * Invariant: time is linear. What a pattern walks over, it takes, or nothing can begin within it.
  */
 const PATTERNS: readonly SecretPattern[] = [
-  {
-    name: "private key",
-    pattern:
-      /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN)[\s\S]){0,20000}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)/g,
-  },
-  { name: "API key", pattern: /\bsk-ant-[A-Za-z0-9_-]{20,}/g },
-  {
-    name: "API key",
-    pattern: /\bsk-[A-Za-z0-9_-]{20,}/g,
-    keep: ({ text }) => (/\d/.test(text) ? { before: "" } : undefined),
-  },
-  { name: "API key", pattern: /\bAIza[0-9A-Za-z_-]{35}/g },
-  { name: "API key", pattern: /\b(?:gsk|xai|pplx|r8)[-_][A-Za-z0-9]{30,}/g },
-  { name: "token", pattern: /\bgh[pousr]_[A-Za-z0-9]{36,}/g },
-  { name: "token", pattern: /\bgithub_pat_[A-Za-z0-9_]{22,}/g },
-  { name: "token", pattern: /\bglpat-[A-Za-z0-9_-]{20,}/g },
-  { name: "token", pattern: /\bxox[abeprs]-[A-Za-z0-9-]{10,}/g },
-  { name: "token", pattern: /\bnpm_[A-Za-z0-9]{36}/g },
-  { name: "token", pattern: /\bpypi-[A-Za-z0-9_-]{50,}/g },
-  { name: "token", pattern: /\bhf_[A-Za-z0-9]{30,}/g },
-  { name: "token", pattern: /\bya29\.[A-Za-z0-9_-]{20,}/g },
-  { name: "token", pattern: /\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}/g },
-  {
-    name: "token",
-    pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}/g,
-  },
-  { name: "key", pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g },
-  { name: "key", pattern: /\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}/g },
-  { name: "webhook", pattern: /https:\/\/hooks\.slack\.com\/services\/[A-Za-z0-9/]{20,}/g },
+  ...secretShapes.map(({ kind, pattern }) => ({ name: kind, pattern })),
   {
     name: "authorization",
-    pattern: /\b((?:Bearer|Basic)\s+)([A-Za-z0-9._~+/=-]{16,})/gi,
-    keep: ({ groups: [before = "", value = ""] }) => (looksRandom(value) ? { before } : undefined),
+    pattern: authorizationPattern,
+    keep: authorization,
   },
   {
     name: "password",
@@ -67,7 +45,13 @@ const PATTERNS: readonly SecretPattern[] = [
   },
 ];
 
-function namedSecret({ groups, next }: FoundMatch): { before: string } | undefined {
+function authorization({ groups: [before = "", value = ""] }: FoundMatch): SecretKept | undefined {
+  const token = /^[A-Za-z0-9._~+/=-]{16,}/.exec(value)?.[0];
+  if (token === undefined || !looksRandom(token)) return undefined;
+  return { before, after: value.slice(token.length) };
+}
+
+function namedSecret({ groups, next }: FoundMatch): SecretKept | undefined {
   const [name = "", separator = "", quote = "", value = ""] = groups;
   if (!isSecretName(name) || next === "(") return undefined;
   const isSecret = (value.length >= 8 && looksRandom(value)) || isPhrase({ name, separator, quote, value });

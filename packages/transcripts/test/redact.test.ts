@@ -19,6 +19,14 @@ const SECRETS: Array<[what: string, text: string]> = [
   ["AWS", `AKIA${"A1B2C3D4E5F6G7H8"}`],
   ["Stripe", `sk_live_${random(24)}`],
   ["JSON web token", `eyJ${random(20)}.eyJ${random(30)}.${random(40)}`],
+  ["Fireworks", `fw_${random(24)}`],
+  ["Together", `tgp_v1_${random(43)}`],
+  ["Cerebras", `csk-${random(48)}`],
+  ["NVIDIA", `nvapi-${random(64)}`],
+  ["ElevenLabs", `sk_${random(48)}`],
+  ["public key of Stripe", `pk_live_${random(24)}`],
+  ["header in quotes", `Authorization: Bearer "${random(30)}"`],
+  ["header in brackets", `(Bearer ${random(30)})`],
   ["header", `Authorization: Bearer ${random(30)}`],
   ["connection string", "postgres://app:hunter2hunter@db.example/app"],
   ["environment file", `DATABASE_PASSWORD=${random(16)}`],
@@ -61,6 +69,9 @@ const CLEAN = [
   "the token: a word",
   '{"type":"password","name":"string"}',
   "eyJ is how such a token begins",
+  "constraint pk_order_items_2024_archive_partition",
+  "Bearer <your-token-number-1>",
+  "Bearer $" + "{API_TOKEN_NUMBER_1}",
 ];
 
 describe("redactSecrets", () => {
