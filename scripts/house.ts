@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { checkChangesets } from "./house/changesets.ts";
 import { checkErrorTable } from "./house/error-table.ts";
 import { checkLayers } from "./house/layers.ts";
+import { checkNoticeTable } from "./house/notice-table.ts";
 import { checkPublicTypes } from "./house/public-types.ts";
 import { checkSizes } from "./house/sizes.ts";
 
@@ -13,6 +14,7 @@ const checks = {
   "public types": checkPublicTypes,
   changesets: checkChangesets,
   "error table": checkErrorTable,
+  "notice table": checkNoticeTable,
 };
 
 let failed = 0;

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Findings, filesBelow, type Package, readPackages, shown } from "./workspace.ts";
+import { checkCodeTable, codeRows } from "./readme-table.ts";
+import { type Findings, type Package, readPackages } from "./workspace.ts";
 
 /** The one table of all codes, made from the tables in the packages' READMEs. */
 export const ERROR_TABLE = "docs/errors.md";
@@ -41,32 +42,11 @@ interface Row {
 }
 
 function documentedRows(pkg: Package): Row[] {
-  const readme = join(pkg.folder, "README.md");
-  if (!existsSync(readme)) return [];
-  const section = /^## Errors\n([\s\S]*?)(?=^## |$(?![\s\S]))/m.exec(readFileSync(readme, "utf8"))?.[1] ?? "";
-  return [...section.matchAll(/^\| `([a-z0-9_]+)` \| (.*?) \| (.*?) \|$/gm)].map((match) => ({
-    code: match[1]!,
-    when: match[2]!,
-    mend: match[3]!,
-  }));
+  return codeRows(pkg, "Errors", 3).map(([code, when = "", mend = ""]) => ({ code, when, mend }));
 }
 
 function compare(root: string, pkg: Package): string[] {
-  const documented = new Set(documentedRows(pkg).map(({ code }) => code));
-  const used = new Map<string, string>();
-  for (const file of filesBelow(join(pkg.folder, "src"), [".ts"])) {
-    for (const code of codesIn(readFileSync(file, "utf8"))) used.set(code, file);
-  }
-  const missing = [...used].filter(([code]) => !documented.has(code));
-  const stale = [...documented].filter((code) => !used.has(code));
-  return [
-    ...missing.map(
-      ([code, file]) => `${shown(root, file)} uses ${code}, which has no row in the README's errors`,
-    ),
-    ...stale.map((code) => `packages/${pkg.room}/README.md documents ${code}, which nothing throws`),
-  ];
-}
-
-function codesIn(source: string): string[] {
-  return [...source.matchAll(/BonsaiError\(\{\s*code: "([a-z0-9_]+)"/g)].map((match) => match[1]!);
+  const rows = codeRows(pkg, "Errors", 3);
+  const used = /BonsaiError\(\{\s*code: "([a-z0-9_]+)"/g;
+  return checkCodeTable({ root, pkg, rows, used, about: "errors", does: "throws" });
 }

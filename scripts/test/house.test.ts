@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkChangesets } from "../house/changesets.ts";
 import { checkErrorTable, errorTable } from "../house/error-table.ts";
 import { checkLayers } from "../house/layers.ts";
+import { checkNoticeTable } from "../house/notice-table.ts";
 import { checkPublicTypes } from "../house/public-types.ts";
 import { checkSizes } from "../house/sizes.ts";
 
@@ -114,4 +115,36 @@ test("a code without a row, a row without a code and a stale table are errors", 
   expect(checkErrorTable(root).errors.join()).toContain("out of date");
   write("docs/errors.md", errorTable(root));
   expect(checkErrorTable(root).errors).toEqual([]);
+});
+
+test.each([
+  'onNotice({ level: "info", code: "odd_thing", message });',
+  'work.onNotice?.({\n  code: "odd_thing",\n  message,\n});',
+  'this.notify({ code: "odd_thing", message });',
+  'output.tell({ code: "odd_thing", message });',
+  'runner.notice({ type: "odd_thing", event });',
+  'const odd: AgentNotice = {\n  level: "warning",\n  code: "odd_thing",\n};',
+  'const odd: Notice = { code: "odd_thing", message };',
+  'return { level: "warning", code: "odd_thing", message };',
+])("a notice without a row and a row without a notice are errors: %s", (source) => {
+  write("packages/session/src/a.ts", `${source}\n`);
+  expect(checkNoticeTable(root).errors).toEqual([
+    "packages/session/src/a.ts uses odd_thing, which has no row in the README's notices",
+  ]);
+  write("packages/session/README.md", "## Errors\n\n| `odd_thing` | when | mend |\n");
+  expect(checkNoticeTable(root).errors).toHaveLength(1);
+  write("packages/session/README.md", "## Notices\n\n| `odd_thing` | when |\n\n## More\n");
+  expect(checkNoticeTable(root).errors).toEqual([]);
+  write("packages/session/src/a.ts", "export {};\n");
+  expect(checkNoticeTable(root).errors).toEqual([
+    "packages/session/README.md documents odd_thing, which nothing tells",
+  ]);
+});
+
+test("events and errors are no notices", () => {
+  write(
+    "packages/session/src/a.ts",
+    'events.notify("turn_start", { type: "turn_start" });\nthrow new BonsaiError({ code: "no_such_thing" });\n',
+  );
+  expect(checkNoticeTable(root).errors).toEqual([]);
 });

@@ -26,12 +26,12 @@ export interface FileKeysOptions {
  */
 export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   const file = join(home, "auth.json");
-  let watched = onNotice;
+  let isTold = onNotice === undefined;
   const entries = (): AuthEntries => {
-    const message = watched && exposure(file);
+    const message = isTold ? undefined : exposure(file);
     if (message !== undefined) {
-      watched?.({ code: "keys_exposed", message });
-      watched = undefined;
+      isTold = true;
+      onNotice?.({ code: "keys_exposed", message });
     }
     return readAuthFile(file);
   };

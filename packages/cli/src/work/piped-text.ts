@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { AgentCall } from "../invocation.ts";
+import type { Notice } from "../output.ts";
 
 /** About a million tokens; no model takes more. */
 const mostBytes = 4_000_000;
@@ -33,7 +34,7 @@ export async function readPipedText({ io, output }: AgentCall): Promise<string> 
   return all.toString("utf8");
 }
 
-const waiting = {
+const waiting: Notice = {
   code: "waiting_for_input",
   message: "Waiting for the end of standard input. Without input, start with `</dev/null`.",
 };
