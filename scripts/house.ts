@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { checkChangesets } from "./house/changesets.ts";
+import { checkDist } from "./house/dist.ts";
 import { checkErrorTable } from "./house/error-table.ts";
 import { checkLayers } from "./house/layers.ts";
 import { checkNoticeTable } from "./house/notice-table.ts";
@@ -15,6 +16,7 @@ const checks = {
   changesets: checkChangesets,
   "error table": checkErrorTable,
   "notice table": checkNoticeTable,
+  dist: checkDist,
 };
 
 let failed = 0;

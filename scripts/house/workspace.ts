@@ -45,7 +45,7 @@ export function filesBelow(folder: string, endings: readonly string[]): string[]
 
 /** The module names that a source text imports or re-exports from. */
 export function importsOf(source: string): string[] {
-  const pattern = /(?:^|[\s;}])(?:from|import)\s*\(?\s*["']([^"']+)["']/g;
+  const pattern = /(?:^|[\s;}([,])(?:from|import)\s*\(?\s*["']([^"']+)["']/g;
   return [...source.matchAll(pattern)].map((match) => match[1]!);
 }
 

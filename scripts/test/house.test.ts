@@ -5,11 +5,13 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkChangesets } from "../house/changesets.ts";
+import { checkDist, staleOutputs } from "../house/dist.ts";
 import { checkErrorTable, errorTable } from "../house/error-table.ts";
 import { checkLayers } from "../house/layers.ts";
 import { checkNoticeTable } from "../house/notice-table.ts";
 import { checkPublicTypes } from "../house/public-types.ts";
 import { checkSizes } from "../house/sizes.ts";
+import { readPackages } from "../house/workspace.ts";
 
 let root: string;
 
@@ -48,6 +50,7 @@ test.each([
   ],
   ["out of the package", "session", 'import "../../messages/src/index.ts";', "out of its package"],
   ["dynamically upwards", "messages", 'await import("@bonsai-agent/session");', "messages may not"],
+  ["upwards in a list", "messages", 'await f([import("@bonsai-agent/session")]);', "messages may not"],
 ])("an import %s is an error", (_, name, source, error) => {
   write(`packages/${name}/src/a.ts`, `${source}\n`);
   expect(checkLayers(root).errors.join()).toContain(error);
@@ -147,4 +150,34 @@ test("events and errors are no notices", () => {
     'events.notify("turn_start", { type: "turn_start" });\nthrow new BonsaiError({ code: "no_such_thing" });\n',
   );
   expect(checkNoticeTable(root).errors).toEqual([]);
+});
+
+test("outputs in dist without their source are errors, in a private package they are not", () => {
+  write("packages/session/dist/index.js", "");
+  write("packages/session/dist/index.d.ts.map", "");
+  write("packages/session/dist/.tsbuildinfo", "");
+  write("packages/session/src/inner/store.ts", "");
+  write("packages/session/dist/inner/store.js", "");
+  expect(checkDist(root).errors).toEqual([]);
+  write("packages/session/dist/store.js", "");
+  write("packages/session/dist/store.d.ts", "");
+  expect(checkDist(root).errors).toEqual([
+    "packages/session/dist/store.d.ts and 1 more have no source any more: `pnpm build` removes them",
+  ]);
+  write("packages/session/package.json", JSON.stringify({ name: "session", private: true }));
+  expect(checkDist(root).errors).toEqual([]);
+});
+
+test("pieces of a bundle that nothing in it names are leftovers", () => {
+  write(
+    "packages/session/dist/main.mjs",
+    'import { a } from "./a-1.mjs";\nawait f([import("./b-1.mjs")]);\n',
+  );
+  write("packages/session/dist/a-1.mjs", 'export { c } from "./c-1.mjs";\n');
+  write("packages/session/dist/b-1.mjs", 'import "./main.mjs";\n');
+  write("packages/session/dist/c-1.mjs", 'import "node:fs";\n');
+  expect(checkDist(root).errors).toEqual([]);
+  write("packages/session/dist/a-0.mjs", 'import "./main.mjs";\n');
+  const bundle = readPackages(root).find(({ room }) => room === "session")!;
+  expect(staleOutputs(bundle)).toEqual([join(root, "packages/session/dist/a-0.mjs")]);
 });
