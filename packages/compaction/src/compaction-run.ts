@@ -98,9 +98,13 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     justCompacted: isJustCompacted(session, leafId),
     keepsLess: keepsLess(projection.compaction, budgets),
     keepTokens: keepTokens(context, { start, lowBy }),
+    leastTokens: reason === "threshold" ? LEAST_SPAN_TOKENS : 0,
   };
   return { session, leafId, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
 }
+
+/** Headings and carry-over take so much by themselves. What an overflow or the user asks for is tried all the same. */
+const LEAST_SPAN_TOKENS = 500;
 
 /** What a request may take of a window, for an answer needs room and an estimate errs. */
 const USABLE_SHARE = 0.8;

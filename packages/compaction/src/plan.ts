@@ -1,5 +1,5 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
-import type { ContextView, ViewItem } from "./context-view.ts";
+import { type ContextView, type ViewItem, viewTokens } from "./context-view.ts";
 import { findCut } from "./cut.ts";
 
 /** What a compaction would do with the context, as data. Ids of entries; oldest first. */
@@ -27,6 +27,8 @@ export interface PlanOptions {
   keepsLess: boolean;
   /** Recent tokens to keep. */
   keepTokens: number;
+  /** A span that holds fewer tokens is left as it is: its summary would not be shorter. */
+  leastTokens: number;
 }
 
 /**
@@ -40,6 +42,7 @@ export function planSpan({
   justCompacted,
   keepsLess,
   keepTokens,
+  leastTokens,
 }: PlanOptions): CompactionPlan {
   const items = view.items.filter((item) => item.message.role !== "compactionSummary");
   if (justCompacted && !keepsLess) return unplanned("already-compacted", items, previous);
@@ -48,7 +51,7 @@ export function planSpan({
     tokens: items.map((item) => item.tokens),
     keepTokens,
   });
-  if (cut.index === 0) {
+  if (cut.index === 0 || viewTokens(items.slice(0, cut.index)) < leastTokens) {
     return unplanned(justCompacted ? "already-compacted" : "nothing-to-compact", items, previous);
   }
   const historyEnd = cut.turnStart ?? cut.index;

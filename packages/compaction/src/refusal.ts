@@ -27,8 +27,8 @@ export function refusedTokens(of: {
   reading: ContextTokens;
 }): number {
   const { messages, windowTokens = 0, refusal, reading } = of;
-  const counted = messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
-  return Math.max(reading.tokens, refusal.inputTokens ?? counted, windowTokens + 1);
+  const counted = () => messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  return Math.max(reading.tokens, refusal.inputTokens ?? counted(), windowTokens + 1);
 }
 
 /** A rule that leaves less than this part of the window is no measure of what fits. */

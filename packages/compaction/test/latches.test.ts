@@ -22,6 +22,18 @@ function controllerFor(options: Partial<ControllerOptions> = {}) {
   return { controller, warnings, check, grow };
 }
 
+test("a task whose first results fill the window has nothing to summarise yet, and that is no failure", async () => {
+  const { session } = history("U:100 A(t1 t2):10 T1:30000 T2:30000");
+  const summariser = scriptedSummariser();
+  const { controller, warnings, check } = controllerFor({ session, summariser });
+  expect((await check()).status).toBe("skipped");
+  expect(summariser.requests).toEqual([]);
+  history("A(t3):10 T3:3000", session);
+  controller.answerArrived();
+  expect((await check()).status).toBe("compacted");
+  expect(warnings).toEqual([]);
+});
+
 test("a user message allows another try by threshold, also when no answer came", async () => {
   const { controller, check, grow } = controllerFor();
   expect((await check()).status).toBe("compacted");
