@@ -9,6 +9,7 @@ import { type FileLists, filesOf, renderFiles } from "./file-lists.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
+import { SummaryFailure } from "./summary-failure.ts";
 import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
 import { branchSummaryText } from "./summary-text.ts";
 
@@ -49,22 +50,59 @@ export async function summariseBranch(options: SummariseBranchOptions): Promise<
 }
 
 async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
-  const items = itemsFor(options);
-  if (items.length === 0) return undefined;
   let usage: Usage | undefined;
   const onUsage = (each: Usage | undefined) => {
     if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
   };
-  const prose = await proseOf(options, items, onUsage);
+  const told = await toldOf(options, onUsage);
+  if (told === undefined) return undefined;
+  const { items, prose } = told;
   const files = filesOf(items, options.branch.entries);
   const details = { ...files, prose };
   const summary = branchSummaryText(prose, renderFiles(files));
   return { summary, details, ...(usage === undefined ? {} : { usage }) };
 }
 
-function itemsFor({ session, branch, settings, model = {}, summariser }: SummariseBranchOptions): ViewItem[] {
+/** How often a summariser that finds the branch too long is given the newest half of it. */
+const HALVINGS = 2;
+
+async function toldOf(
+  options: SummariseBranchOptions,
+  onUsage: SummaryJob["onUsage"],
+): Promise<{ items: readonly ViewItem[]; prose: string } | undefined> {
+  let mostTokens = Number.POSITIVE_INFINITY;
+  for (let halvings = 0; ; halvings += 1) {
+    const items = itemsFor(options, mostTokens);
+    if (items.length === 0 && halvings === 0) return undefined;
+    try {
+      return { items, prose: await proseOf(options, items, onUsage) };
+    } catch (error) {
+      const isTooLong = error instanceof SummaryFailure && error.overflow;
+      if (!isTooLong || halvings === HALVINGS || items.length < 2) throw error;
+      mostTokens = Math.floor(conversationTokens(options, items) / 2);
+    }
+  }
+}
+
+function conversationTokens(
+  { session, settings }: SummariseBranchOptions,
+  items: readonly ViewItem[],
+): number {
+  const { estimator } = sessionEstimate({ session, settings });
+  return estimator.text(conversationOf(items, settings));
+}
+
+function conversationOf(items: readonly ViewItem[], { serialize }: CompactionSettings): string {
+  return serialise(items.map(originalMessage), serialize).join("\n\n");
+}
+
+function itemsFor(
+  { session, branch, settings, model = {}, summariser }: SummariseBranchOptions,
+  mostTokens: number,
+): ViewItem[] {
   const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgetsFor({ settings, model });
   const budgetTokens = Math.min(
+    mostTokens,
     windowTokens - reserveTokens,
     Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS),
   );
@@ -91,7 +129,7 @@ function proseOf(
     {
       kind: "branch",
       messages,
-      conversation: serialise(messages, settings.serialize).join("\n\n"),
+      conversation: conversationOf(items, settings),
       maxSummaryTokens: maxSummaryTokens("branch", summariser, budgetsFor({ settings, model })),
     },
   );

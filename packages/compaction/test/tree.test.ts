@@ -97,6 +97,30 @@ test.each([
   expect([JSON.stringify(session.entries()), session.leafId]).toEqual([before, leafId]);
 });
 
+const tooLong = { stopReason: "error" as const, errorMessage: "prompt is too long", overflow: true };
+
+test("a summariser that finds the branch too long is given its newest half, twice at most", async () => {
+  const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
+  const summariser = scriptedSummariser([tooLong, tooLong]);
+  const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
+  expect((await navigateTree(move)).status).toBe("moved");
+  expect(summariser.requests.map(({ messages }) => messages.length)).toEqual([8, 4, 2]);
+  expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
+});
+
+test("what stays too long cancels the navigation, and so does a branch of one message", async () => {
+  for (const [notation, requests] of [
+    ["U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000", 3],
+    ["U A | A:1000", 1],
+  ] as const) {
+    const { session, id } = history(notation);
+    const summariser = scriptedSummariser([tooLong, tooLong, tooLong]);
+    const move = navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
+    await expect(move).rejects.toThrow(expect.objectContaining({ code: "branch_summary_failed" }));
+    expect(summariser.requests).toHaveLength(requests);
+  }
+});
+
 test("an abort during the summary is a cancelled navigation", async () => {
   const { session, id } = history("U A | U A");
   const abort = new AbortController();
