@@ -1,3 +1,4 @@
+import type { CueHit } from "./cues.ts";
 import { fold } from "./fold.ts";
 import { stopwords } from "./language.ts";
 import type { Language } from "./lexicon/lexicons.ts";
@@ -12,6 +13,8 @@ export interface Change {
   /** Has a word that may stand with a change: "now", "let's use". */
   weak: boolean;
   revokes: boolean;
+  /** Has a word of change or of time that is more than what it forbids ("never change …") or a mark of its own value. */
+  turns: boolean;
   /** A word that marks an old value stands by one of its values. */
   marksOld: boolean;
   /** Keys of the values, and stems of the words, that it names as the old ones; empty unless it speaks of change. */
@@ -37,6 +40,7 @@ export function changeOf(statement: Statement): Change {
     strong,
     weak: cues.has("shift") || cues.has("decide"),
     revokes: cues.has("revoke"),
+    turns: turns(statement),
     marksOld: marked.values.size > 0,
     old: strong ? marked.values : new Set(),
     oldStems: strong ? marked.stems : new Set(),
@@ -48,6 +52,32 @@ export function changeOf(statement: Statement): Change {
 export function cueWords({ hits, folded }: Statement): Set<string> {
   const words = hits.flatMap((hit) => folded.slice(hit.start, hit.end).split(/[^\p{L}]+/u));
   return new Set(words.map(stem));
+}
+
+/** Words of time that only say when: "since the audit runs, never …", "finally, never …". */
+const TELLS_WHEN =
+  /^(?:since|finally|meanwhile|today|currently|latest|aktuell|depuis|entre-temps|aujourd'hui|actuellement|mientras tanto|hoy|actualmente|entretanto|hoje|atualmente|nel frattempo|oggi|attualmente|тем временем|сегодня|今天|最新|今日|오늘|최신)$/u;
+
+function turns(statement: Statement): boolean {
+  const { hits, folded, language } = statement;
+  const { before, after } = markers(language);
+  const forbidden = hits.filter((hit) => hit.cue === "forbid");
+  const { verbLast = false } = lexicons[language];
+  return hits.some((hit) => {
+    if (hit.cue !== "change" && hit.cue !== "revoke" && hit.cue !== "shift") return false;
+    const phrase = folded.slice(hit.start, hit.end);
+    if (TELLS_WHEN.test(phrase) || before.includes(phrase) || after.includes(phrase)) return false;
+    return !forbidden.some((no) => (verbLast ? adjoin(hit, no, folded) : adjoin(no, hit, folded)));
+  });
+}
+
+/** Nothing but a blank between the two, or an overlap. */
+function adjoin(first: CueHit, second: CueHit, folded: string): boolean {
+  return (
+    first.start <= second.start &&
+    folded.slice(first.end, second.start).trim() === "" &&
+    second.start - first.end <= 1
+  );
 }
 
 interface Marked {

@@ -58,6 +58,9 @@ const STRICT_CLAUSE =
 const LATER =
   /^(?:\p{L}+,? )?(?:later|afterwards|luego|despues|mas tarde|depois|mais tarde|poi|dopo|piu tardi|plus tard|ensuite|spater|danach|nachher|потом|позже)(?!\p{L})|^(?:之后|稍后|回头|後で|あとで|나중에)/u;
 
+/** Where a clause of the folded sentence wants none of a thing ("no new dependencies"), or -1. */
+export const nothingAt = (folded: string): number => folded.search(NO_THING);
+
 function isStrict({ own, cues }: Judged): boolean {
   return cues.has("forbid") || cues.has("require") || NO_THING.test(own) || STRICT_CLAUSE.test(own);
 }

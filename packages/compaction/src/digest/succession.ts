@@ -1,3 +1,4 @@
+import { addsUp, lifts } from "./adds-up.ts";
 import { type Change, cueWords } from "./change.ts";
 import { hasToken } from "./has-token.ts";
 import type { Statement } from "./statement.ts";
@@ -26,7 +27,9 @@ export function replaces(later: Statement, change: Change, earlier: Statement, c
   // The assistant talks of changes all day ("replaced the import"); it must name the old value.
   if (later.speaker === "assistant")
     return change.strong && later.kind === "decision" && namesOldValue(encounter);
-  return (change.strong ? afterChange : withoutChange).some((rule) => rule(encounter));
+  if (lifts(later, earlier)) return true;
+  const rules = change.strong ? afterChange : withoutChange;
+  return rules.some((rule) => rule(encounter)) && !addsUp(later, change, earlier);
 }
 
 function meet(later: Statement, change: Change, earlier: Statement): Omit<Encounter, "context"> {

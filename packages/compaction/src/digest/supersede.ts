@@ -1,3 +1,4 @@
+import { addsUp } from "./adds-up.ts";
 import { type Change, changeOf } from "./change.ts";
 import type { Statement } from "./statement.ts";
 import { freshValue, isDistinct, isSetting, replaces } from "./succession.ts";
@@ -86,7 +87,9 @@ class Walk implements Supersession {
 
   /** "Use 9090 instead", with no subject: it means the claim that last named such a value. */
   #meant(statement: Statement, change: Change): Statement | undefined {
-    const standing = this.#claims.slice(-MAX_LOOK_BACK).filter((claim) => this.#stands(claim, statement));
+    const standing = this.#claims
+      .slice(-MAX_LOOK_BACK)
+      .filter((claim) => this.#stands(claim, statement) && !addsUp(statement, change, claim));
     const last = standing.findLast((claim) => claim.speaker === "user");
     // Right after a claim anything can be meant; later only a setting of the same sort.
     if (last !== undefined && isCorrection(statement, last)) return last;

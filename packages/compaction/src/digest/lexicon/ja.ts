@@ -1,6 +1,7 @@
 import type { Lexicon } from "./lexicon.ts";
 
 export const ja: Lexicon = {
+  verbLast: true,
   unspaced: true,
   stopwords:
     "これ|それ|あれ|この|その|あの|ここ|そこ|です|ます|ました|ください|する|した|して|います|いる|ある|ない|こと|もの|ため|よう|から|まで|より|ので|でも|また|ちょっと|とりあえず|お願い|お願いします|私|僕|我々",

@@ -1,6 +1,7 @@
 import type { Lexicon } from "./lexicon.ts";
 
 export const ko: Lexicon = {
+  verbLast: true,
   unspaced: true,
   stopwords:
     "이|그|저|것|수|등|및|를|을|는|은|이거|그거|우리|저는|나는|제가|내가|좀|더|또|그리고|하지만|그런데|그래서|지금|여기|거기|있다|있는|하는|하고|해서|합니다|해요|주세요|부탁",

@@ -36,4 +36,6 @@ export interface Lexicon {
   afterOld?: string;
   /** True where words are not separated by spaces. */
   unspaced?: boolean;
+  /** True where the word that forbids stands behind the verb. */
+  verbLast?: boolean;
 }
