@@ -2,12 +2,12 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ImageContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { LifecycleEvents } from "./lifecycle-events.ts";
+import type { LifecycleEvents } from "./events/lifecycle-events.ts";
 import type { AgentNotice } from "./notice.ts";
-import type { InputSource, StreamingBehavior } from "./prompt-input.ts";
+import type { InputSource, StreamingBehavior } from "./run/prompt-input.ts";
+import type { RunFollower } from "./run/run-follower.ts";
 import type { RunCommand } from "./run-command.ts";
-import type { RunFollower } from "./run-follower.ts";
-import type { AgentSettings } from "./settings-schema.ts";
+import type { AgentSettings } from "./settings/settings-schema.ts";
 import type { Tool } from "./tool.ts";
 
 /** An agent from its parts; `openAgent` puts the built-in ones together. */

@@ -1,6 +1,6 @@
 import { readContext, sessionEstimate } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
-import type { QueuedInput } from "./prompt-input.ts";
+import type { QueuedInput } from "./run/prompt-input.ts";
 import type { Workplace } from "./workplace.ts";
 
 /** How full the context is. */

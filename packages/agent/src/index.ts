@@ -2,9 +2,10 @@ export { Agent } from "./agent.ts";
 export type { AgentOptions, PromptOptions } from "./agent-options.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
-export { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
+export { type LifecycleEvents, lifecycleEventRules } from "./events/lifecycle-events.ts";
+export type { InputResult, RunEvents } from "./events/run-events.ts";
+export type { SessionEvents, SessionStartReason } from "./events/session-events.ts";
 export { modelNotice } from "./model-notice.ts";
-export { type SummariserForOptions, summariserFor } from "./model-summariser.ts";
 export type { NavigateOptions } from "./navigation.ts";
 export type { AgentNotice } from "./notice.ts";
 export { type OpenAgentOptions, openAgent } from "./open-agent.ts";
@@ -13,17 +14,20 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
-export type { InputSource, PromptInput, QueuedInput, StreamingBehavior } from "./prompt-input.ts";
+export type { InputSource, PromptInput, QueuedInput, StreamingBehavior } from "./run/prompt-input.ts";
+export type { RunFollower } from "./run/run-follower.ts";
+export type { RunResult } from "./run/run-result.ts";
 export type { CommandOutput, CommandRun, RunCommand } from "./run-command.ts";
-export type { InputResult, RunEvents } from "./run-events.ts";
-export type { RunFollower } from "./run-follower.ts";
-export type { RunResult } from "./run-result.ts";
-export type { SessionEvents, SessionStartReason } from "./session-events.ts";
-export { agentSettings } from "./settings.ts";
-export { type AgentSettings, type AgentSettingsInput, agentSettingsSchema } from "./settings-schema.ts";
+export { agentSettings } from "./settings/settings.ts";
+export {
+  type AgentSettings,
+  type AgentSettingsInput,
+  agentSettingsSchema,
+} from "./settings/settings-schema.ts";
+export { type SummariserForOptions, summariserFor } from "./summary/model-summariser.ts";
 export { type SystemPromptOptions, systemPrompt } from "./system-prompt.ts";
-export { type SubAgent, type TaskToolOptions, taskTool } from "./task-tool.ts";
-export type { TaskDetails } from "./task-tool-report.ts";
+export { type SubAgent, type TaskToolOptions, taskTool } from "./task/task-tool.ts";
+export type { TaskDetails } from "./task/task-tool-report.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
 export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";

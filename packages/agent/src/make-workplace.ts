@@ -1,14 +1,14 @@
 import { CompactionController } from "@bonsai-agent/compaction";
 import type { AgentOptions } from "./agent-options.ts";
-import { CachedPrefix } from "./cached-prefix.ts";
-import { defaultLifecycle } from "./default-lifecycle.ts";
-import { Events } from "./events.ts";
+import { defaultLifecycle } from "./events/default-lifecycle.ts";
+import { Events } from "./events/events.ts";
 import { modelNotice } from "./model-notice.ts";
 import { ModelSelection } from "./model-selection.ts";
-import { modelSummariser } from "./model-summariser.ts";
 import { OwnWork } from "./own-work.ts";
-import { Patience } from "./patience.ts";
-import { InputQueue } from "./queue.ts";
+import { Patience } from "./run/patience.ts";
+import { InputQueue } from "./run/queue.ts";
+import { CachedPrefix } from "./summary/cached-prefix.ts";
+import { modelSummariser } from "./summary/model-summariser.ts";
 import { ToolRegistry } from "./tool-registry.ts";
 import type { Workplace } from "./workplace.ts";
 

@@ -1,7 +1,7 @@
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { Events } from "./events.ts";
-import { recentSettings } from "./recent-settings.ts";
+import type { Events } from "./events/events.ts";
+import { recentSettings } from "./settings/recent-settings.ts";
 
 export interface ModelSelectionOptions {
   session: Session;

@@ -1,5 +1,5 @@
 import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
-import { untilAborted, withLinkedSignal } from "./linked-signal.ts";
+import { untilAborted, withLinkedSignal } from "./run/linked-signal.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { checkedInput } from "./tool-input.ts";
 import { checkedResult, failed, resultMessage } from "./tool-result.ts";

@@ -1,5 +1,5 @@
 import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
-import { withLinkedSignal } from "./linked-signal.ts";
+import { withLinkedSignal } from "./run/linked-signal.ts";
 import { runCall } from "./tool-call.ts";
 import { errorResult } from "./tool-result.ts";
 import type { Workplace } from "./workplace.ts";

@@ -1,5 +1,5 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
-import { recordMessage } from "./record-message.ts";
+import { recordMessage } from "./run/record-message.ts";
 import type { RunCommand } from "./run-command.ts";
 import type { Workplace } from "./workplace.ts";
 

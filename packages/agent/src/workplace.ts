@@ -1,14 +1,14 @@
 import type { CompactionController, Summariser } from "@bonsai-agent/compaction";
 import type { ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { CachedPrefix } from "./cached-prefix.ts";
-import type { Events } from "./events.ts";
+import type { Events } from "./events/events.ts";
 import type { ModelSelection } from "./model-selection.ts";
 import type { AgentNotice } from "./notice.ts";
 import type { OwnWork } from "./own-work.ts";
-import type { Patience } from "./patience.ts";
-import type { InputQueue } from "./queue.ts";
-import type { AgentSettings } from "./settings-schema.ts";
+import type { Patience } from "./run/patience.ts";
+import type { InputQueue } from "./run/queue.ts";
+import type { AgentSettings } from "./settings/settings-schema.ts";
+import type { CachedPrefix } from "./summary/cached-prefix.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 
 /** What the rooms of one agent share: each owner of one thing. */

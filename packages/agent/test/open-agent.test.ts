@@ -6,9 +6,9 @@ import { ModelClient, type ProviderCall, type ScenarioAnswer, scriptedProvider }
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle-events.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/events/lifecycle-events.ts";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
-import { agentSettings } from "../src/settings.ts";
+import { agentSettings } from "../src/settings/settings.ts";
 import { actor, sentText } from "./scripted-agent.ts";
 
 let cwd: string;

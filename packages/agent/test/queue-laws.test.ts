@@ -1,8 +1,8 @@
 import type { ScenarioAnswer } from "@bonsai-agent/models";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { lifecycleEventRules } from "../src/lifecycle-events.ts";
-import type { RunResult } from "../src/run-result.ts";
+import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import type { RunResult } from "../src/run/run-result.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { lifecycleEventRules } from "../src/lifecycle-events.ts";
-import { agentSettings } from "../src/settings.ts";
-import { agentSettingsSchema, settingsObject } from "../src/settings-schema.ts";
+import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import { agentSettings } from "../src/settings/settings.ts";
+import { agentSettingsSchema, settingsObject } from "../src/settings/settings-schema.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const section = (heading: string) => (readme.split(`## ${heading}\n`)[1] ?? "").split(/^## /m)[0]!;

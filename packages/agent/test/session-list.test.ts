@@ -9,9 +9,9 @@ import {
 } from "@bonsai-agent/models";
 import { createSession, type Session, type SessionDigest } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { changedFiles } from "../src/changed-files.ts";
+import { changedFiles } from "../src/listing/changed-files.ts";
+import { SessionDigests } from "../src/listing/session-digest.ts";
 import type { AgentNotice } from "../src/notice.ts";
-import { SessionDigests } from "../src/session-digest.ts";
 
 let ids = 0;
 

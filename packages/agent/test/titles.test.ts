@@ -11,11 +11,11 @@ import { openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle-events.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import { SessionTitles } from "../src/listing/titles.ts";
+import { withoutSecrets } from "../src/listing/titles-secrets.ts";
+import { cleanTitle, titleOf } from "../src/listing/titles-text.ts";
 import type { AgentNotice } from "../src/notice.ts";
-import { SessionTitles } from "../src/titles.ts";
-import { withoutSecrets } from "../src/titles-secrets.ts";
-import { cleanTitle, titleOf } from "../src/titles-text.ts";
 
 test.each<[string, string, string | undefined]>([
   ["a short request as it is", "Fix the failing test", "Fix the failing test"],

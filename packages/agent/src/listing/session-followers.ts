@@ -1,4 +1,4 @@
-import type { RunFollower } from "./run-follower.ts";
+import type { RunFollower } from "../run/run-follower.ts";
 import { SessionDigests, type SessionDigestsOptions } from "./session-digest.ts";
 import { SessionTitles, type SessionTitlesOptions } from "./titles.ts";
 

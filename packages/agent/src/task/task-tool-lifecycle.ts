@@ -1,5 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../events/lifecycle-events.ts";
 
 type Events = Lifecycle<LifecycleEvents>;
 

@@ -1,6 +1,6 @@
 import { BonsaiError, type Message, type ToolResultMessage } from "@bonsai-agent/messages";
 import type { MessageEntry, StoredMessage } from "@bonsai-agent/session";
-import type { Workplace } from "./workplace.ts";
+import type { Workplace } from "../workplace.ts";
 
 /** A message as it stands in the session. */
 export interface Recorded<Kind extends StoredMessage = StoredMessage> {

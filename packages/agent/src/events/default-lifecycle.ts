@@ -1,6 +1,6 @@
 import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
+import type { AgentNotice } from "../notice.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle-events.ts";
-import type { AgentNotice } from "./notice.ts";
 
 /** A lifecycle without handlers whose notices go the way of all others. */
 export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifecycle<LifecycleEvents> {

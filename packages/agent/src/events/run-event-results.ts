@@ -1,6 +1,6 @@
 import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/messages";
 import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
-import { isResultContent } from "./tool-result.ts";
+import { isResultContent } from "../tool-result.ts";
 
 // What handlers give back may come from plain JavaScript: what could not be stored or sent is named in a notice and
 // counts as no answer, so that it never breaks the run.

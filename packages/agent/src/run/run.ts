@@ -1,17 +1,17 @@
 import type { ResultOf } from "@bonsai-agent/lifecycle";
 import { BonsaiError, type Message } from "@bonsai-agent/messages";
+import type { RunEvents } from "../events/run-events.ts";
+import { errorResult } from "../tool-result.ts";
+import type { Workplace } from "../workplace.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import { hearInput } from "./hear-input.ts";
 import type { PromptInput } from "./prompt-input.ts";
 import { recordMessage, recordResult } from "./record-message.ts";
-import type { RunEvents } from "./run-events.ts";
 import { RunLoop } from "./run-loop.ts";
 import { messagesSince } from "./run-messages.ts";
 import type { RunResult } from "./run-result.ts";
-import { errorResult } from "./tool-result.ts";
 import { unansweredCalls } from "./unanswered-calls.ts";
 import { userMessage } from "./user-message.ts";
-import type { Workplace } from "./workplace.ts";
 
 export interface RunOptions {
   work: Workplace;

@@ -8,9 +8,9 @@ import type {
   PayloadOf,
   ResultOf,
 } from "@bonsai-agent/lifecycle";
+import type { OwnWork } from "../own-work.ts";
+import type { Patience } from "../run/patience.ts";
 import type { LifecycleEvents } from "./lifecycle-events.ts";
-import type { OwnWork } from "./own-work.ts";
-import type { Patience } from "./patience.ts";
 
 /** The lifecycle as the rooms of an agent use it: a handler that hangs is left behind once the work was stopped. */
 export class Events {

@@ -1,7 +1,7 @@
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { addUsage, emptyUsage, jsonText, type Usage } from "@bonsai-agent/messages";
-import type { LifecycleEvents } from "./lifecycle-events.ts";
-import type { ToolResult } from "./tool.ts";
+import type { LifecycleEvents } from "../events/lifecycle-events.ts";
+import type { ToolResult } from "../tool.ts";
 
 /** What is shown of a sub-agent at work. */
 export interface TaskUpdate {

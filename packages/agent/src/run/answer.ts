@@ -1,11 +1,11 @@
 import type { AssistantMessage, Message, Usage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
+import { modelNotice } from "../model-notice.ts";
+import type { AgentNotice } from "../notice.ts";
+import type { Workplace } from "../workplace.ts";
 import { withLinkedSignal } from "./linked-signal.ts";
-import { modelNotice } from "./model-notice.ts";
-import type { AgentNotice } from "./notice.ts";
 import { prefixChangedAtMs } from "./prefix-change.ts";
 import { storeMessage } from "./record-message.ts";
-import type { Workplace } from "./workplace.ts";
 
 /** An answer as it was stored. */
 export interface Answer {

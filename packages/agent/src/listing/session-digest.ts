@@ -1,8 +1,8 @@
 import { contentText, type Message, messageText } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { SESSION_DIGEST_CUSTOM_TYPE, type Session } from "@bonsai-agent/session";
+import type { AgentNotice } from "../notice.ts";
 import { changedFiles } from "./changed-files.ts";
-import type { AgentNotice } from "./notice.ts";
 import { SessionChanges } from "./session-digest-changes.ts";
 import { shortAnswer } from "./short-answer.ts";
 import { beginningWithoutSecrets } from "./titles-secrets.ts";

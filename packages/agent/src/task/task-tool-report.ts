@@ -1,7 +1,7 @@
 import { fileOperations } from "@bonsai-agent/compaction";
 import { addUsage, emptyUsage, type Message, type Usage } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
-import { type ChangedFile, changedFiles } from "./changed-files.ts";
+import { type ChangedFile, changedFiles } from "../listing/changed-files.ts";
 
 /** Files that each list of a result has at most: the ones that were touched last. */
 const LISTED_FILES = 2_000;

@@ -1,5 +1,5 @@
+import type { Workplace } from "../workplace.ts";
 import type { PromptInput, QueuedInput } from "./prompt-input.ts";
-import type { Workplace } from "./workplace.ts";
 
 /** What extensions made of a text; undefined when one took it. */
 export async function hearInput<Input extends PromptInput | QueuedInput>(

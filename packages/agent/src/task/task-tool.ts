@@ -2,13 +2,13 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { messageText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { z } from "zod";
-import type { LifecycleEvents } from "./lifecycle-events.ts";
-import type { RunResult } from "./run-result.ts";
+import type { LifecycleEvents } from "../events/lifecycle-events.ts";
+import type { RunResult } from "../run/run-result.ts";
+import { defineTool, type Tool, type ToolExecution, type ToolResult } from "../tool.ts";
 import { subAgentLifecycle } from "./task-tool-lifecycle.ts";
 import { TaskProgress } from "./task-tool-progress.ts";
 import { type TaskDetails, taskDetails } from "./task-tool-report.ts";
 import { subAgentSession } from "./task-tool-session.ts";
-import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool.ts";
 
 /** What the task tool needs of an agent. */
 export interface SubAgent {

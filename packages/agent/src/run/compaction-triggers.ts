@@ -1,8 +1,8 @@
 import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { Workplace } from "../workplace.ts";
 import type { Answer } from "./answer.ts";
 import { withLinkedSignal } from "./linked-signal.ts";
-import type { Workplace } from "./workplace.ts";
 
 /** What became of an answer that failed. */
 export interface Recovery {

@@ -1,10 +1,10 @@
 import type { Message } from "@bonsai-agent/messages";
+import type { Workplace } from "../workplace.ts";
 import { type Activity, busyWith } from "./activity.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import type { PromptInput, QueuedInput, StreamingBehavior } from "./prompt-input.ts";
 import { run } from "./run.ts";
 import type { RunResult } from "./run-result.ts";
-import type { Workplace } from "./workplace.ts";
 
 export interface PromptingOptions {
   work: Workplace;

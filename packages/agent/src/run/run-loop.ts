@@ -5,15 +5,15 @@ import {
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
+import { runToolBatch } from "../tool-runner.ts";
+import type { Workplace } from "../workplace.ts";
 import { type Answer, requestAnswer } from "./answer.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import { hearInput } from "./hear-input.ts";
 import type { QueuedInput } from "./prompt-input.ts";
 import { type Recorded, recordMessage, recordResult } from "./record-message.ts";
 import type { RunResult } from "./run-result.ts";
-import { runToolBatch } from "./tool-runner.ts";
 import { userMessage } from "./user-message.ts";
-import type { Workplace } from "./workplace.ts";
 
 export interface RunLoopOptions {
   work: Workplace;

@@ -8,9 +8,9 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
-import type { InputSource, StreamingBehavior } from "./prompt-input.ts";
-import type { RunResult } from "./run-result.ts";
-import type { ToolResult } from "./tool.ts";
+import type { InputSource, StreamingBehavior } from "../run/prompt-input.ts";
+import type { RunResult } from "../run/run-result.ts";
+import type { ToolResult } from "../tool.ts";
 
 /** Read by the loop: what an extension made of the user's text. */
 export interface InputResult {
