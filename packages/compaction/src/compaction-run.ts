@@ -1,25 +1,18 @@
-import {
-  addUsage,
-  type Calibration,
-  type ContextTokens,
-  emptyUsage,
-  type Usage,
-} from "@bonsai-agent/messages";
+import { addUsage, type Calibration, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
-import { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
+import { aimsOf } from "./aims.ts";
+import { type Budgets, budgetsFor } from "./budget.ts";
 import { compactionHooks } from "./compaction-hooks.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { isJustCompacted, readContext } from "./context-meter.ts";
-import { viewOf, viewTokens } from "./context-view.ts";
+import { type ContextView, viewOf, viewTokens } from "./context-view.ts";
 import { digestSummariser } from "./digest.ts";
 import { sessionEstimate } from "./estimator.ts";
 import { manifestOf } from "./manifest.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { PlanOptions } from "./plan.ts";
-import { limitAfterRefusal, type Refusal, refusedTokens, sizesAfterRefusal } from "./refusal.ts";
+import { refusedTokens, sizesAfterRefusal } from "./refusal.ts";
 import type { LadderContext, LadderState } from "./rung.ts";
-import type { CompactionSettings } from "./settings-schema.ts";
-import { thresholdTokens } from "./threshold.ts";
 
 /** One compaction under way: everything that is fixed when it begins, and what it costs. */
 export interface Run {
@@ -45,14 +38,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
   const estimator = options.estimator ?? estimate.estimator;
   const projection = session.projection(leafId);
   const view = viewOf(projection, estimator);
-  const start: LadderState = {
-    view,
-    plan: undefined,
-    summary: undefined,
-    tokens: viewTokens(view.items),
-    rung: undefined,
-    failures: [],
-  };
+  const start = startOf(view);
   const reading = readContext({ session, estimator, leafId, items: projection.items, overheadTokens });
   const refusal = reason === "overflow" ? (options.refusal ?? {}) : undefined;
   const sizes = refusal === undefined ? model : sizesAfterRefusal(model, refusal, reading);
@@ -74,19 +60,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     focus: options.focus,
     pinned: options.pinned ?? [],
     signal,
-    targetTokens:
-      reason === "manual"
-        ? undefined
-        : targetTokens({
-            limitTokens: limitTokens({ settings, budgets, model, refusal, reading }),
-            lowBy,
-            beyondTokens: reading.tokens - start.tokens,
-          }),
-    mostTokens: targetTokens({
-      limitTokens: budgets.windowTokens && Math.floor(budgets.windowTokens * USABLE_SHARE),
-      lowBy,
-      beyondTokens: reading.tokens - start.tokens,
-    }),
+    ...aimsOf({ reason, settings, budgets, model, refusal, reading, lowBy, estimatedTokens: start.tokens }),
     onUsage: (usage) => {
       cost.requests += 1;
       if (usage !== undefined) cost.usage = addUsage(cost.usage ?? emptyUsage(), usage);
@@ -103,40 +77,13 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
   return { session, leafId, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
 }
 
+function startOf(view: ContextView): LadderState {
+  const tokens = viewTokens(view.items);
+  return { view, plan: undefined, summary: undefined, tokens, rung: undefined, failures: [] };
+}
+
 /** Headings and carry-over take so much by themselves. What an overflow or the user asks for is tried all the same. */
 const LEAST_SPAN_TOKENS = 500;
-
-/** What a request may take of a window, for an answer needs room and an estimate errs. */
-const USABLE_SHARE = 0.8;
-
-/** The most tokens that the context may hold afterwards. */
-function limitTokens(of: {
-  settings: CompactionSettings;
-  budgets: Budgets;
-  model: ModelSizes;
-  refusal: Refusal | undefined;
-  reading: ContextTokens;
-}): number | undefined {
-  const { settings, budgets, model, refusal, reading } = of;
-  const limit = thresholdTokens(settings, budgets);
-  const { windowTokens } = budgets;
-  if (refusal === undefined || limit === undefined || windowTokens === undefined) return limit;
-  const isWindowKnown = (model.contextWindow ?? 0) > 0;
-  return limitAfterRefusal({ limitTokens: limit, windowTokens, isWindowKnown, refusal, reading });
-}
-
-/**
- * The target in estimated tokens. What was read beyond the estimate (system prompt, tools) is taken to stay. Where an
- * overflow shows that the reading itself was too low, all of it is taken to be too low by the same factor.
- */
-function targetTokens(of: {
-  limitTokens: number | undefined;
-  lowBy: number;
-  beyondTokens: number;
-}): number | undefined {
-  const { limitTokens, lowBy, beyondTokens } = of;
-  return limitTokens === undefined ? undefined : Math.floor(limitTokens / lowBy) - beyondTokens;
-}
 
 /**
  * After an overflow something must go, even where by estimate everything would fit, and a summary needs room too: also

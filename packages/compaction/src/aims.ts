@@ -1,0 +1,51 @@
+import type { ContextTokens } from "@bonsai-agent/messages";
+import type { Budgets, ModelSizes } from "./budget.ts";
+import type { CompactionReason } from "./outcome.ts";
+import { limitAfterRefusal, type Refusal } from "./refusal.ts";
+import type { LadderContext } from "./rung.ts";
+import type { CompactionSettings } from "./settings-schema.ts";
+import { thresholdTokens } from "./threshold.ts";
+
+export interface AimOptions {
+  reason: CompactionReason;
+  settings: CompactionSettings;
+  budgets: Budgets;
+  model: ModelSizes;
+  refusal: Refusal | undefined;
+  reading: ContextTokens;
+  /** How far the reading is too low, as a factor. */
+  lowBy: number;
+  /** The context by estimate alone. */
+  estimatedTokens: number;
+}
+
+/** What a request may take of a window, for an answer needs room and an estimate errs. */
+const USABLE_SHARE = 0.8;
+
+/** Where a compaction wants to come down to. */
+export function aimsOf(options: AimOptions): Pick<LadderContext, "targetTokens" | "mostTokens"> {
+  const { windowTokens } = options.budgets;
+  const limit = options.reason === "manual" ? undefined : limitTokens(options);
+  const usable = windowTokens && Math.floor(windowTokens * USABLE_SHARE);
+  return { targetTokens: inEstimates(limit, options), mostTokens: inEstimates(usable, options) };
+}
+
+/** The most tokens that the context may hold afterwards. */
+function limitTokens({ settings, budgets, model, refusal, reading }: AimOptions): number | undefined {
+  const limit = thresholdTokens(settings, budgets);
+  const { windowTokens } = budgets;
+  if (refusal === undefined || limit === undefined || windowTokens === undefined) return limit;
+  const isWindowKnown = (model.contextWindow ?? 0) > 0;
+  return limitAfterRefusal({ limitTokens: limit, windowTokens, isWindowKnown, refusal, reading });
+}
+
+/**
+ * In estimated tokens. What was read beyond the estimate (system prompt, tools) is taken to stay. Where an overflow shows
+ * that the reading itself was too low, all of it is taken to be too low by the same factor.
+ */
+function inEstimates(
+  tokens: number | undefined,
+  { lowBy, reading, estimatedTokens }: AimOptions,
+): number | undefined {
+  return tokens === undefined ? undefined : Math.floor(tokens / lowBy) - (reading.tokens - estimatedTokens);
+}
