@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 const conditions = ["@bonsai-agent/source", "node", "import", "module", "default"];
@@ -6,6 +7,8 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },
   test: {
     include: ["packages/*/test/**/*.test.ts", "extensions/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
+    maxWorkers: availableParallelism() + 1,
     globalSetup: ["scripts/test-folder.ts"],
     // Crash and big-file tests start processes of their own; on two cores they need room.
     testTimeout: 30_000,
