@@ -10,7 +10,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   compaction: ["session", "lifecycle", "messages"],
   agent: ["compaction", "session", "models", "lifecycle", "messages"],
   transcripts: ["session", "compaction", "messages"],
-  extension: ["agent", "lifecycle", "messages", "session", "compaction"],
+  extension: ["agent", "lifecycle", "messages", "models", "session", "compaction"],
+  "pi-adapter": ["extension", "agent", "lifecycle", "messages", "models", "session", "compaction"],
   lab: ["compaction", "session", "models", "messages"],
   cli: [
     "messages",
@@ -21,6 +22,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     "agent",
     "transcripts",
     "extension",
+    "pi-adapter",
     "lab",
   ],
   testkit: ["messages", "session"],

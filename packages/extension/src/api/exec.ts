@@ -1,0 +1,16 @@
+export interface ExecOptions {
+  signal?: AbortSignal;
+  /** Milliseconds; after that the program is killed. Default: no limit. */
+  timeout?: number;
+  /** Default: the working folder. */
+  cwd?: string;
+}
+
+export interface ExecResult {
+  stdout: string;
+  stderr: string;
+  /** The exit code; 1 where the program was killed or could not be started. */
+  code: number;
+  /** True where a signal or the timeout ended it. */
+  killed: boolean;
+}

@@ -1,0 +1,111 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { HandlerPayload, ResultOf } from "@bonsai-agent/lifecycle";
+import type { ImageContent, TextContent, UserContent } from "@bonsai-agent/messages";
+import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import type { CommandInfo, CommandOptions } from "./command.ts";
+import type { EventBus } from "./event-bus.ts";
+import type { ExecOptions, ExecResult } from "./exec.ts";
+import type { ExtensionContext } from "./extension-context.ts";
+import type { ExtensionTool, ToolInfo, ToolParameters } from "./extension-tool.ts";
+import type { FlagOptions, FlagValue } from "./flag.ts";
+import type { ProviderOptions } from "./provider-options.ts";
+import type { ShortcutOptions } from "./shortcut.ts";
+
+/** What an extension's module exports as its default. The host waits for a promise before anything else happens. */
+export type ExtensionFactory = (bonsai: ExtensionAPI) => void | Promise<void>;
+
+type Returned<Event> = ResultOf<Event> | undefined | void;
+
+/** A handler of one event. Handlers run in load order, then registration order, each awaited. */
+export type ExtensionHandler<Event> = (
+  event: HandlerPayload<Event>,
+  ctx: ExtensionContext,
+) => Returned<Event> | Promise<Returned<Event>>;
+
+export interface HandlerOptions {
+  /** What a throw of a decide handler means. Default: the event's own policy. */
+  onError?: "report" | "cancel";
+}
+
+/** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
+export interface ExtensionMessage<Details = unknown> {
+  customType: string;
+  content: string | UserContent[];
+  /** False: front ends do not show it. */
+  display: boolean;
+  /** For the extension; never sent. */
+  details?: Details;
+}
+
+export interface SendMessageOptions {
+  /** Start a run when the agent is idle. Default false. */
+  triggerTurn?: boolean;
+  /**
+   * During a run: "steer" before its next request (the default), "followUp" when it would end, "nextTurn" with the
+   * user's next prompt.
+   */
+  deliverAs?: "steer" | "followUp" | "nextTurn";
+}
+
+export interface SendUserMessageOptions {
+  /** During a run: "steer" before its next request (the default), "followUp" when it would end. */
+  deliverAs?: "steer" | "followUp";
+}
+
+/**
+ * What an extension can do. Everything that it registers is undone when it is unloaded; what is registered under a name
+ * that exists takes its place until then. Calls after that throw `extension_unloaded`; what needs a session throws
+ * `extension_not_started` while the module loads.
+ */
+export interface ExtensionAPI {
+  /** Registers a handler; the function returned takes it out. An event that does not exist is named in a notice. */
+  on<Name extends keyof LifecycleEvents & string>(
+    event: Name,
+    handler: ExtensionHandler<LifecycleEvents[Name]>,
+    options?: HandlerOptions,
+  ): () => void;
+
+  /** Gives the model a tool, from its next request on. @throws BonsaiError `tool_name_invalid`, `tool_parameters_invalid` */
+  registerTool<Schema extends ToolParameters, Details = unknown>(
+    tool: ExtensionTool<Schema, Details>,
+  ): () => void;
+  /** Gives the user a command, `/name`. */
+  registerCommand(name: string, options: CommandOptions): () => void;
+  /** Gives the command line a flag, `--name`. */
+  registerFlag(name: string, options: FlagOptions): () => void;
+  /** Its value on the command line, else its default. */
+  getFlag(name: string): FlagValue | undefined;
+  /** Gives the interactive mode a key, like `ctrl+shift+k`. */
+  registerShortcut(key: string, options: ShortcutOptions): () => void;
+  /** Adds a provider of models, or changes one that exists. */
+  registerProvider(name: string, options: ProviderOptions): () => void;
+  unregisterProvider(name: string): void;
+
+  sendMessage<Details = unknown>(message: ExtensionMessage<Details>, options?: SendMessageOptions): void;
+  /** As if the user had typed it; an idle agent begins to work. */
+  sendUserMessage(content: string | (TextContent | ImageContent)[], options?: SendUserMessageOptions): void;
+  /** Stores data in the session that the model never sees. @returns the id of the entry */
+  appendEntry<Data = unknown>(customType: string, data?: Data): string;
+  setSessionName(name: string): void;
+  getSessionName(): string | undefined;
+  /** Labels an entry in the tree; undefined takes the label away. */
+  setLabel(entryId: string, label: string | undefined): void;
+
+  /** Names of the tools that the model is offered. */
+  getActiveTools(): string[];
+  getAllTools(): ToolInfo[];
+  /** Offers the model only these; names that no tool has are left out. */
+  setActiveTools(names: string[]): void;
+  /** The commands that extensions registered. */
+  getCommands(): CommandInfo[];
+
+  /** @returns false where the provider has no key */
+  setModel(model: CatalogueModel): Promise<boolean>;
+  getThinkingLevel(): ThinkingLevel;
+  setThinkingLevel(level: ThinkingLevel): void;
+
+  /** Runs a program, without a shell. Never rejects for a program that fails: look at `code`. */
+  exec(command: string, args: string[], options?: ExecOptions): Promise<ExecResult>;
+  /** Between extensions. */
+  readonly events: EventBus;
+}

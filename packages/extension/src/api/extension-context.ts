@@ -1,0 +1,89 @@
+import type { CompactionOutcome, Summariser } from "@bonsai-agent/compaction";
+import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import type { ExtensionUI } from "./extension-ui.ts";
+import type { ModelRegistry } from "./model-registry.ts";
+import type { ReadonlySessionManager } from "./session-manager.ts";
+
+/** Which front end runs: "print" also for the session commands. */
+export type ExtensionMode = "tui" | "rpc" | "json" | "print";
+
+/** How full the context is. */
+export interface ExtensionContextUsage {
+  /** Null where it is not known yet. */
+  tokens: number | null;
+  /** 0 where the model's window is unknown. */
+  contextWindow: number;
+  /** Of the window, 0 to 100 and beyond; null where either number is unknown. */
+  percent: number | null;
+}
+
+export interface CompactOptions {
+  /** What the summary should dwell on. */
+  customInstructions?: string;
+  /** Told when the context has become smaller; without an entry where masks alone did it. */
+  onComplete?(result: { outcome: CompactionOutcome; compactionEntry?: CompactionEntry }): void;
+  /** Told when it has not, also when there was nothing to do. */
+  onError?(error: Error): void;
+}
+
+/** What handlers, tools and shortcuts get beside their event. Read it when you need it: it is always of now. */
+export interface ExtensionContext {
+  readonly ui: ExtensionUI;
+  readonly mode: ExtensionMode;
+  /** True where questions reach a user. */
+  readonly hasUI: boolean;
+  readonly cwd: string;
+  readonly sessionManager: ReadonlySessionManager;
+  readonly modelRegistry: ModelRegistry;
+  /** Undefined where no model is in use, as in session commands without one. */
+  readonly model: CatalogueModel | undefined;
+  readonly thinkingLevel: ThinkingLevel | undefined;
+  /** Aborted when what goes on is stopped; undefined where nothing goes on. */
+  readonly signal: AbortSignal | undefined;
+  isIdle(): boolean;
+  isProjectTrusted(): boolean;
+  hasPendingMessages(): boolean;
+  /** Stops the run. */
+  abort(): void;
+  /** Ends the program once what goes on has ended. */
+  shutdown(): void;
+  getContextUsage(): ExtensionContextUsage | undefined;
+  /** Compacts: at once when the agent is idle, else at the next place of the run where it can; the run goes on. */
+  compact(options?: CompactOptions): void;
+  /** As it stands before the requests of now. */
+  getSystemPrompt(): string;
+  /** A summariser that asks this model, for `summarisePreparation`. */
+  summariserFor(model: CatalogueModel): Summariser;
+}
+
+export interface NavigateOptions {
+  /** Take a summary of the branch that is left along. Default false. */
+  summarize?: boolean;
+  customInstructions?: string;
+  /** `customInstructions` takes the place of the instructions. */
+  replaceInstructions?: boolean;
+  label?: string;
+}
+
+interface Cancellable {
+  /** True where an extension, or the user, did not let it happen. */
+  cancelled: boolean;
+}
+
+/** What follows when another session is worked in; `ctx` is of that session. */
+export interface WithSession {
+  withSession?(ctx: ExtensionCommandContext): Promise<void>;
+}
+
+/** What command handlers get: they can also go elsewhere. Handlers of events cannot, for the agent waits for them. */
+export interface ExtensionCommandContext extends ExtensionContext {
+  waitForIdle(): Promise<void>;
+  newSession(options?: { parentSession?: string } & WithSession): Promise<Cancellable>;
+  /** Position "before" (the default): of a user message, the copy ends before it. */
+  fork(entryId: string, options?: { position?: "before" | "at" } & WithSession): Promise<Cancellable>;
+  navigateTree(targetId: string, options?: NavigateOptions): Promise<Cancellable>;
+  switchSession(sessionPath: string, options?: WithSession): Promise<Cancellable>;
+  /** Loads all extensions anew. The code that called it is of the old ones: return right after. */
+  reload(): Promise<void>;
+}

@@ -1,0 +1,65 @@
+import type { Usage, UserContent } from "@bonsai-agent/messages";
+import type { z } from "zod";
+import type { ExtensionContext } from "./extension-context.ts";
+
+/** A zod object, a TypeBox object, or the JSON Schema of one. */
+export type ToolParameters = z.ZodType | object;
+
+/** What `execute` gets: typed by a zod schema, else an object of the shape that the schema says. */
+export type ToolInput<Schema> = Schema extends z.ZodType
+  ? z.output<Schema>
+  : Schema extends { static: infer Static }
+    ? Static
+    : Record<string, unknown>;
+
+export interface ExtensionToolResult<Details = unknown> {
+  /** What the model sees. */
+  content: UserContent[];
+  /** For people, programs and the extension; kept with the result, never sent. */
+  details?: Details;
+  /** Default false; a throw is an error too. */
+  isError?: boolean;
+  /** What the tool's own model requests used. */
+  usage?: Usage;
+}
+
+export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, Details = unknown> {
+  /** Letters, digits, `_` and `-`; at most 64. A built-in tool of the same name is replaced. */
+  name: string;
+  /** For people; default the name. */
+  label?: string;
+  /** For the model: what it does, its limits, when to use it. */
+  description: string;
+  /** One line about the tool in the system prompt. */
+  promptSnippet?: string;
+  /** Lines of advice in the system prompt, while the tool is active. */
+  promptGuidelines?: string[];
+  parameters: Schema;
+  /** Mends arguments before they are checked against the schema. */
+  prepareArguments?(args: unknown): unknown;
+  /** "sequential": never beside another call. Default "parallel". */
+  executionMode?: "parallel" | "sequential";
+  /** A throw becomes an error result with its message. Must end soon after the signal is aborted. */
+  execute(
+    toolCallId: string,
+    params: ToolInput<Schema>,
+    signal: AbortSignal,
+    onUpdate: (partial: ExtensionToolResult<Details>) => void,
+    ctx: ExtensionContext,
+  ): ExtensionToolResult<Details> | Promise<ExtensionToolResult<Details>>;
+}
+
+/** Ties the types of a tool's input and details to its schema, for a tool that stands in a variable. */
+export function defineTool<Schema extends ToolParameters, Details = unknown>(
+  tool: ExtensionTool<Schema, Details>,
+): ExtensionTool<Schema, Details> {
+  return tool;
+}
+
+export interface ToolInfo {
+  name: string;
+  description: string;
+  parameters: ToolParameters;
+  /** The path of the extension that registered it; absent for a built-in tool. */
+  extensionPath?: string;
+}

@@ -1,0 +1,35 @@
+import type { AssistantMessage, Message } from "@bonsai-agent/messages";
+import type { CatalogueModel, StreamEvent, ThinkingLevel, ToolDeclaration } from "@bonsai-agent/models";
+
+/** What a model is asked, beside the conversation that is worked in. */
+export interface ModelContext {
+  systemPrompt?: string;
+  messages: readonly Message[];
+  tools?: readonly ToolDeclaration[];
+}
+
+export interface AskOptions {
+  /** Tokens of the longest answer. Default: the model's. */
+  maxTokens?: number;
+  signal?: AbortSignal;
+  /** Default off. */
+  reasoning?: ThinkingLevel;
+}
+
+export type RequestAuth =
+  | { ok: true; apiKey?: string; headers?: Readonly<Record<string, string>>; baseUrl?: string }
+  | { ok: false; error: string };
+
+/** The models that are known, and requests of an extension's own. */
+export interface ModelRegistry {
+  getAll(): CatalogueModel[];
+  /** Those whose provider has a key or needs none. */
+  getAvailable(): CatalogueModel[];
+  find(provider: string, modelId: string): CatalogueModel | undefined;
+  hasConfiguredAuth(model: CatalogueModel): boolean;
+  getApiKeyForProvider(provider: string): Promise<string | undefined>;
+  getApiKeyAndHeaders(model: CatalogueModel): Promise<RequestAuth>;
+  /** Resolves with the answer, also a failed one: look at `stopReason` and `errorMessage`. */
+  complete(model: CatalogueModel, context: ModelContext, options?: AskOptions): Promise<AssistantMessage>;
+  stream(model: CatalogueModel, context: ModelContext, options?: AskOptions): AsyncIterable<StreamEvent>;
+}

@@ -1,0 +1,47 @@
+import type { AssistantMessage, Message } from "@bonsai-agent/messages";
+import type { ProviderApi, StreamEvent, ToolDeclaration } from "@bonsai-agent/models";
+
+/** A model of a provider that an extension adds. */
+export interface ProviderModelOptions {
+  id: string;
+  name?: string;
+  reasoning?: boolean;
+  /** Default text. */
+  input?: readonly ("text" | "image")[];
+  /** US dollars per million tokens. */
+  cost?: { input: number; output: number; cacheRead?: number; cacheWrite?: number };
+  /** Tokens. */
+  contextWindow?: number;
+  /** Tokens of the longest answer. */
+  maxTokens?: number;
+  /** Default: the provider's. */
+  api?: ProviderApi | string;
+  baseUrl?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** What a provider of one's own is asked. */
+export interface ProviderStreamRequest {
+  model: { provider: string; id: string };
+  systemPrompt: string;
+  messages: readonly Message[];
+  tools: readonly ToolDeclaration[];
+  /** Tokens. */
+  maxOutputTokens?: number;
+  signal: AbortSignal;
+}
+
+export interface ProviderOptions {
+  name?: string;
+  /** Needed where models are given, unless `stream` is. */
+  baseUrl?: string;
+  /** The key itself, or `$NAME` of a variable of the environment. */
+  apiKey?: string;
+  /** `anthropic-messages`, `openai-responses` or `openai-chat` (also as `openai-completions`). */
+  api?: ProviderApi | string;
+  headers?: Readonly<Record<string, string>>;
+  /** Takes the place of the provider's known models; without it, those stay. */
+  models?: readonly ProviderModelOptions[];
+  /** Answers requests in the place of a protocol: events of the stream, or the whole answer. */
+  stream?(request: ProviderStreamRequest): AsyncIterable<StreamEvent> | Promise<AssistantMessage>;
+}

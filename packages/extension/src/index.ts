@@ -1,0 +1,56 @@
+export type { ArgumentCompletion, CommandInfo, CommandOptions } from "./api/command.ts";
+export type { EventBus } from "./api/event-bus.ts";
+export type { ExecOptions, ExecResult } from "./api/exec.ts";
+export type {
+  ExtensionAPI,
+  ExtensionFactory,
+  ExtensionHandler,
+  ExtensionMessage,
+  HandlerOptions,
+  SendMessageOptions,
+  SendUserMessageOptions,
+} from "./api/extension-api.ts";
+export type {
+  CompactOptions,
+  ExtensionCommandContext,
+  ExtensionContext,
+  ExtensionContextUsage,
+  ExtensionMode,
+  NavigateOptions,
+} from "./api/extension-context.ts";
+export {
+  defineTool,
+  type ExtensionTool,
+  type ExtensionToolResult,
+  type ToolInfo,
+  type ToolInput,
+  type ToolParameters,
+} from "./api/extension-tool.ts";
+export type { DialogOptions, ExtensionUI, NotificationType, WidgetOptions } from "./api/extension-ui.ts";
+export type { FlagOptions, FlagValue } from "./api/flag.ts";
+export type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "./api/model-registry.ts";
+export type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
+export type { ReadonlySessionManager, SessionTreeNode } from "./api/session-manager.ts";
+export type { ShortcutOptions } from "./api/shortcut.ts";
+export { type FindExtensionsOptions, findExtensions } from "./load/find-extensions.ts";
+export type {
+  ExtensionOrigin,
+  FindProblem,
+  FoundExtension,
+  FoundExtensions,
+} from "./load/found-extension.ts";
+export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
+export type { ModuleExports, VirtualModules } from "./load/virtual-modules.ts";
+export type {
+  ExtensionAdapter,
+  ExtensionHost,
+  ExtensionModels,
+  SessionControl,
+} from "./run/extension-host.ts";
+export type {
+  Extensions,
+  FailedExtension,
+  LoadExtensionsOptions,
+  LoadedExtension,
+  ReloadReport,
+} from "./run/extensions.ts";

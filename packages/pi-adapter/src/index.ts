@@ -1,0 +1,2 @@
+export { piAdapter } from "./pi-adapter.ts";
+export { piModules } from "./pi-modules.ts";
