@@ -6,7 +6,12 @@ const conditions = ["@bonsai-agent/source", "node", "import", "module", "default
 export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "extensions/*/test/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: [
+      "packages/*/test/**/*.test.ts",
+      "extensions/*/test/**/*.test.ts",
+      "examples/test/*.test.ts",
+      "scripts/**/*.test.ts",
+    ],
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,
     globalSetup: ["scripts/test-folder.ts"],

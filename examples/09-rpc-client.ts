@@ -1,8 +1,8 @@
 /**
  * A program that works with Bonsai over JSON lines.
  *
- *     node rpc-client.ts "why does the build fail?"
- *     node rpc-client.ts "list the files" -- bonsai --mode rpc --model scripted/scenario.json
+ *     node 09-rpc-client.ts "why does the build fail?"
+ *     node 09-rpc-client.ts "list the files" -- bonsai --mode rpc --model scripted/scenario.json
  */
 import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
