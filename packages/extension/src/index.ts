@@ -32,6 +32,11 @@ export type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "./api
 export type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
 export type { ReadonlySessionManager, SessionTreeNode } from "./api/session-manager.ts";
 export type { ShortcutOptions } from "./api/shortcut.ts";
+export {
+  type InstalledPackage,
+  type InstalledPackages,
+  installedPackages,
+} from "./install/installed-packages.ts";
 export { type FindExtensionsOptions, findExtensions } from "./load/find-extensions.ts";
 export type {
   ExtensionOrigin,

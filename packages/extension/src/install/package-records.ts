@@ -1,0 +1,132 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { z } from "zod";
+import type { FindProblem } from "../load/found-extension.ts";
+
+// Each package has a record of its own: two installations at once have nothing to write over one another, and a record
+// that is damaged takes no other package with it.
+
+/** A name that a version's folder can have: it must not lead elsewhere. */
+const folderName = z.string().regex(/^[^./\\][^/\\]*$/);
+
+const record = z
+  .strictObject({
+    /** The npm name; of what has none, its path. */
+    name: z.string().min(1),
+    /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
+    source: z.string().refine((source) => source.startsWith("npm:") || isAbsolute(source)),
+    version: z.string().optional(),
+    /** The folder in the package's own that holds its files; absent for what is used where it lies. */
+    copy: folderName.optional(),
+    /** When it was first installed: packages load in that order. */
+    addedAt: z.iso.datetime(),
+  })
+  .refine(({ source, copy }) => copy !== undefined || !source.startsWith("npm:"));
+
+/** What is known about an installed package. */
+export type PackageRecord = z.output<typeof record>;
+
+export function packagesFolder(home: string): string {
+  return join(home, "packages");
+}
+
+/** The folder of a package's versions. */
+export function versionsFolder(home: string, name: string): string {
+  return join(packagesFolder(home), fileName(name));
+}
+
+/** Names of npm stay readable; a path, which can hold anything, becomes its hash. */
+function fileName(name: string): string {
+  return isNpmName(name)
+    ? name.replace("/", "+")
+    : `path+${createHash("sha256").update(name).digest("hex").slice(0, 16)}`;
+}
+
+/** What npm allows, capitals of old packages too. */
+export function isNpmName(name: string): boolean {
+  return name.length <= 214 && /^(@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i.test(name);
+}
+
+export interface PackageRecords {
+  /** In the order in which they were first installed. */
+  records: readonly PackageRecord[];
+  problems: readonly FindProblem[];
+}
+
+export function readRecords(home: string): PackageRecords {
+  const records: PackageRecord[] = [];
+  const problems: FindProblem[] = [];
+  for (const file of recordFiles(packagesFolder(home))) {
+    const text = textOf(file);
+    const read = text === undefined ? undefined : parsed(text);
+    if (read !== undefined && recordFile(home, read.name) === file) records.push(read);
+    else if (text !== undefined) problems.push(damaged(file));
+  }
+  records.sort((a, b) => order(a.addedAt, b.addedAt) || order(a.name, b.name));
+  return { records, problems };
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function recordFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((file) => file.isFile() && file.name.endsWith(".json"))
+      .map((file) => join(folder, file.name));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
+}
+
+/** Undefined where it was removed in this moment. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function parsed(text: string): PackageRecord | undefined {
+  try {
+    return record.parse(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof z.ZodError) return undefined;
+    throw error;
+  }
+}
+
+function damaged(file: string): FindProblem {
+  return {
+    path: file,
+    message: `${file} is damaged: nobody knows which package it speaks of, and none is loaded for it.`,
+    hint: "Delete the file and install the package again.",
+  };
+}
+
+/** Whole or not at all. */
+export function writeRecord(home: string, value: PackageRecord): void {
+  mkdirSync(packagesFolder(home), { recursive: true, mode: 0o700 });
+  const file = recordFile(home, value.name);
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+    renameSync(temporary, file);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+export function deleteRecord(home: string, name: string): void {
+  rmSync(recordFile(home, name), { force: true });
+}
+
+function recordFile(home: string, name: string): string {
+  return `${versionsFolder(home, name)}.json`;
+}
