@@ -47,6 +47,7 @@ export type {
 export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
 export type { ModuleExports, VirtualModules } from "./load/virtual-modules.ts";
 export type {
+  AdaptedExtension,
   ExtensionAdapter,
   ExtensionHost,
   ExtensionModels,

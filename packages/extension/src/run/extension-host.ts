@@ -46,8 +46,17 @@ export interface ExtensionHost {
   onNotice(notice: AgentNotice): void;
 }
 
+/** The extension that an adapter works for. */
+export interface AdaptedExtension {
+  /** As notices name it. */
+  readonly name: string;
+  /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
+  keep(undo: () => void): () => void;
+  onNotice(notice: AgentNotice): void;
+}
+
 /** Lays another agent's names over ours, for extensions that were written for it. */
 export interface ExtensionAdapter {
-  api?(api: ExtensionAPI): ExtensionAPI;
+  api?(api: ExtensionAPI, extension: AdaptedExtension): ExtensionAPI;
   context?<Context extends ExtensionContext>(context: Context): Context;
 }
