@@ -48,6 +48,8 @@ export interface ExtensionHost {
 
 /** The extension that an adapter works for. */
 export interface AdaptedExtension {
+  /** Absolute path of the entry module. */
+  readonly path: string;
   /** As notices name it. */
   readonly name: string;
   /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
@@ -58,5 +60,5 @@ export interface AdaptedExtension {
 /** Lays another agent's names over ours, for extensions that were written for it. */
 export interface ExtensionAdapter {
   api?(api: ExtensionAPI, extension: AdaptedExtension): ExtensionAPI;
-  context?<Context extends ExtensionContext>(context: Context): Context;
+  context?<Context extends ExtensionContext>(context: Context, extension: AdaptedExtension): Context;
 }
