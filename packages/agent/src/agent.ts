@@ -9,6 +9,7 @@ import { makeWorkplace } from "./make-workplace.ts";
 import { type NavigateOptions, navigate } from "./navigation.ts";
 import { Activity, type ActivityKind } from "./run/activity.ts";
 import { CompactionTriggers } from "./run/compaction-triggers.ts";
+import type { CustomInput, SendMessageOptions } from "./run/custom-input.ts";
 import type { QueuedInput } from "./run/prompt-input.ts";
 import { Prompting } from "./run/prompting.ts";
 import type { RunFollower } from "./run/run-follower.ts";
@@ -68,6 +69,21 @@ export class Agent {
     return this.#compaction.isRunning;
   }
 
+  /** Aborted when what goes on is stopped; undefined while nothing goes on. */
+  get signal(): AbortSignal | undefined {
+    return this.#activity.signal;
+  }
+
+  /** What stands before the requests of now: during a run as extensions left it, else as the next run would begin. */
+  get systemPrompt(): string {
+    return this.#work.systemPrompt();
+  }
+
+  /** True while texts or messages wait to be said; what waits for the user's next prompt does not count. */
+  get hasPendingMessages(): boolean {
+    return !this.#work.queue.isEmpty;
+  }
+
   /**
    * Sends a text and resolves when the agent has nothing more to do. While a run is under way the text is queued as
    * `behavior` says, and the promise is that of this run. While anything else is going on it waits, and the promise is
@@ -106,6 +122,28 @@ export class Agent {
   /** Compacts now. @throws BonsaiError `agent_busy`, `agent_closed`. */
   async compact({ focus }: { focus?: string } = {}): Promise<CompactionOutcome> {
     return this.#alone("compaction", (signal) => this.#compaction.manual(focus, signal));
+  }
+
+  /**
+   * Compacts for the reason `manual` as soon as that can be: at once when the agent is idle; during a run at its next
+   * place (before its next request, or after its last answer), and the run goes on. Requests that wait become one. Never
+   * rejects: each request has exactly one outcome, `cancelled` when the user stops the work before it was its turn.
+   * Handlers and tools, for whom the agent waits, must not await it.
+   * @throws BonsaiError `agent_closed`, as a rejection.
+   */
+  async requestCompaction({ focus }: { focus?: string } = {}): Promise<CompactionOutcome> {
+    return this.compact(focus === undefined ? {} : { focus });
+  }
+
+  /**
+   * Puts a message of an extension into the conversation. Resolves with the result of the run that it starts or joins,
+   * and with undefined where it was stored at once or waits for the user's next prompt.
+   * @throws BonsaiError `agent_closed`, `custom_message_invalid`, as a rejection.
+   */
+  async sendMessage(message: CustomInput, _options: SendMessageOptions = {}): Promise<RunResult | undefined> {
+    this.#checkOpen();
+    this.session.append({ type: "custom_message", ...message });
+    return undefined;
   }
 
   /**

@@ -14,6 +14,7 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
+export type { CustomInput, SendMessageOptions } from "./run/custom-input.ts";
 export type { InputSource, PromptInput, QueuedInput, StreamingBehavior } from "./run/prompt-input.ts";
 export type { RunFollower } from "./run/run-follower.ts";
 export type { RunResult } from "./run/run-result.ts";

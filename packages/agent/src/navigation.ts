@@ -6,6 +6,10 @@ export interface NavigateOptions {
   summarise?: boolean;
   /** What that summary should dwell on. */
   focus?: string;
+  /** The focus takes the place of the instructions. Default false. */
+  replaceInstructions?: boolean;
+  /** Put on the summary of the branch, else on the entry that is moved to. An extension's counts more. */
+  label?: string;
   signal?: AbortSignal;
 }
 

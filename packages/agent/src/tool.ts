@@ -9,8 +9,14 @@ export interface Tool {
   label?: string;
   /** For the model: what it does, its limits, when to use it. */
   description: string;
-  /** A zod object, or the JSON Schema of one. What does not match is an error result, and the tool is not run. */
+  /** A zod object, a TypeBox object, or the JSON Schema of one. What does not match is an error result, and the tool is not run. */
   parameters: z.ZodType | Readonly<Record<string, unknown>>;
+  /** One line about it in the system prompt, while the model is offered it. */
+  promptSnippet?: string | undefined;
+  /** Lines of advice in the system prompt, while the model is offered it; a line that two tools give stands once. */
+  promptGuidelines?: readonly string[] | undefined;
+  /** Mends the arguments before they are checked; gets a copy. What it throws is an error result. */
+  prepareArguments?: ((args: unknown) => unknown) | undefined;
   /** "sequential": never beside another call. Default "parallel". */
   executionMode?: "parallel" | "sequential";
   /** A throw becomes an error result with its message. Must end soon after the signal is aborted. */

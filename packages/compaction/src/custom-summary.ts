@@ -49,3 +49,14 @@ function checkCut({ view }: LadderState, firstKeptEntryId: string): void {
     hint: "Keep from a user, assistant, command, extension or branch-summary message, not from between a tool call and its results.",
   });
 }
+
+const CODES: ReadonlySet<string> = new Set([
+  "extension_summary_empty",
+  "first_kept_entry_unknown",
+  "first_kept_entry_illegal",
+]);
+
+/** True where an extension's summary is what could not be taken. */
+export function isCustomSummaryError(error: BonsaiError | undefined): boolean {
+  return error !== undefined && CODES.has(error.code);
+}

@@ -46,7 +46,15 @@ export interface BeforeCompactResult {
   cancel?: boolean;
   reason?: string;
   compaction?: CustomCompaction;
+  /**
+   * Texts that the model goes on seeing as data behind the summary, whoever makes it, by tag: lower-case letters and
+   * hyphens. Kept until the next compaction, which asks anew.
+   */
+  carryOver?: ExtensionCarryOver;
 }
+
+/** Texts by tag. */
+export type ExtensionCarryOver = Readonly<Record<string, readonly string[]>>;
 
 export interface MaskedResult {
   entryId: string;
@@ -119,7 +127,16 @@ export interface CompactionEvents {
     type: "session_compact_failed";
     reason: CompactionReason;
     outcome: CompactionOutcome;
-    error: Error;
+    /** Absent where it was cancelled. */
+    error?: Error;
+    /** The error's; absent where it was cancelled. */
+    errorMessage?: string;
+    /** True where it was cancelled, by the user or an extension. */
+    aborted: boolean;
+    /** True where a request would have been tried again: after an overflow. */
+    willRetry: boolean;
+    /** True where an extension's summary was the one that failed. */
+    fromExtension: boolean;
   }>;
   session_before_tree: DecideEvent<
     { type: "session_before_tree"; preparation: TreePreparation; signal: AbortSignal },
@@ -168,7 +185,7 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
   session_mask: notify,
   session_before_compact: {
     ...cancellable<BeforeCompactResult>(
-      { cancel: isBoolean, reason: isText, compaction: isObject },
+      { cancel: isBoolean, reason: isText, compaction: isObject, carryOver: isObject },
       ["compaction"],
       (error) => ({ cancel: true, reason: error instanceof Error ? error.message : String(error) }),
     ),

@@ -14,6 +14,7 @@ export {
   type CompactionPreparation,
   type CustomCompaction,
   compactionEventRules,
+  type ExtensionCarryOver,
   type TreePreparation,
 } from "./events.ts";
 export { type FileOperations, fileOperations } from "./file-operations.ts";

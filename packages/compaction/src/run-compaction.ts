@@ -3,6 +3,7 @@ import { CompactionCancelled } from "./compaction-cancelled.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { type CompactionResult, outcomeOf } from "./compaction-result.ts";
 import { prepareRun, type Run } from "./compaction-run.ts";
+import { isCustomSummaryError } from "./custom-summary.ts";
 import { resultOf } from "./describe-run.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import { climb } from "./ladder.ts";
@@ -67,14 +68,7 @@ async function announce(result: CompactionResult, lifecycle: CompactionLifecycle
     };
     await lifecycle?.notify("session_compact", event);
   }
-  if (error !== undefined) {
-    await lifecycle?.notify("session_compact_failed", {
-      type: "session_compact_failed",
-      reason,
-      outcome,
-      error,
-    });
-  }
+  if (result.status === "failed" || result.status === "cancelled") await announceFailure(result, lifecycle);
   await lifecycle?.notify("auto_compaction_end", {
     type: "auto_compaction_end",
     reason,
@@ -83,5 +77,22 @@ async function announce(result: CompactionResult, lifecycle: CompactionLifecycle
     aborted: result.status === "cancelled",
     willRetry,
     ...(error === undefined ? {} : { errorMessage: error.message }),
+  });
+}
+
+/** A cancelled compaction is told of too: whoever waits for its summary need not wait any longer. */
+async function announceFailure(
+  result: CompactionResult,
+  lifecycle: CompactionLifecycle | undefined,
+): Promise<void> {
+  const { reason, error, status } = result;
+  await lifecycle?.notify("session_compact_failed", {
+    type: "session_compact_failed",
+    reason,
+    outcome: outcomeOf(result),
+    ...(error === undefined ? {} : { error, errorMessage: error.message }),
+    aborted: status === "cancelled",
+    willRetry: reason === "overflow",
+    fromExtension: isCustomSummaryError(error),
   });
 }

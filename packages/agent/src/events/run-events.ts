@@ -10,6 +10,7 @@ import type {
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
 import type { InputSource, StreamingBehavior } from "../run/prompt-input.ts";
 import type { RunResult } from "../run/run-result.ts";
+import type { CommandOutput } from "../run-command.ts";
 import type { ToolResult } from "../tool.ts";
 
 /** Read by the loop: what an extension made of the user's text. */
@@ -113,7 +114,12 @@ export interface RunEvents {
   }>;
   user_bash: DecideEvent<
     { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string },
-    { block?: boolean; reason?: string }
+    {
+      block?: boolean;
+      reason?: string;
+      /** The extension ran it itself: this is stored. Of two, the later stands. */
+      result?: CommandOutput;
+    }
   >;
   model_select: NotifyEvent<{
     type: "model_select";

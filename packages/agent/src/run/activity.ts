@@ -8,6 +8,7 @@ export type ActivityKind = "run" | "compaction" | "navigation" | "command";
 interface Current {
   kind: ActivityKind;
   abort: AbortController;
+  signal: AbortSignal;
   /** Never rejects. */
   ended: Promise<unknown>;
 }
@@ -28,6 +29,11 @@ export class Activity {
     return this.#current?.kind;
   }
 
+  /** Of what is going on: aborted when it is stopped. */
+  get signal(): AbortSignal | undefined {
+    return this.#current?.signal;
+  }
+
   /**
    * Does something that nothing else may go on beside.
    * @param outer aborts it too.
@@ -40,17 +46,21 @@ export class Activity {
   ): Promise<Result> {
     if (this.#current !== undefined) throw busyWith(this.#current.kind);
     const ended = Promise.withResolvers<void>();
-    const current = { kind, abort: new AbortController(), ended: ended.promise };
+    const abort = new AbortController();
+    const current: Current = { kind, abort, signal: abort.signal, ended: ended.promise };
     this.#current = current;
     this.#patience.renew();
-    const sources = outer === undefined ? [current.abort.signal] : [current.abort.signal, outer];
+    const sources = outer === undefined ? [abort.signal] : [abort.signal, outer];
     try {
-      return await withLinkedSignal(sources, (own) => work(own.signal));
+      return await withLinkedSignal(sources, (own) => {
+        current.signal = own.signal;
+        return work(own.signal);
+      });
     } finally {
       this.#current = undefined;
       this.#patience.renew();
       ended.resolve();
-      this.#onIdle({ aborted: current.abort.signal.aborted });
+      this.#onIdle({ aborted: abort.signal.aborted });
     }
   }
 

@@ -34,7 +34,10 @@ const shortened: { [Event in Name]?: (payload: Payload<Event>) => Record<string,
     ...preparation,
     entryIds: entriesToSummarize.map(({ id }) => id),
   }),
-  session_compact_failed: ({ reason, outcome, error }) => ({ reason, outcome, error: errorJson(error) }),
+  session_compact_failed: ({ type: _, error, ...failed }) => ({
+    ...failed,
+    ...(error === undefined ? {} : { error: errorJson(error) }),
+  }),
   model_select: ({ model, previousModel, source }) => ({
     model: modelJson(model),
     previousModel: previousModel && modelJson(previousModel),
