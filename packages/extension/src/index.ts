@@ -56,7 +56,9 @@ export type {
 export type {
   Extensions,
   FailedExtension,
+  InlineExtension,
   LoadExtensionsOptions,
   LoadedExtension,
   ReloadReport,
 } from "./run/extensions.ts";
+export { loadExtensions } from "./run/load-extensions.ts";

@@ -1,0 +1,50 @@
+import type { EventBus } from "../api/event-bus.ts";
+import type { ExtensionScope } from "./scope.ts";
+
+interface Listener {
+  channel: string;
+  scope: ExtensionScope;
+  handler: (data: unknown) => void | Promise<void>;
+}
+
+/** Told of a handler that failed. */
+export type OnListenerError = (scope: ExtensionScope, channel: string, error: unknown) => void;
+
+/** Carries messages between the extensions of one load. */
+export class ExtensionEventBus {
+  readonly #onError: OnListenerError;
+  #listeners: readonly Listener[] = [];
+
+  constructor(onError: OnListenerError) {
+    this.#onError = onError;
+  }
+
+  /** The bus as one extension sees it. */
+  of(scope: ExtensionScope): EventBus {
+    return {
+      emit: (channel, data) => {
+        scope.checkLoaded("events.emit");
+        this.#emit(channel, data);
+      },
+      on: (channel, handler) => {
+        scope.checkLoaded("events.on");
+        const listener = { channel, scope, handler };
+        this.#listeners = [...this.#listeners, listener];
+        return scope.keep(() => {
+          this.#listeners = this.#listeners.filter((other) => other !== listener);
+        });
+      },
+    };
+  }
+
+  #emit(channel: string, data: unknown): void {
+    for (const { scope, handler } of this.#listeners.filter((listener) => listener.channel === channel)) {
+      const failed = (error: unknown) => this.#onError(scope, channel, error);
+      try {
+        Promise.resolve(handler(data)).catch(failed);
+      } catch (error) {
+        failed(error);
+      }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import type { ExtensionAPI } from "../api/extension-api.ts";
+import { agentCalls } from "./agent-calls.ts";
+import { execProgram } from "./exec-program.ts";
+import { listening } from "./listening.ts";
+import { registering } from "./registering.ts";
+import type { ExtensionPlace } from "./room.ts";
+import { sessionCalls } from "./session-calls.ts";
+
+/** The API object of one extension. Its functions need no `this`. */
+export function makeApi(place: ExtensionPlace): ExtensionAPI {
+  const { scope, host, room } = place;
+  return {
+    ...listening(place),
+    ...registering(place),
+    ...sessionCalls(place),
+    ...agentCalls(place),
+    exec(command, args, options) {
+      scope.checkLoaded("exec");
+      return execProgram(command, args, { cwd: host.cwd, ...options });
+    },
+    events: room.bus.of(scope),
+  };
+}

@@ -1,0 +1,39 @@
+import type { CommandOptions } from "../api/command.ts";
+import type { ExtensionCommandContext, ExtensionContext } from "../api/extension-context.ts";
+import type { FlagOptions } from "../api/flag.ts";
+import type { ShortcutOptions } from "../api/shortcut.ts";
+import type { ExtensionEventBus } from "./extension-event-bus.ts";
+import type { ExtensionHost } from "./extension-host.ts";
+import type { ExtensionTools } from "./extension-tools.ts";
+import type { Registrations } from "./registrations.ts";
+import type { ExtensionScope } from "./scope.ts";
+
+/** What was registered, and how to run it: with a context of the extension that registered it. */
+export interface Runnable<Options, Args extends unknown[]> {
+  readonly options: Options;
+  run(...args: Args): Promise<void>;
+}
+
+export type RegisteredCommand = Runnable<CommandOptions, [args: string]>;
+export type RegisteredShortcut = Runnable<ShortcutOptions, []>;
+
+/** What all extensions share. */
+export interface ExtensionRoom {
+  readonly tools: ExtensionTools;
+  readonly commands: Registrations<RegisteredCommand>;
+  readonly flags: Registrations<FlagOptions>;
+  readonly shortcuts: Registrations<RegisteredShortcut>;
+  readonly bus: ExtensionEventBus;
+  /** Names of commands that the front end has itself. */
+  readonly reservedCommands: ReadonlySet<string>;
+}
+
+/** One extension in that room: what its API is made of. */
+export interface ExtensionPlace {
+  readonly room: ExtensionRoom;
+  readonly scope: ExtensionScope;
+  /** With a user interface that belongs to the extension. */
+  readonly host: ExtensionHost;
+  context(signal?: AbortSignal): ExtensionContext;
+  commandContext(): ExtensionCommandContext;
+}

@@ -1,0 +1,64 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/** What one extension has registered. Its owner undoes all of it when the extension is unloaded. */
+export class ExtensionScope {
+  /** Absolute. */
+  readonly path: string;
+  /** The path as people read it; the extension's name in the lifecycle and in notices. */
+  readonly source: string;
+  readonly #undos = new Set<() => void>();
+  #state: "loading" | "started" | "unloaded" = "loading";
+
+  constructor({ path, source }: { path: string; source: string }) {
+    this.path = path;
+    this.source = source;
+  }
+
+  get isUnloaded(): boolean {
+    return this.#state === "unloaded";
+  }
+
+  /** The factory has ended: what needs a session may be called. */
+  start(): void {
+    if (this.#state === "loading") this.#state = "started";
+  }
+
+  /** Keeps an undo until the scope is closed; the function returned undoes at once, the second time nothing. */
+  keep(undo: () => void): () => void {
+    const once = () => {
+      if (this.#undos.delete(once)) undo();
+    };
+    this.#undos.add(once);
+    return once;
+  }
+
+  /** Undoes everything, newest first; a second call does nothing. */
+  close(): void {
+    this.#state = "unloaded";
+    for (const undo of [...this.#undos].reverse()) undo();
+  }
+
+  /** @throws BonsaiError `extension_unloaded` */
+  checkLoaded(call: string): void {
+    if (this.#state !== "unloaded") return;
+    throw new BonsaiError({
+      code: "extension_unloaded",
+      message: `${this.source} called ${call} after it had been unloaded.`,
+      hint: "Let timers and watchers of the extension end in its handler of session_shutdown.",
+    });
+  }
+
+  /** @throws BonsaiError `extension_unloaded`, `extension_not_started` */
+  checkStarted(call: string): void {
+    this.checkLoaded(call);
+    if (this.#state === "loading") throw this.notStarted(call);
+  }
+
+  notStarted(call: string): BonsaiError {
+    return new BonsaiError({
+      code: "extension_not_started",
+      message: `${this.source} called ${call} while there was no session yet.`,
+      hint: `Call ${call} in a handler, for instance in that of session_start.`,
+    });
+  }
+}
