@@ -5,7 +5,7 @@ import type { Provider } from "./provider.ts";
 export type ProviderLoader = () => Promise<Provider>;
 
 /** The protocols that Bonsai speaks by itself. The SDKs are large: each is loaded when it is first used. */
-export const builtInProviders: Readonly<Record<ProviderApi, ProviderLoader>> = {
+export const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, ProviderLoader>> = {
   "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
   "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),
   "openai-chat": async () => (await import("./openai/openai-chat.ts")).openaiChatProvider(),

@@ -1,8 +1,16 @@
 import type { Model } from "@bonsai-agent/messages";
 import type { ModelCompat } from "./model-compat.ts";
 
-/** The wire protocols that Bonsai speaks. `scripted` plays a scenario file. */
-export type ProviderApi = "anthropic-messages" | "openai-responses" | "openai-chat" | "scripted";
+/**
+ * The wire protocols that Bonsai speaks. `scripted` plays a scenario file; `extension` is none: who answers is given to
+ * `ModelClient.serve`.
+ */
+export type ProviderApi =
+  | "anthropic-messages"
+  | "openai-responses"
+  | "openai-chat"
+  | "scripted"
+  | "extension";
 
 /** How much a model may think before it answers; models that cannot think ignore it. */
 export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high" | "xhigh";

@@ -73,7 +73,7 @@ export class Exchange {
     signal?.throwIfAborted();
     this.#sent ??= this.#prepared();
     const sent = this.#sent;
-    const provider = await this.#host.providers.provider(this.#model.api);
+    const provider = await this.#host.providers.provider(this.#model);
     const { silenceMs } = this.#host.policy;
     yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs });
   }

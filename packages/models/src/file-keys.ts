@@ -20,7 +20,7 @@ export interface FileKeysOptions {
 }
 
 /**
- * Keys of the environment, then of `<home>/auth.json`: `{"anthropic": {"type": "api_key", "key": "…"}}`. The file is
+ * Keys that were lent, then of the environment, then of `<home>/auth.json`: `{"anthropic": {"type": "api_key", "key": "…"}}`. The file is
  * read whenever a key is asked for, so a key that was just stored is used at once. No error holds a key.
  * @throws BonsaiError, on each call: `keys_unreadable`, `keys_invalid`
  */
@@ -35,7 +35,10 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     }
     return readAuthFile(file);
   };
+  let lent: readonly { provider: string; key: string }[] = [];
   const found = (provider: ProviderConfig): { key: string; origin: KeyOrigin } | undefined => {
+    const loan = lent.findLast((each) => each.provider === provider.provider);
+    if (loan !== undefined) return { key: loan.key, origin: "lent" };
     const { apiKeyEnv } = provider;
     const own = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
     if (own) return { key: sendable(own, apiKeyEnv!), origin: "environment" };
@@ -53,6 +56,13 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
       const { [provider]: removed, ...rest } = readAuthFile(file);
       if (removed !== undefined) writeAuthFile(file, rest);
       return removed !== undefined;
+    },
+    lend: (provider, key) => {
+      const loan = { provider, key: sendable(key.trim(), `the key for ${provider}`) };
+      lent = [...lent, loan];
+      return () => {
+        lent = lent.filter((each) => each !== loan);
+      };
     },
   };
 }

@@ -1,5 +1,6 @@
 export { AnswerBuilder, MALFORMED_ARGUMENTS, type TokenCounts } from "./answer-builder.ts";
 export type { ProviderLoader } from "./built-in-providers.ts";
+export type { AddedModel, AddedProvider } from "./catalogue/added-providers.ts";
 export {
   type Catalogue,
   type FindModelOptions,
@@ -37,6 +38,7 @@ export {
   type ProviderErrorKind,
   type ProviderErrorOptions,
 } from "./provider.ts";
+export { isReachable } from "./reachable.ts";
 export type { Repair, RepairKind } from "./repair/repair.ts";
 export {
   type RepairedMessages,

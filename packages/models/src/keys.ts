@@ -7,9 +7,9 @@ export interface KeySource {
 }
 
 /** Where a key was found. */
-export type KeyOrigin = "environment" | "file";
+export type KeyOrigin = "lent" | "environment" | "file";
 
-/** Keys of the environment, then of a file that can be changed. */
+/** Keys that were lent, then those of the environment, then of a file that can be changed. */
 export interface KeyFile extends KeySource {
   /** Where the provider's key stands; undefined where there is none. */
   source(provider: ProviderConfig): KeyOrigin | undefined;
@@ -17,4 +17,9 @@ export interface KeyFile extends KeySource {
   store(provider: string, key: string): void;
   /** Takes a provider's key out of the file; false where there was none. */
   remove(provider: string): boolean;
+  /**
+   * Uses this key for the provider until the function returned is called; it is written nowhere. The latest counts.
+   * @throws BonsaiError `keys_invalid`
+   */
+  lend(provider: string, key: string): () => void;
 }

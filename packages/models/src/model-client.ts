@@ -5,6 +5,7 @@ import { Exchange } from "./exchange.ts";
 import type { KeySource } from "./keys.ts";
 import { LearnedWindows } from "./learned-windows.ts";
 import type { ModelRequest } from "./model-request.ts";
+import type { Provider } from "./provider.ts";
 import { ProviderTable } from "./provider-table.ts";
 import { RequestHost } from "./request-host.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
@@ -30,13 +31,15 @@ export interface ModelClientOptions {
 /** Asks models: repairs, retries, output caps, and what a server taught about its window, for one session. */
 export class ModelClient {
   readonly #windows = new LearnedWindows();
+  readonly #providers: ProviderTable;
   readonly #host: RequestHost;
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
     const { now = Date.now, random = Math.random, sleep = timer } = options;
+    this.#providers = new ProviderTable(providers);
     this.#host = new RequestHost({
-      providers: new ProviderTable(providers),
+      providers: this.#providers,
       windows: this.#windows,
       keys,
       policy: { ...defaultRetryPolicy, ...retry },
@@ -50,6 +53,11 @@ export class ModelClient {
   /** The model with what its server has taught: a window smaller than the catalogue's. */
   sized(model: CatalogueModel): CatalogueModel {
     return this.#windows.sized(model);
+  }
+
+  /** Lets somebody answer for a provider whose `api` is `extension`, until the function returned is called. */
+  serve(provider: string, by: Provider): () => void {
+    return this.#providers.serve(provider, by);
   }
 
   /** One answer, streamed. Never throws: whatever goes wrong is the stream's `error` event. */

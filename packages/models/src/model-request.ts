@@ -10,8 +10,11 @@ export interface ToolDeclaration {
   parameters: Readonly<Record<string, unknown>>;
 }
 
-/** What a request is for: a turn of the conversation, a summary, or a title. Goes to logs and scenario files only. */
-export type RequestPurpose = "turn" | "summary" | "title";
+/**
+ * What a request is for: a turn of the conversation, a summary, a title, or what an extension asks by itself. Goes to
+ * logs and scenario files only.
+ */
+export type RequestPurpose = "turn" | "summary" | "title" | "extension";
 
 /** One request to a model. */
 export interface ModelRequest {

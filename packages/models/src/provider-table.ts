@@ -1,19 +1,45 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { builtInProviders, type ProviderLoader } from "./built-in-providers.ts";
-import type { ProviderApi } from "./catalogue-model.ts";
+import type { CatalogueModel, ProviderApi } from "./catalogue-model.ts";
 import type { Provider } from "./provider.ts";
 
-/** Who speaks a protocol, for one client: made once, when it is first asked for. */
+/** Who answers for a provider by its name. */
+interface Served {
+  name: string;
+  provider: Provider;
+}
+
+/** Who answers, for one client: somebody who serves the provider, else who speaks its protocol, made when it is first asked for. */
 export class ProviderTable {
   readonly #loaders: Readonly<Partial<Record<ProviderApi, ProviderLoader>>>;
   readonly #loaded = new Map<ProviderApi, Promise<Provider>>();
+  #served: readonly Served[] = [];
 
   constructor(own: Partial<Record<ProviderApi, ProviderLoader>> = {}) {
     this.#loaders = { ...builtInProviders, ...own };
   }
 
-  /** @throws BonsaiError `protocol_unknown`; what a loader throws is thrown, and the next request tries again. */
-  async provider(api: ProviderApi): Promise<Provider> {
+  /** Lets somebody answer for a provider until the function returned is called; the latest does. */
+  serve(name: string, provider: Provider): () => void {
+    const entry = { name, provider };
+    this.#served = [...this.#served, entry];
+    return () => {
+      this.#served = this.#served.filter((each) => each !== entry);
+    };
+  }
+
+  /**
+   * @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws is thrown, and the next request tries
+   *   again.
+   */
+  async provider({ api, provider: name }: Pick<CatalogueModel, "api" | "provider">): Promise<Provider> {
+    const served = api === "extension" ? this.#served.findLast((each) => each.name === name) : undefined;
+    if (served !== undefined) return served.provider;
+    if (api === "extension") throw gone(name);
+    return this.#speaker(api);
+  }
+
+  async #speaker(api: ProviderApi): Promise<Provider> {
     const loading = this.#loaded.get(api) ?? this.#load(api);
     this.#loaded.set(api, loading);
     try {
@@ -33,4 +59,12 @@ export class ProviderTable {
       hint: `Allowed for a model's api: ${Object.keys(this.#loaders).join(", ")}.`,
     });
   }
+}
+
+function gone(name: string): BonsaiError {
+  return new BonsaiError({
+    code: "provider_gone",
+    message: `Nobody answers for ${name}: the extension that did is not loaded.`,
+    hint: "Load it again, or choose another model.",
+  });
 }

@@ -1,10 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { isLoopback } from "./catalogue/local-providers.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import type { KeySource } from "./keys.ts";
 import type { LearnedWindows } from "./learned-windows.ts";
 import type { ModelNotice } from "./notice.ts";
 import type { ProviderTable } from "./provider-table.ts";
+import { isReachable } from "./reachable.ts";
 import { RefusedThinking } from "./refused-thinking.ts";
 import type { Repair, RepairKind } from "./repair/repair.ts";
 import type { RetryPolicy } from "./retry.ts";
@@ -47,8 +47,8 @@ export class RequestHost {
   /** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
   key(model: CatalogueModel): string | undefined {
     const key = this.#keys?.key(model);
+    if (key !== undefined || isReachable(model, undefined)) return key;
     const { apiKeyEnv, provider } = model;
-    if (key !== undefined || apiKeyEnv === undefined || isLoopback(model)) return key;
     throw new BonsaiError({
       code: "key_missing",
       message: `There is no key for ${provider}.`,

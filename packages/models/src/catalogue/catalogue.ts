@@ -1,6 +1,7 @@
 import type { CatalogueModel, ProviderConfig } from "../catalogue-model.ts";
 import { canThink } from "../model-compat.ts";
 import { scenarioModel } from "../scripted/scenario-file.ts";
+import { type AddedProvider, AddedProviders } from "./added-providers.ts";
 import { builtInCatalogue, type CatalogueData } from "./catalogue-data.ts";
 import { catalogueOverrides } from "./catalogue-file.ts";
 import { resolveReference } from "./catalogue-find.ts";
@@ -30,8 +31,9 @@ export interface FindModelOptions {
 export interface Catalogue {
   /** The day of the built-in prices and sizes, as `2026-11-10`. */
   asOf: string;
-  providers: readonly ProviderConfig[];
-  models: readonly CatalogueModel[];
+  /** As of now: another list after each addition. */
+  readonly providers: readonly ProviderConfig[];
+  readonly models: readonly CatalogueModel[];
   /**
    * The model for `provider/id`, or for an id or name that one provider alone has. An unknown id of a known provider
    * works: its window is asked from the server (1.5 s at most), else it is `contextWindow`, else it stays unknown.
@@ -39,6 +41,8 @@ export interface Catalogue {
    * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`
    */
   find(reference: string, options?: FindModelOptions): Promise<CatalogueModel>;
+  /** Adds a provider, or changes one, until the function returned is called. */
+  add(provider: AddedProvider): () => void;
 }
 
 /** Long enough for a server abroad, short enough for somebody who waits. */
@@ -53,7 +57,18 @@ export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promis
   const builtIn = await builtInCatalogue();
   const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
   const data = mergedCatalogue({ base, overrides, file });
-  return { ...data, find: (reference, options) => findModel(data, reference, options) };
+  const added = new AddedProviders(data);
+  return {
+    asOf: data.asOf,
+    get providers() {
+      return added.data.providers;
+    },
+    get models() {
+      return added.data.models;
+    },
+    find: (reference, options) => findModel(added.data, reference, options),
+    add: (provider) => added.add(provider),
+  };
 }
 
 /** The provider whose ids are paths of scenario files. */
@@ -67,7 +82,8 @@ async function findModel(
   const resolved = resolveReference(reference, data);
   const model = "model" in resolved ? resolved.model : unlisted(resolved.provider, resolved.id, data.models);
   if (model.api === "scripted") return scripted(model);
-  return model.contextWindow ? model : withServerSizes(model, options);
+  // What an extension answers for has no server to ask.
+  return model.contextWindow || model.api === "extension" ? model : withServerSizes(model, options);
 }
 
 /** Takes pictures and can think where all of the provider's known models do. */

@@ -1,9 +1,9 @@
 import type { CatalogueModel, ProviderConfig } from "../catalogue-model.ts";
 import type { KeyFile, KeyOrigin } from "../keys.ts";
 import { canThink } from "../model-compat.ts";
+import { isReachable } from "../reachable.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { defaultModels } from "./default-models.ts";
-import { isLoopback } from "./local-providers.ts";
 import type { ServerQuestion } from "./server-question.ts";
 import { runningWindow, type ServedModel, servedModels } from "./server-window.ts";
 
@@ -56,9 +56,8 @@ async function usableOf(provider: ProviderConfig, options: UsableModelsOptions):
   const listed = catalogue.models.filter((model) => model.provider === provider.provider);
   const keyOrigin = keys.source(provider);
   const isReady = keyOrigin !== undefined && listed.length > 0;
-  const needsKey = provider.apiKeyEnv !== undefined && keyOrigin === undefined && !isLoopback(provider);
-  if (needsKey) return [];
-  const isAsked = !isReady && provider.api !== "scripted";
+  if (!isReachable(provider, keys)) return [];
+  const isAsked = !isReady && provider.api !== "scripted" && provider.api !== "extension";
   const models = isAsked ? await answered(provider, listed, options) : listed;
   return models.map((model) => ({ model, keyOrigin }));
 }

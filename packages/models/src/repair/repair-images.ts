@@ -14,6 +14,7 @@ const limits: Readonly<Record<ProviderApi, ImageLimits>> = {
   "openai-responses": { requestBytes: 40_000_000 },
   "openai-chat": { requestBytes: 40_000_000 },
   scripted: { requestBytes: 40_000_000 },
+  extension: { requestBytes: 40_000_000 },
 };
 
 /** Replaces images that the model or its provider would refuse by a line of text, the oldest first. */

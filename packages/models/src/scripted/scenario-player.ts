@@ -3,11 +3,18 @@ import { type ProviderCall, ProviderError } from "../provider.ts";
 import type { Scenario, ScenarioAnswer, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 
 /** Plays a scenario: an answer whose condition holds goes first, the others come in order. */
-export function scenarioPlayer({ turn, summary = [], title = [], atEnd = "error" }: Scenario): ScriptedModel {
+export function scenarioPlayer({
+  turn,
+  summary = [],
+  title = [],
+  extension = [],
+  atEnd = "error",
+}: Scenario): ScriptedModel {
   const parts = {
     turn: new Part(turn, atEnd),
     summary: new Part(summary, atEnd),
     title: new Part(title, atEnd),
+    extension: new Part(extension, atEnd),
   };
   return (call) => parts[call.purpose].next(call);
 }
@@ -48,7 +55,7 @@ function ended(purpose: string, played: number): ProviderError {
     kind: "refused",
     status: 400,
     code: "scenario_ended",
-    message: `The scenario has no answer left for a ${purpose}: ${played} were given, and no condition holds.`,
+    message: `The scenario has no answer left for ${purpose === "extension" ? "an" : "a"} ${purpose}: ${played} were given, and no condition holds.`,
   });
 }
 

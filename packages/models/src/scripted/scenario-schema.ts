@@ -58,6 +58,7 @@ export const scenarioSchema = z.strictObject({
   turn: z.array(answer),
   summary: z.array(answer).optional(),
   title: z.array(answer).optional(),
+  extension: z.array(answer).optional(),
   atEnd: z.enum(["error", "repeat"]).optional(),
 });
 

@@ -55,6 +55,7 @@ export interface Scenario {
   turn: readonly ScenarioAnswer[];
   summary?: readonly ScenarioAnswer[];
   title?: readonly ScenarioAnswer[];
+  extension?: readonly ScenarioAnswer[];
   /** What comes after the last answer of a list. Default "error". */
   atEnd?: "error" | "repeat";
 }
