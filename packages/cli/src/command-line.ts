@@ -74,23 +74,87 @@ function examples(form: CommandGrammar): string {
 }
 
 /**
- * Reads the command line of an agent's call.
+ * Reads the command line of an agent's call. What it does not know may be a flag of an extension: then the words are
+ * preliminary until `withExtensionFlags` has read them again.
  * @throws BonsaiError `wrong_usage`.
  */
 export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
+  const command = agentCommand(io).allowUnknownOption();
+  parsed(command, argv);
+  const unknownFlags = unknownFlagsOf(command, argv);
+  const { json, extensions, ...others } = command.opts();
+  const mode = json === true ? "json" : (others.mode ?? "text");
+  const options = { ...others, mode, ...(extensions === false ? { extensions } : {}) };
+  const output = new Output(io, mode !== "text", others.quiet === true);
+  return { words: command.args, options, io, output, unknownFlags, argv };
+}
+
+/** What a call says once the flags of its extensions are known. */
+export interface FlaggedCall {
+  call: AgentCall;
+  /** The extensions' flags that were given, by name. */
+  values: ReadonlyMap<string, boolean | string>;
+}
+
+/**
+ * Reads a call again, now with the flags of its extensions. A flag of ours that an extension has too stays ours.
+ * @throws BonsaiError `wrong_usage` for a flag that nobody knows
+ */
+export function withExtensionFlags(call: AgentCall, flags: ReadonlyMap<string, ExtensionFlag>): FlaggedCall {
+  if (call.unknownFlags.length === 0) return { call, values: new Map() };
+  const command = agentCommand(call.io);
+  const added = [...flags]
+    .filter(([name]) => !isOurs(command, name))
+    .map(([name, flag]) => ({ name, option: addedOption(command, name, flag) }));
+  parsed(command, call.argv);
+  const given = command.opts();
+  const values = added.flatMap(({ name, option }) => {
+    if (command.getOptionValueSource(option.attributeName()) !== "cli") return [];
+    const value = given[option.attributeName()];
+    return [[name, option.negate ? value === false : value] as const];
+  });
+  return { call: { ...call, words: command.args, unknownFlags: [] }, values: new Map(values) };
+}
+
+/** What is known of a flag that an extension registered. */
+interface ExtensionFlag {
+  type: "boolean" | "string";
+  description?: string;
+}
+
+function agentCommand(io: CliIo): Command {
   const command = new Command("bonsai").argument("[prompt...]").option("--json").helpOption(false);
   settle(command, io);
   for (const option of agentFlags) command.addOption(optionOf(option));
+  return command;
+}
+
+function isOurs(command: Command, name: string): boolean {
+  return command.options.some(({ long }) => long === `--${name}`);
+}
+
+function addedOption(command: Command, name: string, { type, description }: ExtensionFlag): Option {
+  const option = new Option(`--${name}${type === "string" ? " <value>" : ""}`, description);
+  command.addOption(option);
+  return option;
+}
+
+function parsed(command: Command, argv: readonly string[]): void {
   try {
     command.parse(argv, { from: "user" });
   } catch (error) {
     if (error instanceof CommanderError) throw usageError(error, []);
     throw error;
   }
-  const { json, ...options } = command.opts();
-  const mode = json === true ? "json" : (options.mode ?? "text");
-  const output = new Output(io, mode !== "text", options.quiet === true);
-  return { words: command.args, options: { ...options, mode }, io, output };
+}
+
+/** Words behind `--` are no flags. */
+function unknownFlagsOf(command: Command, argv: readonly string[]): readonly string[] {
+  const end = argv.indexOf("--");
+  const behind = end === -1 ? 0 : argv.length - end - 1;
+  return command.args
+    .slice(0, command.args.length - behind)
+    .filter((word) => /^-./.test(word) && word !== "--");
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): BonsaiError {

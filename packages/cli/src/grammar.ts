@@ -1,3 +1,4 @@
+import { extensionFlags } from "./extensions/extension-flags.ts";
 import type { CommandGrammar, OptionGrammar } from "./invocation.ts";
 
 const session = ["<session>", "a session file, or the id of a session (its beginning will do)"] as const;
@@ -79,6 +80,7 @@ export const grammar: readonly CommandGrammar[] = [
         kind: "text or nothing",
       },
       { flags: "--model <provider/id>", description: "with --summarize: let this model summarise" },
+      ...extensionFlags,
     ],
     examples: [
       ["bonsai goto session.jsonl 0000010c", "go back to an entry"],
@@ -110,7 +112,7 @@ export const grammar: readonly CommandGrammar[] = [
         conflicts: ["model"],
       },
       { flags: "--model <provider/id>", description: "let this model summarise" },
-      { flags: "-e, --extension <path>", description: "load an extension (not built yet)" },
+      ...extensionFlags,
       { flags: "-o, --output <file>", description: "compact a copy; the session itself stays as it is" },
     ],
     examples: [
@@ -200,7 +202,7 @@ export const grammar: readonly CommandGrammar[] = [
     name: "models",
     summary: "List the models that can be used now, with their sizes and prices",
     args: [["[search]", "words of a provider, id or name"]],
-    options: [{ flags: "--all", description: "all known models, usable or not" }],
+    options: [{ flags: "--all", description: "all known models, usable or not" }, ...extensionFlags],
     examples: [
       ["bonsai models", "what can be used, and where its key comes from"],
       ["bonsai models sonnet --all", "every model of that name"],

@@ -17,8 +17,12 @@ export type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;
 
 /** One call of the agent, parsed: `bonsai [prompt…]`. */
 export interface AgentCall extends Omit<Invocation, "args"> {
-  /** The words of the prompt, each as the shell gave it. */
+  /** The words of the prompt, each as the shell gave it; preliminary while flags are unknown. */
   readonly words: readonly string[];
+  /** Flags that only an extension can know. */
+  readonly unknownFlags: readonly string[];
+  /** What stands behind `bonsai`. */
+  readonly argv: readonly string[];
 }
 
 /** The grammar of one command. */
@@ -34,11 +38,14 @@ export interface CommandGrammar {
   load(): Promise<{ run: Command }>;
 }
 
-/** One flag; `kind` says how its value is read (default: as text that is not empty). */
+/**
+ * One flag; `kind` says how its value is read (default: as text that is not empty); a "list" has the values of all its
+ * occurrences.
+ */
 export interface OptionGrammar {
   readonly flags: string;
   readonly description: string;
-  readonly kind?: "tokens" | "count" | "text or nothing";
+  readonly kind?: "tokens" | "count" | "text or nothing" | "list";
   /** The only values that are allowed. */
   readonly choices?: readonly string[];
   /** Flags that cannot stand beside this one. */

@@ -3,12 +3,13 @@ import type { OptionGrammar } from "./invocation.ts";
 
 /** How the value of a flag is read from the command line. */
 export const optionValues: Readonly<
-  Record<NonNullable<OptionGrammar["kind"]> | "text", (value: string) => string | number>
+  Record<NonNullable<OptionGrammar["kind"]> | "text", (value: string, before: unknown) => unknown>
 > = {
   tokens,
   count,
   text: notBlank,
   "text or nothing": (value) => value,
+  list: (value, before) => [...((before ?? []) as readonly string[]), notBlank(value)],
 };
 
 export function notEmpty(value: string): string {

@@ -57,7 +57,11 @@ export class Output {
 
   /** Prints lines on stderr: what is worth knowing beside the result. */
   notice(...lines: Line[]): void {
-    if (this.#isQuiet) return;
+    if (!this.#isQuiet) this.say(...lines);
+  }
+
+  /** The same also where nothing but errors was asked for: a question that is waited for has to be seen. */
+  say(...lines: Line[]): void {
     const colour = wantsColour(this.#io, this.#io.stderr);
     this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
   }

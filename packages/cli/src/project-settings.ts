@@ -10,15 +10,25 @@ import { isTrusted } from "./trust.ts";
 export function projectSettingsFile({ io, output }: SettingsCall, home: string): string | undefined {
   const folder = workingFolder(io);
   if (folder === undefined) return undefined;
-  const own = join(folder, ".bonsai");
-  const file = join(own, "settings.json");
-  if (!existsSync(file) || isSame(own, home)) return undefined;
+  const file = join(projectFolder(folder), "settings.json");
+  if (!existsSync(file) || !isProjectOf(folder, home)) return undefined;
   if (isTrusted(folder, home)) return file;
   output.tell({
     code: "project_not_trusted",
     message: `The settings in ${file} are left aside: this project is not trusted. \`bonsai trust\` trusts it.`,
   });
   return undefined;
+}
+
+/** Where a project keeps its own settings and extensions. */
+export function projectFolder(cwd: string): string {
+  return join(cwd, ".bonsai");
+}
+
+/** In the user's home folder, the project's things would be the user's own. */
+export function isProjectOf(cwd: string, home: string): boolean {
+  const own = projectFolder(cwd);
+  return existsSync(own) && !(existsSync(home) && realpathSync(own) === realpathSync(home));
 }
 
 /** Much works in a folder that is gone; it has no settings. */
@@ -28,9 +38,4 @@ function workingFolder(io: SettingsCall["io"]): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** In the user's home folder, the project's settings would be the user's own. */
-function isSame(folder: string, home: string): boolean {
-  return existsSync(home) && realpathSync(folder) === realpathSync(home);
 }

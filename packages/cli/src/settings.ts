@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
 import type { CompactionSettings } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -64,7 +65,18 @@ function fileSettings(file: string | undefined): Section {
       cause: error,
     });
   }
-  return withoutSchema(settings) as Section;
+  return withWholePaths(withoutSchema(settings) as Section, dirname(file!));
+}
+
+/** A path among extensions starts at the folder of its file. */
+function withWholePaths(settings: Section, folder: string): Section {
+  const { extensions } = settings as { extensions?: readonly string[] };
+  if (extensions === undefined) return settings;
+  return { ...settings, extensions: extensions.map((path) => wholePath(path, folder)) };
+}
+
+function wholePath(path: string, folder: string): string {
+  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(folder, path);
 }
 
 /** Editors find the published JSON Schema by `$schema`. */
@@ -113,10 +125,11 @@ function toolNames(tools: unknown): readonly string[] {
   });
 }
 
-/** `over` laid on `base`, key by key where both are objects. */
+/** `over` laid on `base`, key by key where both are objects; a project brings its extensions beside the user's. */
 function layered(base: Section, over: Section): Section {
   const keys = Object.entries(over).map(([key, above]): [string, unknown] => {
     const below = base[key];
+    if (key === "extensions" && Array.isArray(below)) return [key, [...below, ...(above as unknown[])]];
     return [key, isSection(below) && isSection(above) ? layered(below, above) : above];
   });
   return { ...base, ...Object.fromEntries(keys) };

@@ -18,6 +18,7 @@ export const settingsObject = z.strictObject({
   smallModel: modelName.optional(),
   thinking: z.enum(thinkingLevels).default("off"),
   tools: z.array(z.string().min(1)).optional(),
+  extensions: z.array(z.string().min(1)).default([]),
   compaction: compactionSettingsSchema.prefault({}),
   paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
   bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),

@@ -1,3 +1,4 @@
+import { extensionFlags } from "../extensions/extension-flags.ts";
 import type { OptionGrammar } from "../invocation.ts";
 
 /** The flags of `bonsai [prompt…]`, in the order of the overview. */
@@ -32,5 +33,5 @@ export const agentFlags: readonly OptionGrammar[] = [
   { flags: "--name <name>", description: "name the session" },
   { flags: "-q, --quiet", description: "say nothing on standard error but errors" },
   { flags: "--debug", description: "write what happens to the log folder" },
-  { flags: "-e, --extension <path>", description: "load an extension (not built yet)" },
+  ...extensionFlags,
 ];

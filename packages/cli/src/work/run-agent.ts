@@ -40,13 +40,6 @@ function isBare({ words, options }: AgentCall): boolean {
 }
 
 function checkFlags({ words, options }: AgentCall): void {
-  if (options.extension !== undefined) {
-    throw new BonsaiError({
-      code: "not_built_yet",
-      message: `-e ${JSON.stringify(options.extension)} is not possible yet.`,
-      hint: "Leave it out: extensions are not built yet.",
-    });
-  }
   if (options.leaf !== undefined && options.fork === undefined)
     throw wrongUsage(
       "--leaf says up to where --fork copies, and --fork is not there.",

@@ -1,0 +1,97 @@
+import type { Agent } from "@bonsai-agent/agent";
+import type {
+  CommandInfo,
+  ExtensionHost,
+  Extensions,
+  FlagOptions,
+  ReloadReport,
+} from "@bonsai-agent/extension";
+import { type ExtensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+
+export interface CallExtensionsOptions {
+  /** Asked again at each reload: settings and trust may have changed. */
+  choice: () => ExtensionChoice;
+  host: ExtensionHost;
+  /** Told after each load. */
+  onLoad?: (report: ReloadReport) => void;
+}
+
+/** Owner of the extensions of one call. What runs them is loaded with the first that may be there, and not before. */
+export class CallExtensions {
+  readonly #options: CallExtensionsOptions;
+  #running: Extensions | undefined;
+  #agent: Agent | undefined;
+
+  constructor(options: CallExtensionsOptions) {
+    this.#options = options;
+  }
+
+  /** Loads what can be found. @throws BonsaiError where one that `-e` names cannot be loaded; then none is */
+  async open(): Promise<void> {
+    const choice = this.#options.choice();
+    if (!mayHaveExtensions(choice)) return;
+    const { startExtensions } = await import("./start-extensions.ts");
+    const startedMs = performance.now();
+    this.#running = await startExtensions({ ...this.#options, first: choice });
+    this.#tell({ ...this.#running, elapsedMs: performance.now() - startedMs });
+  }
+
+  get loaded(): Extensions["loaded"] {
+    return this.#running?.loaded ?? [];
+  }
+
+  get failed(): Extensions["failed"] {
+    return this.#running?.failed ?? [];
+  }
+
+  get commands(): readonly CommandInfo[] {
+    return this.#running?.commands ?? [];
+  }
+
+  get flags(): ReadonlyMap<string, FlagOptions> {
+    return this.#running?.flags ?? new Map();
+  }
+
+  attach(agent: Agent): void {
+    this.#agent = agent;
+    this.#running?.attach(agent);
+  }
+
+  hasCommand(text: string): boolean {
+    return this.#running?.hasCommand(text) ?? false;
+  }
+
+  /** @throws BonsaiError `extension_command_failed` */
+  async runCommand(text: string): Promise<void> {
+    await this.#running?.runCommand(text);
+  }
+
+  /** Loads all anew, also those that were put there since. */
+  async reload(): Promise<ReloadReport> {
+    const report = this.#running === undefined ? await this.#begin() : await this.#running.reload();
+    this.#tell(report);
+    return report;
+  }
+
+  unload(): void {
+    this.#running?.unload();
+    this.#running = undefined;
+  }
+
+  async #begin(): Promise<ReloadReport> {
+    const startedMs = performance.now();
+    const choice = this.#options.choice();
+    if (mayHaveExtensions(choice)) {
+      const { startExtensions } = await import("./start-extensions.ts");
+      this.#running = await startExtensions({ ...this.#options, first: choice });
+      if (this.#agent !== undefined) this.#running.attach(this.#agent);
+      const { lifecycle } = this.#options.host;
+      await lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
+    }
+    return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
+  }
+
+  #tell({ loaded, failed, elapsedMs }: ReloadReport): void {
+    this.#options.onLoad?.({ loaded, failed, elapsedMs });
+  }
+}

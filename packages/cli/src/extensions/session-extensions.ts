@@ -1,0 +1,107 @@
+import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import type { ExtensionHost, ExtensionUI } from "@bonsai-agent/extension";
+import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
+import type { CatalogueModel } from "@bonsai-agent/models";
+import { bonsaiHome, type Session } from "@bonsai-agent/session";
+import type { Invocation } from "../invocation.ts";
+import { agentCallSettings } from "../settings.ts";
+import { isTrusted } from "../trust.ts";
+import { type ModelShop, openModelShop } from "../work/model-shop.ts";
+import { CallExtensions } from "./call-extensions.ts";
+import { extensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+import { terminalUi } from "./terminal-ui.ts";
+
+export interface OpenSessionExtensionsOptions {
+  invocation: Pick<Invocation, "io" | "options" | "output">;
+  /** Undefined for a command that opens no session. */
+  session?: Session;
+  /** Interrupts the command: questions are then answered as if nobody were there. */
+  signal: AbortSignal;
+  /** Asked when an extension asks: the model that the command was given. */
+  model?: () => CatalogueModel | undefined;
+}
+
+/** The extensions of a command that works on a session without an agent. */
+export interface SessionExtensions {
+  /** To be handed to what is done with the session. */
+  lifecycle: Lifecycle<LifecycleEvents>;
+  /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
+  shop(): Promise<ModelShop>;
+  /** Tells the extensions, and unloads them. To be called before the session is closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * Loads the extensions that flags, settings and folders name, and tells them of the session. Undefined where none can
+ * be found: then nothing was loaded.
+ * @throws BonsaiError where one that `-e` names cannot be loaded
+ */
+export async function openSessionExtensions({
+  invocation,
+  session,
+  signal,
+  model = () => undefined,
+}: OpenSessionExtensionsOptions): Promise<SessionExtensions | undefined> {
+  const { io, output } = invocation;
+  const home = bonsaiHome({ ...io.env });
+  const settings = agentCallSettings(invocation);
+  const choice = () => extensionChoice(invocation, { home, settings });
+  if (!mayHaveExtensions(choice())) return undefined;
+  const onNotice: ExtensionHost["onNotice"] = (notice) => output.tell(notice);
+  const lifecycle = new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    onNotice: (notice) => onNotice({ level: "warning", code: notice.type, message: describeNotice(notice) }),
+  });
+  const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) }));
+  const ui = terminalUi({ io, output, signal });
+  const host = hostOf({ cwd: io.cwd, lifecycle, ui, model, onNotice }, session, shop, home);
+  const extensions = new CallExtensions({ choice, host });
+  await extensions.open();
+  if (session !== undefined)
+    await lifecycle.notify("session_start", { type: "session_start", reason: "startup" }, { signal });
+  return {
+    lifecycle,
+    shop,
+    async close() {
+      if (session !== undefined)
+        await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, { signal });
+      extensions.unload();
+      ui?.close();
+    },
+  };
+}
+
+type HostParts = Pick<ExtensionHost, "cwd" | "lifecycle" | "onNotice"> & {
+  ui: ExtensionUI | undefined;
+  model: () => CatalogueModel | undefined;
+};
+
+function hostOf(
+  parts: HostParts,
+  session: Session | undefined,
+  shop: () => Promise<ModelShop>,
+  home: string,
+): ExtensionHost {
+  return {
+    ...parts,
+    mode: "print",
+    session: () => session,
+    agent: () => undefined,
+    models: async () => {
+      const { shelf, models } = await shop();
+      return { catalogue: shelf.catalogue, keys: shelf.keys, client: models };
+    },
+    // The command ends by itself.
+    shutdown: () => {},
+    isProjectTrusted: () => isTrusted(parts.cwd, home),
+    flag: () => undefined,
+  };
+}
+
+function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
+  let made: Promise<Value> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
