@@ -3,7 +3,8 @@ import type { ArgumentCompletion, CommandInfo } from "../api/command.ts";
 import type { ExtensionContext } from "../api/extension-context.ts";
 import type { FlagOptions } from "../api/flag.ts";
 import type { ShortcutOptions } from "../api/shortcut.ts";
-import { bareCommandContext, bareContext } from "./bare-context.ts";
+import { makeCommandContext } from "./context/make-command-context.ts";
+import { makeContext } from "./context/make-context.ts";
 import type { OpenedModels } from "./context/opened-models.ts";
 import { extensionCommandError, extensionFailure, failureNotice } from "./extension-errors.ts";
 import type { AdaptedExtension, ExtensionHost } from "./extension-host.ts";
@@ -156,16 +157,17 @@ export class RunningExtensions implements Extensions {
   #placeOf(scope: ExtensionScope): ExtensionPlace {
     const { host, adapter } = this.#options;
     const own = scopedHost(host, (ui) => scopedUi(ui, scope, this.#shownBy));
-    void this.#models;
     const extension = adaptedExtension(scope, host);
-    const adapted = <Context extends ExtensionContext>(context: Context): Context =>
+    const adapt = <Context extends ExtensionContext>(context: Context): Context =>
       adapter?.context?.(context, extension) ?? context;
+    const extras = { extensionPath: scope.source, models: this.#models, adapt };
+    const reload = () => this.reload();
     return {
       room: this.#room,
       scope,
       host: own,
-      context: (signal) => adapted(bareContext(own, signal)),
-      commandContext: () => adapted(bareCommandContext(own, () => this.reload())),
+      context: (signal) => adapt(makeContext(own, { ...extras, signal })),
+      commandContext: () => adapt(makeCommandContext(own, { ...extras, reload })),
     };
   }
 }

@@ -1,0 +1,4 @@
+export { openTestSession, type TestSession } from "./open-test-session.ts";
+export type { OpenTestSessionOptions, TestExtension } from "./open-test-session-options.ts";
+export type { TestAnswer, TestAnswers } from "./scripted-models.ts";
+export type { TestDialogAnswer, TestDialogAnswers, UICall } from "./scripted-ui.ts";
