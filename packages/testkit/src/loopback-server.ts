@@ -17,8 +17,8 @@ export interface LoopbackReply {
   /** Default 200. */
   status?: number;
   headers?: Readonly<Record<string, string>>;
-  /** Written one after the other; text. Default none. */
-  chunks?: readonly string[];
+  /** Written one after the other: text or bytes. Default none. */
+  chunks?: readonly (string | Uint8Array)[];
   /**
    * Default "close". "cut": the connection is destroyed after the chunks. "hang": nothing more comes, and nothing ends,
    * until the client or the test gives up. "refuse": the connection is destroyed before anything is said.
@@ -86,7 +86,7 @@ async function play(reply: LoopbackReply, response: ServerResponse): Promise<voi
   if (end === "cut") response.destroy();
 }
 
-function written(response: ServerResponse, chunk: string): Promise<void> {
+function written(response: ServerResponse, chunk: string | Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     response.write(chunk, () => resolve());
   });
