@@ -24,6 +24,11 @@ export class ToolRegistry {
     return this.isActive(name) ? this.#tools.get(name) : undefined;
   }
 
+  /** All tools, offered or not. */
+  allTools(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
   /** Names of all tools, offered or not. */
   get names(): readonly string[] {
     return [...this.#tools.keys()];
@@ -42,6 +47,11 @@ export class ToolRegistry {
   /** Offers only these; undefined offers all, also those that come later. */
   setActive(names: readonly string[] | undefined): void {
     this.#active = names;
+  }
+
+  /** What `setActive` was last given. */
+  get chosen(): readonly string[] | undefined {
+    return this.#active;
   }
 
   isActive(name: string): boolean {
