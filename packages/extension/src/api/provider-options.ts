@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message } from "@bonsai-agent/messages";
-import type { ProviderApi, StreamEvent, ToolDeclaration } from "@bonsai-agent/models";
+import type { ProviderApi, StreamEvent, ThinkingLevel, ToolDeclaration } from "@bonsai-agent/models";
 
 /** A model of a provider that an extension adds. */
 export interface ProviderModelOptions {
@@ -28,6 +28,10 @@ export interface ProviderStreamRequest {
   tools: readonly ToolDeclaration[];
   /** Tokens. */
   maxOutputTokens?: number;
+  /** How much the model may think before it answers. */
+  thinking?: ThinkingLevel;
+  /** The provider's key, where there is one. */
+  apiKey?: string;
   signal: AbortSignal;
 }
 
@@ -37,11 +41,17 @@ export interface ProviderOptions {
   baseUrl?: string;
   /** The key itself, or `$NAME` of a variable of the environment. */
   apiKey?: string;
-  /** `anthropic-messages`, `openai-responses` or `openai-chat` (also as `openai-completions`). */
+  /**
+   * `anthropic-messages`, `openai-responses` or `openai-chat` (also as `openai-completions`). Default: what the provider
+   * has, and `openai-chat` for a new one; of no account beside `stream`.
+   */
   api?: ProviderApi | string;
   headers?: Readonly<Record<string, string>>;
   /** Takes the place of the provider's known models; without it, those stay. */
   models?: readonly ProviderModelOptions[];
-  /** Answers requests in the place of a protocol: events of the stream, or the whole answer. */
+  /**
+   * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
+   * that alone. A throw is a failed request; one that looks like a provider's error is read like one.
+   */
   stream?(request: ProviderStreamRequest): AsyncIterable<StreamEvent> | Promise<AssistantMessage>;
 }

@@ -1,14 +1,104 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { runningCommand } from "@bonsai-agent/agent";
 import type { ExecOptions, ExecResult } from "../api/exec.ts";
+import { BoundedText } from "./bounded-text.ts";
 
 export interface ExecProgramOptions extends ExecOptions {
   cwd: string;
 }
 
-/** Runs a program, without a shell. Never rejects: look at `code`. */
-export async function execProgram(
-  _command: string,
-  _args: readonly string[],
-  _options: ExecProgramOptions,
+/** Of each stream so much is kept; what is in the middle of more is left out. */
+const MOST_BYTES = 10 * 1024 * 1024;
+/** Time to end in order. */
+const GRACE_MS = 1_000;
+/** After the program's end, for what it wrote last: something that it left running may hold its output open for ever. */
+const DRAIN_MS = 200;
+
+/** Runs a program, without a shell, in a process group of its own. Never rejects: look at `code` and `killed`. */
+export function execProgram(
+  command: string,
+  args: readonly string[],
+  options: ExecProgramOptions,
 ): Promise<ExecResult> {
-  throw new Error("Not built yet.");
+  if (options.signal?.aborted) return Promise.resolve({ stdout: "", stderr: "", code: 1, killed: true });
+  let child: ChildProcess;
+  try {
+    child = spawn(command, args, {
+      cwd: options.cwd,
+      shell: false,
+      detached: process.platform !== "win32",
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+    });
+  } catch (error) {
+    // A NUL in an argument, or one that is no text.
+    return Promise.resolve(notStarted(error));
+  }
+  return ended(child, options);
+}
+
+function ended(child: ChildProcess, { signal, timeout }: ExecProgramOptions): Promise<ExecResult> {
+  return new Promise((resolve) => {
+    const stdout = new BoundedText(MOST_BYTES);
+    const stderr = new BoundedText(MOST_BYTES);
+    child.stdout?.on("data", (bytes: Buffer) => stdout.push(bytes));
+    child.stderr?.on("data", (bytes: Buffer) => stderr.push(bytes));
+    const forget = runningCommand(child.pid);
+    let killed = false;
+    const timers: NodeJS.Timeout[] = [];
+    const kill = () => {
+      if (killed) return;
+      killed = true;
+      endGroup(child, "SIGTERM");
+      timers.push(setTimeout(() => endGroup(child, "SIGKILL"), GRACE_MS));
+    };
+    const settle = (result: Pick<ExecResult, "code"> & { problem?: string }) => {
+      for (const timer of timers) clearTimeout(timer);
+      signal?.removeEventListener("abort", kill);
+      // What was left of the group has had its time.
+      if (killed) endGroup(child, "SIGKILL");
+      letGo(child);
+      forget();
+      const { code, problem = "" } = result;
+      resolve({ stdout: stdout.end(), stderr: stderr.end() + problem, code, killed });
+    };
+    signal?.addEventListener("abort", kill, { once: true });
+    if (timeout !== undefined && timeout > 0) timers.push(setTimeout(kill, timeout));
+    child.once("error", (error) => settle({ code: 1, problem: error.message }));
+    child.once("exit", (code) => {
+      const done = () => settle({ code: code ?? 1 });
+      timers.push(setTimeout(done, DRAIN_MS));
+      child.once("close", done);
+    });
+  });
+}
+
+/** What it left running keeps its pipes, read by nobody: closing them would end that at its next line. */
+function letGo({ stdout, stderr }: ChildProcess): void {
+  for (const stream of [stdout, stderr]) {
+    stream?.removeAllListeners("data");
+    stream?.resume();
+    (stream as { unref?: () => void } | null)?.unref?.();
+  }
+}
+
+function notStarted(error: unknown): ExecResult {
+  return {
+    stdout: "",
+    stderr: error instanceof Error ? error.message : String(error),
+    code: 1,
+    killed: false,
+  };
+}
+
+function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    // On Windows there are no groups.
+    process.kill(process.platform === "win32" ? pid : -pid, signal);
+  } catch (error) {
+    // It has ended by itself, or has taken on other rights.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
+  }
 }
