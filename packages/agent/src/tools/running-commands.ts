@@ -5,7 +5,8 @@ import { sendSignal } from "./process-tree.ts";
 const running = new Set<number>();
 
 /**
- * @param pid undefined for a command that could not be started
+ * Has a command ended with this process, should that end before it.
+ * @param pid of a process that leads a group of its own; undefined for a command that could not be started
  * @returns what is to be called when the command has ended
  */
 export function runningCommand(pid: number | undefined): () => void {
