@@ -1,6 +1,22 @@
 import type { ExtensionAdapter } from "@bonsai-agent/extension";
+import { piApi } from "./api/pi-api.ts";
+import { piContext } from "./context/pi-context.ts";
+import { PromptEvents } from "./events/prompt-events.ts";
+import { writtenForPi } from "./written-for-pi.ts";
 
-/** Lays pi's names that have no place in Bonsai over the API and the context. */
+/**
+ * Lays pi's names that have no place in Bonsai over the API and the context. Where a name means one thing here and
+ * another in pi (streamed events, the files of a compaction), extensions that import a package of pi get pi's.
+ */
 export function piAdapter(): ExtensionAdapter {
-  return {};
+  const prompts = new PromptEvents();
+  const forPi = new Map<string, boolean>();
+  return {
+    api(api, extension) {
+      const isForPi = writtenForPi(extension.path);
+      forPi.set(extension.path, isForPi);
+      return piApi(api, { extension, prompts, isForPi });
+    },
+    context: (context, { path }) => piContext(context, { prompts, isForPi: forPi.get(path) ?? false }),
+  };
 }

@@ -1,0 +1,55 @@
+import type {
+  AdaptedExtension,
+  ExtensionAPI,
+  ExtensionMessage,
+  SendMessageOptions,
+} from "@bonsai-agent/extension";
+import { PiListening } from "../events/pi-listening.ts";
+import type { PromptEvents } from "../events/prompt-events.ts";
+import { bonsaiModel, type GivenModel } from "../models/pi-model.ts";
+import { overlay } from "../overlay.ts";
+import { onceTold } from "./once-told.ts";
+import { bonsaiProvider, type PiProvider } from "./pi-provider.ts";
+
+export interface PiApiOptions {
+  extension: AdaptedExtension;
+  /** Of an extension that was written for pi: it gets pi's shapes also where ours mean something else. */
+  isForPi: boolean;
+  prompts: PromptEvents;
+}
+
+/** An API object with pi's names laid over it. */
+export function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
+  const { extension } = options;
+  const tell = onceTold(extension);
+  const listening = new PiListening({ ...options, api, tell });
+  const drawn = (name: string) => () => {
+    tell(name, `calls ${name}, which has no effect: Bonsai draws messages in its own way`);
+    return () => {};
+  };
+  return overlay(api, {
+    on: listening.on,
+    registerMessageRenderer: drawn("registerMessageRenderer"),
+    registerEntryRenderer: drawn("registerEntryRenderer"),
+    registerMarkdownTransformer: drawn("registerMarkdownTransformer"),
+    registerProvider: (name: string | PiProvider, given?: PiProvider) => {
+      const provider = bonsaiProvider(name, given, tell);
+      return api.registerProvider(provider.name, provider.options);
+    },
+    setModel: (model: GivenModel) => api.setModel(bonsaiModel(model)),
+    getCommands: () => api.getCommands().map((info) => ({ ...info, ...sourceOf(info.extensionPath) })),
+    getAllTools: () =>
+      api.getAllTools().map((info) => ({ ...info, ...sourceOf(info.extensionPath ?? "builtin") })),
+    sendMessage: (message: ExtensionMessage, settings?: SendMessageOptions) =>
+      api.sendMessage({ ...message, display: message.display ?? true }, settings),
+  }) as unknown as ExtensionAPI;
+}
+
+/** Where something comes from, as pi tells it. */
+function sourceOf(path: string): { source: "extension"; path: string; sourceInfo: object } {
+  return {
+    source: "extension",
+    path,
+    sourceInfo: { path, source: path, scope: "user", origin: "top-level" },
+  };
+}
