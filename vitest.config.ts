@@ -15,6 +15,8 @@ export default defineConfig({
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,
     globalSetup: ["scripts/test-folder.ts"],
+    // Node itself imports extensions, as it does outside of tests.
+    server: { deps: { external: [/packages\/extension\/src\/load\/native-import\.ts$/] } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
     testTimeout: 30_000,
   },

@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { type Generation, generationOf, marked, packageFolderOf, withoutMarkers } from "./generation.ts";
+import { isLoaded, PENDING_IMPORT, VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./loaded-modules.ts";
+import { cachedTranspile, transpile } from "./transpile.ts";
+
+let installed = false;
+
+/** Node asks us about every import from now on; we answer for the modules of extensions alone. */
+export function installExtensionHook(): void {
+  if (installed) return;
+  installed = true;
+  registerHooks({ resolve, load });
+}
+
+const resolve: ResolveHookSync = (specifier, context, next) => {
+  const generation = generationOf(context.parentURL) ?? generationOf(specifier);
+  if (generation === undefined) return next(specifier, context);
+  if (Object.hasOwn(generation.modules, specifier)) {
+    if (!isLoaded(generation.modules, specifier)) generation.wanted.add(specifier);
+    return { url: virtualUrl(generation.modules, specifier), format: "module", shortCircuit: true };
+  }
+  if (specifier.startsWith(VIRTUAL_SCHEME)) return { url: specifier, format: "module", shortCircuit: true };
+  const resolved = resolveFile(generation, specifier, context, next);
+  if (!isLocal(generation, resolved.url)) return resolved;
+  const json = /\.json$/.test(withoutMarkers(resolved.url));
+  return {
+    ...resolved,
+    url: marked(resolved.url, generation),
+    // Older TypeScript imports JSON without saying so.
+    ...(json ? { importAttributes: { ...context.importAttributes, type: "json" } } : {}),
+  };
+};
+
+type Resolve = Parameters<ResolveHookSync>;
+
+function resolveFile(generation: Generation, specifier: string, context: Resolve[1], next: Resolve[2]) {
+  try {
+    return next(specifier, context);
+  } catch (error) {
+    for (const candidate of otherSpellings(specifier)) {
+      try {
+        return next(candidate, context);
+      } catch {
+        // The error to tell of is that of the import as it was written.
+      }
+    }
+    const importer = withoutMarkers(context.parentURL ?? "");
+    generation.unresolved ??= { specifier, importer: importer && fileURLToPath(importer), error };
+    throw error;
+  }
+}
+
+/** What TypeScript takes for the same file: `./x.js` for `./x.ts`, `./x` for `./x.ts`, a folder for its index. */
+function otherSpellings(specifier: string): string[] {
+  if (!/^\.{0,2}\//.test(specifier) && !/^\.{1,2}$/.test(specifier)) return [];
+  return [
+    ...(/\.m?js$/.test(specifier) ? [specifier.replace(/js$/, "ts")] : []),
+    ...[".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.mts", "/index.js", "/index.mjs"].map(
+      (ending) => `${specifier.replace(/\/$/, "")}${ending}`,
+    ),
+  ];
+}
+
+/** Files of the same package as the entry; what it installed is read once and stays, as in any program. */
+function isLocal({ entry }: Generation, url: string): boolean {
+  return url.startsWith("file:") && packageFolderOf(fileURLToPath(url)) === packageFolderOf(entry);
+}
+
+const load: LoadHookSync = (url, context, next) => {
+  if (url.startsWith(VIRTUAL_SCHEME))
+    return { format: "module", source: virtualSource(url), shortCircuit: true };
+  const generation = generationOf(url);
+  if (generation === undefined) return next(url, context);
+  const path = fileURLToPath(url);
+  if (/\.m?ts$/.test(path)) return loadTypeScript(generation, path);
+  const loaded = next(url, context);
+  if (loaded.format === "module")
+    return { ...loaded, source: noted(generation, path, String(loaded.source)) };
+  return loaded;
+};
+
+function loadTypeScript(generation: Generation, path: string): ReturnType<LoadHookSync> {
+  const source = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+  const text = noted(generation, path, source);
+  const known = cachedTranspile(path, source);
+  if (known === undefined && !generation.transpiled.has(path)) {
+    return { format: "module-typescript", source: text, shortCircuit: true };
+  }
+  const pending = text === source ? "" : PENDING_IMPORT;
+  return { format: "module", source: `${known ?? transpile(path, source)}\n${pending}`, shortCircuit: true };
+}
+
+/** Takes note of a file; its text is made to fail where it names a module of the host that has to be loaded first. */
+function noted(generation: Generation, path: string, source: string): string {
+  generation.sources.set(path, source);
+  const missing = namedModules(generation.modules, source).filter(
+    (name) => !isLoaded(generation.modules, name),
+  );
+  for (const name of missing) generation.wanted.add(name);
+  return missing.length === 0 ? source : `${source}\n${PENDING_IMPORT}`;
+}
+
+/**
+ * The virtual modules that a source may import. A name in quotes is taken for an import: one too many costs some
+ * milliseconds. Where an import is only known at run time, all are: nothing can be loaded in the midst of it.
+ */
+export function namedModules(modules: Generation["modules"], source: string): string[] {
+  const names = Object.keys(modules);
+  const dynamic = [...source.matchAll(/\bimport\s*\(\s*(?:"([^"]*)"|'([^']*)')?/g)];
+  const open = dynamic.some((match) => {
+    const specifier = match[1] ?? match[2];
+    return specifier === undefined || !(isBuiltin(specifier) || names.includes(specifier));
+  });
+  if (open) return names;
+  return names.filter((name) => source.includes(`"${name}"`) || source.includes(`'${name}'`));
+}
+
+/** The URL under which an extension's entry is imported in a generation. */
+export function entryUrl(generation: Generation): string {
+  return marked(pathToFileURL(generation.entry).href, generation);
+}

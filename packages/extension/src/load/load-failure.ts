@@ -1,0 +1,125 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type Generation, type UnresolvedImport, withoutMarkers } from "./generation.ts";
+import { virtualExports } from "./loaded-modules.ts";
+import {
+  codeFrame,
+  placeAbove,
+  placeOfText,
+  placeText,
+  placeThrown,
+  type SourcePlace,
+} from "./source-place.ts";
+import { ParseFailure } from "./transpile.ts";
+
+/** A failure of a generation, as its author should read it. */
+export function loadFailure(generation: Generation, error: unknown): BonsaiError {
+  const failure = named(generation, error);
+  tidyStack(error);
+  return failure;
+}
+
+function named(generation: Generation, error: unknown): BonsaiError {
+  const { unresolved } = generation;
+  if (unresolved !== undefined && unresolved.error === error) return moduleMissing(generation, unresolved);
+  const missing = missingExport(error);
+  if (missing !== undefined) return exportMissing(generation, missing, error);
+  const place = error instanceof ParseFailure ? error : (placeAbove(error) ?? placeThrown(error));
+  return broken(generation, place, error);
+}
+
+export interface MissingExport {
+  name: string;
+  specifier: string;
+  /** The import that asks for it. */
+  place: SourcePlace | undefined;
+}
+
+/** An import of a name that its module does not have. Node tells it before it runs anything. */
+export function missingExport(error: unknown): MissingExport | undefined {
+  if (!(error instanceof SyntaxError)) return undefined;
+  const [, specifier, name] =
+    /^The requested module '(.*)' does not provide an export named '(.*)'$/.exec(error.message) ?? [];
+  if (specifier !== undefined && name !== undefined) return { specifier, name, place: placeAbove(error) };
+  const [, named, from] =
+    /^Named export '(.*)' not found\. The requested module '(.*)' is a CommonJS module/.exec(error.message) ??
+    [];
+  return named === undefined || from === undefined
+    ? undefined
+    : { specifier: from, name: named, place: placeAbove(error) };
+}
+
+function exportMissing({ entry, modules }: Generation, missing: MissingExport, cause: unknown): BonsaiError {
+  const { name, specifier } = missing;
+  const path = missing.place?.path ?? entry;
+  // A file that was rewritten has its imports elsewhere than its author wrote them.
+  const place = placeOfText(path, [`"${specifier}"`, `'${specifier}'`]) ?? missing.place ?? { path, line: 1 };
+  const host = virtualExports(modules, specifier);
+  return new BonsaiError({
+    code: "extension_export_missing",
+    message: `${placeText(place)}: ${specifier} has no export named ${name}.${codeFrame(place)}`,
+    hint:
+      host === undefined ? `Export ${name} there, or mend the import.` : `${specifier} has ${listed(host)}.`,
+    cause,
+  });
+}
+
+function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImport): BonsaiError {
+  const { specifier, importer, error } = unresolved;
+  const path = importer || entry;
+  const place = placeOfText(path, [`"${specifier}"`, `'${specifier}'`]) ?? { path, line: 1 };
+  return new BonsaiError({
+    code: "extension_module_missing",
+    message: `${placeText(place)}: ${specifier} cannot be found.${codeFrame(place)}`,
+    hint: missingModuleHint(specifier, path, Object.keys(modules)),
+    cause: error,
+  });
+}
+
+function missingModuleHint(specifier: string, importer: string, hostNames: readonly string[]): string {
+  if (/^(\.|\/|file:)/.test(specifier)) return "Create that file, or mend the path in the import.";
+  if (/^[a-z]+:/.test(specifier)) return "Mend the import.";
+  const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
+  const related = hostNames.filter((host) => host === name || host.startsWith(`${name}/`));
+  if (related.length > 0) return `Of that package, extensions can import ${related.join(", ")}.`;
+  return `Run \`npm install ${name}\` in ${packageRoot(importer)}.`;
+}
+
+/** The folder whose package.json a file belongs to, else the file's own. */
+function packageRoot(path: string): string {
+  for (let folder = dirname(path); dirname(folder) !== folder; folder = dirname(folder)) {
+    if (existsSync(join(folder, "package.json"))) return folder;
+  }
+  return dirname(path);
+}
+
+function broken({ entry }: Generation, place: SourcePlace | undefined, error: unknown): BonsaiError {
+  const where = place === undefined ? entry : placeText(place);
+  return new BonsaiError({
+    code: "extension_broken",
+    message: `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`,
+    hint: "Mend the extension and reload.",
+    cause: error,
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error);
+}
+
+/** The numbers of generations say nothing to whoever reads a stack. */
+function tidyStack(error: unknown): void {
+  if (error instanceof Error && typeof error.stack === "string") {
+    const tidy = withoutMarkers(error.stack);
+    // A frozen error keeps its numbers.
+    if (tidy !== error.stack) Reflect.set(error, "stack", tidy);
+  }
+}
+
+function listed(names: readonly string[]): string {
+  const shown = [...names].sort().slice(0, 40);
+  return shown.length === names.length
+    ? shown.join(", ")
+    : `${shown.join(", ")} and ${names.length - shown.length} more`;
+}
