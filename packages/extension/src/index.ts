@@ -32,11 +32,13 @@ export type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "./api
 export type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
 export type { ReadonlySessionManager, SessionTreeNode } from "./api/session-manager.ts";
 export type { ShortcutOptions } from "./api/shortcut.ts";
+export { type Installation, type InstallPackageOptions, installPackage } from "./install/install-package.ts";
 export {
   type InstalledPackage,
   type InstalledPackages,
   installedPackages,
 } from "./install/installed-packages.ts";
+export { type RemovePackageOptions, removePackage } from "./install/remove-package.ts";
 export { type FindExtensionsOptions, findExtensions } from "./load/find-extensions.ts";
 export type {
   ExtensionOrigin,
@@ -44,6 +46,7 @@ export type {
   FoundExtension,
   FoundExtensions,
 } from "./load/found-extension.ts";
+export { hostModules } from "./load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
 export type { ModuleExports, VirtualModules } from "./load/virtual-modules.ts";
 export type {

@@ -1,0 +1,21 @@
+import type { VirtualModules } from "./virtual-modules.ts";
+
+/** Spelt out one by one: a bundler follows what it can read. */
+const modules: VirtualModules = {
+  "@bonsai-agent/agent": () => import("@bonsai-agent/agent"),
+  "@bonsai-agent/compaction": () => import("@bonsai-agent/compaction"),
+  "@bonsai-agent/extension": () => import("@bonsai-agent/extension"),
+  "@bonsai-agent/lifecycle": () => import("@bonsai-agent/lifecycle"),
+  "@bonsai-agent/messages": () => import("@bonsai-agent/messages"),
+  "@bonsai-agent/messages/schemas": () => import("@bonsai-agent/messages/schemas"),
+  "@bonsai-agent/models": () => import("@bonsai-agent/models"),
+  "@bonsai-agent/session": () => import("@bonsai-agent/session"),
+  "@bonsai-agent/session/store-conformance": () => import("@bonsai-agent/session/store-conformance"),
+  zod: () => import("zod"),
+  "zod/v4": () => import("zod/v4"),
+};
+
+/** What every extension can import without installing it: the same instances that the host works with. */
+export function hostModules(): VirtualModules {
+  return modules;
+}
