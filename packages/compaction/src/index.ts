@@ -27,6 +27,7 @@ export type { Refusal } from "./refusal.ts";
 export { runCompaction } from "./run-compaction.ts";
 export type { RungName } from "./rung.ts";
 export { summarySections } from "./sections.ts";
+export { serialise } from "./serialise.ts";
 export { compactionSettings } from "./settings.ts";
 export { type SettingsProblemOptions, settingsProblem } from "./settings-problem.ts";
 export {
