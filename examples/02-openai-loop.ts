@@ -1,0 +1,154 @@
+/**
+ * Compaction in an agent loop of one's own. The loop keeps to the OpenAI SDK's message types: what it pushes is kept
+ * whole, and what it sends fits the model's window.
+ *
+ *     node 02-openai-loop.ts
+ */
+import { CompactionController, compactionSettings } from "@bonsai-agent/compaction";
+import { emptyUsage, messageText, type ToolCall, toolCalls, type UserContent } from "@bonsai-agent/messages";
+import { createSession, type StoredMessage } from "@bonsai-agent/session";
+import OpenAI from "openai";
+import type {
+  ChatCompletionMessageParam,
+  ChatCompletionMessageToolCall,
+} from "openai/resources/chat/completions";
+
+/** Takes the place of a loop's list of messages. The system prompt stays with the loop: it is not history. */
+export class History {
+  readonly #session = createSession({ cwd: process.cwd() }); // with `file`, it outlives the process
+  readonly #toolNames = new Map<string, string>();
+  readonly #compaction: CompactionController;
+
+  constructor(contextWindow: number) {
+    this.#compaction = new CompactionController({
+      session: this.#session,
+      settings: compactionSettings({}),
+      model: () => ({ contextWindow }),
+      // With a `summariser`, a model writes the summaries; without one, the built-in digest does.
+    });
+  }
+
+  /** With an answer's usage, the threshold goes by the provider's own count. */
+  push(param: ChatCompletionMessageParam, usage?: OpenAI.CompletionUsage): void {
+    const message = stored(param, { toolNames: this.#toolNames, usage });
+    for (const { id, name } of toolCalls(message)) this.#toolNames.set(id, name);
+    // The session keeps fields that it does not know: what goes out again is what came in.
+    const carried = { ...message, param };
+    this.#session.append({ type: "message", message: carried });
+    if (param.role === "user") this.#compaction.userMessageArrived();
+    if (param.role === "assistant") this.#compaction.answerArrived();
+  }
+
+  /** The messages of the next request, compacted first where that is due. */
+  async forRequest(): Promise<ChatCompletionMessageParam[]> {
+    const outcome = await this.#compaction.checkThreshold({ site: "beforePrompt" });
+    const { status, tokensBefore, tokensAfter } = outcome;
+    if (status !== "skipped") console.log(`  ${status}: ${tokensBefore} tokens, now ${tokensAfter}`);
+    return this.#session.projection().items.map(({ message, edit }) => {
+      const content = messageText(message);
+      if (!("param" in message)) return { role: "user", content }; // a summary
+      const param = message.param as ChatCompletionMessageParam;
+      return edit === undefined ? param : { ...param, content }; // masked or cut down
+    });
+  }
+}
+
+interface Surroundings {
+  toolNames: ReadonlyMap<string, string>;
+  usage: OpenAI.CompletionUsage | undefined;
+}
+
+/** A message as sizes, cuts and summaries need it. */
+function stored(param: ChatCompletionMessageParam, { toolNames, usage }: Surroundings): StoredMessage {
+  const timestamp = Date.now();
+  switch (param.role) {
+    case "user":
+      return { role: "user", content: blocks(param.content), timestamp };
+    case "tool": {
+      const [toolCallId, content] = [param.tool_call_id, blocks(param.content)];
+      const toolName = toolNames.get(toolCallId) ?? "tool";
+      return { role: "toolResult", toolCallId, toolName, content, isError: false, timestamp };
+    }
+    case "assistant": {
+      const calls = (param.tool_calls ?? []).map(toolCall);
+      const { prompt_tokens: input = 0, completion_tokens: output = 0 } = usage ?? {};
+      return {
+        role: "assistant",
+        content: [...blocks(param.content ?? param.refusal), ...calls],
+        ...{ api: "openai-chat", provider: "openai", model: "any", timestamp },
+        usage: { ...emptyUsage(), input, output, totalTokens: input + output },
+        stopReason: calls.length > 0 ? "toolUse" : "stop",
+      };
+    }
+    default:
+      throw new TypeError(`A message of the role ${param.role} is no part of a history.`);
+  }
+}
+
+function toolCall(call: ChatCompletionMessageToolCall): ToolCall {
+  const { type, id } = call;
+  if (type === "function")
+    return { type: "toolCall", id, name: call.function.name, arguments: parsed(call.function.arguments) };
+  return { type: "toolCall", id, name: call.custom.name, arguments: { input: call.custom.input } };
+}
+
+function parsed(json: string): Record<string, unknown> {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return { json }; // models make mistakes; the parameter has it as it came
+  }
+}
+
+/** An image is kept in the parameter; here it only needs to be counted. */
+function blocks(content: ChatCompletionMessageParam["content"]): UserContent[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  return (content ?? []).map((part) =>
+    part.type === "image_url"
+      ? { type: "image", mimeType: "image/png", data: "" }
+      : { type: "text", text: "text" in part ? part.text : `(${part.type})` },
+  );
+}
+
+// From here on: the loop. It reads a manual, page by page.
+const client = new OpenAI({ apiKey: "none", fetch: scriptedApi }); // in earnest: new OpenAI()
+const history = new History(8_000);
+const system = { role: "system", content: "You look things up in the manual." } as const;
+
+for (let page = 1; page <= 14; page++) {
+  history.push({ role: "user", content: `Read page ${page}. What does it say about valves?` });
+  console.log(await answer());
+}
+
+async function answer(): Promise<string | null> {
+  const messages = [system, ...(await history.forRequest())];
+  const { choices, usage } = await client.chat.completions.create({ model: "any", messages });
+  const { message } = choices[0]!;
+  history.push(message, usage);
+  if (message.tool_calls === undefined) return message.content;
+  for (const { id } of message.tool_calls)
+    history.push({ role: "tool", tool_call_id: id, content: readPage() });
+  return answer();
+}
+
+function readPage(): string {
+  return "Valves are opened slowly, and never under pressure. ".repeat(50);
+}
+
+/** Says what a model could: it calls the tool after a question, and answers after a result. */
+async function scriptedApi(_url: unknown, init?: RequestInit): Promise<Response> {
+  const { messages } = JSON.parse(String(init?.body)) as { messages: MessageParam[] };
+  const question = String(messages.findLast(({ role }) => role === "user")?.content);
+  const [page = "?"] = /(?<=Read page )\d+/.exec(question) ?? [];
+  const isAsked = messages.at(-1)?.role === "user";
+  const call = {
+    id: `call_${page}`,
+    type: "function",
+    function: { name: "read_page", arguments: `{"page":${page}}` },
+  };
+  const message = isAsked
+    ? { role: "assistant", content: null, tool_calls: [call] }
+    : { role: "assistant", content: `Page ${page}, of ${messages.length} messages: open them slowly.` };
+  const prompt_tokens = Math.ceil(JSON.stringify(messages).length / 4);
+  return Response.json({ choices: [{ message }], usage: { prompt_tokens, completion_tokens: 20 } });
+}

@@ -1,0 +1,56 @@
+/**
+ * Saying no: a handler that cancels a compaction, and a signal that aborts one under way. Either way the session's file
+ * stays as it is, byte for byte.
+ *
+ *     node 05-cancelling.ts
+ */
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type CompactionEvents,
+  compactionEventRules,
+  compactionSettings,
+  digestSummariser,
+  runCompaction,
+  type Summariser,
+} from "@bonsai-agent/compaction";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { createSession } from "@bonsai-agent/session";
+
+const file = join(mkdtempSync(join(tmpdir(), "cancelling-")), "session.jsonl");
+const session = createSession({ cwd: process.cwd(), file });
+for (let day = 1; day <= 12; day++) {
+  const content = `Day ${day}: mend test ${day}.\n${"ok 1 - it works\n".repeat(300)}`;
+  session.append({ type: "message", message: { role: "user", content, timestamp: Date.now() } });
+}
+const before = readFileSync(file, "utf8");
+const settings = compactionSettings({ keepRecentTokens: 4_000 });
+const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+
+// 1. A handler looks at what would go, and says no.
+const undo = lifecycle.on("session_before_compact", ({ preparation }) => {
+  const { length } = preparation.messagesToSummarize;
+  return length > 5 ? { cancel: true, reason: `${length} messages are too many to lose sight of.` } : {};
+});
+const refused = await runCompaction({ session, settings, lifecycle });
+console.log(`handler: ${refused.status}. ${refused.detail}`);
+console.log(`the file is ${readFileSync(file, "utf8") === before ? "as it was" : "changed"}`);
+undo();
+
+// 2. The user presses Esc while the summariser works. It should listen to the signal; who does not is not waited for.
+const stop = new AbortController();
+const slow: Summariser = {
+  name: "slow",
+  summarise: () => {
+    stop.abort();
+    return new Promise(() => {});
+  },
+};
+const aborted = await runCompaction({ session, settings, lifecycle, summariser: slow, signal: stop.signal });
+console.log(`signal: ${aborted.status}. ${aborted.detail}`);
+console.log(`the file is ${readFileSync(file, "utf8") === before ? "as it was" : "changed"}`);
+
+// 3. Nothing is left behind that would be in the way of the next one.
+const done = await runCompaction({ session, settings, lifecycle, summariser: digestSummariser() });
+console.log(`then: ${done.status}, ${done.tokensBefore} tokens, now ${done.tokensAfter}`);

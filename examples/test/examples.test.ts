@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { runExample } from "./run-example.ts";
+
+/** What an example printed, line by line; it must not have complained. */
+function printed(file: string, args: readonly string[] = []): string[] {
+  const { status, stdout, stderr } = runExample(file, { args });
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  return stdout.trimEnd().split("\n");
+}
+
+/** The sizes in `… 6632 tokens, now 4005`. */
+function sizes(line: string): { before: number; now: number } {
+  const [before, now] = line.match(/\d+(?= tokens|$|;)/g)!.map(Number);
+  return { before: before!, now: now! };
+}
+
+test("01 branches, finds, and comes back to where it stood", () => {
+  expect(printed("01-session-tree.ts")).toEqual([
+    "* Which cache should we use?",
+    "      Redis: it is there already.  [first try]",
+    "      Then write the adapter.",
+    "      Done, in src/redis-cache.ts.",
+    "*     An in-memory cache: one process, no server to run.",
+    "*     Better. How large may it grow?",
+    "",
+    "The model sees: user, assistant, user",
+    '"adapter" was said in: Which cache should we use? / Redis: it is there already. / Then write the adapter.',
+    'Reopened "Choosing a cache" at: Better. How large may it grow?',
+    "The file has 10 lines.",
+  ]);
+});
+
+test("02 goes on for longer than the window, with every question answered", () => {
+  const lines = printed("02-openai-loop.ts");
+  const answers = lines.filter((line) => line.startsWith("Page"));
+  expect(answers.map((line) => line.split(",")[0])).toEqual(
+    Array.from({ length: 14 }, (_, index) => `Page ${index + 1}`),
+  );
+  const compactions = lines.filter((line) => line.startsWith("  compacted"));
+  expect(compactions.length).toBeGreaterThanOrEqual(2);
+  for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
+});
+
+test("03 goes on for longer than the window, with two results in a message", () => {
+  const lines = printed("03-anthropic-loop.ts");
+  expect(lines.filter((line) => line.startsWith("Open them slowly."))).toHaveLength(7);
+  const compactions = lines.filter((line) => line.startsWith("  compacted"));
+  expect(compactions.length).toBeGreaterThanOrEqual(1);
+  for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
+});
+
+test("04 keeps every request word for word through two compactions", () => {
+  const lines = printed("04-custom-summariser.ts");
+  expect(lines[0]).toMatch(/^compacted by summarise: .*; 6 summarised$/);
+  expect(lines[1]).toMatch(/^compacted by summarise: .*; 8 summarised$/);
+  for (const line of lines.slice(0, 2)) expect(sizes(line).now).toBeLessThan(5_000);
+  const weeks = [1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2];
+  expect(lines.filter((line) => line.startsWith("- "))).toEqual(
+    weeks.map((week, index) => `- Week ${week}, day ${(index % 8) + 1}: mend test ${(index % 8) + 1}.`),
+  );
+});
+
+test("05 leaves the file as it was when a handler or a signal says no", () => {
+  const [handler, first, signal, second, then] = printed("05-cancelling.ts");
+  expect(handler).toBe(
+    "handler: cancelled. Compaction cancelled. 10 messages are too many to lose sight of.",
+  );
+  expect(signal).toBe("signal: cancelled. Compaction cancelled. It was aborted.");
+  expect([first, second]).toEqual(["the file is as it was", "the file is as it was"]);
+  expect(then).toMatch(/^then: compacted, \d+ tokens, now \d+$/);
+});
+
+test("06 cuts inside the turn, asks for both parts, and keeps the request", () => {
+  const lines = printed("06-split-turn.ts");
+  const parts = lines
+    .map((line) => line.split(" ")[0])
+    .filter((word) => /^(history|prefix|kept)$/.test(word!));
+  expect(parts).toEqual([...Array(3).fill("history"), ...Array(19).fill("prefix"), ...Array(6).fill("kept")]);
+  expect(lines.indexOf("------------- cut")).toBe(22);
+  expect(lines.slice(-6)).toEqual([
+    "asked for the history: 3 messages",
+    "asked for the turnPrefix: 19 messages",
+    expect.stringMatching(/^\d+ tokens, now \d+$/),
+    "the rule of the first turn is kept: true",
+    "the turn's part stands apart: true",
+    "the request is carried over: true",
+  ]);
+});
+
+test("07 takes the branch's decision along, and leaves the branch where it is", () => {
+  const lines = printed("07-branch-summary.ts");
+  expect(lines.slice(0, 3)).toEqual([
+    "3 entries are left",
+    "summary: branch_summary",
+    "moved; the model sees:",
+  ]);
+  const roles = lines.map((line) => /^(user|assistant|branchSummary):/.exec(line)?.[1]).filter(Boolean);
+  expect(roles).toEqual(["user", "assistant", "branchSummary", "user"]);
+  expect(lines).toContain("- It must not serve prices older than five minutes.");
+  expect(lines).toContain("- I decided on an LRU cache with 5,000 entries, in src/price-cache.ts.");
+  expect(lines.at(-1)).toBe("The branch that was left still has 5 entries.");
+});
+
+test("08 calls its tool for each day, and compacts on the way", () => {
+  const lines = printed("08-agent-with-a-tool.ts");
+  expect(lines.filter((line) => line.startsWith("read_sensor"))).toEqual(
+    [1, 2, 3, 4, 5, 6, 7].map((day) => `read_sensor {"day":${day}}`),
+  );
+  expect(lines).toContain("done: It was warmest on day 3.");
+  expect(lines.filter((line) => line.startsWith("failed"))).toEqual([]);
+  const compactions = lines.filter((line) => line.startsWith("compacted"));
+  expect(compactions.length).toBeGreaterThanOrEqual(1);
+  for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
+});
