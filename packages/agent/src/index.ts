@@ -32,5 +32,6 @@ export type { TaskDetails } from "./task/task-tool-report.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
 export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
+export { inFileQueue } from "./tools/file-queue.ts";
 export { killRunningCommands, runningCommand } from "./tools/running-commands.ts";
 export type { UserCommandOptions } from "./user-command.ts";
