@@ -29,6 +29,7 @@ export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
 export { ModelClient, type ModelClientOptions } from "./model-client.ts";
 export type { ModelCompat } from "./model-compat.ts";
 export type { ModelRequest, ProviderResponse, RequestPurpose, ToolDeclaration } from "./model-request.ts";
+export { nearest } from "./nearest.ts";
 export type { ModelNotice } from "./notice.ts";
 export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./overflow/classify-failure.ts";
 export {
