@@ -8,6 +8,7 @@ import type { SessionStartReason } from "./events/session-events.ts";
 import { makeWorkplace } from "./make-workplace.ts";
 import { type NavigateOptions, navigate } from "./navigation.ts";
 import { Activity, type ActivityKind } from "./run/activity.ts";
+import { checkedMessage } from "./run/checked-message.ts";
 import { CompactionTriggers } from "./run/compaction-triggers.ts";
 import type { CustomInput, SendMessageOptions } from "./run/custom-input.ts";
 import type { QueuedInput } from "./run/prompt-input.ts";
@@ -76,7 +77,7 @@ export class Agent {
 
   /** What stands before the requests of now: during a run as extensions left it, else as the next run would begin. */
   get systemPrompt(): string {
-    return this.#work.systemPrompt();
+    return this.#work.systemPrompt.current;
   }
 
   /** True while texts or messages wait to be said; what waits for the user's next prompt does not count. */
@@ -132,7 +133,9 @@ export class Agent {
    * @throws BonsaiError `agent_closed`, as a rejection.
    */
   async requestCompaction({ focus }: { focus?: string } = {}): Promise<CompactionOutcome> {
-    return this.compact(focus === undefined ? {} : { focus });
+    this.#checkOpen();
+    if (this.#activity.kind !== undefined) return this.#compaction.ask(focus);
+    return this.#activity.begin("compaction", (signal) => this.#compaction.manual(focus, signal));
   }
 
   /**
@@ -140,10 +143,9 @@ export class Agent {
    * and with undefined where it was stored at once or waits for the user's next prompt.
    * @throws BonsaiError `agent_closed`, `custom_message_invalid`, as a rejection.
    */
-  async sendMessage(message: CustomInput, _options: SendMessageOptions = {}): Promise<RunResult | undefined> {
+  async sendMessage(message: CustomInput, options: SendMessageOptions = {}): Promise<RunResult | undefined> {
     this.#checkOpen();
-    this.session.append({ type: "custom_message", ...message });
-    return undefined;
+    return this.#prompting.send(checkedMessage(message), options);
   }
 
   /**
@@ -183,6 +185,8 @@ export class Agent {
     const { events, patience } = this.#work;
     await this.#activity.abort();
     patience.wane();
+    // Messages that waited are stored after an abort.
+    await this.#activity.idle();
     await events.notify("session_shutdown", { type: "session_shutdown", reason });
     patience.renew();
     for (const follower of this.#followers) await follower.close();
@@ -204,12 +208,14 @@ export class Agent {
     return this.#work.selection.setThinking(level);
   }
 
-  #alone<Result>(
+  async #alone<Result>(
     kind: ActivityKind,
     work: (signal: AbortSignal) => Promise<Result>,
     outer?: AbortSignal,
   ): Promise<Result> {
     this.#checkOpen();
+    // A message is stored in a moment, unless it is its own handler that asks.
+    if (this.#activity.kind === "message" && !this.#work.ownWork.isInside) await this.#activity.idle();
     return this.#activity.begin(kind, work, outer);
   }
 

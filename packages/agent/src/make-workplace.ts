@@ -7,6 +7,7 @@ import { ModelSelection } from "./model-selection.ts";
 import { OwnWork } from "./own-work.ts";
 import { Patience } from "./run/patience.ts";
 import { InputQueue } from "./run/queue.ts";
+import { SystemPromptInUse } from "./run/system-prompt-in-use.ts";
 import { CachedPrefix } from "./summary/cached-prefix.ts";
 import { modelSummariser } from "./summary/model-summariser.ts";
 import { ToolRegistry } from "./tool-registry.ts";
@@ -42,7 +43,9 @@ export function makeWorkplace(options: AgentOptions): Workplace {
       onNotice({ level: "warning", code, message: `${message} ${hint}` }),
   });
   const { systemPrompt: prompt } = options;
-  const systemPrompt = typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools());
+  const systemPrompt = new SystemPromptInUse(
+    typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
+  );
   const queue = new InputQueue();
   return {
     session,

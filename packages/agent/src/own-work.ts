@@ -17,6 +17,11 @@ export class OwnWork {
     }
   }
 
+  /** True for a caller whom the agent waits for. */
+  get isInside(): boolean {
+    return this.#calls.getStore()?.hasEnded === false;
+  }
+
   /** The promise; but what stands in for it, for a caller whom the agent waits for and who goes on waiting. */
   async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
     const call = this.#calls.getStore();

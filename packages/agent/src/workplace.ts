@@ -7,6 +7,7 @@ import type { AgentNotice } from "./notice.ts";
 import type { OwnWork } from "./own-work.ts";
 import type { Patience } from "./run/patience.ts";
 import type { InputQueue } from "./run/queue.ts";
+import type { SystemPromptInUse } from "./run/system-prompt-in-use.ts";
 import type { AgentSettings } from "./settings/settings-schema.ts";
 import type { CachedPrefix } from "./summary/cached-prefix.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
@@ -25,8 +26,7 @@ export interface Workplace {
   readonly prefix: CachedPrefix;
   readonly summariser: Summariser;
   readonly controller: CompactionController;
-  /** The system prompt without what extensions make of it for one run. */
-  readonly systemPrompt: () => string;
+  readonly systemPrompt: SystemPromptInUse;
   readonly onNotice: (notice: AgentNotice) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

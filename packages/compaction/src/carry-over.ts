@@ -56,7 +56,8 @@ function requestText(item: ViewItem): string | undefined {
   return withoutReminders(text).trim() === "" ? undefined : text;
 }
 
-function earlierRequest(value: unknown): LatestRequest | undefined {
+/** A latest request as details store it; undefined for anything else. */
+export function earlierRequest(value: unknown): LatestRequest | undefined {
   const { entryId, text } = (value ?? {}) as Partial<LatestRequest>;
   return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
 }

@@ -8,6 +8,7 @@ import { masksSuffice } from "./masks-suffice.ts";
 import { failedResult } from "./run-failure.ts";
 import { runManifest } from "./run-manifest.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
+import { summaryDetails } from "./summary-details.ts";
 
 /** Writes what the ladder reached, in one append; or says why there is nothing to write. */
 export function commitCompaction(run: Run, state: LadderState): CompactionResult {
@@ -26,7 +27,7 @@ function isBestTry({ reason, start }: Run, { view, tokens }: LadderState): boole
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
   const id = run.session.newId();
   // An extension's details have no room for what was learned.
-  const learned = summary.fromHook ? calibrationDrafts(run.calibration) : [];
+  const learned = summary.carried === undefined ? calibrationDrafts(run.calibration) : [];
   const drafts = [...editDrafts(state.view), ...learned, compactionDraft(run, state, summary, id)];
   // Whatever can fail comes before the write: what is written is never reported as failed.
   const result = resultOf(run, state, "compacted");
@@ -75,16 +76,7 @@ function compactionDraft(
 /** Ours, or an extension's own, which stay as they are. */
 function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { details?: unknown } {
   if (summary.carried === undefined) return summary.details === undefined ? {} : { details: summary.details };
-  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest } = summary.carried;
   return {
-    details: {
-      readFiles,
-      modifiedFiles,
-      recentFiles,
-      prose: summary.prose,
-      ...(pinned.length === 0 ? {} : { pinned }),
-      ...(latestRequest === undefined ? {} : { latestRequest }),
-      manifest: runManifest(run, state),
-    },
+    details: { ...summaryDetails(summary.carried, summary.prose), manifest: runManifest(run, state) },
   };
 }

@@ -25,6 +25,11 @@ export interface RunCompactionOptions {
   estimator?: TokenEstimator;
   /** What the summary should dwell on. */
   focus?: string;
+  /**
+   * True while a task goes on: as much is kept as by threshold, whatever `manualKeep` says, for the model has not seen
+   * the newest results yet. Default false.
+   */
+  isMidTask?: boolean;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[];
   lifecycle?: CompactionLifecycle;

@@ -42,7 +42,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
   const reading = readContext({ session, estimator, leafId, items: projection.items, overheadTokens });
   const refusal = reason === "overflow" ? (options.refusal ?? {}) : undefined;
   const sizes = refusal === undefined ? model : sizesAfterRefusal(model, refusal, reading);
-  const budgets = budgetsFor({ settings, model: sizes, reason });
+  const budgets = budgetsFor({ settings, model: sizes, reason: options.isMidTask ? "threshold" : reason });
   const messages = view.items.map((item) => item.message);
   const { windowTokens } = budgets;
   const tokensBefore =

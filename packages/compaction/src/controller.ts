@@ -31,6 +31,7 @@ export interface ControllerOptions
 interface RunRequest {
   reason: CompactionReason;
   focus?: string | undefined;
+  isMidTask?: boolean | undefined;
   refusal?: Refusal | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -93,8 +94,10 @@ export class CompactionController {
     return this.#settled("overflow", () => this.#overflow(at));
   }
 
-  /** Compacts because the user said so. Never rejects. */
-  compact(at: { focus?: string; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
+  /** Compacts because somebody said so. Never rejects. */
+  compact(
+    at: { focus?: string; isMidTask?: boolean; signal?: AbortSignal } = {},
+  ): Promise<CompactionOutcome> {
     return this.#settled("manual", () => this.#run({ reason: "manual", ...at }));
   }
 
@@ -146,7 +149,7 @@ export class CompactionController {
     return this.#run({ reason: "overflow", ...at });
   }
 
-  async #run({ reason, focus, refusal, signal }: RunRequest): Promise<CompactionOutcome> {
+  async #run({ reason, focus, isMidTask, refusal, signal }: RunRequest): Promise<CompactionOutcome> {
     if (this.#running) return skipped(reason, this.#context(), "Another compaction is running.");
     this.#running = true;
     try {
@@ -155,6 +158,7 @@ export class CompactionController {
         model: this.#options.model(),
         reason,
         ...(focus === undefined ? {} : { focus }),
+        ...(isMidTask === undefined ? {} : { isMidTask }),
         ...(refusal === undefined ? {} : { refusal }),
         ...(signal === undefined ? {} : { signal }),
         onCommitted: () => {

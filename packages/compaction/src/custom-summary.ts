@@ -3,9 +3,11 @@ import type { CustomCompaction } from "./events.ts";
 import { legalCuts } from "./legal-cut.ts";
 import type { LadderState } from "./rung.ts";
 import { summarisedState } from "./summarised-state.ts";
+import { summaryOfDetails } from "./summary-details.ts";
 
 /**
- * The state with an extension's summary, kept as the extension wrote it.
+ * The state with an extension's summary, kept as the extension wrote it. What was made here on its behalf
+ * (`summarisePreparation`) goes on carrying over what it does.
  * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
  */
 export function customSummary(state: LadderState, compaction: CustomCompaction): LadderState {
@@ -14,9 +16,8 @@ export function customSummary(state: LadderState, compaction: CustomCompaction):
   checkCut(state, firstKeptEntryId);
   return summarisedState(state, {
     summary,
-    prose: summary,
     firstKeptEntryId,
-    carried: undefined,
+    ...(summaryOfDetails(details, summary) ?? { prose: summary, carried: undefined }),
     ...(details === undefined ? {} : { details }),
     usage,
     fromHook: true,
@@ -33,7 +34,9 @@ export function checkCustomSummary(event: string, summary: unknown): void {
   });
 }
 
-function checkCut({ view }: LadderState, firstKeptEntryId: string): void {
+/** Nothing may be kept, too. */
+function checkCut({ view }: LadderState, firstKeptEntryId: string | null): void {
+  if (firstKeptEntryId === null) return;
   const at = view.items.findIndex((item) => item.entryId === firstKeptEntryId);
   if (at < 0) {
     throw new BonsaiError({

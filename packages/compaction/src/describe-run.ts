@@ -74,7 +74,7 @@ function allKept({ view }: LadderState) {
 /** An extension chose another cut than the plan's. */
 function cutElsewhere({ plan }: LadderState, firstKeptEntryId: string | null) {
   const ids = [...plan!.history, ...plan!.turnPrefix, ...plan!.kept].map(idOf);
-  const at = ids.indexOf(firstKeptEntryId ?? "");
+  const at = firstKeptEntryId === null ? ids.length : ids.indexOf(firstKeptEntryId);
   return {
     firstKeptEntryId,
     splitTurn: false,
@@ -85,7 +85,8 @@ function cutElsewhere({ plan }: LadderState, firstKeptEntryId: string | null) {
 }
 
 function files(run: Run, { plan, summary }: LadderState): { readFiles: string[]; modifiedFiles: string[] } {
-  if (plan?.status !== "planned" || summary?.fromHook) return { readFiles: [], modifiedFiles: [] };
+  const isForeign = summary?.fromHook === true && summary.carried === undefined;
+  if (plan?.status !== "planned" || isForeign) return { readFiles: [], modifiedFiles: [] };
   const carried =
     summary?.carried ?? carryOver({ plan, latestRequestChars: latestRequestChars(run.context.budgets) });
   return { readFiles: [...carried.readFiles], modifiedFiles: [...carried.modifiedFiles] };

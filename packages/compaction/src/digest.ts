@@ -17,7 +17,7 @@ const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, 
  */
 export function digestSummariser(options: DigestOptions = {}): Summariser {
   const ceiling = options.maxTokens ?? DEFAULT_MAX_TOKENS;
-  return {
+  const summariser: Summariser = {
     name: "digest",
     async summarise(request: SummaryRequest) {
       if (request.signal.aborted) return { text: "", stopReason: "aborted" };
@@ -32,6 +32,15 @@ export function digestSummariser(options: DigestOptions = {}): Summariser {
       return { text, stopReason: "stop" };
     },
   };
+  digests.add(summariser);
+  return summariser;
+}
+
+const digests = new WeakSet<Summariser>();
+
+/** True for what `digestSummariser` made. */
+export function isDigest(summariser: Summariser): boolean {
+  return digests.has(summariser);
 }
 
 /** A summary of the messages, in the sections that every summary has. Pure, and total over damaged messages. */

@@ -23,8 +23,8 @@ export interface CompactionPreparation {
 /** A summary that an extension supplies in the place of the default one. */
 export interface CustomCompaction {
   summary: string;
-  /** A legal cut of the context: a message's entry id, not a tool result's. */
-  firstKeptEntryId: string;
+  /** A legal cut of the context: a message's entry id, not a tool result's. `null` keeps nothing beside the summary. */
+  firstKeptEntryId: string | null;
   tokensBefore: number;
   details?: unknown;
   usage?: Usage;

@@ -1,7 +1,7 @@
 import type { Entry } from "@bonsai-agent/session";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import { fileOperations } from "./file-operations.ts";
-import { ownDetails, texts } from "./own-details.ts";
+import { isMadeHere, ownDetails, texts } from "./own-details.ts";
 import { highTokens } from "./summary-sizes.ts";
 
 /** The files that a summary tells of. */
@@ -52,7 +52,8 @@ const NONE: ListedFiles = { read: [], modified: [] };
 
 /** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
 function listedFiles(entry: Entry | undefined): ListedFiles {
-  if ((entry?.type !== "compaction" && entry?.type !== "branch_summary") || entry.fromHook) return NONE;
+  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return NONE;
+  if (entry.fromHook && !isMadeHere(entry.details)) return NONE;
   const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
   if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles))
     return { read: inText(entry.summary, "read-files"), modified: inText(entry.summary, "modified-files") };

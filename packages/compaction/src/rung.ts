@@ -17,7 +17,7 @@ export interface PlannedSummary {
   summary: string;
   prose: string;
   firstKeptEntryId: string | null;
-  /** Undefined where an extension gave the summary. */
+  /** Undefined for a summary of an extension's own. */
   carried: CarryOver | undefined;
   /** An extension's own. */
   details?: unknown;

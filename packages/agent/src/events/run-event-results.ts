@@ -12,7 +12,7 @@ export function isInputResult({ text, images }: Fields<"text" | "images">): bool
 }
 
 export function isStartResult({ message, systemPrompt }: Fields<"message" | "systemPrompt">): boolean {
-  return isTextOrNone(systemPrompt) && (message === undefined || isCustomMessage(message));
+  return isTextOrNone(systemPrompt) && (message === undefined || [message].flat().every(isCustomMessage));
 }
 
 /** The message in the place of another must be one of the same kind, a result one for the same call. */

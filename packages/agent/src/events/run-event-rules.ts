@@ -48,6 +48,7 @@ export const runEventRules: EventRules<RunEvents> = {
   before_agent_start: {
     ...chained(),
     isResult: isStartResult,
+    merge: { message: (earlier, later) => [earlier, later].flat() },
     transform: (event, { systemPrompt }) => (systemPrompt === undefined ? event : { ...event, systemPrompt }),
   },
   agent_start: notify,

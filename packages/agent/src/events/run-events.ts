@@ -8,6 +8,7 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
+import type { CustomInput } from "../run/custom-input.ts";
 import type { InputSource, StreamingBehavior } from "../run/prompt-input.ts";
 import type { RunResult } from "../run/run-result.ts";
 import type { CommandOutput } from "../run-command.ts";
@@ -37,8 +38,8 @@ export interface RunEvents {
   before_agent_start: DecideEvent<
     { type: "before_agent_start"; prompt: string; images?: ImageContent[]; systemPrompt: string },
     {
-      /** Put into the context behind the user's message, and stored. */
-      message?: { customType: string; content: string | UserContent[]; display: boolean; details?: unknown };
+      /** Put into the context behind what the run begins with, and stored; those of several handlers add up. */
+      message?: CustomInput | readonly CustomInput[];
       /** For this run. */
       systemPrompt?: string;
     }

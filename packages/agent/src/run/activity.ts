@@ -3,7 +3,7 @@ import { withLinkedSignal } from "./linked-signal.ts";
 import type { Patience } from "./patience.ts";
 
 /** What an agent can be at. */
-export type ActivityKind = "run" | "compaction" | "navigation" | "command";
+export type ActivityKind = "run" | "compaction" | "navigation" | "command" | "message";
 
 interface Current {
   kind: ActivityKind;
@@ -84,6 +84,7 @@ const doings: Record<ActivityKind, string> = {
   compaction: "compacting its context",
   navigation: "moving to another place of the session",
   command: "running a command of yours",
+  message: "storing a message of an extension",
 };
 
 export function busyWith(kind: ActivityKind): BonsaiError {

@@ -1,5 +1,6 @@
 import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { contextUsage } from "../agent-state.ts";
 import type { Workplace } from "../workplace.ts";
 import type { Answer } from "./answer.ts";
 import { withLinkedSignal } from "./linked-signal.ts";
@@ -20,10 +21,21 @@ const RETRY_DELAY_MS = 100;
 
 const CONTINUE_CUSTOM_TYPE = "bonsai.continue";
 
-/** When a compaction happens by itself, and what it means for the run. Owner of the signal that cancels one alone. */
+/** What was asked for and has not begun; several that ask become one. */
+interface Asked {
+  foci: Set<string>;
+  outcome: PromiseWithResolvers<CompactionOutcome>;
+}
+
+/**
+ * When a compaction happens, by itself or because somebody asked, and what it means for the run. Owner of the signal that
+ * cancels one alone, and of what was asked for.
+ */
 export class CompactionTriggers {
   readonly #work: Workplace;
   #cancel: AbortController | undefined;
+  #asked: Asked | undefined;
+  #underway: { focus: string | undefined; outcome: Promise<CompactionOutcome> } | undefined;
 
   constructor(work: Workplace) {
     this.#work = work;
@@ -56,12 +68,56 @@ export class CompactionTriggers {
     return afterThreshold === "wait" ? "wait" : "goOn";
   }
 
-  /** Compacts because the user said so. */
-  manual(focus: string | undefined, signal: AbortSignal): Promise<CompactionOutcome> {
+  /** Compacts because somebody said so. Never rejects. */
+  async manual(
+    focus: string | undefined,
+    signal: AbortSignal,
+    { isMidTask } = { isMidTask: false },
+  ): Promise<CompactionOutcome> {
     const { controller } = this.#work;
-    return this.#cancellable(signal, (own) =>
-      controller.compact({ ...(focus === undefined ? {} : { focus }), signal: own }),
-    );
+    const asked = { ...(focus === undefined ? {} : { focus }), isMidTask };
+    const outcome = this.#cancellable(signal, (own) => controller.compact({ ...asked, signal: own }));
+    this.#underway = { focus, outcome };
+    try {
+      return await outcome;
+    } finally {
+      this.#underway = undefined;
+    }
+  }
+
+  /** Waits for its place; but one without a focus of its own has the outcome of the one that is being carried out. */
+  ask(focus: string | undefined): Promise<CompactionOutcome> {
+    const underway = this.#underway;
+    if (underway !== undefined && (focus === undefined || focus === underway.focus)) return underway.outcome;
+    this.#asked ??= { foci: new Set(), outcome: Promise.withResolvers() };
+    if (focus !== undefined) this.#asked.foci.add(focus);
+    return this.#asked.outcome.promise;
+  }
+
+  get isAsked(): boolean {
+    return this.#asked !== undefined;
+  }
+
+  /** Does what was asked for, if anything was. Never rejects. */
+  async carryOutAsked(signal: AbortSignal, { isMidTask } = { isMidTask: false }): Promise<void> {
+    const asked = this.#asked;
+    if (asked === undefined) return;
+    this.#asked = undefined;
+    const focus = asked.foci.size === 0 ? undefined : [...asked.foci].join("\n");
+    asked.outcome.resolve(await this.manual(focus, signal, { isMidTask }));
+  }
+
+  /** The user stopped the work: what has not begun does not begin. */
+  dropAsked(): void {
+    const { tokens } = contextUsage(this.#work);
+    this.#asked?.outcome.resolve({
+      status: "cancelled",
+      reason: "manual",
+      detail: "Compaction cancelled. The user stopped the work before it began.",
+      tokensBefore: tokens,
+      tokensAfter: tokens,
+    });
+    this.#asked = undefined;
   }
 
   /** Brings the context down after an overflow, so that the request can be repeated. */

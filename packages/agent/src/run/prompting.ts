@@ -2,8 +2,11 @@ import type { Message } from "@bonsai-agent/messages";
 import type { Workplace } from "../workplace.ts";
 import { type Activity, busyWith } from "./activity.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
+import type { CustomInput, SendMessageOptions } from "./custom-input.ts";
 import type { PromptInput, QueuedInput, StreamingBehavior } from "./prompt-input.ts";
-import { run } from "./run.ts";
+import { isMessage, type Queued } from "./queue.ts";
+import { storeWaiting } from "./record-custom.ts";
+import { type RunStart, run } from "./run.ts";
 import type { RunResult } from "./run-result.ts";
 
 export interface PromptingOptions {
@@ -14,7 +17,7 @@ export interface PromptingOptions {
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
-/** What becomes of a text: it starts a run, joins the run under way, or waits until something else has ended. */
+/** What becomes of a text or a message: it starts a run, joins the run under way, or waits until something has ended. */
 export class Prompting {
   readonly #options: PromptingOptions;
   /** The run under way, while it still takes texts. */
@@ -30,10 +33,29 @@ export class Prompting {
   async prompt(input: PromptInput, behavior: StreamingBehavior | undefined): Promise<RunResult> {
     const { activity, work } = this.#options;
     const { kind } = activity;
-    if (kind === undefined) return this.#start(input);
+    if (kind === undefined) return this.#start({ input });
     if (kind === "run" && behavior === undefined) throw busyWith(kind);
     work.queue.add({ ...input, behavior: behavior ?? "steer" });
     return work.ownWork.awaited(this.#joinable ?? this.#followed(), { status: "queued" });
+  }
+
+  /** Undefined where no run is to be waited for: the message is stored, or waits for one. */
+  async send(
+    message: CustomInput,
+    { triggerTurn, deliverAs = "steer" }: SendMessageOptions,
+  ): Promise<RunResult | undefined> {
+    const { activity, work } = this.#options;
+    const { kind } = activity;
+    if (deliverAs === "nextTurn") {
+      work.queue.addForNextPrompt(message);
+      return undefined;
+    }
+    if (kind === undefined && triggerTurn) return this.#start({ message });
+    work.queue.add({ message, behavior: deliverAs, triggerTurn });
+    if (kind === undefined) return this.#store();
+    const joined = triggerTurn === false ? undefined : this.#joinable;
+    const awaited = joined ?? (triggerTurn ? this.#followed() : undefined);
+    return awaited && work.ownWork.awaited(awaited, { status: "queued" });
   }
 
   #followed(): Promise<RunResult> {
@@ -41,40 +63,58 @@ export class Prompting {
     return this.#following.promise;
   }
 
-  /** Takes back what waits; who waits for a run that would have followed learns that there is none. */
+  /** Takes back the texts that wait; who waits for a run that would have followed learns that there is none. */
   clear(): QueuedInput[] {
     const cleared = this.#options.work.queue.clear();
-    this.#following?.resolve({ status: "aborted" });
-    this.#following = undefined;
+    if (this.#options.work.queue.isEmpty) {
+      this.#following?.resolve({ status: "aborted" });
+      this.#following = undefined;
+    }
     return cleared;
   }
 
-  /** Something has ended: the text that waited longest becomes the prompt, the others are delivered as they asked. */
+  /**
+   * Something has ended: a compaction that was asked for comes first; then what waited longest becomes the prompt, and
+   * the others are delivered as they asked. After an abort nothing begins, and messages are stored.
+   */
   ended({ aborted }: { aborted: boolean }): void {
+    const { compaction, activity, work } = this.#options;
+    if (aborted) compaction.dropAsked();
+    if (compaction.isAsked) {
+      void activity.begin("compaction", (signal) => compaction.carryOutAsked(signal));
+      return;
+    }
+    const first = aborted ? undefined : work.queue.takeOldest();
     const following = this.#following;
     this.#following = undefined;
-    if (following === undefined) return;
-    const first = aborted ? undefined : this.#options.work.queue.takeOldest();
-    if (first !== undefined) following.resolve(this.#start(first));
-    else following.resolve({ status: "aborted", ...this.#unsent() });
+    const started = first && this.#start(startOf(first));
+    following?.resolve(started ?? { status: "aborted", ...this.#unsent() });
+    if (started === undefined && work.queue.hasMessages) void this.#store();
   }
 
-  #start(input: PromptInput): Promise<RunResult> {
-    const { text, images, source } = input;
-    const first = { text, source, ...(images === undefined ? {} : { images }) };
-    const result = this.#options.activity.begin("run", (signal) => this.#runs(first, signal));
+  async #store(): Promise<undefined> {
+    const { activity, work } = this.#options;
+    await activity.begin("message", () => storeWaiting(work, () => work.queue.takeMessage()));
+  }
+
+  #start(start: RunStart): Promise<RunResult> {
+    const result = this.#options.activity.begin("run", (signal) => this.#runs(start, signal));
     this.#joinable = result;
     return result;
   }
 
   /** A run, and another for each text that came too late for the one before. */
-  async #runs(first: PromptInput, signal: AbortSignal): Promise<RunResult> {
+  async #runs(first: RunStart, signal: AbortSignal): Promise<RunResult> {
     const { work, compaction, onEnd } = this.#options;
-    let result = await run({ work, compaction, input: first, signal, onEnd });
-    while (hasRoomForMore(result) && !signal.aborted) {
-      const next = work.queue.takeOldest();
+    await storeWaiting(work, () => work.queue.takeQuiet());
+    let result = await run({ work, compaction, start: first, signal, onEnd });
+    for (;;) {
+      const isOver = () => !hasRoomForMore(result) || signal.aborted;
+      await storeWaiting(work, () => (isOver() ? work.queue.takeMessage() : work.queue.takeQuiet()));
+      if (!signal.aborted) await compaction.carryOutAsked(signal);
+      const next = isOver() ? undefined : work.queue.takeOldest();
       if (next === undefined) break;
-      result = await run({ work, compaction, input: next, signal, onEnd });
+      result = await run({ work, compaction, start: startOf(next), signal, onEnd });
     }
     // From here on nobody takes a text from the queue: one that comes now starts the next run.
     this.#joinable = undefined;
@@ -85,6 +125,13 @@ export class Prompting {
     const unsent = [...more, ...this.#options.work.queue.clear()];
     return unsent.length === 0 ? {} : { unsent };
   }
+}
+
+/** Without the behavior: what a run begins with does not wait any more. */
+function startOf(queued: Queued): RunStart {
+  if (isMessage(queued)) return { message: queued.message };
+  const { text, images, source } = queued;
+  return { input: { text, source, ...(images === undefined ? {} : { images }) } };
 }
 
 function hasRoomForMore({ status }: RunResult): boolean {

@@ -1,54 +1,123 @@
-import type { QueuedInput } from "./prompt-input.ts";
+import type { CustomInput } from "./custom-input.ts";
+import type { QueuedInput, StreamingBehavior } from "./prompt-input.ts";
+
+/** A message of an extension that waits for the agent. */
+export interface QueuedMessage {
+  message: CustomInput;
+  behavior: StreamingBehavior;
+  /** As the extension said; undefined keeps a run going and does not begin one. */
+  triggerTurn: boolean | undefined;
+}
+
+/** What waits for an agent that is at work. */
+export type Queued = QueuedInput | QueuedMessage;
 
 /**
- * Texts for an agent that is at work: steering ones go in before its next request, follow-ups when it would stop.
- * One at a time, so that each gets its answer. Owner of their order.
+ * Texts of users and messages of extensions for an agent that is at work: steering ones go in before its next request,
+ * follow-ups when it would stop. Owner of their order, and of what waits for the user's next prompt.
  */
 export class InputQueue {
-  #inputs: QueuedInput[] = [];
+  #queued: Queued[] = [];
+  #forNextPrompt: CustomInput[] = [];
 
-  add(input: QueuedInput): void {
-    this.#inputs.push(input);
+  add(queued: Queued): void {
+    this.#queued.push(queued);
   }
 
-  /** The next text for an agent that goes on anyway. */
-  takeSteering(): QueuedInput | undefined {
-    return this.#takeAt(this.#inputs.findIndex(({ behavior }) => behavior === "steer"));
+  /** The next for an agent that goes on anyway. */
+  takeSteering(): Queued | undefined {
+    return this.#take(({ behavior }) => behavior === "steer");
   }
 
-  /** The next text for an agent that would stop. */
-  take(): QueuedInput | undefined {
-    return this.takeSteering() ?? this.takeOldest();
+  /** The next for an agent that would stop, and goes on for it. */
+  take(): Queued | undefined {
+    return this.takeUrgent() ?? this.#take(keepsGoing);
   }
 
-  /** The text that has waited longest: what an agent that was not running begins with. */
-  takeOldest(): QueuedInput | undefined {
-    return this.#inputs.shift();
+  /** The next for an agent that would stop, unless it can wait for that. */
+  takeUrgent(): Queued | undefined {
+    return this.#take((queued) => queued.behavior === "steer" && keepsGoing(queued));
+  }
+
+  /** What has waited longest of all that an agent begins to work for. */
+  takeOldest(): Queued | undefined {
+    return this.#take(begins);
+  }
+
+  /** The next message that no agent begins to work for. */
+  takeQuiet(): QueuedMessage | undefined {
+    return this.#take((queued) => !begins(queued)) as QueuedMessage | undefined;
+  }
+
+  /** The next message, whatever it waits for. */
+  takeMessage(): QueuedMessage | undefined {
+    return this.#take(isMessage) as QueuedMessage | undefined;
   }
 
   /** Puts back what was taken and could not be said. */
-  putBack(input: QueuedInput): void {
-    this.#inputs.unshift(input);
+  putBack(queued: Queued): void {
+    this.#queued.unshift(queued);
   }
 
-  /** Empties the queue and tells what was in it, in order. */
+  /** Takes out the texts and tells them, in order. Messages stay: they are stored, whatever happens. */
   clear(): QueuedInput[] {
-    return this.#inputs.splice(0);
+    const texts = this.#queued.filter((queued) => !isMessage(queued)) as QueuedInput[];
+    this.#queued = this.#queued.filter(isMessage);
+    return texts;
   }
 
   get isEmpty(): boolean {
-    return this.#inputs.length === 0;
+    return this.#queued.length === 0;
+  }
+
+  get hasMessages(): boolean {
+    return this.#queued.some(isMessage);
   }
 
   get steering(): readonly QueuedInput[] {
-    return this.#inputs.filter(({ behavior }) => behavior === "steer");
+    return this.#texts("steer");
   }
 
   get followUps(): readonly QueuedInput[] {
-    return this.#inputs.filter(({ behavior }) => behavior === "followUp");
+    return this.#texts("followUp");
   }
 
-  #takeAt(index: number): QueuedInput | undefined {
-    return index < 0 ? undefined : this.#inputs.splice(index, 1)[0];
+  /** A message that goes with the user's next prompt. */
+  addForNextPrompt(message: CustomInput): void {
+    this.#forNextPrompt.push(message);
   }
+
+  /** The next one; what could not be said is to be put back with `putBackForNextPrompt`. */
+  takeForNextPrompt(): CustomInput | undefined {
+    return this.#forNextPrompt.shift();
+  }
+
+  putBackForNextPrompt(message: CustomInput): void {
+    this.#forNextPrompt.unshift(message);
+  }
+
+  #texts(wanted: StreamingBehavior): QueuedInput[] {
+    return this.#queued.filter(
+      (queued): queued is QueuedInput => !isMessage(queued) && queued.behavior === wanted,
+    );
+  }
+
+  #take(isWanted: (queued: Queued) => boolean): Queued | undefined {
+    const at = this.#queued.findIndex(isWanted);
+    return at < 0 ? undefined : this.#queued.splice(at, 1)[0];
+  }
+}
+
+export function isMessage(queued: Queued): queued is QueuedMessage {
+  return "message" in queued;
+}
+
+/** True for what a run goes on for. */
+function keepsGoing(queued: Queued): boolean {
+  return !isMessage(queued) || queued.triggerTurn !== false;
+}
+
+/** True for what a run begins for. */
+function begins(queued: Queued): boolean {
+  return !isMessage(queued) || queued.triggerTurn === true;
 }

@@ -10,7 +10,8 @@ import type { Workplace } from "../workplace.ts";
 import { type Answer, requestAnswer } from "./answer.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import { hearInput } from "./hear-input.ts";
-import type { QueuedInput } from "./prompt-input.ts";
+import { isMessage, type Queued, type QueuedMessage } from "./queue.ts";
+import { recordCustom } from "./record-custom.ts";
 import { type Recorded, recordMessage, recordResult } from "./record-message.ts";
 import type { RunResult } from "./run-result.ts";
 import { userMessage } from "./user-message.ts";
@@ -48,7 +49,11 @@ export class RunLoop {
   /** @throws what appending to the session throws. */
   async run(): Promise<RunResult> {
     for (;;) {
-      const ended = (await this.#checkThreshold()) ?? (await this.#steer()) ?? (await this.#turn());
+      const ended =
+        (await this.#compactAsAsked({ isMidTask: true })) ??
+        (await this.#checkThreshold()) ??
+        (await this.#steer()) ??
+        (await this.#turn());
       if (ended !== undefined) return { ...ended, ...(this.#answer && { answer: this.#answer }) };
     }
   }
@@ -59,6 +64,13 @@ export class RunLoop {
     if (!this.#isSteerable) return undefined;
     this.#isSteerable = false;
     await this.#say(() => work.queue.takeSteering());
+    return signal.aborted ? { status: "aborted" } : undefined;
+  }
+
+  /** Before the threshold is looked at: mostly nothing is left to do there then. */
+  async #compactAsAsked(place: { isMidTask: boolean }): Promise<RunResult | undefined> {
+    const { compaction, signal } = this.#options;
+    if (!signal.aborted) await compaction.carryOutAsked(signal, place);
     return signal.aborted ? { status: "aborted" } : undefined;
   }
 
@@ -113,12 +125,12 @@ export class RunLoop {
   async #goOn(hasResults: boolean): Promise<RunResult | undefined> {
     const { work, signal } = this.#options;
     this.#isSteerable = hasResults;
-    if (hasResults || (await this.#say(() => work.queue.takeSteering()))) {
+    if (hasResults || (await this.#say(() => work.queue.takeUrgent()))) {
       this.#site = "betweenTools";
       return undefined;
     }
     this.#site = "afterAnswer";
-    const ended = await this.#checkThreshold();
+    const ended = (await this.#compactAsAsked({ isMidTask: false })) ?? (await this.#checkThreshold());
     if (ended !== undefined) return ended;
     return this.#begunAnew(signal.aborted ? "aborted" : "done");
   }
@@ -131,21 +143,39 @@ export class RunLoop {
     return undefined;
   }
 
-  /** Stores the next text that waits and that no extension takes; false where there is none. */
-  async #say(take: () => QueuedInput | undefined): Promise<boolean> {
+  /**
+   * Stores the messages that wait, up to and with the next text that no extension takes: each text gets its answer.
+   * False where there was none of either.
+   */
+  async #say(take: () => Queued | undefined): Promise<boolean> {
     const { work, signal } = this.#options;
+    let isSaid = false;
     for (let next = take(); next !== undefined; next = take()) {
-      const heard = signal.aborted ? undefined : await hearInput(work, next, signal);
+      const heard = signal.aborted || isMessage(next) ? undefined : await hearInput(work, next, signal);
       if (signal.aborted) {
         work.queue.putBack(next);
         return false;
+      }
+      if (isMessage(next)) {
+        await this.#record(next);
+        isSaid = true;
       }
       if (heard === undefined) continue;
       await recordMessage(work, userMessage(heard, work.now()));
       work.controller.userMessageArrived();
       return true;
     }
-    return false;
+    return isSaid;
+  }
+
+  async #record(queued: QueuedMessage): Promise<void> {
+    const { work } = this.#options;
+    try {
+      await recordCustom(work, queued.message);
+    } catch (error) {
+      work.queue.putBack(queued);
+      throw error;
+    }
   }
 
   /** An overflow is recovered from inside the run; whatever else failed ends it. */

@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import { project, type Session } from "@bonsai-agent/session";
 
 /** The messages that were stored below an entry on the way to the leaf, oldest first. */
 export function messagesSince(session: Session, entryId: string | null): Message[] {
@@ -8,6 +8,8 @@ export function messagesSince(session: Session, entryId: string | null): Message
     const entry = session.entry(id);
     if (entry === undefined) break;
     if (entry.type === "message") messages.push(entry.message);
+    if (entry.type === "custom_message")
+      messages.push(...project([entry]).items.map(({ message }) => message));
     id = entry.parentId;
   }
   return messages.reverse();

@@ -1,11 +1,11 @@
-import type { ResultOf } from "@bonsai-agent/lifecycle";
-import { BonsaiError, type Message } from "@bonsai-agent/messages";
-import type { RunEvents } from "../events/run-events.ts";
+import { BonsaiError, contentText, type ImageContent, type Message } from "@bonsai-agent/messages";
 import { errorResult } from "../tool-result.ts";
 import type { Workplace } from "../workplace.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
+import type { CustomInput } from "./custom-input.ts";
 import { hearInput } from "./hear-input.ts";
 import type { PromptInput } from "./prompt-input.ts";
+import { recordCustom } from "./record-custom.ts";
 import { recordMessage, recordResult } from "./record-message.ts";
 import { RunLoop } from "./run-loop.ts";
 import { messagesSince } from "./run-messages.ts";
@@ -13,10 +13,13 @@ import type { RunResult } from "./run-result.ts";
 import { unansweredCalls } from "./unanswered-calls.ts";
 import { userMessage } from "./user-message.ts";
 
+/** What a run begins with: what somebody says, or a message of an extension. */
+export type RunStart = { input: PromptInput } | { message: CustomInput };
+
 export interface RunOptions {
   work: Workplace;
   compaction: CompactionTriggers;
-  input: PromptInput;
+  start: RunStart;
   signal: AbortSignal;
   /** Told of the messages that the run added, after `agent_end`. */
   onEnd?: ((messages: () => readonly Message[], result: RunResult) => void) | undefined;
@@ -24,50 +27,72 @@ export interface RunOptions {
 
 /** How a run begins, as extensions left it. */
 interface Opening {
-  input: PromptInput;
+  start: RunStart;
   systemPrompt: string;
-  /** Put behind the user's message. */
-  custom: ResultOf<RunEvents["before_agent_start"]>["message"];
+  /** Put behind what the run begins with. */
+  custom: readonly CustomInput[];
 }
 
 /** From a text to the result of the run that it started. Never rejects. */
 export async function run(options: RunOptions): Promise<RunResult> {
-  const { input, signal } = options;
+  const { work, start, signal } = options;
   try {
     const opening = await openingOf(options);
-    if (signal.aborted) return { status: "aborted", unsent: [input] };
+    if (signal.aborted) return { status: "aborted", ...unsaid(work, start) };
     return opening === undefined ? { status: "handled" } : await started(options, opening);
   } catch (error) {
-    return { status: "failed", error: runError(error), unsent: [input] };
+    return { status: "failed", error: runError(error), ...unsaid(work, start) };
   }
 }
 
+/** A text is handed back; a message is stored when the run has ended. */
+function unsaid({ queue }: Workplace, start: RunStart): Pick<RunResult, "unsent"> {
+  if ("input" in start) return { unsent: [start.input] };
+  queue.putBack({ message: start.message, behavior: "steer", triggerTurn: false });
+  return {};
+}
+
 /** Undefined when an extension took the text. */
-async function openingOf({ work, input, signal }: RunOptions): Promise<Opening | undefined> {
-  const heard = await hearInput(work, input, signal);
+async function openingOf({ work, start, signal }: RunOptions): Promise<Opening | undefined> {
+  const heard = "input" in start ? await hearStart(work, start.input, signal) : start;
   if (heard === undefined || signal.aborted) return undefined;
-  const { text: prompt, images } = heard;
   const asked = {
     type: "before_agent_start" as const,
-    prompt,
-    systemPrompt: work.systemPrompt(),
-    ...(images === undefined ? {} : { images: [...images] }),
+    ...promptOf(heard),
+    systemPrompt: work.systemPrompt.fresh(),
   };
   const { result, payload } = await work.events.decide("before_agent_start", asked, signal);
-  return { input: heard, systemPrompt: payload.systemPrompt, custom: result?.message };
+  return { start: heard, systemPrompt: payload.systemPrompt, custom: listOf(result?.message) };
+}
+
+async function hearStart(
+  work: Workplace,
+  input: PromptInput,
+  signal: AbortSignal,
+): Promise<RunStart | undefined> {
+  const heard = await hearInput(work, input, signal);
+  return heard && { input: heard };
+}
+
+function promptOf(start: RunStart): { prompt: string; images?: ImageContent[] } {
+  if ("message" in start) return { prompt: contentText(start.message.content) };
+  const { text: prompt, images } = start.input;
+  return images === undefined ? { prompt } : { prompt, images: [...images] };
 }
 
 /** Whatever happens in between: whoever was told of the start is told of the end. */
 async function started(options: RunOptions, opening: Opening): Promise<RunResult> {
-  const { events, patience, session } = options.work;
+  const { events, patience, session, systemPrompt } = options.work;
   const since = session.leafId;
   const messages = () => messagesSince(session, since);
+  systemPrompt.runBegins(opening.systemPrompt);
   await events.notify("agent_start", { type: "agent_start" });
   const result = await carriedOut(options, opening);
   patience.extend();
   // The list is made for whoever wants it: a run of days has more messages than should be held in memory for nobody.
   if (events.hasHandlers("agent_end"))
     await events.notify("agent_end", { type: "agent_end", messages: messages(), result });
+  systemPrompt.runEnded();
   options.onEnd?.(messages, result);
   return result;
 }
@@ -76,27 +101,55 @@ async function carriedOut({ work, compaction, signal }: RunOptions, opening: Ope
   const loop = new RunLoop({ work, compaction, systemPrompt: opening.systemPrompt, signal });
   let isSaid = false;
   try {
-    await record(work, opening);
+    await prepare(work);
+    await say(work, opening.start);
     isSaid = true;
+    await sayBeside(work, opening);
     return await loop.run();
   } catch (error) {
-    const unsent = isSaid ? {} : { unsent: [opening.input] };
+    const unsent = isSaid ? {} : unsaid(work, opening.start);
     return { status: "failed", error: runError(error), answer: loop.answer, ...unsent };
   }
 }
 
-/** Writes what the run begins with, so that the user's message is on disk before the request leaves. */
-async function record(work: Workplace, { input, custom }: Opening): Promise<void> {
-  const { session, selection, controller, now } = work;
+async function prepare(work: Workplace): Promise<void> {
+  const { session, selection, now } = work;
   for (const call of unansweredCalls(session))
     await recordResult(
       work,
       errorResult(call, "No result: the work was broken off before this call ended.", now()),
     );
   selection.record();
-  await recordMessage(work, userMessage(input, now()));
-  controller.userMessageArrived();
-  if (custom !== undefined) session.append({ type: "custom_message", ...custom });
+}
+
+/** Writes what the run begins with, so that it is on disk before the request leaves. */
+async function say(work: Workplace, start: RunStart): Promise<void> {
+  if ("message" in start) await recordCustom(work, start.message);
+  else await recordMessage(work, userMessage(start.input, work.now()));
+  work.controller.userMessageArrived();
+}
+
+/** What waited for the user's prompt, then what extensions put behind what the run begins with. */
+async function sayBeside(work: Workplace, { start, custom }: Opening): Promise<void> {
+  if ("input" in start) await sayWaiting(work);
+  for (const message of custom) await recordCustom(work, message);
+}
+
+async function sayWaiting(work: Workplace): Promise<void> {
+  const { queue } = work;
+  for (let next = queue.takeForNextPrompt(); next !== undefined; next = queue.takeForNextPrompt()) {
+    try {
+      await recordCustom(work, next);
+    } catch (error) {
+      queue.putBackForNextPrompt(next);
+      throw error;
+    }
+  }
+}
+
+function listOf<Each>(value: Each | readonly Each[] | undefined): readonly Each[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value as Each];
 }
 
 function runError(error: unknown): BonsaiError {
