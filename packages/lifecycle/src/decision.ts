@@ -65,8 +65,9 @@ export class DecisionRun {
     if (outcome.status === "threw") return failsClosed ? rule.refusal(outcome.error) : undefined;
     const value = outcome.status === "returned" ? outcome.value : undefined;
     if (value === undefined || value === null) return undefined;
-    if (isFields(value) && (rule.isResult?.(value, this.#payload) ?? true)) return value;
-    const received = isFields(value) ? `fields {${Object.keys(value).join(", ")}}` : described(value);
+    const verdict = isFields(value) && (rule.isResult?.(value, this.#payload) ?? true);
+    if (isFields(value) && verdict === true) return value;
+    const received = typeof verdict === "string" ? verdict : described(value);
     const { source } = handler;
     runner.notice({
       type: "invalid_result",
@@ -109,5 +110,6 @@ function isFields(value: unknown): value is Fields {
 }
 
 function described(value: unknown): string {
+  if (isFields(value)) return `fields {${Object.keys(value).join(", ")}}`;
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }

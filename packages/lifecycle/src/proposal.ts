@@ -10,6 +10,7 @@ export interface FieldConflict {
 export class Proposal {
   readonly #rule: ErasedDecideRule;
   readonly #sources = new Map<string, string>();
+  readonly #keySources = new Map<string, string>();
   #result: Readonly<Record<string, unknown>> | undefined;
 
   constructor(rule: ErasedDecideRule) {
@@ -35,13 +36,28 @@ export class Proposal {
       if (earlier !== undefined && this.#rule.exclusive.includes(field)) {
         conflicts.push({ field, sources: [earlier, source] });
       }
+      if (this.#isKeyed(field)) conflicts.push(...this.#keyConflicts(field, value, source));
       this.#result = Object.freeze({ ...this.#result, [field]: this.#combined(field, value) });
       this.#sources.set(field, source);
     }
     return conflicts;
   }
 
+  #isKeyed(field: string): boolean {
+    return this.#rule.keyed?.includes(field) ?? false;
+  }
+
+  #keyConflicts(field: string, value: unknown, source: string): FieldConflict[] {
+    return Object.keys(value as object).flatMap((key) => {
+      const name = `${field}.${key}`;
+      const earlier = this.#keySources.get(name);
+      this.#keySources.set(name, source);
+      return earlier === undefined ? [] : [{ field: name, sources: [earlier, source] }];
+    });
+  }
+
   #combined(field: string, value: unknown): unknown {
+    if (this.#isKeyed(field)) return { ...(this.#result?.[field] as object), ...(value as object) };
     const merge = this.#sources.has(field) ? this.#rule.merge?.[field] : undefined;
     return merge === undefined ? value : merge(this.#result?.[field] as object, value as object);
   }

@@ -14,15 +14,20 @@ export interface DecideRule<Result extends object> {
       later: NonNullable<Result[Field]>,
     ) => Result[Field];
   };
+  /**
+   * Fields that are records: what several handlers set adds up by key. A key that a second one sets is a conflict too:
+   * the later stands, and the notice names it as `field.key`.
+   */
+  readonly keyed?: readonly (keyof Result)[];
   /** True when this result ends the chain: later handlers are not called. */
   final(result: Result): boolean;
   /** The result that stands for a throw under the policy "cancel", and for an abort; `{}` where there is none. */
   refusal(error: unknown): Result;
   /**
-   * False for an object that is no result of this event with this payload: it counts as abstaining, under the policy
-   * "cancel" as a refusal, with a notice.
+   * False, or a text that says what is wrong, for an object that is no result of this event with this payload: it counts
+   * as abstaining, under the policy "cancel" as a refusal, with a notice.
    */
-  isResult?(value: object, payload: object): boolean;
+  isResult?(value: object, payload: object): boolean | string;
 }
 
 export interface NotifyRule {

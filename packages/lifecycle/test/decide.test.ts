@@ -50,6 +50,27 @@ describe("decide: what handlers propose", () => {
     expect(notices).toEqual([]);
   });
 
+  it("adds up by key where the rule says so; of a key that two set the later stands, and a notice names both", async () => {
+    const { lifecycle, notices } = sampleLifecycle();
+    lifecycle.on("before_compact", () => ({ notes: { todo: "wash", done: "iron" } }), { source: "a" });
+    lifecycle.on("before_compact", () => ({ notes: {} }), { source: "b" });
+    lifecycle.on("before_compact", () => ({ notes: { todo: "dry" } }), { source: "c" });
+    const { result } = await lifecycle.decide("before_compact", { reason: "manual" });
+    expect(result).toEqual({ notes: { todo: "dry", done: "iron" } });
+    expect(notices).toEqual([
+      { type: "conflict", event: "before_compact", field: "notes.todo", sources: ["a", "c"] },
+    ]);
+  });
+
+  it("is named in the rule's own words where the rule says what is wrong with it", async () => {
+    const { lifecycle, notices } = sampleLifecycle();
+    lifecycle.on("before_compact", () => ({ notes: "wash" }) as never, { source: "a" });
+    expect((await lifecycle.decide("before_compact", { reason: "manual" })).result).toBeUndefined();
+    expect(notices.map(describeNotice)).toEqual([
+      "a returned notes that are no object from before_compact: ignored",
+    ]);
+  });
+
   it("adds up where the rule says so", async () => {
     const { lifecycle } = sampleLifecycle();
     lifecycle.on("before_mask", () => ({ keep: ["1", "2"] }));

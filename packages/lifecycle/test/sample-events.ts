@@ -14,7 +14,7 @@ export interface SampleEvents {
   /** Veto or supply: cancel ends the chain, the summary has one owner. */
   before_compact: DecideEvent<
     { reason: string; preparation?: { firstKeptEntryId: string; messages: string[] } },
-    { cancel?: true; reason?: string; compaction?: string; label?: string }
+    { cancel?: true; reason?: string; compaction?: string; label?: string; notes?: Record<string, string> }
   >;
   /** Adding up. */
   before_mask: DecideEvent<{ entryIds: string[] }, { cancel?: true; keep?: string[] }>;
@@ -34,6 +34,12 @@ export const sampleRules: EventRules<SampleEvents> = {
     kind: "decide",
     onError: "report",
     exclusive: ["compaction"],
+    keyed: ["notes"],
+    isResult: (value) =>
+      !("notes" in value) ||
+      value.notes === undefined ||
+      typeof value.notes === "object" ||
+      "notes that are no object",
     readOnly: ["preparation"],
     final: (result) => result.cancel === true,
     refusal: () => ({ cancel: true }),
