@@ -35,6 +35,10 @@ export {
   type CompactionSettingsInput,
   compactionSettingsSchema,
 } from "./settings-schema.ts";
+export {
+  type SummarisePreparationOptions,
+  summarisePreparation,
+} from "./summarise-preparation.ts";
 export type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
 export { tailEntries } from "./tail-entries.ts";
 export { thresholdTokens } from "./threshold.ts";

@@ -26,7 +26,7 @@ export async function climb({ rungs, start, context, span }: ClimbOptions): Prom
     if (isReached(state, context)) break;
     if (rung.name !== "mask")
       state = { ...state, plan: state.plan ?? planSpan({ ...span, view: state.view }) };
-    if (rung.applies(state, context)) state = await step(rung, state, context);
+    if (rung.applies(state, context)) state = await tryRung(rung, state, context);
   }
   return state;
 }
@@ -36,7 +36,8 @@ export function isReached(state: LadderState, { targetTokens }: LadderContext): 
   return targetTokens === undefined ? state.summary !== undefined : state.tokens <= targetTokens;
 }
 
-async function step(rung: Rung, state: LadderState, context: LadderContext): Promise<LadderState> {
+/** One rung: the state after it, or the former one with the failure noted. @throws as `climb` does */
+export async function tryRung(rung: Rung, state: LadderState, context: LadderContext): Promise<LadderState> {
   try {
     const next = await rung.attempt(state, context);
     if (next === state) return state;

@@ -25,7 +25,10 @@ export function summaryOfDetails(
   summary: string,
 ): Pick<PlannedSummary, "prose" | "carried"> | undefined {
   if (!isMadeHere(details)) return undefined;
-  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, prose } = details as Record<string, unknown>;
+  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, prose } = details as Record<
+    string,
+    unknown
+  >;
   const carried: CarryOver = {
     pinned: texts(pinned),
     readFiles: texts(readFiles),

@@ -6,6 +6,7 @@ import { CompactionCancelled } from "./compaction-cancelled.ts";
 import { originalMessage, viewTokens } from "./context-view.ts";
 import { customSummary } from "./custom-summary.ts";
 import { fileOperations } from "./file-operations.ts";
+import { rememberPrepared } from "./prepared-compactions.ts";
 import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
 import {
   fitsWhole,
@@ -25,7 +26,7 @@ export const extensionRung: Rung = {
   applies: isPlanned,
   async attempt(state, context) {
     const result = await context.hooks.beforeCompact(() => ({
-      preparation: preparation(state, context),
+      preparation: rememberPrepared(preparation(state, context), { state, context }),
       branchEntries: context.branchEntries(),
       ...(context.focus === undefined ? {} : { customInstructions: context.focus }),
     }));
