@@ -39,6 +39,8 @@ export {
   installedPackages,
 } from "./install/installed-packages.ts";
 export { type RemovePackageOptions, removePackage } from "./install/remove-package.ts";
+export type { Entries } from "./load/entries.ts";
+export { packageExtensions } from "./load/extension-entries.ts";
 export { type FindExtensionsOptions, findExtensions } from "./load/find-extensions.ts";
 export type {
   ExtensionOrigin,

@@ -1,0 +1,71 @@
+import { rmdirSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type InstalledPackage, installedPackage } from "./installed-packages.ts";
+import { deleteRecord, type PackageRecord, readRecords, versionsFolder } from "./package-records.ts";
+
+export interface RemovePackageOptions {
+  /** Bonsai's home folder. */
+  home: string;
+  /** The name, with or without `npm:`, or the path that was installed. */
+  package: string;
+  /** Absolute: where relative paths start. */
+  cwd: string;
+}
+
+/**
+ * Removes a package, and its copy where it has one. Folders and modules that are used where they lie stay there.
+ * @throws BonsaiError `package_not_installed`
+ */
+export function removePackage(options: RemovePackageOptions): InstalledPackage {
+  const { home } = options;
+  const { records } = readRecords(home);
+  const record = recordMeant(records, options);
+  if (record === undefined) throw notInstalled(options.package, records);
+  removeInstalled(home, record);
+  return installedPackage(home, record);
+}
+
+function recordMeant(
+  records: readonly PackageRecord[],
+  { package: asked, cwd }: RemovePackageOptions,
+): PackageRecord | undefined {
+  const path = resolve(cwd, asked);
+  const name = asked.replace(/^npm:/, "").replace(/(?<=.)@.*$/, "");
+  return (
+    records.find((record) => record.name === asked || record.name === name) ??
+    records.find((record) => record.source === path)
+  );
+}
+
+/** The record goes first: nobody loads what is half gone. */
+export function removeInstalled(home: string, record: PackageRecord): void {
+  deleteRecord(home, record.name);
+  if (record.copy === undefined) return;
+  removeCopy(home, record);
+  removeIfEmpty(versionsFolder(home, record.name));
+}
+
+/** The files that a record speaks of. What another installation is about to record stays. */
+export function removeCopy(home: string, { name, copy }: PackageRecord): void {
+  if (copy === undefined) return;
+  rmSync(join(versionsFolder(home, name), copy), { recursive: true, force: true });
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "ENOENT") throw error;
+  }
+}
+
+function notInstalled(asked: string, records: readonly PackageRecord[]): BonsaiError {
+  const names = records.map(({ name }) => name);
+  return new BonsaiError({
+    code: "package_not_installed",
+    message: `No package ${JSON.stringify(asked)} is installed.`,
+    hint: names.length === 0 ? "No package is." : `These are: ${names.join(", ")}.`,
+  });
+}

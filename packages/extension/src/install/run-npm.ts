@@ -1,0 +1,95 @@
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { NpmEnd } from "./npm-failure.ts";
+
+export interface RunNpmOptions {
+  /** Absolute: its `package.json` says what is wanted. */
+  folder: string;
+  /** `PATH`, and what npm reads. */
+  env: Readonly<Record<string, string | undefined>>;
+  signal?: AbortSignal | undefined;
+}
+
+// What a user's npmrc says of registries and keys holds; what would change the layout of the folder does not.
+const npmArguments = [
+  "install",
+  "--prefix=.",
+  "--global=false",
+  "--install-strategy=hoisted",
+  "--no-package-lock",
+  // A package's own scripts are not run.
+  "--ignore-scripts",
+  // The host's modules are given to extensions when they load.
+  "--legacy-peer-deps",
+  "--omit=peer",
+  "--omit=dev",
+  "--no-audit",
+  "--no-fund",
+  "--no-progress",
+  "--no-update-notifier",
+  "--loglevel=error",
+  "--json",
+] as const;
+
+const isWindows = process.platform === "win32";
+
+/**
+ * Runs the user's npm in a folder. Rejects with the signal's reason after an abort, when npm has ended.
+ * @throws BonsaiError `npm_missing`
+ */
+export async function runNpm({ folder, env, signal }: RunNpmOptions): Promise<NpmEnd> {
+  signal?.throwIfAborted();
+  const child = startNpm(folder, env);
+  const end = () => endGroup(child);
+  signal?.addEventListener("abort", end);
+  try {
+    return await npmEnd(child);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === "ENOENT" ? npmMissing(error) : error;
+  } finally {
+    signal?.removeEventListener("abort", end);
+    signal?.throwIfAborted();
+  }
+}
+
+function startNpm(cwd: string, env: RunNpmOptions["env"]): ChildProcess {
+  const options: SpawnOptions = { cwd, env, stdio: ["ignore", "pipe", "pipe"], windowsHide: true };
+  // There, npm is a script that only a shell can start.
+  if (isWindows) return spawn(["npm", ...npmArguments].join(" "), { ...options, shell: true });
+  // A group of its own: version managers put programs of theirs before the npm that must end.
+  return spawn("npm", npmArguments, { ...options, detached: true });
+}
+
+/** At once: asked to end, npm first waits for what it fetches. Its cache takes no harm, and the folder goes away. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(isWindows ? pid : -pid, "SIGKILL");
+  } catch (error) {
+    // It ended by itself in this moment.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+async function npmEnd(child: ChildProcess): Promise<NpmEnd> {
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+      texts[name] += text;
+    });
+  }
+  const exitCode = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  return { exitCode, ...texts };
+}
+
+function npmMissing(cause: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "npm_missing",
+    message: "npm was not found on the PATH.",
+    hint: "Install npm, which comes with Node, or download the package and install its folder: `bonsai install ./folder`.",
+    cause,
+  });
+}

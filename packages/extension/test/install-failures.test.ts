@@ -1,0 +1,334 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  watch,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { LoopbackReply } from "@bonsai-agent/testkit";
+import { describe, expect, test } from "vitest";
+import { installedPackages, installPackage, removePackage } from "../src/index.ts";
+import { extensionPackage, npmEnvironment, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Attempt {
+  home?: string;
+  signal?: AbortSignal;
+  now?: () => number;
+}
+
+function attempt(source: string, env: Environment, { home = testFolder(), ...more }: Attempt = {}) {
+  return installPackage({ home, source, cwd: home, env, ...more });
+}
+
+/** What stands in `<home>/packages`. */
+function left(home: string): string[] {
+  const packages = join(home, "packages");
+  return existsSync(packages) ? readdirSync(packages) : [];
+}
+
+/** A program that stands in for npm. */
+function stubNpm(script: string): Environment {
+  const folder = testFolder();
+  const file = join(folder, "npm");
+  writeFileSync(file, `#!/bin/sh\n${script}\n`);
+  chmodSync(file, 0o755);
+  return { PATH: `${folder}:${process.env.PATH}` };
+}
+
+function npmTells(code: string, summary = "words of npm"): Environment {
+  return stubNpm(`echo '${JSON.stringify({ error: { code, summary } }, null, 2)}'; exit 1`);
+}
+
+describe("an installation that fails says why, and leaves nothing behind", () => {
+  test.each([
+    ["npm:bonsai-notes", undefined, "package_unknown"],
+    ["npm:bonsai-notes@9", extensionPackage("1.0.0"), "package_unknown"],
+    ["npm:bonsai-notes@nightly", extensionPackage("1.0.0"), "package_unknown"],
+    [
+      "npm:bonsai-notes",
+      extensionPackage("1.0.0", { manifest: { bonsai: {} } }),
+      "package_without_extensions",
+    ],
+    [
+      "npm:bonsai-notes",
+      extensionPackage("1.0.0", { manifest: { bonsai: { extensions: ["./gone.ts"] } } }),
+      "package_without_extensions",
+    ],
+  ] as const)("%s of %j: %s", async (source, fixture, code) => {
+    const home = testFolder();
+    const { env } = await npmRegistry(fixture === undefined ? [] : [fixture]);
+    await expect(attempt(source, env, { home })).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(source),
+    });
+    expect(left(home)).toEqual([]);
+  });
+
+  const replies: [LoopbackReply, string][] = [
+    [{ status: 401, chunks: ["{}"] }, "registry_refused"],
+    [{ status: 403, chunks: ["{}"] }, "registry_refused"],
+    [{ status: 500, chunks: ["{}"] }, "package_install_failed"],
+    [{ chunks: ["<html>"] }, "package_install_failed"],
+    [{ end: "refuse" }, "registry_unreachable"],
+  ];
+  test.each(replies)("a registry that answers %j: %s", async (reply, code) => {
+    const home = testFolder();
+    const { env } = await npmRegistry([], () => reply);
+    await expect(attempt("npm:bonsai-notes", env, { home })).rejects.toMatchObject({ code });
+    expect(left(home)).toEqual([]);
+  });
+
+  test("a registry where nobody listens", async () => {
+    const env = npmEnvironment("http://127.0.0.1:9");
+    await expect(attempt("npm:bonsai-notes", env)).rejects.toMatchObject({ code: "registry_unreachable" });
+  });
+
+  test("a tarball that is not what the registry says it is", async () => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0")], (path) =>
+      path.endsWith(".tgz") ? { chunks: ["another file"] } : undefined,
+    );
+    await expect(attempt("npm:bonsai-notes", env, { home })).rejects.toMatchObject({
+      code: "package_install_failed",
+      message: expect.stringContaining("integrity"),
+    });
+    expect(left(home)).toEqual([]);
+  });
+
+  test("no npm", async () => {
+    const home = testFolder();
+    await expect(attempt("npm:bonsai-notes", { PATH: home }, { home })).rejects.toMatchObject({
+      code: "npm_missing",
+    });
+    expect(left(home)).toEqual([]);
+  });
+
+  test.each([
+    ["ENOSPC", "disk_full"],
+    ["EAI_AGAIN", "registry_unreachable"],
+    ["ENEEDAUTH", "registry_refused"],
+    ["EBADENGINE", "package_install_failed"],
+  ])("npm tells of %s: %s", async (told, code) => {
+    await expect(attempt("npm:bonsai-notes", npmTells(told))).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining("words of npm"),
+    });
+  });
+
+  test.each([
+    ["echo 'npm error code ENOSPC' >&2; exit 1", "disk_full", "ENOSPC"],
+    ["echo 'npm error something odd' >&2; exit 1", "package_install_failed", "something odd"],
+    ["echo '{broken' ; exit 3", "package_install_failed", "exit code 3"],
+    ["kill -9 $$", "package_install_failed", "exit code none"],
+    ["exit 0", "package_install_failed", "bonsai-notes"],
+  ])("npm does %j: %s", async (script, code, words) => {
+    const home = testFolder();
+    await expect(attempt("npm:bonsai-notes", stubNpm(script), { home })).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(words),
+    });
+    expect(left(home)).toEqual([]);
+  });
+
+  test("a home that cannot be written to", async () => {
+    const home = join(testFolder(), "home");
+    writeFileSync(home, "a file");
+    await expect(attempt("npm:bonsai-notes", {}, { home })).rejects.toMatchObject({ syscall: "mkdir" });
+  });
+});
+
+test.each([
+  "npm:",
+  "npm:@acme",
+  "npm:../up",
+  "npm:a b",
+  "npm:bonsai-notes@",
+  "npm:bonsai-notes@git+ssh://host/x",
+  "npm:bonsai-notes@npm:other",
+  "npm:-g@../x",
+  "git:host/bonsai-notes",
+  "git+ssh://git@host/x.git",
+  "git@host:acme/notes.git",
+  "https://host/notes.tgz",
+  "file:notes",
+])("%j is no source, and npm is not asked", async (source) => {
+  await expect(attempt(source, { PATH: "" })).rejects.toMatchObject({ code: "package_source_invalid" });
+});
+
+test.each([
+  ["bonsai-notes", "npm:bonsai-notes"],
+  ["@acme/notes", "npm:@acme/notes"],
+  ["./bonsai-notes", "Name a folder"],
+])("a path %j that is not there is named, with what may have been meant", async (source, hint) => {
+  await expect(attempt(source, {})).rejects.toMatchObject({
+    code: "package_not_found",
+    hint: expect.stringContaining(hint),
+  });
+});
+
+describe("what was installed before stays", () => {
+  test.each([
+    ["npm:bonsai-notes@9", undefined],
+    ["npm:bonsai-notes@2.0.0", undefined],
+    ["npm:bonsai-notes", "/bonsai-notes"],
+  ])("when %s fails", async (source, broken) => {
+    const home = testFolder();
+    const versions = [
+      extensionPackage("1.0.0"),
+      extensionPackage("2.0.0", { manifest: { bonsai: { extensions: [] } } }),
+    ];
+    const { env } = await npmRegistry(versions);
+    const { package: installed, entries } = await attempt("npm:bonsai-notes@1.0.0", env, { home });
+    const refusing = await npmRegistry(versions, (path) => (path === broken ? { end: "refuse" } : undefined));
+    const before = left(home);
+    await expect(attempt(source, refusing.env, { home })).rejects.toHaveProperty("code");
+    expect(installedPackages(home).packages).toEqual([installed]);
+    expect(readFileSync(entries[0]!, "utf8")).toContain("export default");
+    expect(left(home)).toEqual(before);
+  });
+
+  test.each(["/bonsai-notes", "/bonsai-notes/-/2.0.0.tgz"])(
+    "when it is stopped while %s comes",
+    async (slow) => {
+      const home = testFolder();
+      const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+      const { package: installed } = await attempt("npm:bonsai-notes", env, { home });
+      const before = left(home);
+      const stop = new AbortController();
+      const hanging = await npmRegistry([extensionPackage("2.0.0")], (path) => {
+        if (path !== slow) return undefined;
+        stop.abort(new Error("stopped"));
+        return { end: "hang" };
+      });
+      await expect(attempt("npm:bonsai-notes", hanging.env, { home, signal: stop.signal })).rejects.toThrow(
+        "stopped",
+      );
+      expect(installedPackages(home).packages).toEqual([installed]);
+      expect(left(home)).toEqual(before);
+    },
+  );
+
+  test("when it was stopped before it began", async () => {
+    const home = testFolder();
+    const folder = writePackage(extensionPackage("1.0.0"), testFolder());
+    await expect(
+      attempt(folder, {}, { home, signal: AbortSignal.abort(new Error("stopped")) }),
+    ).rejects.toThrow("stopped");
+    expect(left(home)).toEqual([]);
+  });
+});
+
+test("an npm that starts others ends with all of them", async () => {
+  const stop = new AbortController();
+  const folder = testFolder();
+  // What holds the output open is waited for.
+  const env = stubNpm(`trap '' INT TERM; sleep 1000 & touch '${folder}/begun'; wait`);
+  const watcher = watch(folder, () => stop.abort(new Error("stopped")));
+  await expect(attempt("npm:bonsai-notes", env, { signal: stop.signal })).rejects.toThrow("stopped");
+  watcher.close();
+});
+
+describe("several at once", () => {
+  test("different packages are all there", async () => {
+    const home = testFolder();
+    const names = ["one", "two", "three"];
+    const { env } = await npmRegistry(names.map((name) => extensionPackage("1.0.0", { name })));
+    await Promise.all(names.map((name) => attempt(`npm:${name}`, env, { home })));
+    const { packages, problems } = installedPackages(home);
+    expect([packages.map(({ name }) => name).toSorted(), problems]).toEqual([names.toSorted(), []]);
+    for (const { folder } of packages) expect(existsSync(join(folder, "index.ts"))).toBe(true);
+  });
+
+  test("the same package is there once, and whole", async () => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0"), extensionPackage("2.0.0")]);
+    const asked = ["npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "npm:bonsai-notes"];
+    await Promise.all(asked.map((source) => attempt(source, env, { home })));
+    const { packages, problems } = installedPackages(home);
+    expect([packages.length, problems]).toEqual([1, []]);
+    expect(existsSync(join(packages[0]!.folder, "index.ts"))).toBe(true);
+  });
+});
+
+describe("what a killed installation left", () => {
+  test.each([
+    ["a day ago", 2 * 86_400_000, []],
+    ["just now", 60_000, [".staging-abc"]],
+  ])("%s", async (_when, ageMs, remaining) => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const staging = join(home, "packages", ".staging-abc");
+    const version = join(home, "packages", "bonsai-notes", "0.9.0");
+    for (const folder of [staging, version]) {
+      mkdirSync(folder, { recursive: true });
+      utimesSync(folder, new Date(0), new Date(0));
+    }
+    await attempt("npm:bonsai-notes", env, { home, now: () => ageMs });
+    expect(left(home).filter((name) => name.startsWith("."))).toEqual(remaining);
+    const versions = readdirSync(join(home, "packages", "bonsai-notes"));
+    expect(versions.toSorted()).toEqual(remaining.length === 0 ? ["1.0.0"] : ["0.9.0", "1.0.0"]);
+  });
+});
+
+describe("a damaged record", () => {
+  test.each([
+    "",
+    "{",
+    "null",
+    "[]",
+    '{"name": "bonsai-notes"}',
+    '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "copy": "../..", "addedAt": "2026-11-21T00:00:00.000Z"}',
+    '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "addedAt": "2026-11-21T00:00:00.000Z"}',
+    '{"name": "other", "source": "/x", "addedAt": "2026-11-21T00:00:00.000Z"}',
+  ])("%s is a problem of its own, and installing again mends it", async (text) => {
+    const home = testFolder();
+    const folder = writePackage(extensionPackage("1.0.0", { name: "sound" }), testFolder());
+    await attempt(folder, {}, { home });
+    const file = join(home, "packages", "bonsai-notes.json");
+    writeFileSync(file, text);
+    const { packages, problems } = installedPackages(home);
+    expect(packages.map(({ name }) => name)).toEqual(["sound"]);
+    expect(problems).toEqual([
+      { path: file, message: expect.stringContaining(file), hint: expect.stringContaining("install") },
+    ]);
+    await attempt(writePackage(extensionPackage("1.0.0"), testFolder()), {}, { home });
+    expect(installedPackages(home).problems).toEqual([]);
+  });
+});
+
+describe("removing", () => {
+  test("takes the copy along", async () => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0", { name: "@acme/notes" })]);
+    const { package: installed } = await attempt("npm:@acme/notes", env, { home });
+    expect(removePackage({ home, cwd: home, package: "@acme/notes" })).toEqual(installed);
+    expect([left(home), installedPackages(home).packages]).toEqual([[], []]);
+  });
+
+  test.each(["bonsai-notes", "npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "notes", "./notes/"])(
+    "of %j finds a folder that stays where it is",
+    async (asked) => {
+      const home = testFolder();
+      const folder = writePackage(extensionPackage("1.0.0"), join(home, "notes"));
+      await attempt("./notes", {}, { home });
+      expect(removePackage({ home, cwd: home, package: asked }).folder).toBe(folder);
+      expect([left(home), existsSync(join(folder, "index.ts"))]).toEqual([[], true]);
+    },
+  );
+
+  test("of what is not there names what is", async () => {
+    const home = testFolder();
+    const remove = () => removePackage({ home, cwd: home, package: "nobody" });
+    expect(remove).toThrow(
+      expect.objectContaining({ code: "package_not_installed", hint: "No package is." }),
+    );
+    await attempt(writePackage(extensionPackage("1.0.0"), join(home, "notes")), {}, { home });
+    expect(remove).toThrow(expect.objectContaining({ hint: "These are: bonsai-notes." }));
+  });
+});

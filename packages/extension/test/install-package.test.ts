@@ -1,0 +1,237 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type Installation, installedPackages, installPackage } from "../src/index.ts";
+import {
+  extensionPackage,
+  npmEnvironment,
+  npmRegistry,
+  type PackageFixture,
+  packedPackage,
+  testFolder,
+  writePackage,
+} from "./npm-registry.ts";
+
+const nowMs = Date.UTC(2026, 10, 21, 2);
+
+function installer(env: Readonly<Record<string, string | undefined>>, home = testFolder()) {
+  const install = (
+    source: string,
+    more: { signal?: AbortSignal; cwd?: string } = {},
+  ): Promise<Installation> => installPackage({ home, source, cwd: home, env, now: () => nowMs, ...more });
+  return { home, install };
+}
+
+/** What stands in `<home>/packages`, without what stands in packages. */
+function kept(home: string): string[] {
+  const packages = join(home, "packages");
+  if (!existsSync(packages)) return [];
+  return readdirSync(packages).flatMap((name) =>
+    statSync(join(packages, name)).isDirectory()
+      ? readdirSync(join(packages, name)).map((version) => `${name}/${version}`)
+      : [name],
+  );
+}
+
+describe("a package of npm", () => {
+  test("is copied to where Node strips its types, and recorded for its user alone", async () => {
+    const { env } = await npmRegistry([extensionPackage("1.0.0", { name: "@acme/notes" })]);
+    const { home, install } = installer(env);
+    const { package: installed, entries, replaced } = await install("npm:@acme/notes");
+    const folder = join(home, "packages", "@acme+notes", "1.0.0", "package");
+    expect(installed).toEqual({ name: "@acme/notes", folder, source: "npm:@acme/notes", version: "1.0.0" });
+    expect([entries, replaced]).toEqual([[join(folder, "index.ts")], undefined]);
+    expect(folder).not.toContain("node_modules");
+    expect(installedPackages(home)).toEqual({ packages: [installed], problems: [] });
+    expect(kept(home).toSorted()).toEqual(["@acme+notes.json", "@acme+notes/1.0.0"]);
+    expect(statSync(join(home, "packages", "@acme+notes.json")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(home, "packages")).mode & 0o777).toBe(0o700);
+  });
+
+  test("finds what it depends on, each dependency in the version that it asked for", async () => {
+    const library = (name: string, version: string, dependencies = {}): PackageFixture => ({
+      name,
+      version,
+      files: { "index.js": `module.exports = "${name} ${version}";` },
+      manifest: { dependencies },
+    });
+    const { env } = await npmRegistry([
+      library("seed", "1.0.0"),
+      library("seed", "2.0.0"),
+      library("@acme/tree", "1.0.0", { seed: "^2.0.0" }),
+      extensionPackage("1.0.0", { manifest: { dependencies: { seed: "^1.0.0", "@acme/tree": "1.0.0" } } }),
+    ]);
+    const { install } = installer(env);
+    const { entries } = await install("npm:bonsai-notes");
+    const own = createRequire(entries[0]!);
+    expect([own("seed"), own("@acme/tree")]).toEqual(["seed 1.0.0", "@acme/tree 1.0.0"]);
+    expect(createRequire(own.resolve("@acme/tree"))("seed")).toBe("seed 2.0.0");
+  });
+
+  test("brings what it bundles, and is found by its dependencies and by its programs", async () => {
+    const { env } = await npmRegistry([
+      {
+        name: "plugin",
+        version: "1.0.0",
+        files: { "index.js": 'module.exports = require.resolve("bonsai-notes");' },
+      },
+      extensionPackage("1.0.0", {
+        files: {
+          "index.js": "",
+          "say.js": "#!/usr/bin/env node\nconsole.log(require('inner'));\n",
+          "node_modules/inner/package.json": '{"name": "inner", "version": "1.0.0"}',
+          "node_modules/inner/index.js": 'module.exports = "bundled";',
+        },
+        manifest: {
+          main: "index.js",
+          bin: { "notes-say": "say.js" },
+          dependencies: { plugin: "1.0.0", inner: "1.0.0" },
+          bundleDependencies: ["inner"],
+        },
+      }),
+    ]);
+    const { install } = installer(env);
+    const { package: installed } = await install("npm:bonsai-notes");
+    const own = createRequire(join(installed.folder, "index.ts"));
+    expect(own("inner")).toBe("bundled");
+    expect(own("plugin")).toBe(join(installed.folder, "index.js"));
+    const program = join(installed.folder, "..", "node_modules", ".bin", "notes-say");
+    expect(execFileSync(program, { encoding: "utf8" })).toBe("bundled\n");
+  });
+
+  test("gets the host's modules from the host: what it names as peers is not fetched, nor its scripts run", async () => {
+    const { env, requests } = await npmRegistry([
+      extensionPackage("1.0.0", {
+        manifest: {
+          peerDependencies: {
+            "@bonsai-agent/extension": "*",
+            "@earendil-works/pi-coding-agent": "*",
+            typebox: "*",
+          },
+          devDependencies: { vitest: "*" },
+          scripts: { preinstall: "touch ran", install: "touch ran", postinstall: "touch ran" },
+        },
+      }),
+    ]);
+    const { install } = installer(env);
+    const { package: installed } = await install("npm:bonsai-notes");
+    expect(requests.map(({ path }) => path)).toEqual(["/bonsai-notes", "/bonsai-notes/-/1.0.0.tgz"]);
+    expect(existsSync(join(installed.folder, "ran"))).toBe(false);
+  });
+
+  test("can be named with a version, a range or a tag", async () => {
+    const { env } = await npmRegistry(
+      ["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)),
+    );
+    const { home, install } = installer(env);
+    const wanted = {
+      "": "2.0.0",
+      "@1.0.0": "1.0.0",
+      "@^1": "1.2.0",
+      "@>=1 <2 || 9": "1.2.0",
+      "@first": "1.0.0",
+    };
+    for (const [asked, version] of Object.entries(wanted)) {
+      const { package: installed } = await install(`npm:bonsai-notes${asked}`);
+      expect(installed).toMatchObject({ version, source: `npm:bonsai-notes${asked}` });
+    }
+    expect(installedPackages(home).packages).toHaveLength(1);
+  });
+
+  test("is updated by being installed again, also where its version stayed", async () => {
+    const old = extensionPackage("1.0.0");
+    const first = installer((await npmRegistry([old])).env);
+    const before = await first.install("npm:bonsai-notes");
+    const changed = extensionPackage("1.0.0", { files: { "index.ts": "export default () => 2;\n" } });
+    const { install, home } = installer((await npmRegistry([changed])).env, first.home);
+    const after = await install("npm:bonsai-notes");
+    expect(after.replaced).toEqual(before.package);
+    expect(after.package.folder).not.toBe(before.package.folder);
+    expect(readFileSync(after.entries[0]!, "utf8")).toContain("=> 2");
+    expect(existsSync(before.package.folder)).toBe(false);
+    expect(installedPackages(home).packages).toEqual([after.package]);
+  });
+
+  test("keeps its place in the order when it is updated", async () => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const at = (minute: number, source: string) =>
+      installPackage({ home, source, cwd: home, env, now: () => nowMs + minute * 60_000 });
+    await at(0, "npm:bonsai-notes");
+    const lone = join(home, "lone.ts");
+    writeFileSync(lone, "export default () => {};\n");
+    await at(1, lone);
+    await at(2, "npm:bonsai-notes");
+    expect(installedPackages(home).packages.map(({ name }) => name)).toEqual(["bonsai-notes", lone]);
+  });
+
+  test("cannot choose where its files go", async () => {
+    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const { home, install } = installer(env);
+    const tarball = packedPackage(extensionPackage("../../../elsewhere"));
+    const { package: installed } = await install(tarball);
+    expect(relative(home, installed.folder)).toBe(join("packages", "bonsai-notes", "0", "package"));
+    expect(installed).not.toHaveProperty("version");
+  });
+});
+
+describe("a tarball", () => {
+  test("is copied, under its own name", async () => {
+    const tarball = packedPackage(extensionPackage("3.1.0", { name: "@acme/notes" }));
+    const { home, install } = installer(npmEnvironment("http://127.0.0.1:9"));
+    const { package: installed, entries } = await install(relative(home, tarball));
+    expect(installed).toMatchObject({ name: "@acme/notes", version: "3.1.0", source: tarball });
+    expect(readFileSync(entries[0]!, "utf8")).toContain("export default");
+    expect(kept(home).toSorted()).toEqual(["@acme+notes.json", "@acme+notes/3.1.0"]);
+  });
+
+  test.each(["", "../up", "UP/../../x"])("with the name %j is refused", async (name) => {
+    const { home, install } = installer(npmEnvironment("http://127.0.0.1:9"));
+    await expect(install(packedPackage(extensionPackage("1.0.0", { name })))).rejects.toMatchObject({
+      code: expect.stringMatching(/^package_(invalid|install_failed)$/),
+    });
+    expect(kept(home)).toEqual([]);
+  });
+});
+
+describe("a folder or a module", () => {
+  test("is used where it lies, under the name of its package.json", async () => {
+    const folder = writePackage(extensionPackage("0.1.0"), testFolder());
+    const { home, install } = installer({});
+    const { package: installed, entries } = await install(relative(home, folder));
+    expect(installed).toEqual({ name: "bonsai-notes", folder, source: folder, version: "0.1.0" });
+    expect(entries).toEqual([join(folder, "index.ts")]);
+    expect(kept(home)).toEqual(["bonsai-notes.json"]);
+  });
+
+  test("without a name of its own goes by its path", async () => {
+    const home = testFolder();
+    const path = join(home, "notes.ts");
+    writeFileSync(path, "export default () => {};\n");
+    const { package: installed, entries } = await installer({}, home).install("./notes.ts");
+    expect([installed, entries]).toEqual([{ name: path, folder: path, source: path }, [path]]);
+    expect(installedPackages(home).packages).toEqual([installed]);
+  });
+
+  test("takes the place of the copy of the same name, and the other way round", async () => {
+    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const { home, install } = installer(env);
+    const { package: copy } = await install("npm:bonsai-notes");
+    const folder = writePackage(extensionPackage("1.1.0"), testFolder());
+    expect((await install(folder)).replaced).toEqual(copy);
+    expect(kept(home)).toEqual(["bonsai-notes", "bonsai-notes.json"].slice(1));
+    expect((await install("npm:bonsai-notes")).replaced?.folder).toBe(folder);
+    expect(existsSync(folder)).toBe(true);
+  });
+
+  test("that got another name is not there twice", async () => {
+    const folder = writePackage(extensionPackage("1.0.0"), testFolder());
+    const { home, install } = installer({});
+    await install(folder);
+    writePackage(extensionPackage("1.0.0", { name: "renamed" }), folder);
+    await install(folder);
+    expect(installedPackages(home).packages.map(({ name }) => name)).toEqual(["renamed"]);
+  });
+});

@@ -1,0 +1,126 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { onTestFinished } from "vitest";
+
+/** A package as its author would publish it; `package.json` is made of the rest. */
+export interface PackageFixture {
+  name: string;
+  version: string;
+  /** By path. */
+  files?: Readonly<Record<string, string>>;
+  /** More of `package.json`. */
+  manifest?: Readonly<Record<string, unknown>>;
+}
+
+/** An extension's package, of one module. */
+export function extensionPackage(
+  version: string,
+  { name = "bonsai-notes", files = {}, manifest = {} }: Partial<PackageFixture> = {},
+): PackageFixture {
+  return {
+    name,
+    version,
+    files: { "index.ts": "export default () => {};\n", ...files },
+    manifest: { bonsai: { extensions: ["./index.ts"] }, ...manifest },
+  };
+}
+
+export interface NpmRegistry {
+  requests: LoopbackServer["requests"];
+  /** For npm: this registry, and a cache and settings of its own. */
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A folder for one test, gone after it. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-install-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Writes a package as a folder. */
+export function writePackage({ name, version, files, manifest }: PackageFixture, folder: string): string {
+  const all = { ...files, "package.json": JSON.stringify({ name, version, ...manifest }) };
+  for (const [path, text] of Object.entries(all)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+/** Packs a package as `npm pack` does. @returns the tarball's path */
+export function packedPackage(fixture: PackageFixture): string {
+  const folder = testFolder();
+  writePackage(fixture, join(folder, "package"));
+  const tarball = join(folder, "packed.tgz");
+  execFileSync("tar", ["-czf", tarball, "-C", folder, "package"]);
+  return tarball;
+}
+
+/**
+ * A registry on the loopback device, for the real npm.
+ * @param override answers in the place of the registry where it returns a reply
+ */
+export async function npmRegistry(
+  fixtures: readonly PackageFixture[],
+  override: (path: string) => LoopbackReply | undefined = () => undefined,
+): Promise<NpmRegistry> {
+  const tarballs = new Map(
+    fixtures.map((fixture) => [tarballPath(fixture), readFileSync(packedPackage(fixture))]),
+  );
+  const server = await loopbackServer(({ path, headers }) => {
+    const told = override(path);
+    if (told !== undefined) return told;
+    const tarball = tarballs.get(path);
+    if (tarball !== undefined) return { chunks: [tarball] };
+    const name = decodeURIComponent(path.slice(1));
+    const versions = fixtures.filter((fixture) => fixture.name === name);
+    if (versions.length === 0) return { status: 404, chunks: ["{}"] };
+    return { chunks: [JSON.stringify(packument(versions, { host: `http://${headers.host}`, tarballs }))] };
+  });
+  onTestFinished(() => server.close());
+  return { requests: server.requests, env: npmEnvironment(server.url) };
+}
+
+/** npm with nothing of the user who runs the tests, and without patience. */
+export function npmEnvironment(registry: string): NpmRegistry["env"] {
+  const folder = testFolder();
+  return {
+    PATH: process.env.PATH,
+    HOME: folder,
+    npm_config_registry: registry,
+    npm_config_cache: join(folder, "cache"),
+    npm_config_userconfig: join(folder, "npmrc"),
+    npm_config_globalconfig: join(folder, "global-npmrc"),
+    npm_config_fetch_retries: "0",
+  };
+}
+
+interface Served {
+  host: string;
+  tarballs: ReadonlyMap<string, Buffer>;
+}
+
+/** Later fixtures are newer. */
+function packument(fixtures: readonly PackageFixture[], { host, tarballs }: Served): object {
+  const versions = fixtures.map((fixture) => {
+    const { name, version, manifest } = fixture;
+    const path = tarballPath(fixture);
+    const integrity = `sha512-${createHash("sha512").update(tarballs.get(path)!).digest("base64")}`;
+    return [version, { name, version, ...manifest, dist: { tarball: `${host}${path}`, integrity } }];
+  });
+  const { name, version } = fixtures.at(-1)!;
+  return {
+    name,
+    "dist-tags": { latest: version, first: fixtures[0]!.version },
+    versions: Object.fromEntries(versions),
+  };
+}
+
+function tarballPath({ name, version }: PackageFixture): string {
+  return `/${name}/-/${version}.tgz`;
+}
