@@ -5,7 +5,14 @@
  *     node 02-openai-loop.ts
  */
 import { CompactionController, compactionSettings } from "@bonsai-agent/compaction";
-import { emptyUsage, messageText, type ToolCall, toolCalls, type UserContent } from "@bonsai-agent/messages";
+import {
+  contentText,
+  emptyUsage,
+  messageText,
+  type ToolCall,
+  toolCalls,
+  type UserContent,
+} from "@bonsai-agent/messages";
 import { createSession, type StoredMessage } from "@bonsai-agent/session";
 import OpenAI from "openai";
 import type {
@@ -70,11 +77,12 @@ function stored(param: ChatCompletionMessageParam, { toolNames, usage }: Surroun
       return { role: "toolResult", toolCallId, toolName, content, isError: false, timestamp };
     }
     case "assistant": {
+      const text = contentText(param.content) || param.refusal;
       const calls = (param.tool_calls ?? []).map(toolCall);
       const { prompt_tokens: input = 0, completion_tokens: output = 0 } = usage ?? {};
       return {
         role: "assistant",
-        content: [...blocks(param.content ?? param.refusal), ...calls],
+        content: text ? [{ type: "text", text }, ...calls] : calls,
         ...{ api: "openai-chat", provider: "openai", model: "any", timestamp },
         usage: { ...emptyUsage(), input, output, totalTokens: input + output },
         stopReason: calls.length > 0 ? "toolUse" : "stop",
@@ -137,7 +145,7 @@ function readPage(): string {
 
 /** Says what a model could: it calls the tool after a question, and answers after a result. */
 async function scriptedApi(_url: unknown, init?: RequestInit): Promise<Response> {
-  const { messages } = JSON.parse(String(init?.body)) as { messages: MessageParam[] };
+  const { messages } = JSON.parse(String(init?.body)) as { messages: ChatCompletionMessageParam[] };
   const question = String(messages.findLast(({ role }) => role === "user")?.content);
   const [page = "?"] = /(?<=Read page )\d+/.exec(question) ?? [];
   const isAsked = messages.at(-1)?.role === "user";

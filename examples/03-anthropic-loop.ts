@@ -105,12 +105,14 @@ function answer(blocks: ContentBlockParam[], usage?: Usage): AssistantMessage {
   };
 }
 
+type Block = ContentBlockParam | Exclude<ToolResultBlockParam["content"], string | undefined>[number];
+
 /** As sizes, cuts and summaries need it: an image stands in the block, and only counts here. */
-function sized(block: ContentBlockParam): UserContent {
+function sized(block: Block): UserContent {
   return block.type === "image" ? { type: "image", mimeType: "image/png", data: "" } : textOf(block);
 }
 
-function textOf(block: ContentBlockParam): TextContent {
+function textOf(block: Block): TextContent {
   return { type: "text", text: block.type === "text" ? block.text : JSON.stringify(block) };
 }
 
