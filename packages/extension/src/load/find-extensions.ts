@@ -1,4 +1,9 @@
-import type { FoundExtensions } from "./found-extension.ts";
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { installedPackages } from "../install/installed-packages.ts";
+import type { Entries } from "./entries.ts";
+import { entriesAt, entriesIn, packageExtensions } from "./extension-entries.ts";
+import type { ExtensionOrigin, FoundExtension, FoundExtensions } from "./found-extension.ts";
 
 export interface FindExtensionsOptions {
   /** Bonsai's home folder: `<home>/extensions`, and the packages that were installed. */
@@ -7,7 +12,7 @@ export interface FindExtensionsOptions {
   cwd: string;
   /** False leaves the project's extensions aside. */
   isProjectTrusted: boolean;
-  /** `settings.extensions`, absolute. */
+  /** `settings.extensions`, absolute or `~/…`. */
   settingsPaths?: readonly string[];
   /** `-e`, in the order of the command line. */
   flagPaths?: readonly string[];
@@ -15,8 +20,58 @@ export interface FindExtensionsOptions {
   onlyFlags?: boolean;
 }
 
-/** The extensions of a call, in load order: packages, the user's, the project's, the settings', the flags'. */
+/**
+ * The extensions of a call, in load order: packages, the user's, the project's, the settings', the flags'; within a
+ * folder by name. A module that is found twice stands where it was found last.
+ */
 export function findExtensions(options: FindExtensionsOptions): FoundExtensions {
-  const { flagPaths = [] } = options;
-  return { extensions: flagPaths.map((path) => ({ path, origin: "flag" as const })), problems: [] };
+  const { home, cwd, isProjectTrusted, settingsPaths = [], flagPaths = [], onlyFlags = false } = options;
+  const named = (origin: ExtensionOrigin, paths: readonly string[]) =>
+    paths.map((path) => from(origin, entriesAt(path, cwd)));
+  const found = [
+    ...(onlyFlags
+      ? []
+      : [
+          ...packages(home),
+          from("user", entriesIn(join(home, "extensions"))),
+          ...(isProjectTrusted ? [from("project", entriesIn(join(cwd, ".bonsai", "extensions")))] : []),
+          ...named("settings", settingsPaths),
+        ]),
+    ...named("flag", flagPaths),
+  ];
+  return {
+    extensions: eachOnce(found.flatMap(({ extensions }) => extensions)),
+    problems: found.flatMap(({ problems }) => problems),
+  };
+}
+
+function packages(home: string): FoundExtensions[] {
+  const { packages: installed, problems } = installedPackages(home);
+  return [
+    { extensions: [], problems },
+    ...installed.map((each) => from("package", packageExtensions(each.folder), each.name)),
+  ];
+}
+
+function from(
+  origin: ExtensionOrigin,
+  { entries, problems }: Entries,
+  packageName?: string,
+): FoundExtensions {
+  const extensions = entries.map((path) => ({
+    path,
+    origin,
+    ...(packageName === undefined ? {} : { packageName }),
+  }));
+  return { extensions, problems };
+}
+
+function eachOnce(found: readonly FoundExtension[]): FoundExtension[] {
+  const last = new Map<string, FoundExtension>();
+  for (const extension of found) {
+    const file = realpathSync(extension.path);
+    last.delete(file);
+    last.set(file, extension);
+  }
+  return [...last.values()];
 }

@@ -1,0 +1,78 @@
+import { readdirSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Entries, entriesBy, entriesByName, entry, joined, noEntries, problem } from "./entries.ts";
+import { manifestEntries } from "./manifest-entries.ts";
+import { isModuleName, isPassedOver } from "./module-names.ts";
+
+const indexNames = ["index.ts", "index.mts", "index.js", "index.mjs"];
+
+/** The extensions of a folder that is searched: its modules, and its folders that are one. It need not exist. */
+export function entriesIn(folder: string): Entries {
+  return entriesByName(folder, (names) =>
+    joined(names.filter((name) => !isPassedOver(name)).map((name) => searched(join(folder, name), name))),
+  );
+}
+
+/** The extensions at a path that somebody named: a module, or a folder with one or several. */
+export function entriesAt(path: string, cwd: string): Entries {
+  if (path.startsWith("npm:")) {
+    const hint = `Run \`bonsai install ${path}\` once; it is loaded from then on.`;
+    return problem(path, "It is a package, not a path.", hint);
+  }
+  const absolute = resolve(cwd, path.replace(/^~(?=$|[\\/])/, homedir()));
+  return entriesBy(absolute, "Mend the path, or leave it out.", (stats) => {
+    if (!stats.isDirectory()) return entry(absolute);
+    const found = folderEntries(absolute) ?? entriesIn(absolute);
+    return isEmpty(found) ? withoutExtension(absolute) : found;
+  });
+}
+
+/** The extensions of a package: what its package.json names, else what stands in its folder `extensions`. */
+export function packageExtensions(folder: string): Entries {
+  return entriesBy(folder, "Install the package again, or remove it with `bonsai remove`.", (stats) => {
+    if (!stats.isDirectory()) return entry(folder);
+    return manifestEntries(folder, namedEntries) ?? entriesIn(join(folder, "extensions"));
+  });
+}
+
+/** What a folder is by itself: what its package.json names, else its index; undefined where it has neither. */
+function folderEntries(folder: string): Entries | undefined {
+  return manifestEntries(folder, namedEntries) ?? indexEntry(folder);
+}
+
+/** What a path in a package.json stands for. */
+function namedEntries(path: string): Entries {
+  return entriesBy(path, "Mend that path in the package.json.", (stats) =>
+    stats.isDirectory() ? (indexEntry(path) ?? entriesIn(path)) : entry(path),
+  );
+}
+
+function indexEntry(folder: string): Entries | undefined {
+  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  const index = indexNames.map((name) => join(folder, name)).find(isFile);
+  return index === undefined ? undefined : entry(index);
+}
+
+function searched(path: string, name: string): Entries {
+  return entriesBy(path, "Remove it, or mend where it leads.", (stats) => {
+    if (!stats.isDirectory()) return isModuleName(name) ? entry(path) : noEntries;
+    return folderEntries(path) ?? (looksMeant(path) ? withoutExtension(path) : noEntries);
+  });
+}
+
+/** A folder of pictures or notes beside extensions is nobody's mistake. */
+function looksMeant(folder: string): boolean {
+  const names = readdirSync(folder);
+  return names.length === 0 || names.some((name) => isModuleName(name) || name === "package.json");
+}
+
+function isEmpty({ entries, problems }: Entries): boolean {
+  return entries.length + problems.length === 0;
+}
+
+function withoutExtension(folder: string): Entries {
+  const hint =
+    'Give it an index.ts, or a package.json with {"bonsai": {"extensions": ["./file.ts"]}}. A folder of shared code is passed over where its name begins with _.';
+  return problem(folder, "There is no extension in it.", hint);
+}
