@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { agentCall } from "../src/command-line.ts";
-import { AgentHost, placeOf } from "../src/work/agent-host.ts";
-import { forkedSession, newSession } from "../src/work/session-choice.ts";
+import { AgentHost } from "../src/work/agent-host.ts";
+import { forkedSession, newSession, placeOf } from "../src/work/session-choice.ts";
+import { openWorkshop } from "../src/work/workshop.ts";
 import { agentProject, says } from "./agent-project.ts";
 
 async function openHost(): Promise<AgentHost> {
@@ -17,7 +18,8 @@ async function openHost(): Promise<AgentHost> {
     now: Date.now,
     interruptible: (work) => work(new AbortController().signal),
   });
-  const host = await AgentHost.open(call, () => {});
+  const workshop = await openWorkshop(call, { tell: () => {} });
+  const host = await AgentHost.open(workshop);
   onTestFinished(() => host.close());
   await host.start();
   return host;

@@ -5,6 +5,7 @@ import { outputJson } from "../output-json.ts";
 export class JsonLinesOut {
   readonly #stream: OutStream;
   readonly #interrupted: AbortSignal;
+  #hasWritten = false;
   /** While the stream is full: resolves when there is room. */
   #room: Promise<void> | undefined;
 
@@ -14,8 +15,14 @@ export class JsonLinesOut {
     this.#interrupted = interrupted;
   }
 
+  /** True from the first line on. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
   /** Written at once; resolves when there is room for more. */
   write(value: unknown): Promise<void> {
+    this.#hasWritten = true;
     const isFull = this.#stream.write(`${outputJson(value, 0)}\n`) === false;
     if (isFull && !this.#interrupted.aborted) this.#room ??= this.#drained();
     return this.#room ?? Promise.resolve();

@@ -1,9 +1,11 @@
 import { killRunningCommands, type RunResult } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
+import { terminalUi } from "../extensions/terminal-ui.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";
 import { AgentHost } from "../work/agent-host.ts";
-import type { PromptInput } from "../work/prompt-input.ts";
+import { type PromptInput, requiredPrompt } from "../work/prompt-input.ts";
+import { openWorkshop } from "../work/workshop.ts";
 import { errorJson } from "./error-json.ts";
 import { type EventJson, eventJson, tellEvents } from "./event-json.ts";
 import { JsonLinesOut } from "./json-lines-out.ts";
@@ -13,27 +15,39 @@ import { promptUntil } from "./prompt-until.ts";
  * One prompt: the session's header, each lifecycle event, and at last `agent_end`, one JSON line each. Once the header
  * is written, a last line comes: `run_failed` where the run broke off without `agent_end`.
  */
-export function runJson(call: AgentCall, input: PromptInput): Promise<ExitCode> {
+export function runJson(call: AgentCall): Promise<ExitCode> {
   return call.io.interruptible(async (signal) => {
     const out = new JsonLinesOut(call.io.stdout, signal);
-    const host = await AgentHost.open(call, (notice) => call.output.tell(notice));
+    const ui = terminalUi({ io: call.io, output: call.output, signal });
     let last: EventJson | undefined;
-    await out.write(host.agent.session.header);
-    tellEvents(host.workshop.lifecycle, (event) => {
+    const tell = (event: EventJson) => {
       if (event.type !== "agent_end") return out.write(event);
       // What closing tells comes before it: who reads it has read everything.
       last = event;
       return undefined;
-    });
+    };
     try {
-      const result = await runAndClose(host, input, signal);
-      last ??= eventJson("agent_end", { messages: [], result });
-      return exitCodeOf(result, call);
-    } catch (error) {
-      last = { type: "run_failed", error: errorJson(error) };
-      throw error;
+      const workshop = await openWorkshop(call, {
+        tell: (notice) => call.output.tell(notice),
+        ui,
+        listen: (lifecycle) => tellEvents(lifecycle, tell),
+      });
+      try {
+        const input = await requiredPrompt(workshop.call);
+        const host = await AgentHost.open(workshop);
+        await out.write(host.agent.session.header);
+        const result = await runAndClose(host, input, signal);
+        last ??= eventJson("agent_end", { messages: [], result });
+        return exitCodeOf(result, call);
+      } catch (error) {
+        if (out.hasWritten) last = { type: "run_failed", error: errorJson(error) };
+        throw error;
+      } finally {
+        workshop.close();
+        if (last !== undefined) await out.write(last);
+      }
     } finally {
-      if (last !== undefined) await out.write(last);
+      ui?.close();
     }
   }, killRunningCommands);
 }

@@ -1,49 +1,69 @@
 import { killRunningCommands, type RunResult } from "@bonsai-agent/agent";
 import { messageText } from "@bonsai-agent/messages";
 import { ExitCode } from "../exit-code.ts";
+import { terminalUi } from "../extensions/terminal-ui.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";
 import { AgentHost } from "../work/agent-host.ts";
-import type { PromptInput } from "../work/prompt-input.ts";
+import { type PromptInput, requiredPrompt } from "../work/prompt-input.ts";
+import { openWorkshop, type Workshop } from "../work/workshop.ts";
 import { AnswerScreen } from "./answer-screen.ts";
 import { PrintProgress } from "./print-progress.ts";
 import { promptUntil } from "./prompt-until.ts";
 import { RunCost } from "./run-cost.ts";
 
-/** One prompt, its answer on stdout, everything else on stderr. */
-export function runPrint(call: AgentCall, input: PromptInput): Promise<ExitCode> {
+/**
+ * One prompt, its answer on stdout, everything else on stderr.
+ * @param given the prompt, where it was read already
+ */
+export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode> {
   return call.io.interruptible(async (signal) => {
     const screen = new AnswerScreen(call.io.stdout);
     const progress = new PrintProgress(call, screen);
-    const host = await AgentHost.open(call, (notice) => progress.notice(notice));
+    const cost = new RunCost();
+    const ui = terminalUi({ io: call.io, output: call.output, signal, onShow: () => screen.endLine() });
     try {
-      return await run({ call, host, screen, progress, input, signal });
+      const workshop = await openWorkshop(call, {
+        tell: (notice) => progress.notice(notice),
+        ui,
+        listen: (lifecycle) => {
+          for (const listener of [cost, progress, screen]) listener.listen(lifecycle);
+        },
+      });
+      try {
+        const input = given ?? (await requiredPrompt(workshop.call));
+        return await run({ call, workshop, screen, progress, cost, input, signal });
+      } finally {
+        workshop.close();
+      }
     } finally {
-      await host.close();
+      ui?.close();
     }
   }, killRunningCommands);
 }
 
 interface Print {
   call: AgentCall;
-  host: AgentHost;
+  workshop: Workshop;
   screen: AnswerScreen;
   progress: PrintProgress;
+  cost: RunCost;
   input: PromptInput;
   signal: AbortSignal;
 }
 
-async function run({ call, host, screen, progress, input, signal }: Print): Promise<ExitCode> {
-  const { lifecycle } = host.workshop;
-  const cost = new RunCost(lifecycle);
-  progress.listen(lifecycle);
-  screen.listen(lifecycle);
-  await host.start();
-  const result = await promptUntil(host, input, signal);
-  const code = finish(call, screen, result);
-  progress.result(result);
-  progress.ended(host.agent.state, cost);
-  return code;
+async function run({ call, workshop, screen, progress, cost, input, signal }: Print): Promise<ExitCode> {
+  const host = await AgentHost.open(workshop);
+  try {
+    await host.start();
+    const result = await promptUntil(host, input, signal);
+    const code = finish(call, screen, result);
+    progress.result(result);
+    progress.ended(host.agent.state, cost);
+    return code;
+  } finally {
+    await host.close();
+  }
 }
 
 function finish({ io }: AgentCall, screen: AnswerScreen, { status, answer, error }: RunResult): ExitCode {

@@ -6,7 +6,7 @@ import { addUsage, emptyUsage, type Usage } from "@bonsai-agent/messages";
 export class RunCost {
   usage: Usage = emptyUsage();
 
-  constructor(lifecycle: Lifecycle<LifecycleEvents>) {
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("message_end", ({ message }) => {
       if (message.role === "assistant" || message.role === "toolResult") this.#add(message.usage);
       return undefined;

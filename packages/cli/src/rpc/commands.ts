@@ -1,22 +1,33 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
+import { untilAborted } from "../extensions/dialog-end.ts";
+import { errorJson } from "../modes/error-json.ts";
 import { modelJson } from "../modes/model-json.ts";
-import { rehearsal } from "../rehearsal.ts";
 import { treeRows } from "../reports/tree-row.ts";
 import { FactCounter } from "../session-facts.ts";
-import { resolveEntryId, sessionPath } from "../session-file.ts";
+import { resolveEntryId } from "../session-file.ts";
 import { sessionOutline } from "../session-outline.ts";
 import { sessionTree } from "../session-tree.ts";
-import { type AgentHost, placeOf } from "../work/agent-host.ts";
-import { forkedSession, newSession, opened, type SessionChoice } from "../work/session-choice.ts";
-import type { RpcCommandName, RpcData, RpcParams, RpcSession, RpcSessionStats } from "./protocol.ts";
+import type { AgentHost } from "../work/agent-host.ts";
+import type { SessionChoice } from "../work/session-choice.ts";
+import { forkChoice, freshChoice, namedChoice } from "../work/session-control.ts";
+import type {
+  RpcCommandName,
+  RpcData,
+  RpcExtensions,
+  RpcParams,
+  RpcSession,
+  RpcSessionStats,
+} from "./protocol.ts";
 import type { RpcRuns } from "./runs.ts";
 
 /** What commands work on. */
 export interface RpcWork {
   host: AgentHost;
   runs: RpcRuns;
+  /** Aborted when the work is stopped: what does not end by itself is waited for no longer. */
+  stopped: AbortSignal;
   /** Ends the mode once the response is written. */
   shutdown(): void;
 }
@@ -40,9 +51,9 @@ export const overlapping: ReadonlySet<RpcCommandName> = new Set([
 
 /** What each command does. A handler throws what its response is to tell. */
 export const rpcHandlers: Handlers = {
-  prompt: (work, { streamingBehavior, ...input }) => say(work, input, streamingBehavior),
-  steer: (work, input) => say(work, input, "steer"),
-  follow_up: (work, input) => say(work, input, "followUp"),
+  prompt,
+  steer: (work, input) => queue(work, input, "steer"),
+  follow_up: (work, input) => queue(work, input, "followUp"),
   abort: async ({ host }) => {
     await host.agent.abort();
     return undefined;
@@ -89,6 +100,20 @@ export const rpcHandlers: Handlers = {
       const at = resolveEntryId(host.agent.session, entryId);
       return host.fork(at, forkChoice(host, at));
     }),
+  get_commands: ({ host }) => ({
+    commands: host.workshop.extensions.commands.map(({ name, description, extensionPath }) => ({
+      name,
+      ...(description === undefined ? {} : { description }),
+      source: "extension",
+      path: extensionPath,
+    })),
+  }),
+  get_extensions: ({ host }) => extensionsOf(host),
+  reload: async ({ host, runs }) => {
+    runs.refuseWhileBusy(host);
+    const { elapsedMs } = await host.workshop.extensions.reload();
+    return { ...extensionsOf(host), elapsedMs };
+  },
   bash: ({ host }, { command, excludeFromContext = false }) =>
     host.agent.runUserCommand(command, { excludeFromContext }),
   shutdown: ({ shutdown }) => {
@@ -98,6 +123,27 @@ export const rpcHandlers: Handlers = {
 };
 
 type Said = Pick<RpcParams<"prompt">, "message" | "images">;
+
+/** A command of an extension runs at once, also while the agent works: what it gives the agent, it queues itself. */
+async function prompt(
+  work: RpcWork,
+  { streamingBehavior, ...input }: RpcParams<"prompt">,
+): Promise<{ queued: boolean }> {
+  const { extensions } = work.host.workshop;
+  if (!extensions.hasCommand(input.message)) return say(work, input, streamingBehavior);
+  await untilAborted(extensions.runCommand(input.message), work.stopped);
+  return { queued: false };
+}
+
+/** @throws BonsaiError `rpc_command_invalid` for a command of an extension: it cannot wait in the queue */
+function queue(work: RpcWork, input: Said, behavior: "steer" | "followUp"): Promise<{ queued: boolean }> {
+  if (!work.host.workshop.extensions.hasCommand(input.message)) return say(work, input, behavior);
+  throw new BonsaiError({
+    code: "rpc_command_invalid",
+    message: `${input.message.split(/\s/, 1)} is a command of an extension, which is no text to queue.`,
+    hint: "Send it with `prompt`: it runs at once, also while the agent works.",
+  });
+}
 
 async function say(
   { host: { agent }, runs }: RpcWork,
@@ -161,27 +207,23 @@ function lastText({ agent }: AgentHost): string | null {
 }
 
 async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): Promise<RpcSession> {
-  work.runs.refuseWhileBusy();
+  work.runs.refuseWhileBusy(work.host);
   const gone = await go(work);
   const { session } = work.host.agent;
   const file = session.file === undefined ? {} : { sessionFile: session.file };
   return { sessionId: session.id, ...file, cancelled: !gone };
 }
 
-function newChoice({ workshop, agent }: AgentHost): SessionChoice {
-  const { file, leafId } = agent.session;
-  // A session without an entry has no file that could be named.
-  return newSession(placeOf(workshop), file !== undefined, leafId === null ? undefined : file);
+/** The session before is told as the parent; one without an entry has no file that could be named. */
+function newChoice(host: AgentHost): SessionChoice {
+  const { file, leafId } = host.agent.session;
+  return freshChoice(host, leafId === null ? undefined : file);
 }
 
-function namedChoice({ workshop }: AgentHost, name: string): SessionChoice {
-  const session = opened(sessionPath(name, workshop.call.io), workshop.call, placeOf(workshop));
-  return { origin: session, reason: "resume", open: () => session };
-}
-
-/** A session in memory is copied in memory. */
-function forkChoice({ workshop, agent }: AgentHost, at: string): SessionChoice {
-  const { session } = agent;
-  if (session.file !== undefined) return forkedSession(session, at, placeOf(workshop));
-  return { origin: session, reason: "fork", open: () => rehearsal(session, at) };
+function extensionsOf({ workshop: { extensions } }: AgentHost): RpcExtensions {
+  return {
+    loaded: extensions.loaded,
+    failed: extensions.failed.map(({ path, error }) => ({ path, error: errorJson(error) })),
+    flags: [...extensions.flags].map(([name, flag]) => ({ name, ...flag })),
+  };
 }

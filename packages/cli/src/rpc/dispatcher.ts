@@ -3,25 +3,40 @@ import { errorJson } from "../modes/error-json.ts";
 import { overlapping, type RpcWork, rpcHandlers } from "./commands.ts";
 import type { LineIn } from "./json-lines-in.ts";
 import type { RpcId, RpcResponse } from "./protocol.ts";
-import { type ReadCommand, readCommand } from "./read-command.ts";
+import { type ReadCommand, readLine, type UnreadableCommand } from "./read-command.ts";
+import type { UiResponse } from "./ui-protocol.ts";
 
 export interface DispatcherOptions {
   work: RpcWork;
+  /** Takes the answer to a question: none of them has a response. */
+  answer: (answer: UiResponse) => void;
   respond: (response: RpcResponse) => Promise<void>;
 }
 
-/** Answers each line once. Commands begin in the order in which they came. */
+/**
+ * Answers each command once. Commands begin in the order in which they came; answers to questions overtake them, for a
+ * command may wait for one.
+ */
 export class RpcDispatcher {
   readonly #options: DispatcherOptions;
+  #last: Promise<void>;
 
-  constructor(options: DispatcherOptions) {
+  /** @param ready the first command waits for it */
+  constructor(options: DispatcherOptions, ready: Promise<void>) {
     this.#options = options;
+    this.#last = ready;
   }
 
-  /** Resolves when the next line may be read; never rejects. */
-  async receive(line: LineIn): Promise<void> {
-    if ("text" in line && line.text.trim() === "") return;
-    const read = readCommand(line);
+  /** Resolves when the next command may begin; rejects with what the first waited for. */
+  receive(line: LineIn): Promise<void> {
+    if ("text" in line && line.text.trim() === "") return this.#last;
+    const read = readLine(line);
+    if ("answer" in read) this.#options.answer(read.answer);
+    else this.#last = this.#last.then(() => this.#take(read));
+    return this.#last;
+  }
+
+  async #take(read: ReadCommand | UnreadableCommand): Promise<void> {
     if ("error" in read) return this.#refuse(read.id, read.command, read.error);
     const answering = this.#answer(read);
     if (overlapping.has(read.name)) void this.#options.work.runs.track(answering);

@@ -1,5 +1,6 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension";
 import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";
@@ -40,6 +41,9 @@ export const rpcCommands = {
   new_session: {},
   switch_session: { session: name },
   fork: { entryId: name },
+  get_commands: {},
+  get_extensions: {},
+  reload: {},
   bash: { command: name, excludeFromContext: z.boolean().optional() },
   shutdown: {},
 } as const satisfies Record<string, z.ZodRawShape>;
@@ -84,6 +88,9 @@ export interface RpcData {
   new_session: RpcSession;
   switch_session: RpcSession;
   fork: RpcSession;
+  get_commands: { commands: readonly RpcExtensionCommand[] };
+  get_extensions: RpcExtensions;
+  reload: RpcExtensions & { elapsedMs: number };
   bash: BashExecutionMessage;
   shutdown: undefined;
 }
@@ -95,6 +102,22 @@ export interface RpcSession {
   sessionFile?: string;
   /** True where an extension did not let it happen: the session is the one before. */
   cancelled: boolean;
+}
+
+/** A command that an extension registered: a prompt `/name arguments` runs it. */
+export interface RpcExtensionCommand {
+  name: string;
+  description?: string;
+  source: "extension";
+  /** Of the extension. */
+  path: string;
+}
+
+export interface RpcExtensions {
+  loaded: readonly LoadedExtension[];
+  failed: readonly { path: string; error: ErrorJson }[];
+  /** What the command line can say to them. */
+  flags: readonly ({ name: string } & FlagOptions)[];
 }
 
 export interface RpcSessionStats {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { nearestWord } from "../nearest-word.ts";
 import type { LineIn } from "./json-lines-in.ts";
 import { type RpcCommandName, type RpcId, type RpcParams, rpcCommands } from "./protocol.ts";
+import { type UiResponse, uiResponse } from "./ui-protocol.ts";
 
 /** A command as it came, checked. */
 export type ReadCommand = {
@@ -17,10 +18,11 @@ export interface UnreadableCommand {
 }
 
 /** Reads one line. Never throws. */
-export function readCommand(line: LineIn): ReadCommand | UnreadableCommand {
+export function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiResponse } {
   if ("tooLong" in line) return { id: undefined, command: null, error: tooLong(line.tooLong) };
   const value = parsed(line.text);
   if (BonsaiError.is(value)) return { id: undefined, command: null, error: value };
+  if (value.type === "extension_ui_response") return readAnswer(value);
   const { id: anyId, type, ...fields } = value;
   const id = typeof anyId === "string" || typeof anyId === "number" ? anyId : undefined;
   const command = typeof type === "string" ? type : null;
@@ -30,6 +32,14 @@ export function readCommand(line: LineIn): ReadCommand | UnreadableCommand {
   const checked = z.strictObject(rpcCommands[command]).safeParse(fields);
   if (!checked.success) return { id, command, error: invalid(`${command}: ${problems(checked.error)}`) };
   return { id, name: command, params: checked.data } as ReadCommand;
+}
+
+function readAnswer(value: Record<string, unknown>): { answer: UiResponse } | UnreadableCommand {
+  const command = "extension_ui_response";
+  const checked = uiResponse.safeParse(value);
+  if (checked.success) return { answer: checked.data };
+  const id = typeof value.id === "string" ? value.id : undefined;
+  return { id, command, error: invalid(`${command}: ${problems(checked.error)}`) };
 }
 
 function isCommandName(name: string): name is RpcCommandName {

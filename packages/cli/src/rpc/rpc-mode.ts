@@ -1,12 +1,15 @@
 import { killRunningCommands } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
-import { tellEvents } from "../modes/event-json.ts";
+import { type EventJson, tellEvents } from "../modes/event-json.ts";
 import { JsonLinesOut } from "../modes/json-lines-out.ts";
 import { AgentHost } from "../work/agent-host.ts";
+import { refuseWords } from "../work/refuse-words.ts";
+import { openWorkshop } from "../work/workshop.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
 import { linesIn } from "./json-lines-in.ts";
 import type { RpcNote } from "./protocol.ts";
+import { RpcUi } from "./rpc-ui.ts";
 import { RpcRuns } from "./runs.ts";
 
 /** Commands on standard input, responses and events on standard output, one JSON value a line, until the input ends. */
@@ -14,49 +17,98 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
   return call.io.interruptible(async (signal) => {
     const out = new JsonLinesOut(call.io.stdout, signal);
     const note = (line: RpcNote) => void out.write(line);
-    const host = await AgentHost.open(call, (notice) => note({ type: "notice", ...notice }));
-    const { lifecycle } = host.workshop;
-    tellEvents(lifecycle, (event) => {
-      if (event.type === "session_start") void out.write(host.agent.session.header);
+    const asked = new RpcUi((request) => void out.write(request));
+    const runs = new RpcRuns(note);
+    let host: AgentHost | undefined;
+    const tell = (event: EventJson) => {
+      if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
       return out.write(event);
+    };
+    const workshop = await openWorkshop(call, {
+      tell: (notice) => note({ type: "notice", ...notice }),
+      ui: asked.ui,
+      listen: (lifecycle) => {
+        tellEvents(lifecycle, tell);
+        runs.listen(lifecycle);
+      },
     });
-    const runs = new RpcRuns(lifecycle, note);
-    const shutdown = new AbortController();
-    const work = { host, runs, shutdown: () => shutdown.abort() };
-    const dispatcher = new RpcDispatcher({ work, respond: (response) => out.write(response) });
     try {
-      await host.start();
-      await serve({ call, dispatcher, signal, shutdown: shutdown.signal });
-      if (signal.aborted || shutdown.signal.aborted) await host.agent.abort();
-      await runs.idle();
+      refuseWords(workshop.call);
+      host = await AgentHost.open(workshop);
+      await work({ host, runs, asked, out, signal });
     } finally {
-      await host.close();
+      asked.close();
+      await host?.close();
+      workshop.close();
     }
     return signal.aborted ? ExitCode.cancelled : ExitCode.done;
   }, killRunningCommands);
 }
 
+interface Working {
+  host: AgentHost;
+  runs: RpcRuns;
+  asked: RpcUi;
+  out: JsonLinesOut;
+  /** Interrupts at once. */
+  signal: AbortSignal;
+}
+
+async function work({ host, runs, asked, out, signal }: Working): Promise<void> {
+  const shutdown = new AbortController();
+  const stopped = AbortSignal.any([signal, shutdown.signal]);
+  const dispatcher = new RpcDispatcher(
+    {
+      work: { host, runs, stopped, shutdown: () => shutdown.abort() },
+      answer: (answer) => asked.answer(answer),
+      respond: (response) => out.write(response),
+    },
+    host.start(),
+  );
+  const { call, seat } = host.workshop;
+  await serve({ call, dispatcher, asked, signal, ended: AbortSignal.any([stopped, seat.ending]) });
+  asked.close();
+  if (stopped.aborted) await host.agent.abort();
+  await runs.idle(host);
+}
+
 interface Serving {
   call: AgentCall;
   dispatcher: RpcDispatcher;
+  asked: RpcUi;
   /** Interrupts at once. */
   signal: AbortSignal;
-  /** Aborted by a command: its response is written first. */
-  shutdown: AbortSignal;
+  /** Aborted when no line is wanted any more: the response to the last is written first. */
+  ended: AbortSignal;
 }
 
-/** Takes lines until the input ends or a signal comes; an input that stays open is let go of. */
-async function serve({ call, dispatcher, signal, shutdown }: Serving): Promise<void> {
+/**
+ * Takes lines until the input ends or nothing more is wanted; an input that stays open is let go of. A command at a
+ * time, but while a question waits, lines are read ahead: one of them is its answer.
+ */
+async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promise<void> {
   const { stdin } = call.io;
-  if (stdin === undefined) return;
-  const interrupted = new Promise<undefined>((resolve) => {
+  const interrupted = aborted(signal);
+  const stop = aborted(ended);
+  let last = dispatcher.receive({ text: "" });
+  const failed = last.then(() => new Promise<never>(() => {}));
+  failed.catch(() => {});
+  const lines = stdin === undefined ? undefined : linesIn(stdin);
+  while (lines !== undefined && !ended.aborted) {
+    const next = await Promise.race([lines.next(), stop, failed]);
+    if (next === undefined || next.done) break;
+    last = dispatcher.receive(next.value);
+    await Promise.race([last, asked.waiting(), interrupted]);
+  }
+  if (ended.aborted) stdin?.destroy?.();
+  // Nobody answers any more: what waits for an answer goes on without.
+  asked.close();
+  await Promise.race([last, interrupted]);
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
     signal.addEventListener("abort", () => resolve(undefined), { once: true });
   });
-  const lines = linesIn(stdin);
-  while (!signal.aborted && !shutdown.aborted) {
-    const next = await Promise.race([lines.next(), interrupted]);
-    if (next === undefined || next.done) break;
-    await Promise.race([dispatcher.receive(next.value), interrupted]);
-  }
-  if (signal.aborted || shutdown.aborted) stdin.destroy?.();
 }

@@ -1,8 +1,13 @@
-import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import type { Agent, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorJson } from "../modes/error-json.ts";
 import type { RpcNote } from "./protocol.ts";
+
+/** Who is at work now. */
+interface AgentWork {
+  readonly agent: Pick<Agent, "isBusy" | "idle">;
+}
 
 /** What is under way: runs of the agent, and commands that take their time. */
 export class RpcRuns {
@@ -13,8 +18,11 @@ export class RpcRuns {
   readonly #told = new WeakSet<RunResult>();
 
   /** @param note tells of what no response and no event tells */
-  constructor(lifecycle: Lifecycle<LifecycleEvents>, note: (note: RpcNote) => void) {
+  constructor(note: (note: RpcNote) => void) {
     this.#note = note;
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "user") for (const accept of this.#waiting) accept();
     });
@@ -67,8 +75,8 @@ export class RpcRuns {
   }
 
   /** @throws BonsaiError `rpc_busy`. */
-  refuseWhileBusy(): void {
-    if (this.#pending.size === 0) return;
+  refuseWhileBusy(host: AgentWork): void {
+    if (this.#pending.size === 0 && !host.agent.isBusy) return;
     throw new BonsaiError({
       code: "rpc_busy",
       message: "The agent is at work in this session.",
@@ -76,8 +84,11 @@ export class RpcRuns {
     });
   }
 
-  /** Resolves when nothing is under way any more. */
-  async idle(): Promise<void> {
-    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+  /** Resolves when nothing is under way any more, of commands or of the work that extensions gave the agent. */
+  async idle(host: AgentWork): Promise<void> {
+    while (this.#pending.size > 0 || host.agent.isBusy) {
+      await Promise.allSettled(this.#pending);
+      await host.agent.idle();
+    }
   }
 }

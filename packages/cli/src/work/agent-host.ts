@@ -1,28 +1,32 @@
-import { type Agent, type AgentNotice, openAgent } from "@bonsai-agent/agent";
+import { type Agent, openAgent } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { AgentCall } from "../invocation.ts";
+import { askPath } from "../extensions/ask-path.ts";
 import { chooseModel, findModel } from "./model-choice.ts";
-import { chooseSession, type SessionChoice, type SessionPlace } from "./session-choice.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { chooseSession, placeOf, type SessionChoice } from "./session-choice.ts";
+import { sessionControl } from "./session-control.ts";
+import type { Workshop } from "./workshop.ts";
 
 /** Owner of the agent at work; another session means another agent in the same workshop. */
 export class AgentHost {
   readonly workshop: Workshop;
   readonly #startReason: SessionChoice["reason"];
   #agent: Agent;
+  /** One change of session after the other. */
+  #moved: Promise<unknown> = Promise.resolve();
 
   private constructor(workshop: Workshop, agent: Agent, startReason: SessionChoice["reason"]) {
     this.workshop = workshop;
     this.#agent = agent;
     this.#startReason = startReason;
+    workshop.seat.agent = agent;
+    workshop.seat.control = sessionControl(this);
   }
 
-  /** Opens the session that a call asks for. Handlers on the lifecycle hear of it by `start`. */
-  static async open(call: AgentCall, tell: (notice: AgentNotice) => void): Promise<AgentHost> {
-    const workshop = await openWorkshop(call, tell);
-    const choice = chooseSession(call, placeOf(workshop));
+  /** Opens the session that the call asks for. Handlers on the lifecycle hear of it by `start`. */
+  static async open(workshop: Workshop): Promise<AgentHost> {
+    const choice = chooseSession(workshop.call, placeOf(workshop));
     const agent = await agentFor(workshop, choice);
     return new AgentHost(workshop, agent, choice.reason);
   }
@@ -34,6 +38,7 @@ export class AgentHost {
   /** To be called once everybody listens. */
   async start(): Promise<void> {
     const { name } = this.workshop.call.options;
+    this.workshop.extensions.attach(this.#agent);
     await this.#agent.start(this.#startReason);
     if (typeof name === "string") await this.setName(name);
   }
@@ -54,7 +59,22 @@ export class AgentHost {
    * Goes on in another session. The one that was left is closed when the other is open: a failure changes nothing.
    * @returns false where an extension did not let it happen
    */
-  async replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
+  replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
+    return this.#move(() => this.#replace(reason, choice));
+  }
+
+  /** Goes on in a copy of the session up to an entry. @returns false where an extension did not let it happen */
+  fork(entryId: string, choice: SessionChoice, position: "before" | "at" = "at"): Promise<boolean> {
+    return this.#move(() => this.#fork(entryId, choice, position));
+  }
+
+  #move(go: () => Promise<boolean>): Promise<boolean> {
+    const moved = this.#moved.then(go);
+    this.#moved = moved.catch(() => {});
+    return moved;
+  }
+
+  async #replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
     const file = choice.origin?.file;
     const { result } = await this.workshop.lifecycle.decide("session_before_switch", {
       type: "session_before_switch",
@@ -64,12 +84,11 @@ export class AgentHost {
     return result?.cancel === true ? false : this.#goOnIn(choice, reason);
   }
 
-  /** Goes on in a copy of the session up to an entry. @returns false where an extension did not let it happen */
-  async fork(entryId: string, choice: SessionChoice): Promise<boolean> {
+  async #fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean> {
     const { result } = await this.workshop.lifecycle.decide("session_before_fork", {
       type: "session_before_fork",
       entryId,
-      position: "at",
+      position,
     });
     return result?.cancel === true ? false : this.#goOnIn(choice, "fork");
   }
@@ -80,6 +99,8 @@ export class AgentHost {
     const agent = await agentFor(this.workshop, choice, { model, thinking });
     await previous.close(reason);
     this.#agent = agent;
+    this.workshop.seat.agent = agent;
+    this.workshop.extensions.attach(agent);
     await agent.start(reason);
     return true;
   }
@@ -89,11 +110,6 @@ export class AgentHost {
   }
 }
 
-/** Where sessions of the workshop are. */
-export function placeOf({ home, cwd, shelf }: Workshop): SessionPlace {
-  return { home, cwd, onNotice: shelf.onNotice };
-}
-
 /** A new session goes on with the model and the thinking of the one before. */
 interface Handover {
   model: CatalogueModel;
@@ -101,7 +117,7 @@ interface Handover {
 }
 
 async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Handover): Promise<Agent> {
-  const { call, home, cwd, models, lifecycle, onNotice, shelf } = workshop;
+  const { call, home, cwd, models, lifecycle, onNotice, shelf, ui } = workshop;
   const { origin } = choice;
   const named =
     typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
@@ -113,6 +129,7 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
   const smallModel = await smallModelOf(workshop);
   const session = choice.open();
   noticeOtherFolder(session, workshop);
+  const confirmPath = askPath(ui);
   return openAgent({
     session,
     cwd,
@@ -123,6 +140,7 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
     lifecycle,
     onNotice,
     ...(smallModel === undefined ? {} : { smallModel }),
+    ...(confirmPath === undefined ? {} : { confirmPath }),
   });
 }
 

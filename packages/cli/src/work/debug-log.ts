@@ -1,11 +1,14 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { ReloadReport } from "@bonsai-agent/extension";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 
 export interface DebugLog {
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
   notice(notice: AgentNotice): void;
+  /** What loading extensions, or loading them anew, came to. */
+  loaded(report: ReloadReport): void;
 }
 
 export interface DebugLogOptions {
@@ -34,6 +37,12 @@ export function debugLog({ home, now, onFailure }: DebugLogOptions): DebugLog {
   return {
     notice: ({ level, code, message }) => write(`${level} ${code}: ${message}`),
     listen: (lifecycle) => listen(lifecycle, write),
+    loaded: ({ loaded, failed, elapsedMs }) => {
+      for (const { path, origin, loadMs } of loaded)
+        write(`extension loaded path=${path} origin=${origin} ms=${Math.round(loadMs)}`);
+      for (const { path, error } of failed) write(`extension failed path=${path} code=${error.code}`);
+      write(`extensions ready loaded=${loaded.length} failed=${failed.length} ms=${Math.round(elapsedMs)}`);
+    },
   };
 }
 

@@ -1,11 +1,12 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { agentCall } from "../command-line.ts";
+import { agentCall, withExtensionFlags } from "../command-line.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";
 import type { CliIo } from "../io.ts";
 import { printOverview } from "../print-overview.ts";
-import { promptInput, requiredPrompt } from "./prompt-input.ts";
+import { promptInput } from "./prompt-input.ts";
+import { refuseWords } from "./refuse-words.ts";
 
 /** Runs `bonsai [prompt…]` in the mode that its flags name. */
 export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<ExitCode> {
@@ -21,6 +22,7 @@ export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<
 
 async function runCall(call: AgentCall): Promise<ExitCode> {
   checkFlags(call);
+  if (call.options.resume === true) withExtensionFlags(call, new Map());
   if (call.options.resume === true) return (await import("./resume-list.ts")).listToResume(call);
   if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
@@ -28,9 +30,8 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
     if (input === undefined) return printOverview(call.io);
     return (await import("../modes/print-mode.ts")).runPrint(call, input);
   }
-  const input = await requiredPrompt(call);
-  if (call.options.mode === "json") return (await import("../modes/json-mode.ts")).runJson(call, input);
-  return (await import("../modes/print-mode.ts")).runPrint(call, input);
+  if (call.options.mode === "json") return (await import("../modes/json-mode.ts")).runJson(call);
+  return (await import("../modes/print-mode.ts")).runPrint(call);
 }
 
 /** `bonsai` alone, with something that may be piped in. */
@@ -39,17 +40,14 @@ function isBare({ words, options }: AgentCall): boolean {
   return words.length === 0 && Object.keys(others).length === 0 && mode === "text";
 }
 
-function checkFlags({ words, options }: AgentCall): void {
+function checkFlags(call: AgentCall): void {
+  const { words, options, unknownFlags } = call;
   if (options.leaf !== undefined && options.fork === undefined)
     throw wrongUsage(
       "--leaf says up to where --fork copies, and --fork is not there.",
       "Add --fork, or leave --leaf out.",
     );
-  if (options.mode === "rpc" && words.length > 0)
-    throw wrongUsage(
-      "With --mode rpc, prompts come on standard input, not on the command line.",
-      'Send {"type":"prompt","message":"…"} as a line.',
-    );
+  if (options.mode === "rpc" && unknownFlags.length === 0) refuseWords(call);
   if (options.resume === true && words.length > 0)
     throw wrongUsage(
       "-r names no session.",

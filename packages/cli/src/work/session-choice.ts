@@ -17,6 +17,7 @@ import type { AgentCall } from "../invocation.ts";
 import type { Notice } from "../output.ts";
 import { openSessionFile, resolveEntryId, sessionPath } from "../session-file.ts";
 import { LateFileStore } from "./late-file-store.ts";
+import type { Workshop } from "./workshop.ts";
 
 /** Which session a call works in. Nothing is written before `open`. */
 export interface SessionChoice {
@@ -33,6 +34,11 @@ export interface SessionPlace {
   cwd: string;
   /** Told what is worth knowing of the sessions that are opened. */
   onNotice: (notice: Notice) => void;
+}
+
+/** Where sessions of the workshop are. */
+export function placeOf({ home, cwd, shelf }: Workshop): SessionPlace {
+  return { home, cwd, onNotice: shelf.onNotice };
 }
 
 /** @throws BonsaiError `nothing_to_continue`, `session_not_found`, `session_ambiguous`, and what opening throws. */

@@ -4,31 +4,95 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
+import type { ExtensionUI } from "@bonsai-agent/extension";
 import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { withExtensionFlags } from "../command-line.ts";
+import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
+import { AgentSeat } from "../extensions/agent-seat.ts";
+import { CallExtensions } from "../extensions/call-extensions.ts";
+import { extensionChoice } from "../extensions/extension-choice.ts";
 import type { AgentCall } from "../invocation.ts";
 import { agentCallSettings } from "../settings.ts";
-import { debugLog } from "./debug-log.ts";
+import { type DebugLog, debugLog } from "./debug-log.ts";
 import { type ModelShop, openModelShop } from "./model-shop.ts";
 
 /** What every session of one call is worked on with. */
 export interface Workshop extends ModelShop {
+  /** With the flags of the extensions read. */
   call: AgentCall;
   home: string;
   cwd: string;
   settings: AgentSettings;
   /** Shared by all agents of the call: who listens once hears all of them. */
   lifecycle: Lifecycle<LifecycleEvents>;
+  extensions: CallExtensions;
+  /** Whoever opens an agent sits down here, for the extensions to see. */
+  seat: AgentSeat;
+  /** Undefined where nobody can be asked. */
+  ui: ExtensionUI | undefined;
   /** Tells the user; the debug log hears it too. */
   onNotice: (notice: AgentNotice) => void;
+  /** Unloads the extensions. */
+  close(): void;
 }
 
-/** @throws BonsaiError for settings, catalogue and keys that cannot be used. */
-export async function openWorkshop(call: AgentCall, tell: (notice: AgentNotice) => void): Promise<Workshop> {
-  const { io, options } = call;
-  const { cwd, env } = io;
-  const home = bonsaiHome({ ...env });
+export interface OpenWorkshopOptions {
+  tell: (notice: AgentNotice) => void;
+  ui?: ExtensionUI | undefined;
+  /** Listens before the extensions do: what is told does not depend on what they make of it. */
+  listen?: (lifecycle: Lifecycle<LifecycleEvents>) => void;
+}
+
+/**
+ * Loads the extensions too, so that the models that they bring can be chosen, and their flags be read.
+ * @throws BonsaiError for settings, catalogue and keys that cannot be used, for an extension of `-e` that cannot be
+ *   loaded, and `wrong_usage` for a flag that nobody knows
+ */
+export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions): Promise<Workshop> {
+  const { io } = call;
+  const { ui, listen } = options;
+  const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(call);
+  const { log, onNotice } = voices(call, home, options.tell);
+  const warn = ({ code, message }: { code: string; message: string }) =>
+    onNotice({ level: "warning", code, message });
+  const lifecycle = new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    onNotice: (notice) => warn({ code: notice.type, message: describeNotice(notice) }),
+  });
+  log?.listen(lifecycle);
+  listen?.(lifecycle);
+  const shop = await openModelShop({ io, home, settings, onNotice: warn });
+  const seat = new AgentSeat();
+  let flags: ReadonlyMap<string, boolean | string> = new Map();
+  const extensions = new CallExtensions({
+    choice: choices(call, home, settings),
+    host: agentExtensionHost({ call, home, lifecycle, shop, seat, ui, flags: () => flags, onNotice }),
+    ...(log === undefined ? {} : { onLoad: (report) => log.loaded(report) }),
+  });
+  try {
+    await extensions.open();
+    const flagged = withExtensionFlags(call, extensions.flags);
+    flags = flagged.values;
+    const close = () => extensions.unload();
+    const { cwd } = io;
+    return {
+      ...{ call: flagged.call, home, cwd, settings, ...shop, lifecycle, extensions, seat, ui },
+      ...{ onNotice, close },
+    };
+  } catch (error) {
+    extensions.unload();
+    throw error;
+  }
+}
+
+/** Who is told what happens. */
+function voices(
+  { io, options }: AgentCall,
+  home: string,
+  tell: (notice: AgentNotice) => void,
+): { log: DebugLog | undefined; onNotice: (notice: AgentNotice) => void } {
   const log =
     options.debug === true
       ? debugLog({ home, now: io.now, onFailure: (error) => tell(noLog(error)) })
@@ -37,15 +101,17 @@ export async function openWorkshop(call: AgentCall, tell: (notice: AgentNotice) 
     log?.notice(notice);
     tell(notice);
   };
-  const warn = ({ code, message }: { code: string; message: string }) =>
-    onNotice({ level: "warning", code, message });
-  const lifecycle = new Lifecycle<LifecycleEvents>({
-    rules: lifecycleEventRules,
-    onNotice: (notice) => warn({ code: notice.type, message: describeNotice(notice) }),
-  });
-  log?.listen(lifecycle);
-  const shop = await openModelShop({ io, home, settings, onNotice: warn });
-  return { call, home, cwd, settings, ...shop, lifecycle, onNotice };
+  return { log, onNotice };
+}
+
+/** At a reload, settings are read anew. */
+function choices(call: AgentCall, home: string, first: AgentSettings) {
+  let read: AgentSettings | undefined = first;
+  return () => {
+    const settings = read ?? agentCallSettings(call);
+    read = undefined;
+    return extensionChoice(call, { home, settings });
+  };
 }
 
 function noLog({ message }: Error): AgentNotice {

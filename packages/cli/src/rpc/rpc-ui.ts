@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import type { DialogOptions, ExtensionUI } from "@bonsai-agent/extension";
+import { dialogEnd } from "../extensions/dialog-end.ts";
+import type { UiRequest, UiResponse } from "./ui-protocol.ts";
+
+type Question = Extract<UiRequest, { method: "select" | "confirm" | "input" | "editor" }>;
+type Shown = Exclude<UiRequest, Question>;
+type WithoutHead<Request> = Request extends UiRequest ? Omit<Request, "type" | "id"> : never;
+
+/** Owner of the questions that wait for the client. */
+export class RpcUi {
+  readonly #write: (request: UiRequest) => void;
+  readonly #open = new Map<string, (response: UiResponse | undefined) => void>();
+  readonly #closed = new AbortController();
+  #opened = Promise.withResolvers<void>();
+
+  constructor(write: (request: UiRequest) => void) {
+    this.#write = write;
+  }
+
+  /** Resolves when a question waits: its answer has to be read, whatever else is going on. */
+  waiting(): Promise<void> {
+    return this.#opened.promise;
+  }
+
+  /** A response that no question waits for any more is let go: it came too late. */
+  answer(response: UiResponse): void {
+    this.#open.get(response.id)?.(response);
+  }
+
+  /** Nobody answers any more. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  /** What extensions, and the agent, ask through. */
+  readonly ui: ExtensionUI = {
+    select: async (title, options, settings) => {
+      const response = await this.#ask({ method: "select", title, options: [...options] }, settings);
+      const { value, cancelled } = response ?? {};
+      // An answer beside the options is none.
+      return cancelled === true || value === undefined || !options.includes(value) ? undefined : value;
+    },
+    confirm: async (title, message, settings) => {
+      const response = await this.#ask({ method: "confirm", title, message }, settings);
+      return response?.cancelled !== true && response?.confirmed === true;
+    },
+    input: async (title, placeholder, settings) =>
+      typed(
+        await this.#ask(
+          { method: "input", title, ...(placeholder === undefined ? {} : { placeholder }) },
+          settings,
+        ),
+      ),
+    editor: async (title, prefill) =>
+      typed(await this.#ask({ method: "editor", title, ...(prefill === undefined ? {} : { prefill }) })),
+    notify: (message, notifyType = "info") => this.#show({ method: "notify", message, notifyType }),
+    setStatus: (statusKey, statusText) =>
+      this.#show({ method: "setStatus", statusKey, ...(statusText === undefined ? {} : { statusText }) }),
+    setWidget: (widgetKey, widgetLines, { placement = "aboveEditor" } = {}) =>
+      this.#show({
+        method: "setWidget",
+        widgetKey,
+        ...(widgetLines === undefined ? {} : { widgetLines: [...widgetLines] }),
+        widgetPlacement: placement,
+      }),
+    setTitle: (title) => this.#show({ method: "setTitle", title }),
+    setEditorText: (text) => this.#show({ method: "set_editor_text", text }),
+    // Only the client knows.
+    getEditorText: () => "",
+  };
+
+  #show(shown: WithoutHead<Shown>): void {
+    this.#write({ type: "extension_ui_request", id: randomUUID(), ...shown } as UiRequest);
+  }
+
+  /** Undefined where nobody answered. */
+  #ask(question: WithoutHead<Question>, settings: DialogOptions = {}): Promise<UiResponse | undefined> {
+    const end = dialogEnd(this.#closed.signal, settings);
+    if (end.aborted) return Promise.resolve(undefined);
+    const id = randomUUID();
+    return new Promise((resolve) => {
+      const ended = () => settle(undefined);
+      const settle = (response: UiResponse | undefined) => {
+        this.#open.delete(id);
+        end.removeEventListener("abort", ended);
+        if (this.#open.size === 0) this.#opened = Promise.withResolvers();
+        resolve(response);
+      };
+      end.addEventListener("abort", ended, { once: true });
+      this.#open.set(id, settle);
+      this.#opened.resolve();
+      const { timeout } = settings;
+      const told = timeout === undefined ? question : { ...question, timeout };
+      this.#write({ type: "extension_ui_request", id, ...told } as UiRequest);
+    });
+  }
+}
+
+function typed(response: UiResponse | undefined): string | undefined {
+  return response?.cancelled === true ? undefined : response?.value;
+}
