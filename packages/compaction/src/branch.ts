@@ -1,5 +1,5 @@
 import type { TokenEstimator } from "@bonsai-agent/messages";
-import type { Entry, Session } from "@bonsai-agent/session";
+import type { Entry, Projection, Session } from "@bonsai-agent/session";
 import { originalMessage, type ViewItem, viewOf } from "./context-view.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
@@ -23,8 +23,9 @@ export function leftBranch(session: Session, targetId: string | null): Branch {
 }
 
 export interface BranchItemsOptions {
-  session: Session;
-  branch: Branch;
+  /** What the model saw at the branch's leaf. */
+  projection: Projection;
+  entries: readonly Entry[];
   budgetTokens: number;
   estimator: TokenEstimator;
   limits: CompactionSettings["serialize"];
@@ -35,9 +36,9 @@ const SUMMARY_SHARE = 0.9;
 
 /** What the model saw of the branch, the newest first within the budget; given back oldest first. */
 export function branchItems(options: BranchItemsOptions): ViewItem[] {
-  const { session, branch, budgetTokens, estimator } = options;
-  const ids = new Set(branch.entries.map((entry) => entry.id));
-  const { items } = viewOf(session.projection(branch.oldLeafId), estimator);
+  const { projection, entries, budgetTokens, estimator } = options;
+  const ids = new Set(entries.map((entry) => entry.id));
+  const { items } = viewOf(projection, estimator);
   const chosen: ViewItem[] = [];
   let tokens = 0;
   for (const item of items.filter(({ entryId }) => ids.has(entryId)).reverse()) {

@@ -35,6 +35,8 @@ export {
   type CompactionSettingsInput,
   compactionSettingsSchema,
 } from "./settings-schema.ts";
+export type { BranchSummary } from "./summarise-branch.ts";
+export { type SummariseEntriesOptions, summariseEntries } from "./summarise-entries.ts";
 export {
   type SummarisePreparationOptions,
   summarisePreparation,

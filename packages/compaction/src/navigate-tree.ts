@@ -4,10 +4,19 @@ import { type Branch, leftBranch } from "./branch.ts";
 import { checkCustomSummary } from "./custom-summary.ts";
 import { digestSummariser } from "./digest.ts";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
-import { type BranchSummary, type SummariseBranchOptions, summariseBranch } from "./summarise-branch.ts";
+import {
+  type BranchSource,
+  type BranchSummary,
+  branchSource,
+  type SummariseBranchOptions,
+  summariseBranch,
+} from "./summarise-branch.ts";
+import { rememberBranch } from "./summarise-entries.ts";
 
 export interface NavigateTreeOptions
-  extends Omit<SummariseBranchOptions, "branch" | "signal" | "replaceInstructions" | "summariser"> {
+  extends Pick<BranchSource, "settings" | "model">,
+    Pick<SummariseBranchOptions, "focus"> {
+  session: Session;
   /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
   targetId: string;
   /** Summarise the branch that is left. Default false. */
@@ -79,7 +88,7 @@ async function decide(
     targetId: options.targetId,
     oldLeafId: branch.oldLeafId,
     commonAncestorId: branch.commonAncestorId,
-    entriesToSummarize: branch.entries,
+    entriesToSummarize: rememberBranch(branch.entries, branchSource(options, branch)),
     userWantsSummary: options.summarise ?? false,
     ...(options.focus === undefined ? {} : { customInstructions: options.focus }),
   };
@@ -99,9 +108,8 @@ async function ownSummary(
   const focus = decision.customInstructions ?? options.focus;
   try {
     return await summariseBranch({
-      ...options,
+      source: branchSource(options, branch),
       summariser,
-      branch,
       signal,
       ...(focus === undefined ? {} : { focus }),
       replaceInstructions: decision.replaceInstructions ?? false,

@@ -1,5 +1,5 @@
-import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import { addUsage, BonsaiError, emptyUsage, type TokenEstimator, type Usage } from "@bonsai-agent/messages";
+import type { Entry, Projection, Session } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob } from "./ask-summary.ts";
 import { type Branch, branchItems } from "./branch.ts";
 import { budgetsFor, type ModelSizes } from "./budget.ts";
@@ -13,11 +13,18 @@ import { SummaryFailure } from "./summary-failure.ts";
 import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
 import { branchSummaryText } from "./summary-text.ts";
 
-export interface SummariseBranchOptions {
-  session: Session;
-  branch: Branch;
+/** Where the entries of a branch come from, and how they are counted. */
+export interface BranchSource {
+  entries: readonly Entry[];
+  /** What the model saw at the branch's leaf. */
+  projection: () => Projection;
+  estimator: () => TokenEstimator;
   settings: CompactionSettings;
   model?: ModelSizes;
+}
+
+export interface SummariseBranchOptions {
+  source: BranchSource;
   summariser: Summariser;
   focus?: string;
   /** The focus text takes the place of the instructions. */
@@ -36,6 +43,21 @@ export interface BranchSummary {
 const DEFAULT_WINDOW_TOKENS = 128_000;
 /** Instructions, tags and joints of the request. */
 const INSTRUCTION_TOKENS = 1_000;
+
+/** A branch of a session. */
+export function branchSource(
+  from: { session: Session; settings: CompactionSettings; model?: ModelSizes },
+  branch: Branch,
+): BranchSource {
+  const { session, settings, model } = from;
+  return {
+    entries: branch.entries,
+    projection: () => session.projection(branch.oldLeafId),
+    estimator: () => sessionEstimate({ session, settings }).estimator,
+    settings,
+    ...(model === undefined ? {} : { model }),
+  };
+}
 
 /**
  * Summarises a branch that is left; undefined when it holds nothing that the model saw.
@@ -57,7 +79,7 @@ async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary
   const told = await toldOf(options, onUsage);
   if (told === undefined) return undefined;
   const { items, prose } = told;
-  const files = filesOf(items, options.branch.entries);
+  const files = filesOf(items, options.source.entries);
   const details = { ...files, prose };
   const summary = branchSummaryText(prose, renderFiles(files));
   return { summary, details, ...(usage === undefined ? {} : { usage }) };
@@ -84,30 +106,24 @@ async function toldOf(
   }
 }
 
-function conversationTokens(
-  { session, settings }: SummariseBranchOptions,
-  items: readonly ViewItem[],
-): number {
-  const { estimator } = sessionEstimate({ session, settings });
-  return estimator.text(conversationOf(items, settings));
+function conversationTokens({ source }: SummariseBranchOptions, items: readonly ViewItem[]): number {
+  return source.estimator().text(conversationOf(items, source.settings));
 }
 
 function conversationOf(items: readonly ViewItem[], { serialize }: CompactionSettings): string {
   return serialise(items.map(originalMessage), serialize).join("\n\n");
 }
 
-function itemsFor(
-  { session, branch, settings, model = {}, summariser }: SummariseBranchOptions,
-  mostTokens: number,
-): ViewItem[] {
+function itemsFor({ source, summariser }: SummariseBranchOptions, mostTokens: number): ViewItem[] {
+  const { entries, settings, model = {} } = source;
   const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgetsFor({ settings, model });
   const budgetTokens = Math.min(
     mostTokens,
     windowTokens - reserveTokens,
     Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS),
   );
-  const estimator = sessionEstimate({ session, settings }).estimator;
-  return branchItems({ session, branch, budgetTokens, estimator, limits: settings.serialize });
+  const [projection, estimator] = [source.projection(), source.estimator()];
+  return branchItems({ projection, entries, budgetTokens, estimator, limits: settings.serialize });
 }
 
 function proseOf(
@@ -115,11 +131,12 @@ function proseOf(
   items: readonly ViewItem[],
   onUsage: SummaryJob["onUsage"],
 ): Promise<string> {
-  const { session, settings, model = {}, summariser, focus, replaceInstructions, signal } = options;
+  const { source, summariser, focus, replaceInstructions, signal } = options;
+  const { settings, model = {} } = source;
   const messages = items.map(originalMessage);
   const job: SummaryJob = {
     summariser,
-    estimator: sessionEstimate({ session, settings }).estimator,
+    estimator: source.estimator(),
     signal,
     onUsage,
   };
