@@ -1,6 +1,46 @@
-import type { VirtualModules } from "@bonsai-agent/extension";
+import type { ModuleExports, VirtualModules } from "@bonsai-agent/extension";
 
-/** What `@earendil-works/pi-*`, `@mariozechner/pi-*` and `typebox` resolve to in an extension. */
+type Loaders = Record<string, () => Promise<ModuleExports>>;
+
+const codingAgent = () => import("./modules/coding-agent.ts");
+const ai = () => import("./modules/ai.ts");
+const agentCore = () => import("./modules/agent-core.ts");
+const tui = () => import("@earendil-works/pi-tui");
+const typebox = () => import("typebox");
+const value = () => import("typebox/value");
+const compiler = () => import("./modules/typebox-compiler.ts");
+
+/** The names under which pi was published, then and now. */
+const scopes = ["@earendil-works", "@mariozechner"] as const;
+
+const packages: Loaders = {
+  "pi-coding-agent": codingAgent,
+  "pi-ai": ai,
+  "pi-ai/compat": ai,
+  "pi-agent-core": agentCore,
+  "pi-tui": tui,
+};
+
+const typeboxes: Loaders = {
+  typebox,
+  "typebox/type": typebox,
+  "typebox/value": value,
+  "typebox/compile": compiler,
+  "@sinclair/typebox": typebox,
+  "@sinclair/typebox/value": value,
+  "@sinclair/typebox/compiler": compiler,
+};
+
+const modules: VirtualModules = {
+  ...Object.fromEntries(
+    scopes.flatMap((scope) =>
+      Object.entries(packages).map(([name, loader]) => [`${scope}/${name}`, loader] as const),
+    ),
+  ),
+  ...typeboxes,
+};
+
+/** What pi's packages and TypeBox resolve to in an extension, each loaded when it is first imported. */
 export function piModules(): VirtualModules {
-  return {};
+  return modules;
 }

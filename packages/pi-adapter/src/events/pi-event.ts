@@ -23,10 +23,7 @@ export const piPayloads = {
     preparation: { ...event.preparation, fileOps: piFileOperations(event.preparation) },
   }),
   session_compact_failed: (event: Payload<"session_compact_failed">) => ({
-    errorMessage: event.error.message,
-    aborted: event.outcome.status === "cancelled",
-    willRetry: false,
-    fromExtension: false,
+    errorMessage: event.error?.message,
     ...event,
   }),
   model_select: (event: Payload<"model_select">) => ({

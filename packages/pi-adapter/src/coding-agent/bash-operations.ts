@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import type { ToolResult } from "@bonsai-agent/agent";
+import { formatSize, truncateTail } from "./truncate.ts";
+
+/** Where commands run, as extensions of pi say it. */
+export interface BashOperations {
+  exec(
+    command: string,
+    cwd: string,
+    options: {
+      onData(data: Buffer): void;
+      signal?: AbortSignal;
+      /** Seconds. */
+      timeout?: number;
+      env?: NodeJS.ProcessEnv;
+    },
+  ): Promise<{ exitCode: number | null }>;
+}
+
+export interface BashRun {
+  command: string;
+  cwd: string;
+  /** Seconds. */
+  timeout?: number | undefined;
+  signal?: AbortSignal | undefined;
+  env?: NodeJS.ProcessEnv | undefined;
+  onOutput(text: string): void;
+}
+
+/** Runs a command through operations; a failed one throws with its output, as tools do. */
+export async function runThrough(operations: BashOperations, run: BashRun): Promise<ToolResult> {
+  const { command, cwd, onOutput, timeout, signal, env } = run;
+  const chunks: Buffer[] = [];
+  const shown = () => bounded(Buffer.concat(chunks).toString("utf8"));
+  const { exitCode } = await operations.exec(command, cwd, {
+    onData(data) {
+      chunks.push(data);
+      onOutput(shown());
+    },
+    ...(timeout === undefined ? {} : { timeout }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(env === undefined ? {} : { env }),
+  });
+  const output = shown() || "(no output)";
+  if (exitCode !== 0) throw new Error(`${output}\n\nThe command ended with code ${exitCode ?? "unknown"}.`);
+  return { content: [{ type: "text", text: output }], details: { exitCode } };
+}
+
+/** Commands in a shell of this machine. */
+export function createLocalBashOperations({
+  shellPath = "bash",
+}: {
+  shellPath?: string;
+} = {}): BashOperations {
+  return {
+    exec: (command, cwd, { onData, signal, timeout, env }) =>
+      new Promise((done, failed) => {
+        signal?.throwIfAborted();
+        const child = spawn(shellPath, ["-c", command], {
+          cwd,
+          env,
+          detached: true,
+          stdio: ["ignore", "pipe", "pipe"],
+        });
+        const end = (why: Error) => {
+          if (child.pid !== undefined) killGroup(child.pid);
+          failed(why);
+        };
+        const onAbort = () => end(new Error("The command was aborted."));
+        const timer =
+          timeout &&
+          setTimeout(() => end(new Error(`The command took longer than ${timeout} s.`)), timeout * 1_000);
+        signal?.addEventListener("abort", onAbort, { once: true });
+        child.stdout.on("data", onData);
+        child.stderr.on("data", onData);
+        child.on("error", failed);
+        child.on("close", (exitCode) => {
+          clearTimeout(timer);
+          signal?.removeEventListener("abort", onAbort);
+          done({ exitCode });
+        });
+      }),
+  };
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+function bounded(output: string): string {
+  const { content, truncated, totalBytes } = truncateTail(output);
+  return truncated ? `[The last part of ${formatSize(totalBytes)} of output]\n${content}` : content;
+}
