@@ -162,6 +162,23 @@ test.each([
 });
 
 test.each([
+  ["a file that is no module", "notes.md", "# Notes"],
+  ["a folder without a word of extensions", "package.json", "{}"],
+  ["a folder with a damaged package.json", "package.json", "{"],
+  ["a folder that is empty", ".keep", ""],
+])("%s is refused", async (_what, name, text) => {
+  const folder = testFolder();
+  const home = testFolder();
+  writeFileSync(join(folder, name), text);
+  const source = name.endsWith(".md") ? join(folder, name) : folder;
+  await expect(attempt(source, {}, { home })).rejects.toMatchObject({
+    code: "package_without_extensions",
+    message: expect.stringContaining(source),
+  });
+  expect(left(home)).toEqual([]);
+});
+
+test.each([
   ["bonsai-notes", "npm:bonsai-notes"],
   ["@acme/notes", "npm:@acme/notes"],
   ["./bonsai-notes", "Name a folder"],

@@ -1,21 +1,22 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { relative } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { packageExtensions } from "../load/extension-entries.ts";
+import { isModuleName } from "../load/module-names.ts";
 
 /**
- * Absolute paths of a package's extensions: at least one.
+ * Absolute paths of the extensions in a package's folder, or of the lone module that it is: at least one.
  * @throws BonsaiError `package_without_extensions`
  */
 export function packageEntries(folder: string, source: string): readonly string[] {
-  if (statSync(folder).isFile()) return [folder];
-  const file = join(folder, "package.json");
-  const manifest = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
-  const named: string[] = manifest.bonsai?.extensions ?? manifest.pi?.extensions ?? [];
-  const entries = named.map((name) => join(folder, name)).filter((path) => existsSync(path));
-  if (entries.length > 0) return entries;
+  const { entries, problems } = packageExtensions(folder);
+  const modules = entries.filter(isModuleName);
+  if (modules.length > 0) return modules;
+  const [problem] = problems;
+  const why =
+    problem === undefined ? "" : ` ${relative(folder, problem.path) || "In it"}: ${problem.message}`;
   throw new BonsaiError({
     code: "package_without_extensions",
-    message: `${source} brings no extension.`,
-    hint: 'Its package.json must name them: {"bonsai": {"extensions": ["./index.ts"]}}.',
+    message: `${source} brings no extension.${why}`,
+    hint: 'The package.json of one that does names them: {"bonsai": {"extensions": ["./index.ts"]}}. A lone module is installed by its own path.',
   });
 }
