@@ -1,81 +1,72 @@
 import type { Agent } from "@bonsai-agent/agent";
-import { BonsaiError, contentText, type ImageContent } from "@bonsai-agent/messages";
+import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { thinkingLevels } from "@bonsai-agent/models";
 import type { ExtensionAPI } from "../api/extension-api.ts";
+import { badArgument } from "./bad-argument.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type AgentCalls = Pick<
   ExtensionAPI,
-  | "sendMessage"
-  | "sendUserMessage"
-  | "getActiveTools"
-  | "getAllTools"
-  | "setActiveTools"
-  | "setModel"
-  | "getThinkingLevel"
-  | "setThinkingLevel"
+  "sendMessage" | "sendUserMessage" | "setModel" | "getThinkingLevel" | "setThinkingLevel"
 >;
 
+/**
+ * The agent that is at work, for a call of an extension.
+ * @throws BonsaiError `extension_unloaded`, `extension_not_started`, `extension_needs_agent`
+ */
+export function agentFor({ scope, host }: ExtensionPlace, call: string): Agent {
+  scope.checkStarted(call);
+  const agent = host.agent();
+  if (agent !== undefined) return agent;
+  throw new BonsaiError({
+    code: "extension_needs_agent",
+    message: `${scope.source} called ${call} where no agent is at work.`,
+    hint: "Session commands such as bonsai compact open a session without an agent: let the extension catch this error there, or run it in bonsai itself.",
+  });
+}
+
 /** What an extension does with the agent that is at work. */
-export function agentCalls({ room, scope, host }: ExtensionPlace): AgentCalls {
-  const agent = (call: string): Agent => {
-    scope.checkStarted(call);
-    const working = host.agent();
-    if (working !== undefined) return working;
-    throw new BonsaiError({
-      code: "extension_needs_agent",
-      message: `${scope.source} called ${call} where no agent is at work.`,
-      hint: "Session commands such as bonsai compact open a session without an agent: let the extension do without, or run it in bonsai itself.",
-    });
-  };
-  const told = (doing: Promise<unknown>) => {
+export function agentCalls(place: ExtensionPlace): AgentCalls {
+  const { scope, host } = place;
+  /** Nobody waits for what such a call does; what goes wrong with it is a notice. */
+  const begun = (call: string, doing: Promise<unknown>) => {
     doing.catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
       host.onNotice({
         level: "warning",
         code: "extension_call_failed",
-        message: `${scope.source}: ${message}`,
+        message: `${call} of ${scope.source} did not succeed: ${message}`,
       });
     });
   };
   return {
-    sendMessage() {
-      agent("sendMessage");
-      throw new Error("Not built yet.");
+    sendMessage(message, options) {
+      begun("sendMessage", agentFor(place, "sendMessage").sendMessage(message, options));
     },
     sendUserMessage(content, { deliverAs = "steer" } = {}) {
-      const text = typeof content === "string" ? content : contentText(content);
+      const agent = agentFor(place, "sendUserMessage");
+      if (typeof content !== "string" && !Array.isArray(content))
+        throw badArgument(scope, "sendUserMessage", "a text, or a list of texts and images", content);
       const images = typeof content === "string" ? [] : content.filter((part) => part.type === "image");
-      told(
-        agent("sendUserMessage").prompt(text, {
-          source: "extension",
-          behavior: deliverAs,
-          ...(images.length === 0 ? {} : { images: images as ImageContent[] }),
-        }),
-      );
-    },
-    getActiveTools: () => [...agent("getActiveTools").tools.active],
-    getAllTools() {
-      const { tools } = agent("getAllTools");
-      return tools.names.map((name) => {
-        const { description, parameters } = tools.get(name) ?? { description: "", parameters: {} };
-        const own = room.tools.get(name);
-        return { name, description, parameters, ...(own === undefined ? {} : { extensionPath: own.path }) };
+      const prompted = agent.prompt(contentText(content), {
+        source: "extension",
+        behavior: deliverAs,
+        ...(images.length === 0 ? {} : { images }),
       });
-    },
-    setActiveTools(names) {
-      agent("setActiveTools").tools.setActive([...names]);
+      begun("sendUserMessage", prompted);
     },
     async setModel(model) {
-      const { keys, catalogue } = await host.models();
-      const working = agent("setModel");
-      const provider = catalogue.providers.find((each) => each.provider === model.provider);
-      if (provider?.apiKeyEnv !== undefined && keys.key(provider) === undefined) return false;
-      await working.setModel(model);
+      const agent = agentFor(place, "setModel");
+      if (!place.context().modelRegistry.hasConfiguredAuth(model)) return false;
+      await agent.setModel(model);
       return true;
     },
-    getThinkingLevel: () => agent("getThinkingLevel").state.thinking,
+    getThinkingLevel: () => agentFor(place, "getThinkingLevel").state.thinking,
     setThinkingLevel(level) {
-      told(agent("setThinkingLevel").setThinking(level));
+      const agent = agentFor(place, "setThinkingLevel");
+      if (!thinkingLevels.includes(level))
+        throw badArgument(scope, "setThinkingLevel", `one of ${thinkingLevels.join(", ")}`, level);
+      begun("setThinkingLevel", agent.setThinking(level));
     },
   };
 }

@@ -1,35 +1,51 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { codeFrame, placeText, placeThrown } from "../load/source-place.ts";
 import type { ExtensionScope } from "./scope.ts";
 
-/** Why an extension was not loaded. */
+/** Why an extension was not loaded, with the place where it threw. */
 export function extensionFailure({ source }: ExtensionScope, error: unknown): BonsaiError {
-  if (BonsaiError.is(error)) return error;
+  const isOurs = BonsaiError.is(error);
+  const place = placeThrown(error);
+  // What was thrown while the module was read says its place itself.
+  if (isOurs && place === undefined) return error;
+  const where = place === undefined ? source : placeText(place);
   return new BonsaiError({
-    code: "extension_failed",
-    message: `${source} failed while it started: ${messageOf(error)}`,
-    hint: "Mend the extension and reload.",
+    code: isOurs ? error.code : "extension_failed",
+    message: `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`,
+    hint: isOurs ? error.hint : "Mend the extension and reload.",
     cause: error,
   });
 }
 
-export function failureNotice({ source }: ExtensionScope, { message, hint }: BonsaiError): AgentNotice {
-  return { level: "warning", code: "extension_failed", message: `Not loaded: ${source}. ${message} ${hint}` };
+/** What users are told of an extension that was not loaded. */
+export function failureNotice(source: string, { message, hint }: BonsaiError): AgentNotice {
+  const text = `The extension ${source} was not loaded. ${message}\n${hint}`;
+  return { level: "warning", code: "extension_failed", message: text };
 }
 
 /** What a command's handler threw. */
-export function extensionCommandError(
+export function commandFailure(
   { name, source }: { name: string; source: string },
   error: unknown,
 ): BonsaiError {
+  const place = placeThrown(error);
+  const where = place === undefined ? "" : ` (${placeText(place)})`;
   return new BonsaiError({
     code: "extension_command_failed",
-    message: `/${name} of ${source} failed: ${messageOf(error)}`,
-    hint: "This is a fault of the extension: report it to its author.",
+    message: `/${name} of ${source} failed: ${messageOf(error)}${where}`,
+    hint: BonsaiError.is(error) ? error.hint : "This is a fault of the extension: tell its author.",
     cause: error,
   });
 }
 
+/** A failure of an extension that stops nothing. */
+export function callFailure(code: string, what: string, error: unknown): AgentNotice {
+  const place = placeThrown(error);
+  const where = place === undefined ? "" : ` (${placeText(place)})`;
+  return { level: "warning", code, message: `${what} failed: ${messageOf(error)}${where}` };
+}
+
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -1,30 +1,34 @@
 import type { FlagOptions } from "../api/flag.ts";
+import type { OpenedModels } from "./context/opened-models.ts";
+import { callFailure } from "./extension-errors.ts";
 import { ExtensionEventBus } from "./extension-event-bus.ts";
 import { ExtensionTools } from "./extension-tools.ts";
 import type { LoadExtensionsOptions } from "./extensions.ts";
+import { providerRegistrar } from "./provider-registrar.ts";
 import { type Registration, Registrations } from "./registrations.ts";
 import type { ExtensionRoom, RegisteredCommand, RegisteredShortcut } from "./room.ts";
 
-/** The room of one load, empty. */
-export function extensionRoom({ host, reservedCommands = [] }: LoadExtensionsOptions): ExtensionRoom {
-  const conflict = (what: string) => (earlier: Registration<unknown>, later: Registration<unknown>) =>
+/** An empty room for the extensions of a host. */
+export function extensionRoom(
+  { host, reservedCommands = [] }: Pick<LoadExtensionsOptions, "host" | "reservedCommands">,
+  models: OpenedModels,
+): ExtensionRoom {
+  const onConflict = (what: string) => (earlier: Registration<unknown>, later: Registration<unknown>) =>
     host.onNotice({
       level: "warning",
       code: "extension_conflict",
-      message: `${earlier.source} and ${later.source} both register the ${what} ${later.name}: that of ${later.source} stands.`,
+      message: `${earlier.source} and ${later.source} both have the ${what} ${later.name}: that of ${later.source} stands.`,
     });
   return {
-    tools: new ExtensionTools({ onConflict: conflict("tool") }),
-    commands: new Registrations<RegisteredCommand>({ onConflict: conflict("command") }),
-    flags: new Registrations<FlagOptions>({ onConflict: conflict("flag") }),
-    shortcuts: new Registrations<RegisteredShortcut>({ onConflict: conflict("shortcut") }),
-    bus: new ExtensionEventBus((scope, channel, error) =>
-      host.onNotice({
-        level: "warning",
-        code: "extension_listener_failed",
-        message: `${scope.source} failed at a message on ${channel}: ${error instanceof Error ? error.message : String(error)}`,
-      }),
+    tools: new ExtensionTools({ onConflict: onConflict("tool") }),
+    commands: new Registrations<RegisteredCommand>({ onConflict: onConflict("command") }),
+    flags: new Registrations<FlagOptions>({ onConflict: onConflict("flag") }),
+    shortcuts: new Registrations<RegisteredShortcut>({ onConflict: onConflict("key") }),
+    providers: providerRegistrar({ models }),
+    bus: new ExtensionEventBus(({ source }, channel, error) =>
+      host.onNotice(callFailure("extension_listener_failed", `${source} at a message on ${channel}`, error)),
     ),
+    shownBy: new Map(),
     reservedCommands: new Set(reservedCommands),
   };
 }

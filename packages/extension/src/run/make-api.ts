@@ -2,9 +2,11 @@ import type { ExtensionAPI } from "../api/extension-api.ts";
 import { agentCalls } from "./agent-calls.ts";
 import { execProgram } from "./exec-program.ts";
 import { listening } from "./listening.ts";
+import { providerCalls } from "./provider-calls.ts";
 import { registering } from "./registering.ts";
 import type { ExtensionPlace } from "./room.ts";
 import { sessionCalls } from "./session-calls.ts";
+import { toolCalls } from "./tool-calls.ts";
 
 /** The API object of one extension. Its functions need no `this`. */
 export function makeApi(place: ExtensionPlace): ExtensionAPI {
@@ -12,8 +14,10 @@ export function makeApi(place: ExtensionPlace): ExtensionAPI {
   return {
     ...listening(place),
     ...registering(place),
+    ...providerCalls(place),
     ...sessionCalls(place),
     ...agentCalls(place),
+    ...toolCalls(place),
     exec(command, args, options) {
       scope.checkLoaded("exec");
       return execProgram(command, args, { cwd: host.cwd, ...options });

@@ -1,44 +1,40 @@
 import { ToolRegistry } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { CommandInfo } from "../api/command.ts";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import { agentTool } from "./agent-tool.ts";
-import type { Registration } from "./registrations.ts";
-import type { ExtensionPlace, RegisteredCommand } from "./room.ts";
+import { badArgument } from "./bad-argument.ts";
+import { commandInfo, isReserved } from "./command-names.ts";
+import type { ExtensionPlace } from "./room.ts";
+import { checkParameters } from "./tool-parameters.ts";
 
 type Registering = Pick<
   ExtensionAPI,
-  | "registerTool"
-  | "registerCommand"
-  | "registerFlag"
-  | "getFlag"
-  | "registerShortcut"
-  | "registerProvider"
-  | "unregisterProvider"
-  | "getCommands"
+  "registerTool" | "registerCommand" | "registerFlag" | "getFlag" | "registerShortcut" | "getCommands"
 >;
 
-/** What an extension can add. */
+/** What an extension can give to the model, to the user and to the command line. */
 export function registering(place: ExtensionPlace): Registering {
-  const { room, scope, host, context, commandContext } = place;
+  const { room, scope, host } = place;
   const { path, source } = scope;
   return {
     registerTool(definition) {
       scope.checkLoaded("registerTool");
       const tool = definition as unknown as ExtensionTool;
-      const forAgent = agentTool(tool, context);
-      new ToolRegistry().register(forAgent);
+      const forAgent = checkedTool(place, tool);
       return scope.keep(room.tools.register({ name: tool.name, value: { tool, forAgent }, source, path }));
     },
     registerCommand(name, options) {
       scope.checkLoaded("registerCommand");
-      checkCommand(name, source, room.reservedCommands);
-      const run = async (args: string) => options.handler(args, commandContext());
+      if (typeof options?.handler !== "function")
+        throw badArgument(scope, `registerCommand("${name}", …)`, "a handler, a function", options);
+      if (isReserved(place, name)) return () => {};
+      const run = async (args: string) => options.handler(args, place.commandContext());
       return scope.keep(room.commands.add({ name, value: { options, run }, source, path }));
     },
     registerFlag(name, options) {
       scope.checkLoaded("registerFlag");
+      checkFlag(place, name, options);
       return scope.keep(room.flags.add({ name, value: options, source, path }));
     },
     getFlag(name) {
@@ -48,14 +44,12 @@ export function registering(place: ExtensionPlace): Registering {
     },
     registerShortcut(key, options) {
       scope.checkLoaded("registerShortcut");
-      const run = async () => options.handler(context());
+      if (typeof key !== "string" || key === "")
+        throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
+      if (typeof options?.handler !== "function")
+        throw badArgument(scope, `registerShortcut("${key}", …)`, "a handler, a function", options);
+      const run = async () => options.handler(place.context());
       return scope.keep(room.shortcuts.add({ name: key, value: { options, run }, source, path }));
-    },
-    registerProvider() {
-      throw new Error("Not built yet.");
-    },
-    unregisterProvider() {
-      throw new Error("Not built yet.");
     },
     getCommands() {
       scope.checkLoaded("getCommands");
@@ -64,19 +58,27 @@ export function registering(place: ExtensionPlace): Registering {
   };
 }
 
-export function commandInfo({ name, value, path }: Registration<RegisteredCommand>): CommandInfo {
-  const { description } = value.options;
-  return { name, extensionPath: path, ...(description === undefined ? {} : { description }) };
+function checkedTool({ scope, context }: ExtensionPlace, tool: ExtensionTool) {
+  const call = `registerTool({ name: ${JSON.stringify(tool?.name)}, … })`;
+  if (typeof tool?.name !== "string") throw badArgument(scope, "registerTool", "a tool with a name", tool);
+  if (typeof tool.description !== "string")
+    throw badArgument(scope, call, "a description, a text for the model", tool.description);
+  if (typeof tool.execute !== "function") throw badArgument(scope, call, "execute, a function", tool.execute);
+  checkParameters(scope.source, tool.name, tool.parameters);
+  const forAgent = agentTool(tool, context);
+  // Whether an agent takes it shows at once, also where there is none yet.
+  new ToolRegistry().register(forAgent);
+  return forAgent;
 }
 
-function checkCommand(name: string, source: string, reserved: ReadonlySet<string>): void {
-  const isWord = /^[^\s/][^\s]*$/.test(name);
-  if (isWord && !reserved.has(name)) return;
+function checkFlag({ scope }: ExtensionPlace, name: string, options: unknown): void {
+  const { type } = (options ?? {}) as { type?: unknown };
+  if (type !== "boolean" && type !== "string")
+    throw badArgument(scope, `registerFlag("${name}", …)`, 'type "boolean" or "string"', options);
+  if (/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(name)) return;
   throw new BonsaiError({
-    code: "extension_command_invalid",
-    message: isWord
-      ? `${source} registers the command /${name}, which Bonsai has itself.`
-      : `${source} registers a command called ${JSON.stringify(name)}; a name has no blanks and no slash in front.`,
-    hint: "Give the command another name.",
+    code: "extension_flag_invalid",
+    message: `${scope.source} registers a flag called ${JSON.stringify(name)}; allowed are letters, digits and - between them.`,
+    hint: "Give the name without the dashes in front.",
   });
 }

@@ -5,8 +5,10 @@ import type { ShortcutOptions } from "../api/shortcut.ts";
 import type { ExtensionEventBus } from "./extension-event-bus.ts";
 import type { ExtensionHost } from "./extension-host.ts";
 import type { ExtensionTools } from "./extension-tools.ts";
+import type { ProviderRegistrar } from "./provider-registrar.ts";
 import type { Registrations } from "./registrations.ts";
 import type { ExtensionScope } from "./scope.ts";
+import type { ShownBy } from "./scoped-ui.ts";
 
 /** What was registered, and how to run it: with a context of the extension that registered it. */
 export interface Runnable<Options, Args extends unknown[]> {
@@ -23,7 +25,9 @@ export interface ExtensionRoom {
   readonly commands: Registrations<RegisteredCommand>;
   readonly flags: Registrations<FlagOptions>;
   readonly shortcuts: Registrations<RegisteredShortcut>;
+  readonly providers: ProviderRegistrar;
   readonly bus: ExtensionEventBus;
+  readonly shownBy: ShownBy;
   /** Names of commands that the front end has itself. */
   readonly reservedCommands: ReadonlySet<string>;
 }

@@ -1,13 +1,12 @@
 import type { Agent } from "@bonsai-agent/agent";
+import type { BonsaiError } from "@bonsai-agent/messages";
 import type { ArgumentCompletion, CommandInfo } from "../api/command.ts";
-import type { ExtensionContext } from "../api/extension-context.ts";
 import type { FlagOptions } from "../api/flag.ts";
 import type { ShortcutOptions } from "../api/shortcut.ts";
-import { makeCommandContext } from "./context/make-command-context.ts";
-import { makeContext } from "./context/make-context.ts";
+import { commandInfo, parsedCommand } from "./command-names.ts";
 import type { OpenedModels } from "./context/opened-models.ts";
-import { extensionCommandError, extensionFailure, failureNotice } from "./extension-errors.ts";
-import type { AdaptedExtension, ExtensionHost } from "./extension-host.ts";
+import { callFailure, commandFailure, failureNotice } from "./extension-errors.ts";
+import { type PlaceOptions, placeOf } from "./extension-place.ts";
 import { extensionRoom } from "./extension-room.ts";
 import type {
   Extensions,
@@ -16,32 +15,30 @@ import type {
   LoadedExtension,
   ReloadReport,
 } from "./extensions.ts";
-import { type FactoryToRun, factoriesOf } from "./factories.ts";
-import { makeApi } from "./make-api.ts";
-import { commandInfo } from "./registering.ts";
-import type { ExtensionPlace, ExtensionRoom } from "./room.ts";
+import { type ExtensionToStart, extensionsToStart } from "./extensions-to-start.ts";
+import { holdDecisions } from "./reload-gate.ts";
+import type { ExtensionRoom } from "./room.ts";
 import { ExtensionScope } from "./scope.ts";
-import { scopedHost } from "./scoped-host.ts";
-import { type ShownBy, scopedUi } from "./scoped-ui.ts";
 import { shownPath } from "./shown-path.ts";
-import { withTimeLimit } from "./time-limit.ts";
+import { startExtension } from "./start-extension.ts";
 
 /** Owner of the extensions that are loaded: their order, and their ends. */
 export class RunningExtensions implements Extensions {
   readonly #options: LoadExtensionsOptions;
-  readonly #models: OpenedModels;
   readonly #room: ExtensionRoom;
-  readonly #shownBy: ShownBy = new Map();
+  readonly #placing: PlaceOptions;
   #scopes: ExtensionScope[] = [];
   #loaded: LoadedExtension[] = [];
   #failed: FailedExtension[] = [];
-  #agent: Agent | undefined;
+  /** Counts unloadings. */
+  #turn = 0;
   #reloading: Promise<ReloadReport> | undefined;
 
   constructor(options: LoadExtensionsOptions, models: OpenedModels) {
+    const { host, adapter } = options;
     this.#options = options;
-    this.#models = models;
-    this.#room = extensionRoom(options);
+    this.#room = extensionRoom(options, models);
+    this.#placing = { room: this.#room, host, models, adapter, reload: () => this.reload() };
   }
 
   get loaded(): readonly LoadedExtension[] {
@@ -64,39 +61,49 @@ export class RunningExtensions implements Extensions {
     return new Map(this.#room.shortcuts.standing().map(({ name, value }) => [name, value.options]));
   }
 
-  async load(): Promise<void> {
-    for (const each of factoriesOf(this.#options)) await this.#start(each);
-  }
-
   attach(agent: Agent): void {
-    this.#agent = agent;
     this.#room.tools.attach(agent);
   }
 
   hasCommand(text: string): boolean {
-    return this.#room.commands.get(commandOf(text)?.name ?? "") !== undefined;
+    return this.#command(text) !== undefined;
   }
 
   async runCommand(text: string): Promise<boolean> {
-    const command = commandOf(text);
-    const registered = this.#room.commands.get(command?.name ?? "");
-    if (command === undefined || registered === undefined) return false;
+    const command = this.#command(text);
+    if (command === undefined) return false;
     try {
-      await registered.value.run(command.args);
+      await command.value.run(command.args);
+      return true;
     } catch (error) {
-      throw extensionCommandError(registered, error);
+      throw commandFailure(command, error);
     }
-    return true;
   }
 
   async completeCommand(name: string, prefix: string): Promise<readonly ArgumentCompletion[]> {
-    return (await this.#room.commands.get(name)?.value.options.getArgumentCompletions?.(prefix)) ?? [];
+    const command = this.#room.commands.get(name);
+    try {
+      return (await command?.value.options.getArgumentCompletions?.(prefix)) ?? [];
+    } catch (error) {
+      this.#tell("extension_completion_failed", `Completing /${name} of ${command?.source}`, error);
+      return [];
+    }
   }
 
   async runShortcut(key: string): Promise<boolean> {
     const shortcut = this.#room.shortcuts.get(key);
-    await shortcut?.value.run();
-    return shortcut !== undefined;
+    if (shortcut === undefined) return false;
+    try {
+      await shortcut.value.run();
+    } catch (error) {
+      this.#tell("extension_shortcut_failed", `The key ${key} of ${shortcut.source}`, error);
+    }
+    return true;
+  }
+
+  /** Loads what is found; rejects with what finding throws. */
+  load(): Promise<void> {
+    return this.#startAll(extensionsToStart(this.#options));
   }
 
   reload(): Promise<ReloadReport> {
@@ -107,78 +114,73 @@ export class RunningExtensions implements Extensions {
   }
 
   unload(): void {
-    for (const scope of this.#scopes.toReversed()) this.#close(scope);
+    this.#turn += 1;
+    const scopes = this.#scopes;
     this.#scopes = [];
     this.#loaded = [];
     this.#failed = [];
+    for (const scope of scopes.toReversed()) this.#close(scope);
   }
 
   async #reload(): Promise<ReloadReport> {
     const { host } = this.#options;
     await host.agent()?.idle();
     const startedMs = performance.now();
+    // Before anything is undone: what cannot be found leaves all as it is.
+    const found = extensionsToStart(this.#options);
     await host.lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "reload" });
-    this.unload();
-    this.#room.tools.attach(undefined);
-    await this.load();
-    this.#room.tools.attach(this.#agent);
+    const open = holdDecisions(host.lifecycle);
+    try {
+      this.unload();
+      await this.#startAll(found);
+    } finally {
+      open();
+    }
+    const elapsedMs = performance.now() - startedMs;
     await host.lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
-    return { loaded: this.#loaded, failed: this.#failed, elapsedMs: performance.now() - startedMs };
+    return { loaded: this.#loaded, failed: this.#failed, elapsedMs };
   }
 
-  async #start({ found, factory }: FactoryToRun): Promise<void> {
-    const { host, adapter } = this.#options;
+  async #startAll(all: readonly ExtensionToStart[]): Promise<void> {
+    const turn = this.#turn;
+    // Whoever unloads in the meantime wants none of the others either.
+    for (const each of all) if (this.#turn === turn) await this.#start(each);
+  }
+
+  async #start({ found, factory }: ExtensionToStart): Promise<void> {
+    const { host } = this.#options;
     const startedMs = performance.now();
     const scope = new ExtensionScope({ path: found.path, source: shownPath(found.path, host.cwd) });
     this.#scopes.push(scope);
     host.lifecycle.addSource(scope.source);
     try {
-      const api = makeApi(this.#placeOf(scope));
-      const run = await factory();
-      await withTimeLimit(scope.source, async () =>
-        run(adapter?.api?.(api, adaptedExtension(scope, host)) ?? api),
-      );
-      scope.start();
-      this.#loaded.push({ ...found, loadMs: performance.now() - startedMs });
+      await startExtension({ scope, factory, api: placeOf(scope, this.#placing) });
+      if (!scope.isUnloaded) this.#loaded.push({ ...found, loadMs: performance.now() - startedMs });
     } catch (error) {
-      this.#close(scope);
-      this.#scopes.splice(this.#scopes.indexOf(scope), 1);
-      const failure = extensionFailure(scope, error);
-      this.#failed.push({ path: found.path, error: failure });
-      host.onNotice(failureNotice(scope, failure));
+      if (!scope.isUnloaded) this.#drop(scope, error as BonsaiError);
     }
   }
 
+  #drop(scope: ExtensionScope, error: BonsaiError): void {
+    this.#scopes = this.#scopes.filter((other) => other !== scope);
+    this.#close(scope);
+    this.#failed.push({ path: scope.path, error });
+    this.#options.host.onNotice(failureNotice(scope.source, error));
+  }
+
   #close(scope: ExtensionScope): void {
-    scope.close();
+    for (const error of scope.close())
+      this.#tell("extension_undo_failed", `Unloading ${scope.source}`, error);
     this.#options.host.lifecycle.removeSource(scope.source);
   }
 
-  #placeOf(scope: ExtensionScope): ExtensionPlace {
-    const { host, adapter } = this.#options;
-    const own = scopedHost(host, (ui) => scopedUi(ui, scope, this.#shownBy));
-    const extension = adaptedExtension(scope, host);
-    const adapt = <Context extends ExtensionContext>(context: Context): Context =>
-      adapter?.context?.(context, extension) ?? context;
-    const extras = { extensionPath: scope.source, models: this.#models, adapt };
-    const reload = () => this.reload();
-    return {
-      room: this.#room,
-      scope,
-      host: own,
-      context: (signal) => adapt(makeContext(own, { ...extras, signal })),
-      commandContext: () => adapt(makeCommandContext(own, { ...extras, reload })),
-    };
+  #command(text: string) {
+    const { name, args } = parsedCommand(text) ?? {};
+    const command = name === undefined ? undefined : this.#room.commands.get(name);
+    return command && { ...command, args: args ?? "" };
   }
-}
 
-function adaptedExtension(scope: ExtensionScope, host: ExtensionHost): AdaptedExtension {
-  const { path, source: name } = scope;
-  return { path, name, keep: (undo) => scope.keep(undo), onNotice: (notice) => host.onNotice(notice) };
-}
-
-/** Undefined for a text that is no command. */
-function commandOf(text: string): { name: string; args: string } | undefined {
-  const match = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim());
-  return match === null ? undefined : { name: match[1]!, args: (match[2] ?? "").trim() };
+  #tell(code: string, what: string, error: unknown): void {
+    this.#options.host.onNotice(callFailure(code, what, error));
+  }
 }

@@ -32,10 +32,17 @@ export class ExtensionScope {
     return once;
   }
 
-  /** Undoes everything, newest first; a second call does nothing. */
-  close(): void {
+  /** Undoes everything, newest first; a second call does nothing. @returns what undoing threw */
+  close(): unknown[] {
     this.#state = "unloaded";
-    for (const undo of [...this.#undos].reverse()) undo();
+    return [...this.#undos].reverse().flatMap((undo) => {
+      try {
+        undo();
+        return [];
+      } catch (error) {
+        return [error];
+      }
+    });
   }
 
   /** @throws BonsaiError `extension_unloaded` */
@@ -44,7 +51,7 @@ export class ExtensionScope {
     throw new BonsaiError({
       code: "extension_unloaded",
       message: `${this.source} called ${call} after it had been unloaded.`,
-      hint: "Let timers and watchers of the extension end in its handler of session_shutdown.",
+      hint: "End timers and watchers of the extension in its handler of session_shutdown; return right after a reload.",
     });
   }
 

@@ -1,5 +1,6 @@
 import type { Session } from "@bonsai-agent/session";
 import type { ExtensionAPI } from "../api/extension-api.ts";
+import { badArgument } from "./bad-argument.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type SessionCalls = Pick<ExtensionAPI, "appendEntry" | "setSessionName" | "getSessionName" | "setLabel">;
@@ -14,19 +15,24 @@ export function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
   };
   return {
     appendEntry(customType, data) {
-      return session("appendEntry").append({
-        type: "custom",
-        customType,
-        ...(data === undefined ? {} : { data }),
-      }).id;
+      const open = session("appendEntry");
+      if (typeof customType !== "string" || customType === "")
+        throw badArgument(scope, "appendEntry", "a customType, a text", customType);
+      return open.append({ type: "custom", customType, ...(data === undefined ? {} : { data }) }).id;
     },
     setSessionName(name) {
-      session("setSessionName").append({ type: "session_info", name });
-      void host.lifecycle.notify("session_info_changed", { type: "session_info_changed", name });
+      const open = session("setSessionName");
+      if (typeof name !== "string") throw badArgument(scope, "setSessionName", "a text", name);
+      open.append({ type: "session_info", name });
+      // Handlers that fail are told of by the lifecycle; nothing here waits for them.
+      void host.lifecycle.notify("session_info_changed", { type: "session_info_changed", name: open.name });
     },
     getSessionName: () => session("getSessionName").name,
     setLabel(targetId, label) {
-      session("setLabel").append({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
+      const open = session("setLabel");
+      if (open.entry(targetId) === undefined)
+        throw badArgument(scope, "setLabel", "the id of an entry of this session", targetId);
+      open.append({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
     },
   };
 }
