@@ -2,11 +2,12 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Generation, type UnresolvedImport, withoutMarkers } from "./generation.ts";
+import { likeNames } from "./like-names.ts";
 import { virtualExports } from "./loaded-modules.ts";
 import {
   codeFrame,
   placeAbove,
-  placeOfText,
+  placeOfImport,
   placeText,
   placeThrown,
   type SourcePlace,
@@ -54,13 +55,15 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
   const { name, specifier } = missing;
   const path = missing.place?.path ?? entry;
   // A file that was rewritten has its imports elsewhere than its author wrote them.
-  const place = placeOfText(path, [`"${specifier}"`, `'${specifier}'`]) ?? missing.place ?? { path, line: 1 };
+  const place = placeOfImport(path, specifier, name) ?? missing.place ?? { path, line: 1 };
   const host = virtualExports(modules, specifier);
   return new BonsaiError({
     code: "extension_export_missing",
     message: `${placeText(place)}: ${specifier} has no export named ${name}.${codeFrame(place)}`,
     hint:
-      host === undefined ? `Export ${name} there, or mend the import.` : `${specifier} has ${listed(host)}.`,
+      host === undefined
+        ? `Export ${name} there, or mend the import.`
+        : `${specifier} has ${likeNames(host, name)}.`,
     cause,
   });
 }
@@ -68,7 +71,7 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
 function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImport): BonsaiError {
   const { specifier, importer, error } = unresolved;
   const path = importer || entry;
-  const place = placeOfText(path, [`"${specifier}"`, `'${specifier}'`]) ?? { path, line: 1 };
+  const place = placeOfImport(path, specifier) ?? { path, line: 1 };
   return new BonsaiError({
     code: "extension_module_missing",
     message: `${placeText(place)}: ${specifier} cannot be found.${codeFrame(place)}`,
@@ -108,18 +111,11 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message || error.name : String(error);
 }
 
-/** The numbers of generations say nothing to whoever reads a stack. */
+/** The numbers of generations say nothing to whoever reads a stack, nor does the text that a file was rewritten to. */
 function tidyStack(error: unknown): void {
   if (error instanceof Error && typeof error.stack === "string") {
-    const tidy = withoutMarkers(error.stack);
+    const tidy = withoutMarkers(error.stack).replace(/^file:[^]*?\n(?=SyntaxError)/, "");
     // A frozen error keeps its numbers.
     if (tidy !== error.stack) Reflect.set(error, "stack", tidy);
   }
-}
-
-function listed(names: readonly string[]): string {
-  const shown = [...names].sort().slice(0, 40);
-  return shown.length === names.length
-    ? shown.join(", ")
-    : `${shown.join(", ")} and ${names.length - shown.length} more`;
 }

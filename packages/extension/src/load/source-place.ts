@@ -30,14 +30,22 @@ export function placeAbove(error: unknown): SourcePlace | undefined {
   return { path: fileURLToPath(withoutMarkers(url)), line: Number(line), ...column };
 }
 
-/** Where a text first stands in a file. */
-export function placeOfText(path: string, texts: readonly string[]): SourcePlace | undefined {
-  const lines = linesOf(path);
-  for (const [index, line] of lines.entries()) {
-    const column = Math.max(...texts.map((text) => line.indexOf(text)));
-    if (column >= 0) return { path, line: index + 1, column: column + 1 };
-  }
-  return undefined;
+/** Where a file imports a module: at the name that it takes from it, else at the module's. */
+export function placeOfImport(path: string, specifier: string, name?: string): SourcePlace | undefined {
+  const text = linesOf(path).join("\n");
+  const quoted = `["']${escaped(specifier)}["']`;
+  const named =
+    name === undefined
+      ? undefined
+      : new RegExp(`(?<![\\w$])${escaped(name)}(?=[^\\w$;"'][^;"']*from\\s*${quoted})`);
+  const index = (named?.exec(text) ?? new RegExp(quoted).exec(text))?.index;
+  if (index === undefined) return undefined;
+  const before = text.slice(0, index).split("\n");
+  return { path, line: before.length, column: (before.at(-1) as string).length + 1 };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[^\w]/g, "\\$&");
 }
 
 /** `path:line:column`. */

@@ -1,0 +1,267 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { join, relative } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type FindExtensionsOptions, findExtensions, packageExtensions } from "../src/index.ts";
+import { folderWith } from "./files-on-disk.ts";
+
+/** Paths relative to the folder that holds home, project and all else. */
+function found(root: string, options: Partial<FindExtensionsOptions> = {}) {
+  const { extensions, problems } = findExtensions({
+    home: join(root, "home"),
+    cwd: join(root, "project"),
+    isProjectTrusted: true,
+    ...options,
+  });
+  return {
+    extensions: extensions.map(({ path, origin }) => `${origin} ${relative(root, path)}`),
+    problems: problems.map(
+      ({ path, message, hint }) => `${relative(root, path)}: ${message} ${hint.length > 0}`,
+    ),
+  };
+}
+
+const module = "export default () => {};";
+const naming = (...extensions: string[]) => JSON.stringify({ bonsai: { extensions } });
+
+test("finds modules, folders with an index and folders with a package.json, by name, and passes over the rest", () => {
+  const root = folderWith({
+    "home/extensions/b.ts": module,
+    "home/extensions/a.mjs": module,
+    "home/extensions/c.js": module,
+    "home/extensions/d.mts": module,
+    "home/extensions/c.d.ts": "",
+    "home/extensions/c.test.ts": module,
+    "home/extensions/.hidden.ts": module,
+    "home/extensions/_shared/index.ts": module,
+    "home/extensions/notes.md": "",
+    "home/extensions/pictures/one.png": "",
+    "home/extensions/node_modules/x/index.js": module,
+    "home/extensions/with-index/index.ts": module,
+    "home/extensions/with-index/other.ts": module,
+    "home/extensions/with-package/package.json": naming("./src/two.ts", "src/one.ts"),
+    "home/extensions/with-package/index.ts": module,
+    "home/extensions/with-package/src/one.ts": module,
+    "home/extensions/with-package/src/two.ts": module,
+  });
+  expect(found(root)).toEqual({
+    extensions: [
+      "user home/extensions/a.mjs",
+      "user home/extensions/b.ts",
+      "user home/extensions/c.js",
+      "user home/extensions/d.mts",
+      "user home/extensions/with-index/index.ts",
+      "user home/extensions/with-package/src/two.ts",
+      "user home/extensions/with-package/src/one.ts",
+    ],
+    problems: [],
+  });
+});
+
+test("loads the user's, then the project's, the settings' and the flags'; without trust, not the project's", () => {
+  const root = folderWith({
+    "home/extensions/z.ts": module,
+    "project/.bonsai/extensions/y.ts": module,
+    "elsewhere/x.ts": module,
+    "project/w.ts": module,
+  });
+  const options = { settingsPaths: [join(root, "elsewhere/x.ts")], flagPaths: ["./w.ts"] };
+  const all = [
+    "user home/extensions/z.ts",
+    "project project/.bonsai/extensions/y.ts",
+    "settings elsewhere/x.ts",
+    "flag project/w.ts",
+  ];
+  expect(found(root, options)).toEqual({ extensions: all, problems: [] });
+  expect(found(root, { ...options, isProjectTrusted: false }).extensions).toEqual(
+    all.filter((each) => !each.startsWith("project")),
+  );
+  expect(found(root, { ...options, onlyFlags: true }).extensions).toEqual(["flag project/w.ts"]);
+});
+
+test("a module that is found twice is loaded once, where it was found last", () => {
+  const root = folderWith({
+    "home/extensions/a.ts": module,
+    "home/extensions/b.ts": module,
+    "project/x": "",
+  });
+  symlinkSync(join(root, "home/extensions/a.ts"), join(root, "project/link.ts"));
+  expect(found(root, { flagPaths: ["link.ts", "../home/extensions/a.ts"] })).toEqual({
+    extensions: ["user home/extensions/b.ts", "flag home/extensions/a.ts"],
+    problems: [],
+  });
+});
+
+describe("a folder that a flag names", () => {
+  test.each([
+    [
+      "its package.json",
+      { "package.json": naming("./main.ts"), "main.ts": module, "index.ts": module },
+      ["main.ts"],
+    ],
+    ["its index", { "index.js": module, "other.ts": module }, ["index.js"]],
+    ["all modules in it", { "one.ts": module, "two/index.ts": module }, ["one.ts", "two/index.ts"]],
+  ])("gives %s", (_, files, expected) => {
+    const root = folderWith({
+      "project/x": "",
+      ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`ext/${name}`, text])),
+    });
+    expect(found(root, { flagPaths: ["../ext"] })).toEqual({
+      extensions: expected.map((name) => `flag ext/${name}`),
+      problems: [],
+    });
+  });
+});
+
+describe("the extensions of a package", () => {
+  test.each([
+    [
+      "bonsai's list before pi's",
+      { bonsai: { extensions: ["a.ts"] }, pi: { extensions: ["b.ts"] } },
+      ["a.ts"],
+    ],
+    ["pi's list", { pi: { extensions: ["./b.ts"], skills: ["./s"] } }, ["b.ts"]],
+    ["globs, less what is taken away", { bonsai: { extensions: ["*.ts", "!b.ts"] } }, ["a.ts"]],
+    ["a folder that is named", { bonsai: { extensions: ["./many"] } }, ["many/one.ts", "many/two.ts"]],
+    ["none, where the list is empty", { bonsai: { extensions: [] } }, []],
+    ["the folder extensions, where nothing is named", { name: "x" }, ["extensions/e.ts"]],
+  ])("are %s", (_, manifest, expected) => {
+    const folder = folderWith({
+      "package.json": `\uFEFF${JSON.stringify(manifest)}`,
+      "a.ts": module,
+      "b.ts": module,
+      "a.test.ts": module,
+      "types.d.ts": "",
+      "many/one.ts": module,
+      "many/two.ts": module,
+      "extensions/e.ts": module,
+    });
+    const { entries, problems } = packageExtensions(folder);
+    expect(entries.map((path) => relative(folder, path))).toEqual(expected);
+    expect(problems).toEqual([]);
+  });
+
+  test("are the module itself, where a lone module was installed", () => {
+    const folder = folderWith({ "lone.ts": module });
+    expect(packageExtensions(join(folder, "lone.ts")).entries).toEqual([join(folder, "lone.ts")]);
+  });
+});
+
+describe("what cannot be loaded is told of, and all else is found", () => {
+  const broken: [string, Record<string, string>, string][] = [
+    ["no JSON", { "package.json": "{" }, "package.json: It cannot be read as JSON"],
+    [
+      "a list that is a string",
+      { "package.json": '{"bonsai":{"extensions":"a.ts"}}' },
+      "package.json: It is wrong at bonsai.extensions",
+    ],
+    ["a package.json that is a list", { "package.json": "[]" }, "package.json: It is wrong at its top"],
+    [
+      "a path outside",
+      { "package.json": naming("../x.ts") },
+      "package.json: It names ../x.ts, which lies outside",
+    ],
+    [
+      "an absolute path",
+      { "package.json": naming("/etc/x.ts") },
+      "package.json: It names /etc/x.ts, which lies outside",
+    ],
+    ["a file that is not there", { "package.json": naming("./gone.ts") }, "gone.ts: It is not there."],
+    [
+      "a glob without match",
+      { "package.json": naming("./*.ts") },
+      "package.json: It names ./*.ts, which no file matches.",
+    ],
+    ["no index", { "main.ts": module }, ": There is no extension in it."],
+    ["only a package.json", { "package.json": "{}" }, ": There is no extension in it."],
+  ];
+  test.each(broken)("%s", (_, files, problem) => {
+    const root = folderWith({
+      "home/extensions/sound.ts": module,
+      ...Object.fromEntries(
+        Object.entries(files).map(([name, text]) => [`home/extensions/ext/${name}`, text]),
+      ),
+    });
+    const { extensions, problems } = found(root);
+    expect(extensions).toEqual(["user home/extensions/sound.ts"]);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(
+      join("home/extensions/ext", problem.startsWith(":") ? "" : "/").replace(/\/$/, ""),
+    );
+    expect(problems[0]).toContain(problem);
+    expect(problems[0]?.endsWith("true")).toBe(true);
+  });
+
+  test("an empty folder, links that lead nowhere or to themselves, a file in place of the folder", () => {
+    const root = folderWith({ "home/extensions/sound.ts": module, "project/.bonsai/extensions": "" });
+    mkdirSync(join(root, "home/extensions/empty"));
+    symlinkSync("loop.ts", join(root, "home/extensions/loop.ts"));
+    symlinkSync("nowhere.ts", join(root, "home/extensions/dangling.ts"));
+    expect(found(root)).toEqual({
+      extensions: ["user home/extensions/sound.ts"],
+      problems: [
+        "home/extensions/dangling.ts: It is not there. true",
+        "home/extensions/empty: There is no extension in it. true",
+        "home/extensions/loop.ts: It is a link that leads to itself. true",
+        "project/.bonsai/extensions: It is no folder. true",
+      ],
+    });
+  });
+
+  test("paths of flags and settings that are not there, or are packages", () => {
+    const root = folderWith({ "project/none/notes.md": "" });
+    const { problems } = found(root, {
+      flagPaths: ["./gone.ts", "npm:some-package", "./none"],
+      settingsPaths: ["~/surely-not-there.ts"],
+    });
+    expect(problems.map((text) => text.replace(/^.*?([^/]+: )/, "$1"))).toEqual([
+      "surely-not-there.ts: It is not there. true",
+      "gone.ts: It is not there. true",
+      expect.stringContaining("It is a package, not a path."),
+      "none: There is no extension in it. true",
+    ]);
+  });
+
+  test("a path that the system refuses", () => {
+    const root = folderWith({ "project/x": "" });
+    const { problems } = found(root, { flagPaths: ["x".repeat(300)] });
+    expect(problems[0]).toContain("It cannot be read: ENAMETOOLONG");
+  });
+});
+
+test("whatever stands in the folder: nothing throws, and each module is there once", () => {
+  const name = fc.constantFrom(
+    "a.ts",
+    "b.js",
+    "index.ts",
+    "c.d.ts",
+    "package.json",
+    ".x.ts",
+    "sub/index.ts",
+    "sub/package.json",
+    "sub/a.ts",
+  );
+  const text = fc.oneof(
+    fc.constant(module),
+    fc.constantFrom(
+      "{",
+      "[]",
+      "null",
+      '{"bonsai":null}',
+      naming("a.ts", "./a.ts", "*.ts"),
+      naming("..", ""),
+      naming("."),
+    ),
+  );
+  fc.assert(
+    fc.property(fc.dictionary(name, text, { maxKeys: 6 }), (files) => {
+      const root = folderWith(
+        Object.fromEntries(
+          Object.entries(files).map(([path, content]) => [`home/extensions/${path}`, content]),
+        ),
+      );
+      const { extensions } = found(root, { flagPaths: [join(root, "home/extensions")] });
+      expect(new Set(extensions).size).toBe(extensions.length);
+    }),
+  );
+});
