@@ -1,3 +1,59 @@
+export type { LifecycleEvents, SessionStartReason } from "@bonsai-agent/agent";
+export {
+  type BeforeCompact,
+  type BeforeCompactResult,
+  type BranchSummary,
+  type CompactionEvents,
+  type CompactionOutcome,
+  type CompactionPreparation,
+  type CompactionReason,
+  type CompactionSettings,
+  type CustomCompaction,
+  digestSummariser,
+  type FileOperations,
+  fileOperations,
+  type SummariseEntriesOptions,
+  type SummarisePreparationOptions,
+  type Summariser,
+  type SummaryAnswer,
+  type SummaryKind,
+  type SummaryRequest,
+  summariseEntries,
+  summarisePreparation,
+  type TreePreparation,
+} from "@bonsai-agent/compaction";
+export type { HandlerPayload, PayloadOf, ResultOf } from "@bonsai-agent/lifecycle";
+export {
+  type AssistantContent,
+  type AssistantMessage,
+  BonsaiError,
+  type BonsaiErrorOptions,
+  byScriptEstimator,
+  contentText,
+  type ImageContent,
+  type Message,
+  type MessageRole,
+  messageText,
+  type StopReason,
+  type TextContent,
+  type TokenEstimator,
+  type ToolCall,
+  type ToolResultMessage,
+  toolCalls,
+  type Usage,
+  type UserContent,
+  type UserMessage,
+} from "@bonsai-agent/messages";
+export type { CatalogueModel, StreamEvent, ThinkingLevel, ToolDeclaration } from "@bonsai-agent/models";
+export type {
+  BranchSummaryEntry,
+  CompactionEntry,
+  CustomEntry,
+  Entry,
+  EntryType,
+  MessageEntry,
+  SessionHeader,
+} from "@bonsai-agent/session";
 export type { ArgumentCompletion, CommandInfo, CommandOptions } from "./api/command.ts";
 export type { EventBus } from "./api/event-bus.ts";
 export type { ExecOptions, ExecResult } from "./api/exec.ts";
@@ -67,3 +123,5 @@ export type {
   ReloadReport,
 } from "./run/extensions.ts";
 export { loadExtensions } from "./run/load-extensions.ts";
+export { convertToLlm, type LlmMessage } from "./summary/convert-to-llm.ts";
+export { serializeConversation } from "./summary/serialize-conversation.ts";
