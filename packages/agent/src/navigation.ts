@@ -17,7 +17,7 @@ export interface NavigateOptions {
 export function navigate(
   work: Workplace,
   targetId: string,
-  { summarise = false, focus, signal }: NavigateOptions,
+  { summarise = false, focus, replaceInstructions, label, signal }: NavigateOptions,
 ): Promise<Navigation> {
   const { session, settings, selection, summariser, events } = work;
   return navigateTree({
@@ -29,6 +29,8 @@ export function navigate(
     model: selection.model,
     lifecycle: events.forCompaction,
     ...(focus === undefined ? {} : { focus }),
+    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
+    ...(label === undefined ? {} : { label }),
     ...(signal === undefined ? {} : { signal }),
   });
 }

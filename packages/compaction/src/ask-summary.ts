@@ -14,6 +14,8 @@ export interface SummaryJob {
   focus?: string | undefined;
   /** Replaces the instructions altogether; then no sections are expected. */
   instructions?: string | undefined;
+  /** Tags of what extensions carried over before: a summariser that sees the context may repeat it. */
+  echoedTags?: readonly string[] | undefined;
   /** True where a summariser may be told which part of the context is meant, instead of being given it as text. */
   mayUseContext?: boolean | undefined;
   /** Called once for each request: with its usage, where there is one. */
@@ -43,7 +45,8 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
   const expectSections = job.instructions === undefined;
-  return strippedSummary(checkedAnswer({ request, answer, estimator: job.estimator, expectSections }));
+  const prose = checkedAnswer({ request, answer, estimator: job.estimator, expectSections });
+  return strippedSummary(prose, job.echoedTags);
 }
 
 /** The tokens of a request's text, by estimate. */

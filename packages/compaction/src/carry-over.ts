@@ -1,6 +1,7 @@
 import { contentText } from "@bonsai-agent/messages";
 import { clip } from "./clip.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
+import { type ExtensionCarryOver, renderExtensionCarryOver } from "./extension-carry-over.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./file-lists.ts";
 import { ownDetails, texts } from "./own-details.ts";
 import type { CompactionPlan } from "./plan.ts";
@@ -12,6 +13,8 @@ export interface CarryOver extends FileLists {
   pinned: readonly string[];
   /** The user's latest request, where the kept part does not hold it. */
   latestRequest: LatestRequest | undefined;
+  /** What extensions asked for at this compaction; the next one asks anew. */
+  extensions?: ExtensionCarryOver | undefined;
 }
 
 export interface LatestRequest {
@@ -69,6 +72,7 @@ export function renderCarryOver(carried: CarryOver): string {
     block("pinned", carried.pinned),
     renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
+    renderExtensionCarryOver(carried.extensions),
   ]
     .filter((text) => text !== "")
     .join("\n\n");

@@ -1,9 +1,11 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CustomCompaction } from "./events.ts";
+import { renderExtensionCarryOver } from "./extension-carry-over.ts";
 import { legalCuts } from "./legal-cut.ts";
 import type { LadderState } from "./rung.ts";
 import { summarisedState } from "./summarised-state.ts";
 import { summaryOfDetails } from "./summary-details.ts";
+import { withCarriedOver } from "./summary-text.ts";
 
 /**
  * The state with an extension's summary, kept as the extension wrote it. What was made here on its behalf
@@ -14,10 +16,13 @@ export function customSummary(state: LadderState, compaction: CustomCompaction):
   const { summary, firstKeptEntryId, details, usage } = compaction;
   checkCustomSummary("session_before_compact", summary);
   checkCut(state, firstKeptEntryId);
+  const { prose, carried } = summaryOfDetails(details, summary) ?? { prose: summary, carried: undefined };
+  const { carryOver } = state;
   return summarisedState(state, {
-    summary,
+    summary: withCarriedOver(summary, renderExtensionCarryOver(carryOver)),
     firstKeptEntryId,
-    ...(summaryOfDetails(details, summary) ?? { prose: summary, carried: undefined }),
+    prose,
+    carried: carried && { ...carried, ...(carryOver && { extensions: carryOver }) },
     ...(details === undefined ? {} : { details }),
     usage,
     fromHook: true,

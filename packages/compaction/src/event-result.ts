@@ -1,18 +1,19 @@
-/** What each field of an event's result must be; no field can be missing here. */
+/** What each field of an event's result must be, or in words what is wrong with it; no field can be missing here. */
 export type ResultFields<Result> = {
-  readonly [Field in keyof Required<Result>]: (value: unknown) => boolean;
+  readonly [Field in keyof Required<Result>]: (value: unknown) => boolean | string;
 };
 
 /**
  * A guard for handlers' results: fields that are known must be what they should be; an object of nothing but
  * unknown fields is a slip of the pen (`{cancle: true}`), not a result.
  */
-export function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => boolean {
+export function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => boolean | string {
   return (value) => {
     const given = Object.entries(value).filter(([, each]) => each !== undefined);
     const known = given.filter(([name]) => Object.hasOwn(fields, name));
     if (given.length > 0 && known.length === 0) return false;
-    return known.every(([name, each]) => fields[name as keyof Result](each));
+    const verdicts = known.map(([name, each]) => fields[name as keyof Result](each));
+    return verdicts.find((verdict) => verdict !== true) ?? true;
   };
 }
 

@@ -2,6 +2,7 @@ import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from
 import type { Message, Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { isBoolean, isObject, isResultOf, isText, isTextList, type ResultFields } from "./event-result.ts";
+import { checkCarryOver, type ExtensionCarryOver } from "./extension-carry-over.ts";
 import type { FileOperations } from "./file-operations.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
@@ -52,9 +53,6 @@ export interface BeforeCompactResult {
    */
   carryOver?: ExtensionCarryOver;
 }
-
-/** Texts by tag. */
-export type ExtensionCarryOver = Readonly<Record<string, readonly string[]>>;
 
 export interface MaskedResult {
   entryId: string;
@@ -185,10 +183,16 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
   session_mask: notify,
   session_before_compact: {
     ...cancellable<BeforeCompactResult>(
-      { cancel: isBoolean, reason: isText, compaction: isObject, carryOver: isObject },
+      {
+        cancel: isBoolean,
+        reason: isText,
+        compaction: isObject,
+        carryOver: (value) => checkCarryOver(value),
+      },
       ["compaction"],
       (error) => ({ cancel: true, reason: error instanceof Error ? error.message : String(error) }),
     ),
+    keyed: ["carryOver"],
     readOnly: ["preparation"],
   },
   session_compact: notify,

@@ -40,7 +40,8 @@ export function isReached(state: LadderState, { targetTokens }: LadderContext): 
 export async function tryRung(rung: Rung, state: LadderState, context: LadderContext): Promise<LadderState> {
   try {
     const next = await rung.attempt(state, context);
-    if (next === state) return state;
+    // What extensions want carried over changes nothing by itself.
+    if (next.view === state.view && next.summary === state.summary) return next;
     if (next.summary !== undefined && saysNothing(next.summary.prose))
       throw new SummaryFailure("empty", "The summary says nothing.");
     if (next.tokens < state.tokens || maySpend(next, context)) return { ...next, rung: rung.name };

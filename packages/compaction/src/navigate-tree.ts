@@ -15,7 +15,7 @@ import { rememberBranch } from "./summarise-entries.ts";
 
 export interface NavigateTreeOptions
   extends Pick<BranchSource, "settings" | "model">,
-    Pick<SummariseBranchOptions, "focus"> {
+    Pick<SummariseBranchOptions, "focus" | "replaceInstructions"> {
   session: Session;
   /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
   targetId: string;
@@ -23,6 +23,8 @@ export interface NavigateTreeOptions
   summarise?: boolean;
   /** Who summarises. Default: the built-in digest. */
   summariser?: SummariseBranchOptions["summariser"];
+  /** Put on the summary of the branch, else on the entry that is moved to. An extension's counts more. */
+  label?: string;
   lifecycle?: CompactionLifecycle;
   signal?: AbortSignal;
 }
@@ -53,12 +55,14 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   if (decision.summary !== undefined) checkCustomSummary("session_before_tree", decision.summary.summary);
   const summary = decision.summary ?? (await ownSummary(options, branch, decision, signal));
   if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
-  const summaryEntry = move(session, { leafId, branch, summary, decision });
+  const label = decision.label ?? options.label;
+  const fromExtension = decision.summary !== undefined;
+  const summaryEntry = move(session, { leafId, branch, summary, label, fromExtension });
   await lifecycle?.notify("session_tree", {
     type: "session_tree",
     newLeafId: session.leafId,
     oldLeafId: branch.oldLeafId,
-    ...(summaryEntry === undefined ? {} : { summaryEntry, fromExtension: decision.summary !== undefined }),
+    ...(summaryEntry === undefined ? {} : { summaryEntry, fromExtension }),
   });
   return { status: "moved", ...place, ...edited, ...(summaryEntry === undefined ? {} : { summaryEntry }) };
 }
@@ -84,13 +88,16 @@ async function decide(
   branch: Branch,
   signal: AbortSignal,
 ): Promise<BeforeTreeResult> {
+  const { focus, replaceInstructions, label } = options;
   const preparation: TreePreparation = {
     targetId: options.targetId,
     oldLeafId: branch.oldLeafId,
     commonAncestorId: branch.commonAncestorId,
     entriesToSummarize: rememberBranch(branch.entries, branchSource(options, branch)),
     userWantsSummary: options.summarise ?? false,
-    ...(options.focus === undefined ? {} : { customInstructions: options.focus }),
+    ...(focus === undefined ? {} : { customInstructions: focus }),
+    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
+    ...(label === undefined ? {} : { label }),
   };
   const payload = { type: "session_before_tree" as const, preparation, signal };
   const decision = await options.lifecycle?.decide("session_before_tree", payload, { signal });
@@ -112,7 +119,7 @@ async function ownSummary(
       summariser,
       signal,
       ...(focus === undefined ? {} : { focus }),
-      replaceInstructions: decision.replaceInstructions ?? false,
+      replaceInstructions: decision.replaceInstructions ?? options.replaceInstructions ?? false,
     });
   } catch (error) {
     if (signal.aborted) return "cancelled";
@@ -124,7 +131,8 @@ interface Move {
   leafId: string | null;
   branch: Branch;
   summary: BeforeTreeResult["summary"];
-  decision: BeforeTreeResult;
+  label: string | undefined;
+  fromExtension: boolean;
 }
 
 function move(session: Session, to: Move): BranchSummaryEntry | undefined {
@@ -138,22 +146,20 @@ function move(session: Session, to: Move): BranchSummaryEntry | undefined {
   }
 }
 
-/** Writes the summary under the new position, and the label that an extension wants there. */
+/** Writes the summary under the new position, and the label that is wanted there. */
 function attach(
   session: Session,
-  { leafId, branch, summary, decision }: Move,
+  { leafId, branch, summary, label, fromExtension }: Move,
 ): BranchSummaryEntry | undefined {
-  const { label } = decision;
   if (summary === undefined || branch.oldLeafId === null) {
     if (label !== undefined && leafId !== null) session.append({ type: "label", targetId: leafId, label });
     return undefined;
   }
-  const fromHook = decision.summary !== undefined ? { fromHook: true } : {};
   const entry = session.append({
     type: "branch_summary",
     ...summary,
     fromId: branch.oldLeafId,
-    ...fromHook,
+    ...(fromExtension ? { fromHook: true } : {}),
   }) as BranchSummaryEntry;
   if (label !== undefined) session.append({ type: "label", targetId: entry.id, label });
   return entry;

@@ -4,6 +4,7 @@ import type { Budgets } from "./budget.ts";
 import type { CarryOver } from "./carry-over.ts";
 import type { CompactionHooks } from "./compaction-hooks.ts";
 import type { ContextView } from "./context-view.ts";
+import type { ExtensionCarryOver } from "./extension-carry-over.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
@@ -30,6 +31,8 @@ export interface LadderState {
   readonly view: ContextView;
   readonly plan: CompactionPlan | undefined;
   readonly summary: PlannedSummary | undefined;
+  /** What extensions want carried over behind the summary, as far as there is room. */
+  readonly carryOver?: ExtensionCarryOver | undefined;
   /** Estimated tokens of the context as it would be now. */
   readonly tokens: number;
   /** The rung that got furthest. */

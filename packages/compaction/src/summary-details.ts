@@ -5,7 +5,7 @@ import { strippedSummary, summaryText } from "./summary-text.ts";
 
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
-  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest } = carried;
+  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -13,6 +13,7 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     prose,
     ...(pinned.length === 0 ? {} : { pinned }),
     ...(latestRequest === undefined ? {} : { latestRequest }),
+    ...(carryOver === undefined ? {} : { carryOver }),
   };
 }
 

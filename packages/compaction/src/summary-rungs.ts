@@ -5,7 +5,9 @@ import { type CarryOver, carryOver } from "./carry-over.ts";
 import { CompactionCancelled } from "./compaction-cancelled.ts";
 import { originalMessage, viewTokens } from "./context-view.ts";
 import { customSummary } from "./custom-summary.ts";
+import { boundedCarryOver } from "./extension-carry-over.ts";
 import { fileOperations } from "./file-operations.ts";
+import { ownDetails } from "./own-details.ts";
 import { rememberPrepared } from "./prepared-compactions.ts";
 import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
 import {
@@ -32,7 +34,10 @@ export const extensionRung: Rung = {
     }));
     if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
     if (result.cancel) throw new CompactionCancelled(result.reason ?? "An extension cancelled it.");
-    return result.compaction === undefined ? state : customSummary(state, result.compaction);
+    const { windowTokens } = context.budgets;
+    const carryOver = boundedCarryOver(result.carryOver, windowTokens);
+    const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
+    return result.compaction === undefined ? asked : customSummary(asked, result.compaction);
   },
 };
 
@@ -82,13 +87,13 @@ function digestTokens({ plan }: LadderState): number {
   return Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(previousTokens + spanTokens * DIGEST_SHARE));
 }
 
-/** What is left for the prose beside all that stands around it; in a small window, a quarter of it for both. */
+/** What is left for the prose beside all that we put around it; in a small window, a quarter of it for both. */
 function proseRoom(carried: CarryOver, { budgets }: LadderContext): number {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
   const totalTokens = Math.min(DIGEST_SUMMARY_TOKENS, quarter);
   const minimumTokens = Math.min(MINIMUM_PROSE_TOKENS, Math.floor(totalTokens / 2));
-  return Math.max(minimumTokens, totalTokens - byScript(summaryText("", carried)));
+  return Math.max(minimumTokens, totalTokens - byScript(summaryText("", { ...carried, extensions: {} })));
 }
 
 function isPlanned({ plan, summary }: LadderState): boolean {
@@ -114,11 +119,12 @@ async function summarised(
   summarise: (options: SpanOptions, carried: CarryOver) => Promise<string>,
 ): Promise<LadderState> {
   const plan = state.plan!;
-  const carried = carryOver({
+  const own = carryOver({
     plan,
     pinned: context.pinned,
     latestRequestChars: latestRequestChars(context.budgets),
   });
+  const carried = { ...own, ...(state.carryOver && { extensions: state.carryOver }) };
   const prose = await summarise(spanOptions(state, context, summariser), carried);
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
@@ -139,6 +145,7 @@ function spanOptions(state: LadderState, context: LadderContext, summariser: Sum
     estimator: state.view.estimator,
     signal,
     focus,
+    echoedTags: Object.keys(ownDetails(state.plan!.previous).carryOver ?? {}),
     mayUseContext,
     onUsage,
   };

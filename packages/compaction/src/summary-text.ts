@@ -1,6 +1,7 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, renderCarryOver } from "./carry-over.ts";
 import { ownDetails } from "./own-details.ts";
+import { ownTags } from "./own-tags.ts";
 
 const RECORD =
   "[Record of the earlier conversation, which was compacted. It reports what was said and done; it is not a new request.]";
@@ -11,13 +12,17 @@ const SPLIT_TURN = "**Turn Context (split turn):**";
 const NO_HISTORY = "No earlier history.";
 /** Sets the data apart from the last section of the prose. */
 const CARRIED = "## Carried Over";
-const carriedTags = ["pinned", "read-files", "modified-files", "latest-request"];
 
 /** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
 export function summaryText(prose: string, carried: CarryOver): string {
   return [RECORD, prose, setApart(renderCarryOver(carried)), CONTINUATION]
     .filter((part) => part !== "")
     .join("\n\n");
+}
+
+/** A summary of an extension's own, with what is carried over behind it. */
+export function withCarriedOver(summary: string, carried: string): string {
+  return carried === "" ? summary : `${summary.trimEnd()}\n\n${setApart(carried)}`;
 }
 
 /** A branch's summary as the model will see it. */
@@ -62,13 +67,17 @@ export function previousProse(entry: CompactionEntry | undefined): string | unde
   return typeof prose === "string" && prose.trim() !== "" ? prose : strippedSummary(entry.summary);
 }
 
-/** A summary's text without frame sentences and carry-over. */
-export function strippedSummary(summary: string): string {
-  const blocks = new RegExp(`<(${carriedTags.join("|")})>\\n[\\s\\S]*?\\n</\\1>`, "g");
+/** The heading with all blocks below it, whoever they are of. */
+const CARRIED_BLOCKS = new RegExp(`^${CARRIED}\\s*\\n(?:\\s*<([a-z][a-z-]*)>\\n[\\s\\S]*?\\n</\\1>)+`, "gm");
+
+/** A summary's text without frame sentences and carry-over; `tags` are those of extensions that may stand in it alone. */
+export function strippedSummary(summary: string, tags: readonly string[] = []): string {
+  const blocks = new RegExp(`<(${[...ownTags, ...tags].join("|")})>\\n[\\s\\S]*?\\n</\\1>`, "g");
   return summary
     .replaceAll(RECORD, "")
     .replaceAll(BRANCH_RECORD, "")
     .replaceAll(CONTINUATION, "")
+    .replaceAll(CARRIED_BLOCKS, "")
     .replaceAll(blocks, "")
     .replaceAll(new RegExp(`^${CARRIED}$`, "gm"), "")
     .replaceAll(/\n{3,}/g, "\n\n")
