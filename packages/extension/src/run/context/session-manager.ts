@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { tailEntries } from "@bonsai-agent/compaction";
 import type { Entry, Session } from "@bonsai-agent/session";
 import type { ReadonlySessionManager, SessionTreeNode } from "../../api/session-manager.ts";
+import { branchCopies } from "./branch-copies.ts";
 import { ownCopy } from "./own-copy.ts";
 
 /** The session of now, for reading. @param session throws where there is none */
@@ -42,8 +43,8 @@ function entryOf(session: Session, id: string): Entry | undefined {
 
 /** An id that the session does not have is no branch. */
 function branchOf(session: Session, fromId: string | undefined): Entry[] {
-  if (fromId !== undefined && session.entry(fromId) === undefined) return [];
-  return session.path(fromId).map(ownCopy);
+  if (fromId === undefined || fromId === session.leafId) return branchCopies(session);
+  return session.entry(fromId) === undefined ? [] : session.path(fromId).map(ownCopy);
 }
 
 /** The summary first, then what is kept and what came after it, whatever the entries are. */
