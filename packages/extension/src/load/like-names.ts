@@ -1,5 +1,5 @@
 /** Names that are shown of a long list. */
-const most = 20;
+const most = 8;
 
 /** A list of names; of a long one, those that are most like the one that was looked for. */
 export function likeNames(names: readonly string[], wanted: string): string {

@@ -114,7 +114,7 @@ function messageOf(error: unknown): string {
 /** The numbers of generations say nothing to whoever reads a stack, nor does the text that a file was rewritten to. */
 function tidyStack(error: unknown): void {
   if (error instanceof Error && typeof error.stack === "string") {
-    const tidy = withoutMarkers(error.stack).replace(/^file:[^]*?\n(?=SyntaxError)/, "");
+    const tidy = withoutMarkers(error.stack).replace(/^file:[\s\S]*?\n(?=SyntaxError)/, "");
     // A frozen error keeps its numbers.
     if (tidy !== error.stack) Reflect.set(error, "stack", tidy);
   }
