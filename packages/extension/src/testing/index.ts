@@ -1,4 +1,5 @@
-export { openTestSession, type TestSession } from "./open-test-session.ts";
+export { openTestSession } from "./open-test-session.ts";
 export type { OpenTestSessionOptions, TestExtension } from "./open-test-session-options.ts";
 export type { TestAnswer, TestAnswers } from "./scripted-models.ts";
 export type { TestDialogAnswer, TestDialogAnswers, UICall } from "./scripted-ui.ts";
+export type { TestSession } from "./test-session.ts";

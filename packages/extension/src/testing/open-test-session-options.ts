@@ -45,7 +45,7 @@ export interface OpenTestSessionOptions {
   control?: SessionControl;
   /** Laid over the API and the contexts. Default: none. */
   adapter?: ExtensionAdapter;
-  /** What modules that are read from a path may import of the host. */
+  /** What modules that are read from a path may import of the host. Default: what Bonsai gives all extensions. */
   modules?: VirtualModules;
   /** False: no agent, as in the session commands. Default true. */
   withAgent?: boolean;

@@ -1,50 +1,18 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type Agent,
-  type AgentNotice,
-  agentSettings,
-  type LifecycleEvents,
-  lifecycleEventRules,
-  openAgent,
-  type RunResult,
-} from "@bonsai-agent/agent";
-import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
+import { type Agent, agentSettings, openAgent } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ProviderCall } from "@bonsai-agent/models";
 import { createSession, type Session } from "@bonsai-agent/session";
-import type { ExtensionHost } from "../run/extension-host.ts";
+import type { ExtensionHost, ExtensionModels } from "../run/extension-host.ts";
 import type { Extensions } from "../run/extensions.ts";
 import { loadExtensions } from "../run/load-extensions.ts";
 import type { OpenTestSessionOptions } from "./open-test-session-options.ts";
 import { scriptedModels } from "./scripted-models.ts";
-import { scriptedUi, type UICall } from "./scripted-ui.ts";
-
-/** A session at work with extensions, whose model and user say what was written down. */
-export interface TestSession {
-  /** Undefined where the session was opened without one. */
-  readonly agent: Agent;
-  readonly session: Session;
-  readonly extensions: Extensions;
-  readonly lifecycle: Lifecycle<LifecycleEvents>;
-  /** Where tools work, absolute. */
-  readonly cwd: string;
-  /** What users are told beside the conversation: failures of extensions among it. */
-  readonly notices: readonly AgentNotice[];
-  /** Calls of `ctx.ui`, in order. */
-  readonly ui: readonly UICall[];
-  /** What models were asked, in order; `purpose` tells turns from summaries. */
-  readonly requests: readonly ProviderCall[];
-  /** True once an extension asked for the end of the program. */
-  readonly isShutdown: boolean;
-  /** What the user says. Resolves when the agent has nothing more to do. */
-  prompt(text: string): Promise<RunResult>;
-  /** `/name arguments` of an extension. @throws BonsaiError `extension_command_unknown`, `extension_command_failed` */
-  command(text: string): Promise<void>;
-  /** Ends agent, session and extensions, and removes the session's own folder. */
-  close(): Promise<void>;
-}
+import { type TestRecord, testHost } from "./test-host.ts";
+import type { TestSession } from "./test-session.ts";
+import { testSources } from "./test-sources.ts";
 
 const usualModel: CatalogueModel = {
   provider: "scripted",
@@ -64,86 +32,73 @@ const usualModel: CatalogueModel = {
  */
 export async function openTestSession(options: OpenTestSessionOptions = {}): Promise<TestSession> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-test-session-"));
-  const { cwd = folder, ui, withAgent = true } = options;
-  const notices: AgentNotice[] = [];
-  const calls: UICall[] = [];
-  const requests: ProviderCall[] = [];
-  const onNotice = (notice: AgentNotice) => notices.push(notice);
-  const lifecycle = new Lifecycle<LifecycleEvents>({
-    rules: lifecycleEventRules,
-    onNotice: (notice) => onNotice({ level: "warning", code: notice.type, message: describeNotice(notice) }),
-  });
+  const { cwd = folder, otherModels = [] } = options;
   const model = { ...usualModel, ...options.model };
-  const models = await scriptedModels({
-    home: folder,
-    models: [model, ...(options.otherModels ?? []).map((other) => ({ ...model, ...other }))],
-    answers: answersOf(options),
-    requests,
-  });
+  const all = [model, ...otherModels.map((other) => ({ ...model, ...other }))];
+  const requests: ProviderCall[] = [];
+  const models = await scriptedModels({ home: folder, models: all, answers: answersOf(options), requests });
   const session = sessionOf(options, cwd);
-  const settings = agentSettings({
-    titles: false,
-    ...options.settings,
-    compaction: { estimator: "chars4", ...options.settings?.compaction },
-  });
-  const agent = withAgent
-    ? await openAgent({
-        session,
-        cwd,
-        home: folder,
-        settings,
-        models: models.client,
-        model,
-        lifecycle,
-        onNotice,
-      })
-    : undefined;
-  let isShutdown = false;
-  const host: ExtensionHost = {
-    mode: options.mode ?? (ui === undefined ? "print" : "rpc"),
-    cwd,
-    lifecycle,
-    ui: ui === undefined ? undefined : scriptedUi(ui, calls),
-    session: () => session,
-    agent: () => agent,
-    model: () => model,
-    models: async () => models,
-    control: options.control,
-    shutdown: () => {
-      isShutdown = true;
-    },
-    isProjectTrusted: () => options.isProjectTrusted ?? true,
-    flag: (name) => options.flags?.[name],
-    onNotice,
+  const record: TestRecord = { notices: [], ui: [], isShutdown: false };
+  let agent: Agent | undefined;
+  const host = testHost({ options, record, cwd, session, agent: () => agent, model, models });
+  agent = options.withAgent === false ? undefined : await agentOf(host, { options, folder, model, models });
+  const extensions = await loadExtensions({ host, ...testSources(options) });
+  if (agent !== undefined) extensions.attach(agent);
+  await (agent?.start() ??
+    host.lifecycle.notify("session_start", { type: "session_start", reason: "startup" }));
+  const close = async () => {
+    await agent?.close();
+    extensions.unload();
+    session.close();
+    rmSync(folder, { recursive: true, force: true });
   };
-  const extensions = await loadExtensions({ host, ...sourcesOf(options) });
-  if (agent !== undefined) {
-    extensions.attach(agent);
-    await agent.start();
-  }
   return {
-    agent: agent as Agent,
+    get agent() {
+      return agent ?? noAgent();
+    },
     session,
     extensions,
-    lifecycle,
+    lifecycle: host.lifecycle,
     cwd,
-    notices,
-    ui: calls,
+    notices: record.notices,
+    ui: record.ui,
     requests,
     get isShutdown() {
-      return isShutdown;
+      return record.isShutdown;
     },
-    prompt: (text) => agent!.prompt(text, { source: "interactive" }),
+    prompt: async (text) => (agent ?? noAgent()).prompt(text, { source: "interactive" }),
     async command(text) {
       if (!(await extensions.runCommand(text))) throw unknownCommand(text, extensions);
     },
-    async close() {
-      await agent?.close();
-      extensions.unload();
-      session.close();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
+}
+
+interface AgentParts {
+  options: OpenTestSessionOptions;
+  /** Stands in the place of Bonsai's home. */
+  folder: string;
+  model: CatalogueModel;
+  models: ExtensionModels;
+}
+
+function agentOf(host: ExtensionHost, { options, folder, model, models }: AgentParts): Promise<Agent> {
+  const { settings = {} } = options;
+  return openAgent({
+    session: host.session()!,
+    cwd: host.cwd,
+    home: folder,
+    models: models.client,
+    model,
+    settings: agentSettings({
+      titles: false,
+      ...settings,
+      compaction: { estimator: "chars4", ...settings.compaction },
+    }),
+    lifecycle: host.lifecycle,
+    onNotice: (notice) => host.onNotice(notice),
+  });
 }
 
 function answersOf({ answers, summaries, replies }: OpenTestSessionOptions) {
@@ -160,18 +115,12 @@ function sessionOf({ session, history = [] }: OpenTestSessionOptions, cwd: strin
   return open;
 }
 
-function sourcesOf({ extensions = [], adapter, modules = {} }: OpenTestSessionOptions) {
-  const all = [extensions].flat();
-  const paths = all.filter((each) => typeof each === "string");
-  const inline = all
-    .filter((each) => typeof each === "function")
-    .map((factory, index) => ({ name: factory.name || String(index + 1), factory }));
-  return {
-    inline,
-    modules,
-    find: () => ({ extensions: paths.map((path) => ({ path, origin: "flag" as const })), problems: [] }),
-    ...(adapter === undefined ? {} : { adapter }),
-  };
+function noAgent(): never {
+  throw new BonsaiError({
+    code: "extension_needs_agent",
+    message: "The test session was opened without an agent.",
+    hint: "Leave withAgent: false away.",
+  });
 }
 
 function unknownCommand(text: string, { commands }: Extensions): BonsaiError {
