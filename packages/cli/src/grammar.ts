@@ -7,6 +7,12 @@ const leaf: OptionGrammar = {
   flags: "--leaf <id>",
   description: "stand at this entry instead of the current position",
 };
+/** A command on a file does the same wherever it runs: of the extensions that sessions have, none is loaded. */
+const onlyExtension: OptionGrammar = {
+  flags: "-e, --extension <path>",
+  description: "ask this extension, and no others; may be repeated",
+  kind: "list",
+};
 
 /** All commands, in the order of the overview. The only place that knows their words. */
 export const grammar: readonly CommandGrammar[] = [
@@ -80,7 +86,7 @@ export const grammar: readonly CommandGrammar[] = [
         kind: "text or nothing",
       },
       { flags: "--model <provider/id>", description: "with --summarize: let this model summarise" },
-      ...extensionFlags,
+      onlyExtension,
     ],
     examples: [
       ["bonsai goto session.jsonl 0000010c", "go back to an entry"],
@@ -112,7 +118,7 @@ export const grammar: readonly CommandGrammar[] = [
         conflicts: ["model"],
       },
       { flags: "--model <provider/id>", description: "let this model summarise" },
-      ...extensionFlags,
+      onlyExtension,
       { flags: "-o, --output <file>", description: "compact a copy; the session itself stays as it is" },
     ],
     examples: [
@@ -120,6 +126,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai compact session.jsonl -o small.jsonl", "compact a copy"],
       ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and say what matters"],
       ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "let a model summarise"],
+      ["bonsai compact session.jsonl -e ./my-summary.ts", "let an extension summarise, or say no"],
     ],
     load: () => import("./commands/compact.ts"),
   },
@@ -189,14 +196,38 @@ export const grammar: readonly CommandGrammar[] = [
   },
   {
     name: "trust",
-    summary: "Trust a project: its own settings are used from then on",
+    summary: "Trust a project: its own settings and extensions are used from then on",
     args: [["[folder]", "the project's folder; default: this one"]],
     options: [{ flags: "--untrust", description: "take the trust back" }],
     examples: [
-      ["bonsai trust", "use the settings in .bonsai/settings.json of this folder"],
+      ["bonsai trust", "use the settings and run the extensions in .bonsai of this folder; they are listed"],
       ["bonsai trust ../shop --untrust", "and no longer those of another"],
     ],
     load: () => import("./commands/trust.ts"),
+  },
+  {
+    name: "install",
+    summary: "Install extensions: a package of npm, or a path",
+    args: [["<source>", "npm:NAME, npm:NAME@VERSION, or the path of a folder, a module or a tarball (.tgz)"]],
+    examples: [
+      ["bonsai install npm:NAME", "a package of npm, or its newest version; scripts of packages are not run"],
+      ["bonsai install ./my-summary.ts", "a module of one's own, used where it lies"],
+    ],
+    load: () => import("./commands/install.ts"),
+  },
+  {
+    name: "list",
+    summary: "List packages and extensions: what runs in this folder, and where it comes from",
+    args: [],
+    examples: [["bonsai list", "what was installed, what was found, and what is wrong with it"]],
+    load: () => import("./commands/list.ts"),
+  },
+  {
+    name: "remove",
+    summary: "Remove an installed package",
+    args: [["<package>", "its name, or the path that was installed"]],
+    examples: [["bonsai remove NAME", "its extensions run no more; a path of one's own stays as it is"]],
+    load: () => import("./commands/remove.ts"),
   },
   {
     name: "models",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { ExitCode } from "./exit-code.ts";
 
-/** After a signal, a reader who stopped reading does not keep the process. */
+/** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
 const patienceMs = 2_000;
 const argv = process.argv.slice(2);
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) printVersion();
@@ -23,6 +23,7 @@ async function runProgram(): Promise<void> {
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), patienceMs).unref();
   const error = await unwritten();
+  setTimeout(() => process.exit(), patienceMs).unref();
   if (error === undefined) return;
   const { reportFailure } = await import("./failure.ts");
   process.exitCode = reportFailure(error, io, wantsJson(argv));

@@ -1,6 +1,7 @@
 import type { CliIo } from "./io.ts";
 import { outputJson } from "./output-json.ts";
 import { type Line, renderLine, span } from "./views/line.ts";
+import { printableLines } from "./views/printable.ts";
 import { wrap } from "./views/text-width.ts";
 
 const defaultWidth = 80;
@@ -72,7 +73,7 @@ export class Output {
     this.#told.add(message);
     if (this.wantsJson) this.#io.stderr.write(`${JSON.stringify({ notice: { code, message } })}\n`);
     else {
-      const lines = wrap(message, this.noticeWidth - 2);
+      const lines = printableLines(message).flatMap((line) => wrap(line, this.noticeWidth - 2));
       this.notice(...lines.map((line, at) => [span(at === 0 ? "! " : "  ", ["bold", "yellow"]), line]));
     }
   }

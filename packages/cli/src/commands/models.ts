@@ -14,14 +14,27 @@ import { withProgress } from "../progress.ts";
 import type { ModelRow } from "../reports/model-row.ts";
 import { agentCallSettings } from "../settings.ts";
 import { modelsView } from "../views/models-view.ts";
+import type { ModelShop } from "../work/model-shop.ts";
 
-/** Prints the models that can be asked now; `--all` those that cannot as well. */
-export async function run(invocation: Invocation): Promise<undefined> {
+/** Prints the models that can be asked now, those of extensions too; `--all` those that cannot as well. */
+export function run(invocation: Invocation): Promise<undefined> {
+  return invocation.io.interruptible(async (signal) => {
+    const { openSessionExtensions } = await import("../extensions/session-extensions.ts");
+    const extensions = await openSessionExtensions({ invocation, signal });
+    try {
+      await print(invocation, await extensions?.shop());
+    } finally {
+      await extensions?.close();
+    }
+    return undefined;
+  });
+}
+
+async function print(invocation: Invocation, shop: ModelShop | undefined): Promise<void> {
   const { args, options, io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
-  const keys = fileKeys({ home, env: io.env, onNotice: (notice) => output.tell(notice) });
+  const { keys, catalogue } = shop?.shelf ?? (await knownModels(invocation, home));
   const usual = agentCallSettings(invocation).model;
-  const catalogue = await loadCatalogue({ home, env: io.env });
   const rows = await withProgress(io, "Asking local servers", () =>
     modelRows({ catalogue, keys, usual, authFile: join(home, "auth.json") }),
   );
@@ -39,6 +52,14 @@ export async function run(invocation: Invocation): Promise<undefined> {
       width: output.width,
     }),
   );
+}
+
+async function knownModels(
+  { io, output }: Invocation,
+  home: string,
+): Promise<Pick<Shelf, "keys" | "catalogue">> {
+  const keys = fileKeys({ home, env: io.env, onNotice: (notice) => output.tell(notice) });
+  return { keys, catalogue: await loadCatalogue({ home, env: io.env }) };
 }
 
 interface Shelf {

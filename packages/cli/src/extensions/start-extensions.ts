@@ -1,3 +1,4 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
 import {
   type ExtensionHost,
   type Extensions,
@@ -7,6 +8,7 @@ import {
 } from "@bonsai-agent/extension";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { piAdapter } from "@bonsai-agent/pi-adapter";
+import { keepConsoleApart } from "./console-apart.ts";
 import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
 import { virtualModules } from "./virtual-modules.ts";
 
@@ -29,12 +31,46 @@ export async function startExtensions({ host, choice, first }: StartExtensionsOp
   if (missing !== undefined) throw notFound(missing);
   const finds = [found][Symbol.iterator]();
   const find = (): FoundExtensions => finds.next().value ?? findExtensions(choice());
-  const extensions = await loadExtensions({ host, find, modules: virtualModules(), adapter: piAdapter() });
+  const held = new HeldNotices(host.onNotice);
+  keepConsoleApart();
+  const extensions = await loadExtensions({
+    host: withNotices(host, (notice) => held.tell(notice)),
+    find,
+    modules: virtualModules(),
+    adapter: piAdapter(),
+  });
   const named = new Set(found.extensions.filter(({ origin }) => origin === "flag").map(({ path }) => path));
-  const broken = extensions.failed.find(({ path }) => named.has(path) || isNamedByFlag(first, path));
+  const broken = extensions.failed.find(({ path }) => named.has(path));
+  held.release(({ message }) => broken === undefined || !message.includes(broken.error.message));
   if (broken === undefined) return extensions;
   extensions.unload();
   throw broken.error;
+}
+
+/** Keeps notices back until it is known which of them an error will tell. */
+class HeldNotices {
+  readonly #tell: ExtensionHost["onNotice"];
+  #held: AgentNotice[] | undefined = [];
+
+  constructor(tell: ExtensionHost["onNotice"]) {
+    this.#tell = tell;
+  }
+
+  tell(notice: AgentNotice): void {
+    if (this.#held === undefined) this.#tell(notice);
+    else this.#held.push(notice);
+  }
+
+  release(isWanted: (notice: AgentNotice) => boolean): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const notice of held.filter(isWanted)) this.#tell(notice);
+  }
+}
+
+/** Everything else is read of the host itself, when it is asked for. */
+function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): ExtensionHost {
+  return Object.create(host, { onNotice: { value: onNotice, enumerable: true } }) as ExtensionHost;
 }
 
 function notFound({ path, message, hint }: FoundExtensions["problems"][number]): BonsaiError {

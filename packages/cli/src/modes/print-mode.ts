@@ -59,7 +59,7 @@ async function run({ call, workshop, screen, progress, cost, input, signal }: Pr
     const result = await promptUntil(host, input, signal);
     const code = finish(call, screen, result);
     progress.result(result);
-    progress.ended(host.agent.state, cost);
+    progress.ended(result, host.agent.state, cost);
     return code;
   } finally {
     await host.close();

@@ -55,8 +55,9 @@ export class PrintProgress {
       this.#say(["The answer was cut off at the model's output cap; `bonsai -c` goes on."]);
   }
 
-  /** The last line: what it took, and how to go on. */
-  ended({ sessionId, sessionFile, leafId }: AgentState, { usage }: RunCost): void {
+  /** The last line: what it took, and how to go on. A command that asked no model took nothing. */
+  ended({ status }: RunResult, { sessionId, sessionFile, leafId }: AgentState, { usage }: RunCost): void {
+    if (status === "handled" && usage.totalTokens === 0) return;
     const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
     const goOn = sessionFile === undefined || leafId === null ? "not kept" : `bonsai -r ${sessionId}`;
     this.#say([span(`${spent} · ${goOn}`, "gray")]);

@@ -4,19 +4,27 @@ import { bonsaiHome } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
 import { agentCallSettings } from "../settings.ts";
 import { findModel } from "./model-choice.ts";
-import { openModelShop } from "./model-shop.ts";
+import { type ModelShop, openModelShop } from "./model-shop.ts";
 
-/** The model that `--model` names, as summariser. @throws BonsaiError for a name that means none. */
-export async function namedSummariser(invocation: Invocation, reference: string): Promise<Summariser> {
+/**
+ * The model that `--model` names, as summariser.
+ * @param shop where it is looked for; default: one of its own, without the models of extensions
+ * @throws BonsaiError for a name that means none.
+ */
+export async function namedSummariser(
+  invocation: Invocation,
+  reference: string,
+  shop?: ModelShop,
+): Promise<Summariser> {
   const { io, output } = invocation;
-  const home = bonsaiHome({ ...io.env });
-  const settings = agentCallSettings(invocation);
-  const { shelf, models } = await openModelShop({
-    io,
-    home,
-    settings,
-    onNotice: (notice) => output.tell(notice),
-  });
+  const { shelf, models } =
+    shop ??
+    (await openModelShop({
+      io,
+      home: bonsaiHome({ ...io.env }),
+      settings: agentCallSettings(invocation),
+      onNotice: (notice) => output.tell(notice),
+    }));
   const model = await findModel(shelf, reference);
   return summariserFor({
     models,
