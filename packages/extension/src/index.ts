@@ -106,7 +106,7 @@ export type {
 } from "./load/found-extension.ts";
 export { hostModules } from "./load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
-export type { ModuleExports, VirtualModules } from "./load/virtual-modules.ts";
+export { INSTEAD, type ModuleExports, type VirtualModules } from "./load/virtual-modules.ts";
 export type {
   AdaptedExtension,
   ExtensionAdapter,

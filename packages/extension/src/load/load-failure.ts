@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Generation, type UnresolvedImport, withoutMarkers } from "./generation.ts";
 import { likeNames } from "./like-names.ts";
-import { virtualExports } from "./loaded-modules.ts";
+import { virtualExports, virtualInstead } from "./loaded-modules.ts";
 import {
   codeFrame,
   placeAbove,
@@ -63,7 +63,7 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
     hint:
       host === undefined
         ? `Export ${name} there, or mend the import.`
-        : `${specifier} has ${likeNames(host, name)}.`,
+        : (virtualInstead(modules, specifier, name) ?? `${specifier} has ${likeNames(host, name)}.`),
     cause,
   });
 }

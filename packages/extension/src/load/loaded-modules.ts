@@ -1,4 +1,4 @@
-import type { ModuleExports, VirtualModules } from "./virtual-modules.ts";
+import { INSTEAD, type ModuleExports, type VirtualModules } from "./virtual-modules.ts";
 
 /**
  * Owner of the host's modules that extensions have asked for. Node reads a module from text, so each gets a text that
@@ -27,6 +27,14 @@ export function virtualExports(modules: VirtualModules, name: string): string[] 
   const loader = modules[name];
   const exports = loader === undefined ? undefined : byLoader.get(loader);
   return exports === undefined ? undefined : Object.keys(exports);
+}
+
+/** What a module says about a name that it does not have. */
+export function virtualInstead(modules: VirtualModules, name: string, missing: string): string | undefined {
+  const loader = modules[name];
+  const exports = loader === undefined ? undefined : byLoader.get(loader);
+  const told = exports && (Reflect.get(exports, INSTEAD) as Readonly<Record<string, string>> | undefined);
+  return told !== undefined && Object.hasOwn(told, missing) ? told[missing] : undefined;
 }
 
 /** The URL of a virtual module: one for each instance of it. */
