@@ -1,10 +1,11 @@
-import type { ModuleExports, VirtualModules } from "@bonsai-agent/extension";
+import { INSTEAD, type ModuleExports, type VirtualModules } from "@bonsai-agent/extension";
+import { insteadOfAgentCore, insteadOfAi, insteadOfCodingAgent } from "./modules/instead.ts";
 
 type Loaders = Record<string, () => Promise<ModuleExports>>;
 
-const codingAgent = () => import("./modules/coding-agent.ts");
-const ai = () => import("./modules/ai.ts");
-const agentCore = () => import("./modules/agent-core.ts");
+const codingAgent = () => told(import("./modules/coding-agent.ts"), insteadOfCodingAgent);
+const ai = () => told(import("./modules/ai.ts"), insteadOfAi);
+const agentCore = () => told(import("./modules/agent-core.ts"), insteadOfAgentCore);
 const tui = () => import("@earendil-works/pi-tui");
 const typebox = () => import("typebox");
 const value = () => import("typebox/value");
@@ -39,6 +40,13 @@ const modules: VirtualModules = {
   ),
   ...typeboxes,
 };
+
+async function told(
+  module: Promise<ModuleExports>,
+  instead: Readonly<Record<string, string>>,
+): Promise<ModuleExports> {
+  return { ...(await module), [INSTEAD]: instead };
+}
 
 /** What pi's packages and TypeBox resolve to in an extension, each loaded when it is first imported. */
 export function piModules(): VirtualModules {

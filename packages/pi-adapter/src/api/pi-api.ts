@@ -3,6 +3,7 @@ import type {
   ExtensionAPI,
   ExtensionMessage,
   SendMessageOptions,
+  SendUserMessageOptions,
 } from "@bonsai-agent/extension";
 import { PiListening } from "../events/pi-listening.ts";
 import type { PromptEvents } from "../events/prompt-events.ts";
@@ -17,6 +18,9 @@ export interface PiApiOptions {
   isForPi: boolean;
   prompts: PromptEvents;
 }
+
+type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
+type PiUserMessageOptions = SendUserMessageOptions & { expandPromptTemplates?: boolean };
 
 /** An API object with pi's names laid over it. */
 export function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
@@ -40,6 +44,12 @@ export function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
     getCommands: () => api.getCommands().map((info) => ({ ...info, ...sourceOf(info.extensionPath) })),
     getAllTools: () =>
       api.getAllTools().map((info) => ({ ...info, ...sourceOf(info.extensionPath ?? "builtin") })),
+    sendUserMessage: (content: UserText, settings?: PiUserMessageOptions) => {
+      const { expandPromptTemplates, ...options } = settings ?? {};
+      if (expandPromptTemplates === true)
+        tell("expandPromptTemplates", "sends a text with expandPromptTemplates: the model gets it as it is");
+      api.sendUserMessage(content, options);
+    },
     sendMessage: (message: ExtensionMessage, settings?: SendMessageOptions) =>
       api.sendMessage({ ...message, display: message.display ?? true }, settings),
   }) as unknown as ExtensionAPI;

@@ -1,7 +1,7 @@
 import type { CompactOptions, ExtensionContext, ExtensionUI, ModelRegistry } from "@bonsai-agent/extension";
 import type { PromptEvents } from "../events/prompt-events.ts";
 import { promptOptions } from "../events/prompt-options.ts";
-import { useRegistry } from "../models/model-desk.ts";
+import { useContext } from "../models/model-desk.ts";
 import { piModel } from "../models/pi-model.ts";
 import { overlay } from "../overlay.ts";
 import { piRegistry } from "./pi-registry.ts";
@@ -20,7 +20,7 @@ export function piContext<Context extends ExtensionContext>(
 ): Context {
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
-  useRegistry(() => context.modelRegistry);
+  useContext(context);
   return overlay(context, {
     get ui() {
       ui ??= piUi(context, prompts);

@@ -20,7 +20,7 @@ export const piPayloads = {
   context: (event: Payload<"context">) => ({ ...event, messages: structuredClone(event.messages) }),
   session_before_compact: (event: Payload<"session_before_compact">) => ({
     ...event,
-    preparation: { ...event.preparation, fileOps: piFileOperations(event.preparation) },
+    preparation: piPreparation(event.preparation),
   }),
   session_compact_failed: (event: Payload<"session_compact_failed">) => ({
     errorMessage: event.error?.message,
@@ -32,6 +32,19 @@ export const piPayloads = {
     previousModel: event.previousModel === undefined ? undefined : piModel(event.previousModel),
   }),
 };
+
+const originals = new WeakMap<object, CompactionPreparation>();
+
+function piPreparation(preparation: CompactionPreparation): object {
+  const made = { ...preparation, fileOps: piFileOperations(preparation) };
+  originals.set(made, preparation);
+  return made;
+}
+
+/** Bonsai's preparation behind one that a handler of pi got. */
+export function originalPreparation(preparation: CompactionPreparation): CompactionPreparation {
+  return originals.get(preparation) ?? preparation;
+}
 
 /** Modified files are told apart by the tool that wrote them; one that both touched counts as edited. */
 function piFileOperations({

@@ -84,7 +84,8 @@ async function* answer(
   }
 }
 
-async function isHostsKey(model: CatalogueModel, apiKey: string | undefined): Promise<boolean> {
+/** True where the host can be asked as well: the extension brings no key, or the one that the host has. */
+export async function isHostsKey(model: CatalogueModel, apiKey: string | undefined): Promise<boolean> {
   if (apiKey === undefined) return true;
   const auth = await registryInUse()?.getApiKeyAndHeaders(model);
   return auth?.ok === true && auth.apiKey === apiKey;
@@ -98,12 +99,7 @@ export function answerWithKey(
 ): AsyncIterable<StreamEvent> {
   const { messages, systemPrompt = "", tools = [] } = bonsaiContext(context);
   const { maxTokens, signal, reasoning } = bonsaiOptions(options);
-  const client = new ModelClient({
-    keys: {
-      key: ({ apiKeyEnv }) => apiKey ?? (apiKeyEnv === undefined ? undefined : process.env[apiKeyEnv]),
-    },
-  });
-  return client.stream({
+  return clientWith(apiKey).stream({
     model: { ...model, headers: { ...model.headers, ...withoutNulls(headers) } },
     purpose: "turn",
     messages,
@@ -114,6 +110,12 @@ export function answerWithKey(
     signal,
     cacheKey: sessionId,
   });
+}
+
+/** A client with this key, else with those of the environment. */
+export function clientWith(apiKey: string | undefined): ModelClient {
+  const ofEnv = (name: string | undefined) => (name === undefined ? undefined : process.env[name]);
+  return new ModelClient({ keys: { key: ({ apiKeyEnv }) => apiKey ?? ofEnv(apiKeyEnv) } });
 }
 
 function declaration({ name, description, parameters }: ToolDeclaration): ToolDeclaration {

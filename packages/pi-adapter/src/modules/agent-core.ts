@@ -1,12 +1,12 @@
+export { convertToLlm, serializeConversation } from "@bonsai-agent/extension";
 export { uuidv7 } from "../ai/uuidv7.ts";
-export { convertToLlm } from "../coding-agent/convert-to-llm.ts";
 export {
   createBashTool,
   createEditTool,
   createReadTool,
   createWriteTool,
 } from "../coding-agent/create-tools.ts";
-export { serializeConversation } from "../coding-agent/serialize-conversation.ts";
+export { compact, generateSummary } from "../coding-agent/summaries.ts";
 export {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,

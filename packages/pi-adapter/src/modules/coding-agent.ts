@@ -2,10 +2,9 @@ import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
 import { BorderedLoader } from "../coding-agent/bordered-loader.ts";
 import { terminalOnly } from "../coding-agent/terminal-only.ts";
 
-export { defineTool } from "@bonsai-agent/extension";
+export { convertToLlm, defineTool, serializeConversation } from "@bonsai-agent/extension";
 export { createLocalBashOperations } from "../coding-agent/bash-operations.ts";
 export { copyToClipboard } from "../coding-agent/clipboard.ts";
-export { convertToLlm } from "../coding-agent/convert-to-llm.ts";
 export {
   createBashTool,
   createBashTool as createBashToolDefinition,
@@ -36,7 +35,7 @@ export { withFileMutationQueue } from "../coding-agent/file-mutation-queue.ts";
 export { parseFrontmatter, stripFrontmatter } from "../coding-agent/frontmatter.ts";
 export { keyHint, keyText, rawKeyHint } from "../coding-agent/keys.ts";
 export { getLanguageFromPath } from "../coding-agent/language.ts";
-export { serializeConversation } from "../coding-agent/serialize-conversation.ts";
+export { compact, generateSummary, generateSummaryWithUsage } from "../coding-agent/summaries.ts";
 export {
   isBashToolResult,
   isEditToolResult,
