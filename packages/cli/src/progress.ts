@@ -9,19 +9,30 @@ const patienceMs = 500;
 /** Reading a session whole is work in one go, in which no timer fires: what it takes is foretold by the size. */
 const bytesReadInPatience = 40_000_000;
 
-/** Shows `label` on a terminal's stderr while the work takes longer than half a second, and then takes it away. */
-export async function withProgress<T>(io: CliIo, label: string, work: () => Promise<T>): Promise<T> {
-  if (!io.stderr.isTTY) return work();
+/**
+ * Shows `label` on a terminal's stderr while the work takes longer than half a second, and then takes it away; work that
+ * shows something itself hides it before, for good.
+ */
+export async function withProgress<T>(
+  io: CliIo,
+  label: string,
+  work: (hide: () => void) => Promise<T>,
+): Promise<T> {
+  if (!io.stderr.isTTY) return work(() => {});
   let shown = false;
   const timer = setTimeout(() => {
     shown = true;
     show(io, label);
   }, patienceMs);
-  try {
-    return await work();
-  } finally {
+  const hide = () => {
     clearTimeout(timer);
     if (shown) clear(io);
+    shown = false;
+  };
+  try {
+    return await work(hide);
+  } finally {
+    hide();
   }
 }
 

@@ -17,14 +17,18 @@ export interface OpenSessionExtensionsOptions {
   session?: Session;
   /** Interrupts the command: questions are then answered as if nobody were there. */
   signal: AbortSignal;
-  /** Asked when an extension asks: the model that the command was given. */
-  model?: () => CatalogueModel | undefined;
+  /** The model that the command was given; asked once the extensions, which may bring it, are loaded. */
+  findModel?: (shop: ModelShop) => Promise<CatalogueModel>;
+  /** Called before an extension shows or asks something. */
+  onShow?: () => void;
 }
 
 /** The extensions of a command that works on a session without an agent. */
 export interface SessionExtensions {
   /** To be handed to what is done with the session. */
   lifecycle: Lifecycle<LifecycleEvents>;
+  /** What `findModel` found. */
+  model: CatalogueModel | undefined;
   /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
   shop(): Promise<ModelShop>;
   /** Tells the extensions, and unloads them. To be called before the session is closed. */
@@ -40,7 +44,8 @@ export async function openSessionExtensions({
   invocation,
   session,
   signal,
-  model = () => undefined,
+  findModel,
+  onShow,
 }: OpenSessionExtensionsOptions): Promise<SessionExtensions | undefined> {
   const { io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
@@ -53,20 +58,32 @@ export async function openSessionExtensions({
     onNotice: (notice) => onNotice({ level: "warning", code: notice.type, message: describeNotice(notice) }),
   });
   const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) }));
-  const ui = terminalUi({ io, output, signal });
-  const host = hostOf({ cwd: io.cwd, lifecycle, ui, model, onNotice }, session, shop, home);
+  const ui = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });
+  let model: CatalogueModel | undefined;
+  const host = hostOf({ cwd: io.cwd, lifecycle, ui, model: () => model, onNotice }, session, shop, home);
   const extensions = new CallExtensions({ choice, host });
-  await extensions.open();
+  const end = () => {
+    extensions.unload();
+    ui?.close();
+  };
+  try {
+    await extensions.open();
+    model = await findModel?.(await shop());
+  } catch (error) {
+    end();
+    throw error;
+  }
   if (session !== undefined)
     await lifecycle.notify("session_start", { type: "session_start", reason: "startup" }, { signal });
   return {
     lifecycle,
     shop,
+    model,
     async close() {
+      // Also after an interruption: who opened something at the start closes it now.
       if (session !== undefined)
-        await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, { signal });
-      extensions.unload();
-      ui?.close();
+        await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" });
+      end();
     },
   };
 }

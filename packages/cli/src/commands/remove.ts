@@ -1,0 +1,21 @@
+import { removePackage } from "@bonsai-agent/extension";
+import { bonsaiHome } from "@bonsai-agent/session";
+import type { Invocation } from "../invocation.ts";
+import { type PackageReport, packageReport } from "../reports/package-report.ts";
+import { type Line, span } from "../views/line.ts";
+import { wrap } from "../views/text-width.ts";
+
+export async function run({ args, io, output }: Invocation): Promise<undefined> {
+  const home = bonsaiHome({ ...io.env });
+  const report = packageReport(removePackage({ home, cwd: io.cwd, package: args[0]! }));
+  output.result(report, () => lines(report, output.width));
+}
+
+function lines({ name, version, source, folder }: PackageReport, width: number): Line[] {
+  const shownVersion = version === null ? "" : ` ${version}`;
+  const stays = folder === source ? [`${source} itself stays as it is.`] : [];
+  return [
+    [span("Removed", ["bold", "green"]), ` ${name}${shownVersion}`],
+    ...stays.flatMap((text) => wrap(text, width)).map((text): Line => [span(text, "gray")]),
+  ];
+}

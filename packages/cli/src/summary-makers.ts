@@ -1,0 +1,92 @@
+import type { CompactionLifecycle, Summariser } from "@bonsai-agent/compaction";
+import type { Session } from "@bonsai-agent/session";
+import type { Invocation } from "./invocation.ts";
+
+export interface SummaryMakersOptions {
+  invocation: Invocation;
+  /** What is summarised. */
+  session: Session;
+  /** Interrupts the command. */
+  signal: AbortSignal;
+  /** Called before an extension shows or asks something. */
+  onShow: () => void;
+}
+
+/** Who has a say in a summary besides the digest. */
+export interface SummaryMakers {
+  /** The model that `--model` names. */
+  summariser?: Summariser;
+  /** The extensions that `-e` names. */
+  lifecycle?: CompactionLifecycle;
+  /** The extension whose word stood in a field of an event's decision. */
+  decidedBy(field: "compaction" | "summary" | "cancel"): string | undefined;
+}
+
+/**
+ * Does something with the model and the extensions that a command names, around which the extensions are told of the
+ * session. What was not named is not loaded.
+ * @throws BonsaiError for a name that means no model, and an extension that cannot be loaded; then nothing is done
+ */
+export async function withSummaryMakers<Result>(
+  options: SummaryMakersOptions,
+  work: (makers: SummaryMakers) => Promise<Result>,
+): Promise<Result> {
+  const { model, extension } = options.invocation.options;
+  const reference = typeof model === "string" ? model : undefined;
+  if (extension !== undefined) return withExtensions(options, reference, work);
+  if (reference === undefined) return work({ decidedBy: nobody });
+  const { namedSummariser } = await import("./work/named-summariser.ts");
+  return work({ summariser: await namedSummariser(options.invocation, reference), decidedBy: nobody });
+}
+
+function nobody(): undefined {
+  return undefined;
+}
+
+async function withExtensions<Result>(
+  { invocation, ...options }: SummaryMakersOptions,
+  reference: string | undefined,
+  work: (makers: SummaryMakers) => Promise<Result>,
+): Promise<Result> {
+  const [{ openSessionExtensions }, { findModel }, { modelSummariser }] = await Promise.all([
+    import("./extensions/session-extensions.ts"),
+    import("./work/model-choice.ts"),
+    import("./work/named-summariser.ts"),
+  ]);
+  // None but those that are named: a command on a file does the same wherever it runs.
+  const alone = { ...invocation, options: { ...invocation.options, extensions: false } };
+  const opened = await openSessionExtensions({
+    ...options,
+    invocation: alone,
+    ...(reference === undefined ? {} : { findModel: ({ shelf }) => findModel(shelf, reference) }),
+  });
+  if (opened === undefined) return work({ decidedBy: nobody });
+  try {
+    const { model } = opened;
+    const summariser =
+      model === undefined
+        ? {}
+        : { summariser: modelSummariser(await opened.shop(), model, invocation.output) };
+    return await work({ ...summariser, ...watched(opened.lifecycle) });
+  } finally {
+    await opened.close();
+  }
+}
+
+/** A lifecycle, and who decided by it. */
+function watched(lifecycle: CompactionLifecycle): Required<Pick<SummaryMakers, "lifecycle" | "decidedBy">> {
+  let sources: Readonly<Record<string, string | undefined>> = {};
+  const decide: CompactionLifecycle["decide"] = async (name, payload, options) => {
+    const decision = await lifecycle.decide(name, payload, options);
+    sources = { ...sources, ...(name === "session_before_mask" ? {} : decision.sources) };
+    return decision;
+  };
+  return {
+    lifecycle: {
+      decide,
+      notify: (name, payload, options) => lifecycle.notify(name, payload, options),
+      hasHandlers: (name) => lifecycle.hasHandlers(name),
+    },
+    decidedBy: (field) => sources[field],
+  };
+}
