@@ -3,7 +3,7 @@ export type { AgentOptions, PromptOptions } from "./agent-options.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
 export { type LifecycleEvents, lifecycleEventRules } from "./events/lifecycle-events.ts";
-export type { InputResult, RunEvents } from "./events/run-events.ts";
+export type { CommandGuardResult, InputResult, RunEvents } from "./events/run-events.ts";
 export type { SessionEvents, SessionStartReason } from "./events/session-events.ts";
 export { modelNotice } from "./model-notice.ts";
 export type { NavigateOptions } from "./navigation.ts";

@@ -39,7 +39,7 @@ export function systemPrompt({ cwd, tools, instructions, date, platform }: Syste
     .map(({ text }) => text);
   const sections = [
     "You are Bonsai, a coding agent. You work in a user's project through tools: you look into files, change them, run commands, and tell the user briefly what came of it.",
-    names.size === 0 ? "You have no tools in this session." : toolSection(advice),
+    names.size === 0 ? "You have no tools in this session." : toolSection([...advice, ...ownAdvice(tools)]),
     workSection,
     contextSection,
     `Working folder: ${cwd}\nPlatform: ${platform}\nDate: ${date}`,
@@ -52,6 +52,23 @@ function toolSection(advice: readonly string[]): string {
   const general =
     "Calls that do not depend on each other go out together. Paths are relative to the working folder.";
   return ["# Tools", ...[...advice, general].map((line) => `- ${line}`)].join("\n");
+}
+
+/** What tools say of themselves: their lines in the order of the tools, each advice once. */
+function ownAdvice(tools: readonly Tool[]): string[] {
+  const advice = tools.flatMap(({ promptGuidelines }) => lines(promptGuidelines ?? []));
+  const snippets = tools.flatMap(({ name, promptSnippet }) =>
+    lines([promptSnippet]).map((line) => `${name}: ${line}`),
+  );
+  return [...snippets, ...new Set(advice)];
+}
+
+/** Each text on one line; what is no text, or blank, is left out. */
+function lines(texts: readonly unknown[]): string[] {
+  return texts
+    .filter((text) => typeof text === "string")
+    .map((text) => text.replaceAll(/\s+/g, " ").trim())
+    .filter((text) => text !== "");
 }
 
 const workSection = [

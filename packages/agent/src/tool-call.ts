@@ -1,7 +1,7 @@
 import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
 import { untilAborted, withLinkedSignal } from "./run/linked-signal.ts";
 import type { Tool, ToolResult } from "./tool.ts";
-import { checkedInput } from "./tool-input.ts";
+import { checkedInput, preparedInput } from "./tool-input.ts";
 import { checkedResult, failed, resultMessage } from "./tool-result.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -11,7 +11,7 @@ export interface CallOptions {
   signal: AbortSignal;
 }
 
-/** Runs one call: asks the guards, checks the arguments, runs the tool, lets extensions change the result. Never throws. */
+/** Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change the result. Never throws. */
 export async function runCall(options: CallOptions): Promise<ToolResultMessage> {
   const { work, call } = options;
   const { events } = work;
@@ -41,8 +41,7 @@ async function outcome(options: CallOptions): Promise<ToolResult> {
 async function executed({ work, call, signal }: CallOptions): Promise<ToolResult> {
   const tool = work.tools.get(call.name);
   if (tool === undefined) return failed(unknownTool(call.name, work));
-  // A copy: what a guard changes is not what the model said.
-  const input = structuredClone(call.arguments);
+  const input = preparedInput(tool, call.arguments);
   const asked = { type: "tool_call" as const, toolCallId: call.id, toolName: call.name, input };
   const { result } = await work.events.decide("tool_call", asked, signal);
   if (signal.aborted) return failed("Not run: the user stopped the work.");

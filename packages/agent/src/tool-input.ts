@@ -1,7 +1,7 @@
 import { MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
 import { z } from "zod";
 import type { Tool } from "./tool.ts";
-import { isZod } from "./tool-registry.ts";
+import { readParameters } from "./tool-parameters.ts";
 
 export type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };
 
@@ -14,17 +14,20 @@ export function checkedInput(tool: Tool, input: Record<string, unknown>): Checke
         "The arguments are no JSON object, or they were cut off. Repeat the call with complete arguments; send long contents in smaller pieces.",
     };
   }
-  const result = schemaOf(tool).safeParse(input);
+  const result = readParameters(tool).schema.safeParse(input);
   if (result.success) return { ok: true, input: result.data };
   return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
 }
 
-const schemas = new WeakMap<Tool, z.ZodType>();
-
-function schemaOf(tool: Tool): z.ZodType {
-  const known = schemas.get(tool);
-  if (known !== undefined) return known;
-  const schema = isZod(tool.parameters) ? tool.parameters : z.fromJSONSchema(tool.parameters as never);
-  schemas.set(tool, schema);
-  return schema;
+/**
+ * The arguments as a guard is to see them: what the tool made of what the model said, as a copy.
+ * @throws what `prepareArguments` throws.
+ */
+export function preparedInput({ name, prepareArguments }: Tool, args: unknown): Record<string, unknown> {
+  const input = structuredClone(args) as Record<string, unknown>;
+  if (prepareArguments === undefined || MALFORMED_ARGUMENTS in input) return input;
+  const prepared: unknown = prepareArguments(input);
+  if (typeof prepared === "object" && prepared !== null && !Array.isArray(prepared))
+    return prepared as Record<string, unknown>;
+  throw new TypeError(`The tool ${name} made no object of the arguments.`);
 }

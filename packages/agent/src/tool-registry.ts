@@ -1,16 +1,20 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
-import { z } from "zod";
 import type { Tool } from "./tool.ts";
+import { readParameters } from "./tool-parameters.ts";
 
 /** Owner of the tools an agent has, and of which of them the model is offered. */
 export class ToolRegistry {
   readonly #tools = new Map<string, Tool>();
   #active: readonly string[] | undefined;
 
-  /** A later tool of the same name takes the place of the earlier; the function returned brings that one back. */
+  /**
+   * A later tool of the same name takes the place of the earlier; the function returned brings that one back.
+   * @throws BonsaiError `tool_name_invalid`, `tool_parameters_invalid`.
+   */
   register(tool: Tool): () => void {
     checkName(tool.name);
+    readParameters(tool);
     const earlier = this.#tools.get(tool.name);
     this.#tools.set(tool.name, tool);
     return () => {
@@ -70,19 +74,9 @@ function declarationOf(tool: Tool): ToolDeclaration {
   const known = declared.get(tool);
   if (known !== undefined) return known;
   const { name, description } = tool;
-  const declaration = { name, description, parameters: jsonSchemaOf(tool.parameters) };
+  const declaration = { name, description, parameters: readParameters(tool).declared };
   declared.set(tool, declaration);
   return declaration;
-}
-
-function jsonSchemaOf(parameters: Tool["parameters"]): Readonly<Record<string, unknown>> {
-  if (!isZod(parameters)) return parameters as Readonly<Record<string, unknown>>;
-  const { $schema: _dialect, ...schema } = z.toJSONSchema(parameters, { io: "input" });
-  return schema;
-}
-
-export function isZod(parameters: Tool["parameters"]): parameters is z.ZodType {
-  return "_zod" in parameters;
 }
 
 function checkName(name: string): void {

@@ -1,6 +1,6 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import { recordMessage } from "./run/record-message.ts";
-import type { RunCommand } from "./run-command.ts";
+import type { CommandOutput, RunCommand } from "./run-command.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface UserCommandOptions {
@@ -12,7 +12,7 @@ export interface UserCommandOptions {
 }
 
 /**
- * Runs what the user typed behind `!` and stores it with its output.
+ * Runs what the user typed behind `!`, unless an extension has run it, and stores it with its output.
  * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
  */
 export async function runUserCommand(
@@ -24,15 +24,26 @@ export async function runUserCommand(
   const { result } = await work.events.decide("user_bash", asked, signal);
   if (result?.block)
     throw blocked(command, signal.aborted ? "it was stopped before it began." : result.reason);
-  const ran = await started(command, () => runCommand({ command, signal, onOutput }));
+  const ran = result?.result ?? (await started(command, () => runCommand({ command, signal, onOutput })));
   const message: BashExecutionMessage = {
     role: "bashExecution",
     command,
-    ...ran,
+    ...outputOf(ran),
     ...(excludeFromContext ? { excludeFromContext } : {}),
     timestamp: work.now(),
   };
   return (await recordMessage(work, message)).message;
+}
+
+/** Nothing beside what is stored: an extension may have given more. */
+function outputOf({ output, exitCode, cancelled, truncated, fullOutputPath }: CommandOutput): CommandOutput {
+  return {
+    output,
+    ...(exitCode === undefined ? {} : { exitCode }),
+    cancelled,
+    truncated,
+    ...(fullOutputPath === undefined ? {} : { fullOutputPath }),
+  };
 }
 
 async function started<Result>(command: string, run: () => Promise<Result>): Promise<Result> {

@@ -1,5 +1,6 @@
 import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/messages";
 import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
+import { z } from "zod";
 import { isResultContent } from "../tool-result.ts";
 
 // What handlers give back may come from plain JavaScript: what could not be stored or sent is named in a notice and
@@ -40,6 +41,21 @@ export function isGuardResult(value: Fields<"block" | "reason">): boolean {
   if (!isFlagOrNone(block) || !isTextOrNone(reason)) return false;
   return block !== undefined || reason !== undefined || Object.keys(others).length === 0;
 }
+
+/** The same, or what a command that the extension ran by itself has put out. */
+export function isCommandGuardResult(value: Fields<"block" | "reason" | "result">): boolean {
+  const { result, ...guarded } = value;
+  if (result !== undefined && !commandOutput.safeParse(result).success) return false;
+  return isGuardResult(result === undefined ? guarded : { ...guarded, block: guarded.block ?? false });
+}
+
+const commandOutput = z.object({
+  output: z.string(),
+  exitCode: z.number().optional(),
+  cancelled: z.boolean(),
+  truncated: z.boolean(),
+  fullOutputPath: z.string().optional(),
+});
 
 function isFlagOrNone(value: unknown): boolean {
   return value === undefined || typeof value === "boolean";

@@ -1,5 +1,6 @@
 import type { DecideRule, EventRules } from "@bonsai-agent/lifecycle";
 import {
+  isCommandGuardResult,
   isContextResult,
   isGuardResult,
   isInputResult,
@@ -7,7 +8,7 @@ import {
   isStartResult,
   isToolResult,
 } from "./run-event-results.ts";
-import type { RunEvents } from "./run-events.ts";
+import type { CommandGuardResult, RunEvents } from "./run-events.ts";
 
 const notify = { kind: "notify" } as const;
 
@@ -23,14 +24,15 @@ function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> &
 }
 
 /** Fails closed: a guard that throws, or that gives back what is no answer, blocks. */
-function blocking(): DecideRule<{ block?: boolean; reason?: string }> {
+function blocking<Result extends { block?: boolean; reason?: string }>(): DecideRule<Result> {
   return {
     kind: "decide",
     onError: "cancel",
     exclusive: [],
     isResult: isGuardResult,
     final: (result) => result.block === true,
-    refusal: (error) => ({ block: true, reason: error instanceof Error ? error.message : String(error) }),
+    refusal: (error) =>
+      ({ block: true, reason: error instanceof Error ? error.message : String(error) }) as Result,
   };
 }
 
@@ -88,7 +90,7 @@ export const runEventRules: EventRules<RunEvents> = {
   tool_execution_start: notify,
   tool_execution_update: notify,
   tool_execution_end: notify,
-  user_bash: blocking(),
+  user_bash: { ...blocking<CommandGuardResult>(), exclusive: ["result"], isResult: isCommandGuardResult },
   model_select: notify,
   thinking_level_select: notify,
 };

@@ -22,6 +22,14 @@ export interface InputResult {
   images?: ImageContent[];
 }
 
+/** What a handler says of a command that the user typed. */
+export interface CommandGuardResult {
+  block?: boolean;
+  reason?: string;
+  /** The extension ran it itself: this is stored. Of two, the later stands. */
+  result?: CommandOutput;
+}
+
 /** The events of an agent at work, in pi's names and shapes. */
 export interface RunEvents {
   input: DecideEvent<
@@ -115,12 +123,7 @@ export interface RunEvents {
   }>;
   user_bash: DecideEvent<
     { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string },
-    {
-      block?: boolean;
-      reason?: string;
-      /** The extension ran it itself: this is stored. Of two, the later stands. */
-      result?: CommandOutput;
-    }
+    CommandGuardResult
   >;
   model_select: NotifyEvent<{
     type: "model_select";
