@@ -2,10 +2,10 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { CustomCompaction } from "./events.ts";
 import { renderExtensionCarryOver } from "./extension-carry-over.ts";
 import { legalCuts } from "./legal-cut.ts";
-import type { LadderState } from "./rung.ts";
+import type { LadderState, PlannedSummary } from "./rung.ts";
 import { summarisedState } from "./summarised-state.ts";
 import { summaryOfDetails } from "./summary-details.ts";
-import { withCarriedOver } from "./summary-text.ts";
+import { strippedSummary, summaryText, withCarriedOver } from "./summary-text.ts";
 
 /**
  * The state with an extension's summary, kept as the extension wrote it. What was made here on its behalf
@@ -16,17 +16,35 @@ export function customSummary(state: LadderState, compaction: CustomCompaction):
   const { summary, firstKeptEntryId, details, usage } = compaction;
   checkCustomSummary("session_before_compact", summary);
   checkCut(state, firstKeptEntryId);
-  const { prose, carried } = summaryOfDetails(details, summary) ?? { prose: summary, carried: undefined };
-  const { carryOver } = state;
   return summarisedState(state, {
-    summary: withCarriedOver(summary, renderExtensionCarryOver(carryOver)),
+    ...(madeSummary(state, compaction) ?? ownSummary(state, summary)),
     firstKeptEntryId,
-    prose,
-    carried: carried && { ...carried, ...(carryOver && { extensions: carryOver }) },
     ...(details === undefined ? {} : { details }),
     usage,
     fromHook: true,
   });
+}
+
+type Said = Pick<PlannedSummary, "summary" | "prose" | "carried">;
+
+function ownSummary({ carryOver }: LadderState, summary: string): Said {
+  const behind = renderExtensionCarryOver(carryOver);
+  return { summary: withCarriedOver(summary, behind), prose: summary, carried: undefined };
+}
+
+/** A summary that was made here; where its text was changed, that is the prose now. */
+function madeSummary({ carryOver }: LadderState, { details, summary }: CustomCompaction): Said | undefined {
+  const made = summaryOfDetails(details);
+  if (made === undefined) return undefined;
+  const isAsMade = summaryText(made.prose, made.carried) === summary;
+  const prose = isAsMade ? made.prose : strippedSummary(summary);
+  const carried = { ...made.carried, ...(carryOver && { extensions: carryOver }) };
+  const behind = renderExtensionCarryOver(carryOver);
+  return {
+    summary: isAsMade ? summaryText(prose, carried) : withCarriedOver(summary, behind),
+    prose,
+    carried,
+  };
 }
 
 /** @throws BonsaiError for a summary that says nothing. */

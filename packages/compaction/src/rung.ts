@@ -60,6 +60,8 @@ export interface LadderContext {
   readonly branchEntries: () => readonly Entry[];
   readonly tokensBefore: number;
   readonly focus: string | undefined;
+  /** Takes the place of the instructions; then no sections are expected. */
+  readonly instructions?: string | undefined;
   readonly pinned: readonly string[];
   readonly signal: AbortSignal;
   /** What the context must come down to, in estimated tokens; undefined when a summary is the goal itself. */

@@ -16,6 +16,8 @@ export interface SummarisePreparationOptions {
   summariser: Summariser;
   /** What the summary should dwell on. Default: what the user said. */
   customInstructions?: string | undefined;
+  /** `customInstructions` takes the place of the instructions; then no sections are expected. Default false. */
+  replaceInstructions?: boolean | undefined;
   /** Summarise what would be kept too, and keep nothing beside the summary. Default false. */
   keepNothing?: boolean;
   /** Default: that of the compaction alone. */
@@ -50,17 +52,21 @@ export async function summarisePreparation(
 }
 
 async function summaryOf(
-  { summariser, customInstructions, keepNothing = false, signal }: SummarisePreparationOptions,
+  options: SummarisePreparationOptions,
   source: PreparedCompaction,
   onUsage: LadderContext["onUsage"],
 ): Promise<{ summary: PlannedSummary; firstKeptEntryId: string | null }> {
   const { context } = source;
+  const { summariser, customInstructions, replaceInstructions, keepNothing = false, signal } = options;
+  const replaces = replaceInstructions && customInstructions !== undefined;
   const digests = isDigest(summariser);
   const asked: LadderContext = {
     ...context,
     summariser: digests ? undefined : summariser,
     digest: digests ? summariser : undefined,
-    focus: customInstructions ?? context.focus,
+    ...(replaces
+      ? { focus: context.focus, instructions: customInstructions }
+      : { focus: customInstructions ?? context.focus }),
     signal: signal === undefined ? context.signal : AbortSignal.any([context.signal, signal]),
     onUsage,
   };

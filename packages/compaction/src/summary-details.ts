@@ -1,7 +1,5 @@
 import { type CarryOver, earlierRequest } from "./carry-over.ts";
 import { isMadeHere, texts } from "./own-details.ts";
-import type { PlannedSummary } from "./rung.ts";
-import { strippedSummary, summaryText } from "./summary-text.ts";
 
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
@@ -17,26 +15,18 @@ export function summaryDetails(carried: CarryOver, prose: string) {
   };
 }
 
-/**
- * What details that `summaryDetails` made say, for a summary that an extension hands in: it may have changed the text.
- * Undefined for an extension's own details.
- */
-export function summaryOfDetails(
-  details: unknown,
-  summary: string,
-): Pick<PlannedSummary, "prose" | "carried"> | undefined {
+/** What details that `summaryDetails` made say; undefined for an extension's own. */
+export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
   if (!isMadeHere(details)) return undefined;
-  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, prose } = details as Record<
-    string,
-    unknown
-  >;
-  const carried: CarryOver = {
-    pinned: texts(pinned),
-    readFiles: texts(readFiles),
-    modifiedFiles: texts(modifiedFiles),
-    recentFiles: texts(recentFiles),
-    latestRequest: earlierRequest(latestRequest),
+  const stored: Record<string, unknown> = { ...details };
+  return {
+    prose: details.prose,
+    carried: {
+      pinned: texts(stored.pinned),
+      readFiles: texts(stored.readFiles),
+      modifiedFiles: texts(stored.modifiedFiles),
+      recentFiles: texts(stored.recentFiles),
+      latestRequest: earlierRequest(stored.latestRequest),
+    },
   };
-  const isAsMade = summaryText(prose as string, carried) === summary;
-  return { prose: isAsMade ? (prose as string) : strippedSummary(summary), carried };
 }

@@ -137,14 +137,15 @@ async function summarised(
 }
 
 function spanOptions(state: LadderState, context: LadderContext, summariser: Summariser): SpanOptions {
-  const { signal, focus, onUsage, settings, budgets, reason } = context;
+  const { signal, focus, instructions, onUsage, settings, budgets, reason } = context;
   // What has just been refused as too long must not be sent again.
-  const mayUseContext = reason !== "overflow";
+  const mayUseContext = reason !== "overflow" && instructions === undefined;
   const job: SummaryJob = {
     summariser,
     estimator: state.view.estimator,
     signal,
     focus,
+    instructions,
     echoedTags: Object.keys(ownDetails(state.plan!.previous).carryOver ?? {}),
     mayUseContext,
     onUsage,

@@ -58,9 +58,10 @@ test.each([
   ["case 35: one token more does not", "U A | U:100 A:100 U:100", 299, "a2 u3"],
 ])("%s", (_, notation, budgetTokens, expected) => {
   const { session, id, name } = history(notation);
-  const branch = leftBranch(session, id("a1"));
+  const { entries } = leftBranch(session, id("a1"));
+  const projection = session.projection();
   const limits = settings.serialize;
-  const items = branchItems({ session, branch, budgetTokens, estimator: chars4Estimator, limits });
+  const items = branchItems({ projection, entries, budgetTokens, estimator: chars4Estimator, limits });
   expect(items.map((item) => name(item.entryId)).join(" ")).toBe(expected);
 });
 
