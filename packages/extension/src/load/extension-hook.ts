@@ -3,6 +3,7 @@ import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } fro
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Generation, generationOf, marked, packageFolderOf, withoutMarkers } from "./generation.ts";
 import { isLoaded, PENDING_IMPORT, VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./loaded-modules.ts";
+import { wantsHostModule } from "./peer-packages.ts";
 import { cachedTranspile, transpile } from "./transpile.ts";
 
 let installed = false;
@@ -63,9 +64,14 @@ function otherSpellings(specifier: string): string[] {
   ];
 }
 
-/** Files of the same package as the entry; what it installed is read once and stays, as in any program. */
-function isLocal({ entry }: Generation, url: string): boolean {
-  return url.startsWith("file:") && packageFolderOf(fileURLToPath(url)) === packageFolderOf(entry);
+/**
+ * Files of the same package as the entry, and of libraries for extensions. What else is installed is read once and
+ * stays, as in any program.
+ */
+function isLocal({ entry, modules }: Generation, url: string): boolean {
+  if (!url.startsWith("file:")) return false;
+  const folder = packageFolderOf(fileURLToPath(url));
+  return folder === packageFolderOf(entry) || (folder !== "" && wantsHostModule(folder, modules));
 }
 
 const load: LoadHookSync = (url, context, next) => {
