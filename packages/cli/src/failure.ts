@@ -7,12 +7,7 @@ import { printableLines } from "./views/printable.ts";
 import { wrap } from "./views/text-width.ts";
 
 /** Codes of errors that are the caller's wording, not a failure of the work. */
-const usageCodes: ReadonlySet<string> = new Set([
-  "wrong_usage",
-  "unknown_command",
-  "not_built_yet",
-  "no_prompt",
-]);
+const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);
 
 /** Prints an error as JSON or for a human, on stderr, and tells the exit code. */
 export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {

@@ -8,7 +8,7 @@ import type { CliIo } from "./io.ts";
  */
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
-    if (wantsOverview(argv, io)) return (await import("./print-overview.ts")).printOverview(io);
+    if (wantsOverview(argv, io)) return await (await import("./print-overview.ts")).printOverview(io, argv);
     const line = normalised(argv);
     const { isAgentLine } = await import("./agent-line.ts");
     if (isAgentLine(line, io)) {

@@ -23,8 +23,8 @@ function lastLine(state: Partial<AgentState>): string {
     interruptible: <T>(work: (signal: AbortSignal) => Promise<T>) => work(new AbortController().signal),
   };
   const progress = new PrintProgress(agentCall(["-p", "hi"], io), new AnswerScreen(io.stdout));
-  const cost = new RunCost(new Lifecycle({ rules: lifecycleEventRules }));
-  progress.ended({ sessionId: "abc", ...state } as AgentState, cost);
+  const cost = new RunCost();
+  progress.ended({ status: "done" }, { sessionId: "abc", ...state } as AgentState, cost);
   return stderr.trim().split(" · ").at(-1)!;
 }
 
@@ -38,7 +38,8 @@ test.each([
 
 test("a run's cost is that of answers, of tools that asked models, and of summaries", async () => {
   const lifecycle = new Lifecycle({ rules: lifecycleEventRules });
-  const cost = new RunCost(lifecycle);
+  const cost = new RunCost();
+  cost.listen(lifecycle);
   const usage = (input: number) => ({ ...emptyUsage(), input, totalTokens: input });
   for (const message of [
     { role: "user", content: "hi" },

@@ -223,7 +223,6 @@ describe("flags that cannot be", () => {
     [["-p", "x", "--leaf", "abc"], "wrong_usage", "--fork"],
     [["--mode", "rpc", "x"], "wrong_usage", "standard input"],
     [["-p", "x", "--frobnicate"], "wrong_usage", "Unknown option"],
-    [["-p", "x", "-e", "mine.ts"], "not_built_yet", "mine.ts"],
   ])("%j", async (argv, code, words) => {
     const { code: exit, stderr } = await runCli(argv, { cwd: import.meta.dirname });
     expect(exit).toBe(2);

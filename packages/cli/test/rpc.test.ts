@@ -2,7 +2,9 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { rpcCommands } from "../src/rpc/protocol.ts";
+import { uiRequests } from "../src/rpc/ui-protocol.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { isEnd, type RpcLine, RpcSession } from "./rpc-session.ts";
 import { runCli } from "./run-cli.ts";
@@ -407,17 +409,29 @@ describe("--mode rpc", () => {
   });
 });
 
-test("RPC.md has every command with its fields, in order", () => {
+/** The rows of a section of RPC.md: a name and the names of its fields. */
+function documented(section: string): [name: string, fields: string[]][] {
   const document = readFileSync(new URL("../RPC.md", import.meta.url), "utf8");
-  const rows = [...document.matchAll(/^\| `(\w+)` \|(.*?)\|/gm)].map(([, name, fields]) => [
-    name,
+  const text = document.split(/^## /m).find((part) => part.startsWith(`${section}\n`))!;
+  return [...text.matchAll(/^\| `(\w+)` \|(.*?)\|/gm)].map(([, name, fields]) => [
+    name!,
     [...fields!.matchAll(/`(\w+)(\?)?`/g)].map((field) => `${field[1]}${field[2] ?? ""}`),
   ]);
-  const commands = Object.entries(rpcCommands).map(([name, fields]) => [
+}
+
+function rowsOf(table: Record<string, z.ZodRawShape>): unknown[] {
+  return Object.entries(table).map(([name, fields]) => [
     name,
     Object.entries(fields).map(
-      ([field, schema]) => `${field}${schema.safeParse(undefined).success ? "?" : ""}`,
+      ([field, schema]) => `${field}${z.safeParse(schema, undefined).success ? "?" : ""}`,
     ),
   ]);
-  expect(rows).toEqual(commands);
+}
+
+test("RPC.md has every command with its fields, in order", () => {
+  expect(documented("Commands")).toEqual(rowsOf(rpcCommands));
+});
+
+test("RPC.md has every question and what else extensions show, with its fields, in order", () => {
+  expect(documented("Questions of extensions")).toEqual(rowsOf(uiRequests));
 });

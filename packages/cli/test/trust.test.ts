@@ -24,6 +24,7 @@ describe("bonsai trust", () => {
       folder: cli.cwd,
       trusted: true,
       changed: true,
+      used: [join(cli.cwd, ".bonsai", "settings.json")],
     });
     expect(statSync(join(home, "trust.json")).mode & 0o777).toBe(0o600);
     const after = await run(["-p", "hi"]);

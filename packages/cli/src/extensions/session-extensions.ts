@@ -1,5 +1,5 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import type { ExtensionHost, ExtensionUI } from "@bonsai-agent/extension";
+import type { ExtensionHost, ExtensionUI, FlagOptions } from "@bonsai-agent/extension";
 import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
@@ -29,6 +29,7 @@ export interface SessionExtensions {
   lifecycle: Lifecycle<LifecycleEvents>;
   /** What `findModel` found. */
   model: CatalogueModel | undefined;
+  readonly flags: ReadonlyMap<string, FlagOptions>;
   /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
   shop(): Promise<ModelShop>;
   /** Tells the extensions, and unloads them. To be called before the session is closed. */
@@ -79,13 +80,27 @@ export async function openSessionExtensions({
     lifecycle,
     shop,
     model,
+    flags: extensions.flags,
     async close() {
       // Also after an interruption: who opened something at the start closes it now.
-      if (session !== undefined)
-        await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" });
+      if (session !== undefined) await tellEnd(lifecycle);
       end();
     },
   };
+}
+
+/** As long as an agent waits for them. */
+const closePatienceMs = 5_000;
+
+async function tellEnd(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), closePatienceMs);
+  try {
+    const { signal } = patience;
+    await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, { signal });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 type HostParts = Pick<ExtensionHost, "cwd" | "lifecycle" | "onNotice"> & {

@@ -2,6 +2,7 @@ import { grammar } from "../grammar.ts";
 import { agentFlags } from "../work/agent-flags.ts";
 import { type Line, span } from "./line.ts";
 import { largest } from "./numbers.ts";
+import { printable } from "./printable.ts";
 import { wrap } from "./text-width.ts";
 
 const about =
@@ -12,8 +13,11 @@ const work =
   "OPENAI_API_KEY, or a local server, like Ollama. A file is named as @path; what is piped in belongs to the prompt. " +
   "The commands work without any key, on sessions of Bonsai and pi and on imported transcripts of other agents.";
 
+/** A flag that an extension brings. */
+type AddedFlag = readonly [name: string, flag: { type: "boolean" | "string"; description?: string }];
+
 /** What `bonsai` says when it is called without a command. */
-export function overview(width: number): Line[] {
+export function overview(width: number, added: readonly AddedFlag[] = []): Line[] {
   const nameWidth = largest(grammar.map((command) => command.name.length)) + 4;
   const flagWidth = Math.min(largest(agentFlags.map(({ flags }) => flags.length)) + 4, Math.floor(width / 2));
   return [
@@ -24,6 +28,7 @@ export function overview(width: number): Line[] {
     [],
     [span("Flags of a prompt", "bold")],
     ...agentFlags.flatMap(({ flags, description }) => rowLines(flags, description, flagWidth, width)),
+    ...addedLines(added, flagWidth, width),
     [],
     [span("Commands", "bold")],
     ...grammar.flatMap((command) => rowLines(command.name, command.summary, nameWidth, width)),
@@ -35,6 +40,22 @@ export function overview(width: number): Line[] {
     ["  bonsai compact FILE --dry-run"],
     [],
     ...paragraph("`bonsai COMMAND --help` says more, with examples. Each command takes --json.", width),
+  ];
+}
+
+function addedLines(added: readonly AddedFlag[], flagWidth: number, width: number): Line[] {
+  if (added.length === 0) return [];
+  return [
+    [],
+    [span("Flags of extensions", "bold")],
+    ...added.flatMap(([name, { type, description = "" }]) =>
+      rowLines(
+        printable(`--${name}${type === "string" ? " <value>" : ""}`),
+        printable(description),
+        flagWidth,
+        width,
+      ),
+    ),
   ];
 }
 

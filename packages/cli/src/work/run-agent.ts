@@ -11,7 +11,7 @@ import { refuseWords } from "./refuse-words.ts";
 /** Runs `bonsai [prompt…]` in the mode that its flags name. */
 export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   const flags = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
-  if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io);
+  if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io, flags);
   const call = agentCall(argv, io);
   try {
     return await runCall(call);
@@ -27,7 +27,7 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
   if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
     const input = await promptInput(call);
-    if (input === undefined) return printOverview(call.io);
+    if (input === undefined) return printOverview(call.io, call.argv);
     return (await import("../modes/print-mode.ts")).runPrint(call, input);
   }
   if (call.options.mode === "json") return (await import("../modes/json-mode.ts")).runJson(call);
