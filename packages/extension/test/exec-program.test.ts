@@ -1,0 +1,109 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { BoundedText } from "../src/run/bounded-text.ts";
+import { execProgram } from "../src/run/exec-program.ts";
+
+const cwd = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-exec-")));
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+const node = (script: string, options = {}) =>
+  execProgram(process.execPath, ["-e", script], { cwd, ...options });
+
+test("output, errors, exit code and folder of a program", async () => {
+  const result = await node("console.log(process.cwd()); console.error('oh'); process.exitCode = 3");
+  expect(result).toEqual({ stdout: `${cwd}\n`, stderr: "oh\n", code: 3, killed: false });
+});
+
+test("arguments reach the program as they are: there is no shell", async () => {
+  const args = ["-e", "console.log(process.argv[1])", "$HOME; echo `id` *"];
+  const { stdout } = await execProgram(process.execPath, args, { cwd });
+  expect(stdout).toBe("$HOME; echo `id` *\n");
+});
+
+test("nothing waits for input", async () => {
+  expect((await node("process.stdin.on('end', () => console.log('end')).resume()")).stdout).toBe("end\n");
+});
+
+test("a program that is not there, or an argument that cannot be one, is a result too", async () => {
+  const missing = await execProgram("no-such-program-at-all", [], { cwd });
+  expect(missing).toMatchObject({ code: 1, killed: false, stderr: expect.stringContaining("ENOENT") });
+  const nul = await execProgram(process.execPath, ["a\0b"], { cwd });
+  expect(nul).toMatchObject({ code: 1, killed: false, stderr: expect.stringContaining("null bytes") });
+});
+
+test("a folder that is not there is a result too", async () => {
+  expect(await execProgram("ls", [], { cwd: join(cwd, "none") })).toMatchObject({ code: 1, killed: false });
+});
+
+test("a signal that was aborted before starts nothing", async () => {
+  const result = await node("require('fs').writeFileSync('started', '')", { signal: AbortSignal.abort() });
+  expect(result).toEqual({ stdout: "", stderr: "", code: 1, killed: true });
+  expect(() => readFileSync(join(cwd, "started"))).toThrow("ENOENT");
+});
+
+test("an abort ends the program and all that it started", async () => {
+  const stop = new AbortController();
+  const script = `
+    const { spawn } = require("node:child_process");
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "inherit" });
+    require("node:fs").writeFileSync("pid", String(child.pid));
+    process.kill(${process.pid}, "SIGUSR2");
+    setInterval(() => {}, 1e6);
+  `;
+  process.once("SIGUSR2", () => stop.abort());
+  const result = await node(script, { signal: stop.signal });
+  expect(result).toMatchObject({ code: 1, killed: true });
+  const pid = Number(readFileSync(join(cwd, "pid"), "utf8"));
+  // A process that has ended, or only waits to be collected, runs no more.
+  const state = () => {
+    try {
+      return /^State:\s+(\S)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    } catch {
+      return "gone";
+    }
+  };
+  await expect.poll(state).toMatch(/^(?:Z|X|gone)$/);
+});
+
+test("a program that will not end in order is ended all the same", async () => {
+  const script = "process.on('SIGTERM', () => {}); console.log('up'); setInterval(() => {}, 1e6)";
+  const result = await node(script, { timeout: 300 });
+  expect(result).toMatchObject({ code: 1, killed: true });
+});
+
+test("a background process that holds the output open is not waited for", async () => {
+  const script = `
+    const { spawn } = require("node:child_process");
+    const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 20000)"], { stdio: "inherit", detached: true });
+    child.unref();
+    console.log(child.pid);
+    process.exit();
+  `;
+  const { stdout, killed } = await node(script);
+  expect(killed).toBe(false);
+  process.kill(Number(stdout), "SIGKILL");
+});
+
+test("characters that lie across pieces stay whole", () => {
+  const bytes = Buffer.from("a€𝄞é");
+  const text = new BoundedText(100);
+  for (const byte of bytes) text.push(Buffer.of(byte));
+  expect(text.end()).toBe("a€𝄞é");
+});
+
+test("of much output head and tail are kept, on whole characters", () => {
+  const text = new BoundedText(20);
+  for (let count = 0; count < 1_000; count += 1) text.push(Buffer.from("€"));
+  const [head, note, tail] = text.end().split("\n");
+  expect(head).toBe("€€€");
+  expect(tail).toBe("€€€");
+  expect(note).toBe("[… 2,980 bytes left out …]");
+});
+
+test("exactly as much as there is room for is all there", () => {
+  const text = new BoundedText(10);
+  text.push(Buffer.from("0123456"));
+  text.push(Buffer.from("789"));
+  expect(text.end()).toBe("0123456789");
+});
