@@ -47,7 +47,7 @@ function withProvider(data: CatalogueData, { models: added, ...given }: AddedPro
   const config: Partial<ProviderConfig> = laidOver(below ?? {}, given);
   // A change of what is not there any more changes nothing.
   if (!isWhole(config)) return data;
-  const own = added?.map((model) => modelOf(model, config)) ?? reached(data.models, config);
+  const own = added?.map((model) => modelOf(model, config)) ?? reached(data.models, given);
   return {
     ...data,
     providers:
@@ -72,11 +72,11 @@ function isWhole(config: Partial<ProviderConfig>): config is ProviderConfig {
   return config.api !== undefined && config.baseUrl !== undefined;
 }
 
-/** A model is reached in the way that its provider is reached now; what it says of its compatibility goes before. */
-function reached(models: readonly CatalogueModel[], config: ProviderConfig): CatalogueModel[] {
+/** A model is reached in the way that its provider is reached now; what is said of it alone stays. */
+function reached(models: readonly CatalogueModel[], given: Omit<AddedProvider, "models">): CatalogueModel[] {
   return models
-    .filter(({ provider }) => provider === config.provider)
-    .map((model) => ({ ...model, ...config, ...withCompat(config, model) }));
+    .filter(({ provider }) => provider === given.provider)
+    .map((model) => ({ ...laidOver(model, given), ...withCompat(given, model) }));
 }
 
 function modelOf(model: AddedModel, config: ProviderConfig): CatalogueModel {
@@ -84,7 +84,7 @@ function modelOf(model: AddedModel, config: ProviderConfig): CatalogueModel {
   return { ...plain, ...laidOver(config, model), id: model.id, ...withCompat(config, model) };
 }
 
-function withCompat(...parts: readonly Pick<ProviderConfig, "compat">[]): Pick<ProviderConfig, "compat"> {
+function withCompat(...parts: readonly Pick<AddedProvider, "compat">[]): Pick<ProviderConfig, "compat"> {
   const compat = Object.assign({}, ...parts.map((part) => part.compat));
   return Object.keys(compat).length === 0 ? {} : { compat };
 }
