@@ -1,0 +1,183 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { lifecycleEventRules } from "@bonsai-agent/agent";
+import type { ExtensionAPI, ExtensionFactory } from "@bonsai-agent/extension";
+import {
+  type OpenTestSessionOptions,
+  openTestSession,
+  type TestSession,
+} from "@bonsai-agent/extension/testing";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { EVENTS_DOCUMENT, eventsDocument } from "../docs/events-document.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+const document = readFileSync(`${root}/${EVENTS_DOCUMENT}`, "utf8");
+const eventNames = Object.keys(lifecycleEventRules);
+
+test("the tables say what the types say: `pnpm events-table` writes them", () => {
+  expect(document).toBe(eventsDocument(root));
+});
+
+const drawing = /<!-- drawing -->\n```text\n([\s\S]*?)```/.exec(document)![1]!;
+const [run = "", besideRuns = ""] = drawing.split("  When no run is under way:");
+const eventsIn = (text: string) => text.match(/[a-z_]+/g)!.filter((word) => eventNames.includes(word));
+/** The first word of each line, from top to bottom, where it is an event. */
+const spine = (text: string) =>
+  [...text.matchAll(/^[^a-z\n]*([a-z_]+)/gm)]
+    .map(([, word]) => word!)
+    .filter((word) => eventNames.includes(word));
+const exits = [...drawing.matchAll(/([a-z_]+) ─+ (.*?) ──► (.*)/g)].map(([, from, why, to]) => ({
+  from: from!,
+  why: why!,
+  to: eventsIn(to!),
+}));
+
+test("the drawing has every event", () => {
+  expect(eventNames.filter((name) => !eventsIn(drawing).includes(name))).toEqual([]);
+});
+
+/** The events of what is done with a session, from its start to its end; pieces of an answer count once. */
+async function orderOf(
+  { extensions = [], ...options }: OpenTestSessionOptions,
+  act: (session: TestSession) => Promise<unknown>,
+): Promise<string[]> {
+  const seen: string[] = [];
+  const recorder = (bonsai: ExtensionAPI) => {
+    for (const name of eventNames as "message_update"[])
+      bonsai.on(name, () => {
+        if (seen.at(-1) !== name) seen.push(name);
+      });
+  };
+  const session = await openTestSession({ ...options, extensions: [recorder, extensions].flat() });
+  await act(session);
+  await session.close();
+  return seen;
+}
+
+const prompt = (session: TestSession) => session.prompt("hi");
+const call = { calls: [{ name: "bash", arguments: { command: "echo hi" } }] };
+/** Above the threshold of its model, with results in what is kept that can be masked. */
+const fullContext = (): OpenTestSessionOptions => ({
+  session: history("U:6000 A U:5000 A U:5000 A | U A(t1) T1:900 A(t2) T2:2200 A").session,
+  model: { contextWindow: 20_000, maxOutputTokens: 2_000 },
+  settings: { compaction: { mask: { mode: "local" }, keepRecentTokens: 4_000 } },
+});
+
+test("a run with a compaction and a tool goes from top to bottom, and round once more", async () => {
+  const order = await orderOf({ ...fullContext(), answers: [call, "done"] }, prompt);
+  const drawn = spine(run);
+  const [begin, end] = [drawn.indexOf("turn_start"), drawn.indexOf("turn_end")];
+  const lastTurn = drawn.slice(begin, drawn.indexOf("tool_execution_start"));
+  expect(order).toEqual([...drawn.slice(0, end + 1), ...lastTurn, "turn_end", ...drawn.slice(end + 1)]);
+});
+
+const says = (name: string, result: object) => (bonsai: ExtensionAPI) =>
+  void bonsai.on(name as "tool_call", () => result);
+const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
+
+/** How to come to each exit of a run. */
+const ways: Record<string, OpenTestSessionOptions> = {
+  "input handled": { extensions: says("input", { action: "handled" }) },
+  "session_before_mask cancelled": {
+    ...fullContext(),
+    answers: "done",
+    extensions: says("session_before_mask", { cancel: true }),
+  },
+  "session_before_compact cancelled": {
+    ...fullContext(),
+    answers: "done",
+    extensions: says("session_before_compact", { cancel: true }),
+  },
+  "before_provider_request too long": {
+    ...fullContext(),
+    settings: { compaction: { sites: [], keepRecentTokens: 4_000 } },
+    answers: [overflow, "done"],
+  },
+  "message_stored failed, aborted": { answers: [{ error: { status: 401, message: "invalid key" } }] },
+  "tool_call blocked": { answers: [call, "done"], extensions: says("tool_call", { block: true }) },
+};
+
+test.each(exits.filter(({ from }) => run.includes(from)))("$from, $why, leads to $to", async (exit) => {
+  const { from, why, to } = exit;
+  const order = await orderOf(ways[`${from} ${why}`]!, prompt);
+  const length = Math.max(1, to.length);
+  const told = order.filter((name) => name !== "message_update");
+  const after = told.flatMap((name, at) => (name === from ? [told.slice(at + 1, at + 1 + length)] : []));
+  // Where nothing is drawn, nothing more happens until the session is left.
+  expect(after).toContainEqual(to.length === 0 ? ["session_shutdown"] : to);
+});
+
+/** What is drawn beside runs, part by part. */
+const parts = besideRuns
+  .split("  At any time:")[0]!
+  .split(/\n\s*\n/)
+  .map(spine)
+  .filter((part) => part.length > 0);
+const partOf = (name: string) => parts.find(([first]) => first === name)!;
+const first = (session: TestSession) => session.session.projection().items[0]!.entryId;
+const navigate = (session: TestSession) => session.agent.navigate(first(session));
+const runCommand = (session: TestSession) => session.agent.runUserCommand("true").catch(() => {});
+const withHistory = (): OpenTestSessionOptions => ({ session: history("U A U A").session });
+
+test.each([
+  ["session_before_tree", navigate, { cancel: true }],
+  ["user_bash", runCommand, { block: true }],
+] as const)("what is drawn of %s happens, and not after a no", async (name, act, no) => {
+  const order = await orderOf(withHistory(), act);
+  expect(order).toEqual(["session_start", ...partOf(name), "session_shutdown"]);
+  const refused = await orderOf({ ...withHistory(), extensions: says(name, no) }, act);
+  expect(refused).toEqual(["session_start", name, "session_shutdown"]);
+});
+
+const main = `${root}/packages/cli/src/main.ts`;
+
+/** The events of one command, sent to `bonsai --mode rpc`. */
+function orderOfCommand(command: object, extension: string): string[] {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-events-"));
+  const scenario = join(folder, "scenario.json");
+  writeFileSync(scenario, JSON.stringify({ contextWindow: 100_000, turn: [] }));
+  writeFileSync(join(folder, "settings.json"), JSON.stringify({ model: `scripted/${scenario}` }));
+  const header = { type: "session", version: 3, id: "s", timestamp: "2026-01-01T00:00:00.000Z", cwd: folder };
+  const message = { role: "user", content: "hi", timestamp: 0 };
+  const entry = { type: "message", id: "00000001", parentId: null, timestamp: header.timestamp, message };
+  const session = join(folder, "session.jsonl");
+  writeFileSync(session, `${JSON.stringify(header)}\n${JSON.stringify(entry)}\n`);
+  const handlers = join(folder, "handlers.ts");
+  writeFileSync(handlers, extension);
+  const argv = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
+  const { stdout } = spawnSync(
+    process.execPath,
+    [...argv, "--mode", "rpc", "--session", session, "-e", handlers],
+    {
+      cwd: folder,
+      env: { ...process.env, BONSAI_HOME: folder },
+      input: `${JSON.stringify(command)}\n`,
+      encoding: "utf8",
+    },
+  );
+  const lines = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { type: string });
+  return lines.map(({ type }) => type).filter((type) => eventNames.includes(type));
+}
+
+test.each([
+  ["session_before_switch", { type: "new_session" }],
+  ["session_before_fork", { type: "fork", entryId: "00000001" }],
+])("what is drawn of %s happens, and not after a no", (name, command) => {
+  const none = "export default () => {};";
+  expect(orderOfCommand(command, none)).toEqual(["session_start", ...partOf(name), "session_shutdown"]);
+  const no = `export default (bonsai) => { bonsai.on("${name}", () => ({ cancel: true })); };`;
+  expect(orderOfCommand(command, no)).toEqual(["session_start", name, "session_shutdown"]);
+});
+
+test("every exit that is drawn is played", () => {
+  const beside = ["session_before_tree", "user_bash", "session_before_switch", "session_before_fork"];
+  const ofRuns = exits.filter(({ from }) => !beside.includes(from)).map(({ from, why }) => `${from} ${why}`);
+  expect(ofRuns.sort()).toEqual(Object.keys(ways).sort());
+});
