@@ -84,6 +84,22 @@ describe("a reload", () => {
     expect(await first()).toEqual([2, "old", true]);
   });
 
+  test("reads CommonJS anew too, with the host's modules, and each extension has its own", async () => {
+    const folder = folderWith({
+      "index.ts": `import { value } from "./a.cjs"; export default () => value();`,
+      "other.cjs": `const { list } = require("./b.cjs"); module.exports = () => list;`,
+      "a.cjs": `const { list } = require("./b.cjs"); const { z } = require("zod"); exports.value = () => [z.string().parse("a"), list];`,
+      "b.cjs": `const { z } = require("zod"); exports.list = [z.number().parse(1)];`,
+    });
+    const other = await importExtension({ path: join(folder, "other.cjs"), modules: hostModules() });
+    const list = (other as unknown as () => number[])();
+    expect(await reloaded(folder)).toEqual(["a", [1]]);
+    list.push(2);
+    writeIn(folder, "b.cjs", "exports.list = [3];");
+    expect(await reloaded(folder)).toEqual(["a", [3]]);
+    expect(list).toEqual([1, 2]);
+  });
+
   test("sees files come and go", async () => {
     const folder = folderWith({ "index.ts": `import "./a.ts"; export default () => 1;` });
     await expect(reloaded(folder)).rejects.toMatchObject({ code: "extension_module_missing" });

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { beginCommonJs, commonJsGeneration, joinGeneration } from "./commonjs-files.ts";
 import { type Generation, generationOf, marked, packageFolderOf, withoutMarkers } from "./generation.ts";
 import { isLoaded, PENDING_IMPORT, VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./loaded-modules.ts";
 import { wantsHostModule } from "./peer-packages.ts";
@@ -16,7 +17,8 @@ export function installExtensionHook(): void {
 }
 
 const resolve: ResolveHookSync = (specifier, context, next) => {
-  const generation = generationOf(context.parentURL) ?? generationOf(specifier);
+  const requiring = commonJsGeneration(context.parentURL);
+  const generation = generationOf(context.parentURL) ?? requiring ?? generationOf(specifier);
   if (generation === undefined) return next(specifier, context);
   if (Object.hasOwn(generation.modules, specifier)) {
     if (!isLoaded(generation.modules, specifier)) generation.wanted.add(specifier);
@@ -25,6 +27,10 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
   if (specifier.startsWith(VIRTUAL_SCHEME)) return { url: specifier, format: "module", shortCircuit: true };
   const resolved = resolveFile(generation, specifier, context, next);
   if (!isLocal(generation, resolved.url)) return resolved;
+  if (requiring !== undefined) {
+    joinGeneration(generation, fileURLToPath(resolved.url));
+    return resolved;
+  }
   const json = /\.json$/.test(withoutMarkers(resolved.url));
   return {
     ...resolved,
@@ -84,6 +90,7 @@ const load: LoadHookSync = (url, context, next) => {
   const loaded = next(url, context);
   if (loaded.format === "module")
     return { ...loaded, source: noted(generation, path, String(loaded.source)) };
+  if (loaded.format === "commonjs") beginCommonJs(generation, path);
   return loaded;
 };
 
