@@ -2,11 +2,14 @@ import type { ScenarioAnswer } from "@bonsai-agent/models";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import type { SendMessageOptions } from "../src/run/custom-input.ts";
 import type { RunResult } from "../src/run/run-result.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 
-type Act = "steer" | "followUp" | "plain" | "abort" | "cancelCompaction" | "compact" | "setModel";
+type Act =
+  | ("steer" | "followUp" | "plain" | "abort" | "cancelCompaction" | "compact" | "setModel")
+  | ("message" | "lateMessage" | "waking" | "requestCompaction");
 
 const answer: fc.Arbitrary<ScenarioAnswer> = fc.oneof(
   fc.nat(5_000).map((tokens) => calls({ tokens })),
@@ -19,14 +22,17 @@ const acts = fc.array(
     act: fc.constantFrom<Act>(
       ...(["steer", "followUp", "steer", "followUp", "plain"] as const),
       ...(["abort", "cancelCompaction", "compact", "setModel"] as const),
+      ...(["message", "lateMessage", "waking", "requestCompaction"] as const),
     ),
   }),
   { minLength: 3, maxLength: 8 },
 );
 
-test("no text is lost or said twice, whatever is done at whatever moment", async () => {
+test("no text and no message is lost or said twice, and every request has its outcome, whatever is done at whatever moment", async () => {
   let unsentCount = 0;
   let queuedCount = 0;
+  let messageCount = 0;
+  let outcomeCount = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.array(answer, { maxLength: 8 }),
@@ -53,6 +59,13 @@ test("no text is lost or said twice, whatever is done at whatever moment", async
             }),
           );
         };
+        const messages: string[] = [];
+        const outcomes: Promise<unknown>[] = [];
+        const send = (options: SendMessageOptions) => {
+          const content = `message ${messages.length}`;
+          messages.push(content);
+          results.push(run.agent.sendMessage({ customType: "law", content, display: true }, options));
+        };
         const does: Record<Act, () => void> = {
           steer: () => say("steer"),
           followUp: () => say("followUp"),
@@ -60,6 +73,10 @@ test("no text is lost or said twice, whatever is done at whatever moment", async
           abort: () => void run.agent.abort(),
           cancelCompaction: () => run.agent.cancelCompaction(),
           compact: () => void run.agent.compact().catch(() => {}),
+          message: () => send({}),
+          lateMessage: () => send({ deliverAs: "followUp", triggerTurn: false }),
+          waking: () => send({ triggerTurn: true }),
+          requestCompaction: () => void outcomes.push(run.agent.requestCompaction()),
           setModel: () => void run.agent.setModel({ ...run.agent.model, id: "other" }),
         };
         let moment = 0;
@@ -84,6 +101,15 @@ test("no text is lost or said twice, whatever is done at whatever moment", async
             entry.type === "message" && entry.message.role === "user" ? [entry.message.content] : [],
           )
           .slice(2);
+        const sent = run.session
+          .path()
+          .flatMap((entry) => (entry.type === "custom_message" ? [entry.content as string] : []));
+        expect(sent.sort()).toEqual(messages.sort());
+        messageCount += sent.length;
+        for (const outcome of await Promise.all(outcomes))
+          expect(outcome).toMatchObject({ reason: "manual" });
+        outcomeCount += outcomes.length;
+        expect(run.agent.hasPendingMessages).toBe(false);
         const expected = given.filter((text) => !refused.has(text));
         expect([...stored, ...unsentTexts].sort()).toEqual([...expected].sort());
         unsentCount += unsentTexts.length;
@@ -94,11 +120,13 @@ test("no text is lost or said twice, whatever is done at whatever moment", async
           steering: [],
           followUps: [],
         });
-        for (const { messages } of run.turns) expect(unpaired(messages)).toEqual([]);
+        for (const turn of run.turns) expect(unpaired(turn.messages)).toEqual([]);
       },
     ),
     { numRuns: 200 },
   );
   expect(unsentCount).toBeGreaterThan(5);
   expect(queuedCount).toBeGreaterThan(20);
+  expect(messageCount).toBeGreaterThan(50);
+  expect(outcomeCount).toBeGreaterThan(20);
 }, 120_000);

@@ -1,0 +1,224 @@
+import type { CompactionOutcome } from "@bonsai-agent/compaction";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../src/tool.ts";
+import { unpaired } from "./pairs.ts";
+import {
+  calls,
+  filler,
+  recordEvents,
+  type ScriptedAgentOptions,
+  scriptedAgent,
+  sentText,
+} from "./scripted-agent.ts";
+
+const done = { text: "done" };
+const failing = { error: { status: 401, message: "invalid key" } };
+const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
+
+/** Two turns that can be compacted, then what is under test. */
+async function filled(options: Partial<ScriptedAgentOptions> = {}) {
+  const play = (options.turn ?? []) as readonly object[];
+  const run = scriptedAgent({
+    ...options,
+    turn: (_call, count) => (count <= 2 ? done : (play[count - 3] ?? done)),
+  });
+  for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
+  const asked: Promise<CompactionOutcome>[] = [];
+  const ask = (focus?: string) => {
+    asked.push(run.agent.requestCompaction(focus === undefined ? {} : { focus }));
+  };
+  const events = recordEvents(run.lifecycle);
+  return { ...run, ask, events, outcomes: () => Promise.all(asked) };
+}
+
+type Run = Awaited<ReturnType<typeof filled>>;
+
+/** Once, in the next call of a tool. */
+function inTool(run: Run, act: () => void): void {
+  const off = run.lifecycle.on("tool_call", () => {
+    off();
+    act();
+  });
+}
+
+const starts = ({ events }: Run) => events.filter((name) => name === "auto_compaction_start");
+
+test("an idle agent compacts at once, for the reason manual and with the focus", async () => {
+  const run = await filled();
+  expect(await run.agent.requestCompaction({ focus: "the tests" })).toMatchObject({
+    status: "compacted",
+    reason: "manual",
+  });
+  expect(sentText(run.summaries[0]!)).toContain("the tests");
+  expect(run.agent.isBusy).toBe(false);
+});
+
+test("during a run it comes before the next request, and the task goes on by itself", async () => {
+  const run = await filled({
+    turn: [calls(), done],
+    settings: { compaction: { afterThreshold: "wait", manualKeep: "nothing" } },
+  });
+  inTool(run, () => run.ask());
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(await run.outcomes()).toMatchObject([{ status: "compacted", reason: "manual" }]);
+  expect(run.turns).toHaveLength(4);
+  const { messages } = run.turns[3]!;
+  expect(messages[0]!.role).toBe("compactionSummary");
+  expect(unpaired(messages)).toEqual([]);
+  // What the model has not seen yet is there word for word, whatever `manualKeep` says.
+  expect(messages.at(-1)).toMatchObject({ role: "toolResult", content: [{ text: "echo " }] });
+});
+
+test("behind the last answer it comes before the run's promise resolves", async () => {
+  const run = await filled();
+  const off = run.lifecycle.on("turn_end", () => {
+    off();
+    run.ask();
+  });
+  await run.agent.prompt("go");
+  expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
+  expect(run.events.slice(-5)).toEqual([
+    ...["auto_compaction_start", "session_before_compact", "session_compact", "auto_compaction_end"],
+    "agent_end",
+  ]);
+  expect(run.agent.isBusy).toBe(false);
+});
+
+test.each(["agent_end", "message_stored", "before_agent_start", "tool_result"] as const)(
+  "asked for in %s, it comes, and nothing waits for ever",
+  async (name) => {
+    const run = await filled({ turn: [calls(), done] });
+    const off = run.lifecycle.on(name, () => {
+      off();
+      run.ask();
+    });
+    expect((await run.agent.prompt("go")).status).toBe("done");
+    expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
+    await run.agent.idle();
+    expect(starts(run)).toHaveLength(1);
+  },
+);
+
+test("a tool that asks and does not wait goes on", async () => {
+  const asks = defineTool({
+    ...{ name: "echo", description: "Asks.", parameters: z.object({}) },
+    execute: async () => {
+      run.ask();
+      return { content: [{ type: "text", text: "asked" }] };
+    },
+  });
+  const run: Run = await filled({ turn: [calls(), done], tools: [asks] });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
+});
+
+test("several that wait become one, with the focus of each", async () => {
+  const run = await filled({ turn: [calls(), done] });
+  inTool(run, () => {
+    for (const focus of [undefined, "the tests", "the names", "the tests"]) run.ask(focus);
+  });
+  await run.agent.prompt("go");
+  const outcomes = await run.outcomes();
+  expect(new Set(outcomes).size).toBe(1);
+  expect(outcomes[0]).toMatchObject({ status: "compacted" });
+  expect(starts(run)).toHaveLength(1);
+  expect(sentText(run.summaries[0]!)).toContain("the tests\nthe names");
+});
+
+test("who asks while one is under way has its outcome; who has another focus gets one of their own", async () => {
+  const run = await filled();
+  const off = run.lifecycle.on("session_before_compact", () => {
+    off();
+    run.ask();
+    run.ask("the names");
+  });
+  run.ask("the tests");
+  await run.agent.idle();
+  const [first, joined, other] = await run.outcomes();
+  expect(first).toMatchObject({ status: "compacted" });
+  expect(joined).toBe(first);
+  expect(other).toMatchObject({ status: "skipped", reason: "manual" });
+  expect(starts(run)).toHaveLength(2);
+});
+
+test("where the threshold is reached too, there is one compaction", async () => {
+  const run = await filled({ turn: [calls({ tokens: 4_500 }), done] });
+  inTool(run, () => run.ask());
+  await run.agent.prompt("go");
+  expect(await run.outcomes()).toMatchObject([{ status: "compacted", reason: "manual" }]);
+  expect(starts(run)).toHaveLength(1);
+});
+
+test("one that was asked for while an overflow is recovered from finds nothing left to do", async () => {
+  const run = await filled({ turn: [overflow, done] });
+  const off = run.lifecycle.on("session_before_compact", () => {
+    off();
+    run.ask();
+  });
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(await run.outcomes()).toMatchObject([{ status: "skipped" }]);
+  expect(starts(run)).toHaveLength(2);
+});
+
+test("a run that fails is followed by it", async () => {
+  const run = await filled({ turn: [calls(), failing] });
+  run.lifecycle.on("turn_start", ({ turnIndex }) => {
+    if (turnIndex === 1) run.ask();
+  });
+  expect((await run.agent.prompt("go")).status).toBe("failed");
+  expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
+});
+
+test("when the user stops the work, it is cancelled before it begins", async () => {
+  const run = await filled({ turn: [calls(), done] });
+  inTool(run, () => {
+    run.ask();
+    void run.agent.abort();
+  });
+  expect((await run.agent.prompt("go")).status).toBe("aborted");
+  expect(await run.outcomes()).toMatchObject([
+    { status: "cancelled", detail: "Compaction cancelled. The user stopped the work before it began." },
+  ]);
+  expect(starts(run)).toEqual([]);
+  expect(run.agent.isBusy).toBe(false);
+});
+
+test("cancelling it alone lets the run go on", async () => {
+  const run = await filled({ turn: [calls(), done] });
+  inTool(run, () => run.ask());
+  run.lifecycle.on("session_before_compact", () => run.agent.cancelCompaction());
+  expect((await run.agent.prompt("go")).status).toBe("done");
+  expect(await run.outcomes()).toMatchObject([{ status: "cancelled" }]);
+});
+
+test("a move in the tree is followed by it", async () => {
+  const run = await filled();
+  await run.agent.prompt("small");
+  const target = run.session.projection().items.at(-3)!.entryId;
+  const off = run.lifecycle.on("session_before_tree", () => {
+    off();
+    run.ask();
+  });
+  await run.agent.navigate(target);
+  expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
+});
+
+test("a text that waits is said behind it", async () => {
+  const run = await filled({ turn: [done] });
+  let waiting: Promise<unknown> | undefined;
+  const off = run.lifecycle.on("session_before_compact", () => {
+    off();
+    waiting = run.agent.prompt("next");
+  });
+  run.ask();
+  await run.outcomes();
+  expect(await waiting).toMatchObject({ status: "done" });
+  expect(run.turns.at(-1)!.messages[0]!.role).toBe("compactionSummary");
+});
+
+test("a closed agent is asked in vain", async () => {
+  const run = await filled();
+  await run.agent.close();
+  await expect(run.agent.requestCompaction()).rejects.toMatchObject({ code: "agent_closed" });
+});
