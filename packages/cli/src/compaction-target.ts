@@ -1,5 +1,4 @@
 import { chmodSync, constants, copyFileSync } from "node:fs";
-import type { CompactionResult } from "@bonsai-agent/compaction";
 import {
   cloneSession,
   type Entry,
@@ -19,7 +18,7 @@ export interface CompactionTarget {
   /** What is compacted: the session itself, or where `--leaf` names another place, a rehearsal standing there. */
   stage: Session;
   /** Writes what the stage came to, and gives back the file that holds it: with `-o`, only now there is one. */
-  carryOut(result: CompactionResult): string;
+  carryOut(): string;
   /** Ends the use of it. What was not carried out is as it was found. */
   close(): void;
 }
@@ -39,11 +38,12 @@ export function openCompactionTarget(invocation: Invocation): CompactionTarget {
 function target(copy: NewFile | undefined, invocation: Invocation): CompactionTarget {
   const session = copy === undefined ? openNamedSession(invocation) : copied(copy.temporaryPath, invocation);
   const leafId = leafOf(session, invocation);
-  const elsewhere = leafId !== session.leafId;
+  const rehearsed = leafId === session.leafId ? undefined : rehearsal(session, leafId);
+  const before = rehearsed?.entries().length;
   return {
-    stage: elsewhere ? rehearsal(session, leafId) : session,
-    carryOut: (result) => {
-      if (elsewhere) repeat(session, leafId, result);
+    stage: rehearsed ?? session,
+    carryOut: () => {
+      if (rehearsed !== undefined) repeat(session, leafId, rehearsed.entries().slice(before));
       session.close();
       copy?.publish();
       return copy?.path ?? session.file!;
@@ -72,8 +72,7 @@ function copyBytes(origin: string, copy: string): void {
 }
 
 /** What was rehearsed elsewhere is written in one go: a run that is cancelled or fails has written nothing. */
-function repeat(session: Session, leafId: string | null, { edits, entry }: CompactionResult): void {
-  const written = entry === undefined ? edits : [...edits, entry];
+function repeat(session: Session, leafId: string | null, written: readonly Entry[]): void {
   if (written.length === 0) return;
   session.moveTo(leafId);
   session.append(written.map(draftOf));

@@ -165,15 +165,6 @@ describe("bonsai compact", () => {
     expect(await summary("--focus", untold)).toContain(untold);
   });
 
-  test.each([["-e", "./mine.ts"]])("%s is refused, for it is not built yet", async (flag, value) => {
-    const file = longSession();
-    const { code, stdout, stderr } = await runCli(["compact", file, flag, value, "--json"]);
-    expect([code, stdout]).toEqual([2, ""]);
-    const { error } = JSON.parse(stderr);
-    expect(error.code).toBe("not_built_yet");
-    expect(error.message).toContain(value);
-  });
-
   test("Ctrl-C ends it with 130 and leaves the session as it is, and no copy", async () => {
     const file = longSession();
     const before = readFileSync(file);

@@ -3,10 +3,8 @@ import {
   type CompactionSettings,
   planCompaction,
   runCompaction,
-  type Summariser,
   sessionEstimate,
 } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { openCompactionTarget } from "../compaction-target.ts";
 import { ExitCode } from "../exit-code.ts";
@@ -19,19 +17,26 @@ import { rehearsal } from "../rehearsal.ts";
 import { compactionReport } from "../reports/compaction-report.ts";
 import { leafOf, openNamedSession } from "../session-file.ts";
 import { callSettings } from "../settings.ts";
+import { type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 import { compactView } from "../views/compact-view.ts";
 
+const progressLabel = "Compacting";
+const extensionNotAsked = {
+  code: "extension_not_asked",
+  message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
+};
+
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  refuseUnbuilt(invocation.options);
   const settings = callSettings(invocation);
   return invocation.options.dryRun === true ? plan(invocation, settings) : compact(invocation, settings);
 }
 
 /**
- * Writes nothing, and asks no model. The digest is quick enough to be rehearsed, so that the size afterwards is known,
- * not guessed.
+ * Writes nothing, and asks no model and no extension, which could ask one. The digest is quick enough to be rehearsed,
+ * so that the size afterwards is known, not guessed.
  */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
+  if (invocation.options.extension !== undefined) invocation.output.tell(extensionNotAsked);
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
   const before = contextBefore(session, settings, leafId);
@@ -44,7 +49,9 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   if (planned.status !== "planned" || invocation.options.model !== undefined)
     return finish(invocation, { result: planned, before, file: session.file! });
   const rehearsed = await invocation.io.interruptible((signal) =>
-    compacted(rehearsal(session, leafId), settings, { invocation, signal }),
+    withProgress(invocation.io, progressLabel, () =>
+      compacted(rehearsal(session, leafId), settings, { invocation, signal }),
+    ),
   );
   return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file! });
 }
@@ -58,17 +65,32 @@ function foretold(planned: CompactionResult, rehearsed: CompactionResult): Compa
 
 function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   return invocation.io.interruptible(async (signal) => {
-    const summariser = await summariserOf(invocation);
     const target = openCompactionTarget(invocation);
     try {
       const before = contextBefore(target.stage, settings);
-      const result = await compacted(target.stage, settings, { invocation, signal, summariser });
-      const file = isDone(result) ? target.carryOut(result) : undefined;
-      return finish(invocation, { result, before, file });
+      const done = await withProgress(invocation.io, progressLabel, (onShow) =>
+        withSummaryMakers({ invocation, session: target.stage, signal, onShow }, async (makers) => {
+          const result = await compacted(target.stage, settings, { invocation, signal, makers });
+          return { result, ...decidedBy(result, makers) };
+        }),
+      );
+      const file = isDone(done.result) ? target.carryOut() : undefined;
+      return finish(invocation, { ...done, before, file });
     } finally {
       target.close();
     }
   });
+}
+
+/** The extension that had the last word: by its summary, or by its no. */
+function decidedBy({ status, entry }: CompactionResult, makers: SummaryMakers): { decidedBy?: string } {
+  const named =
+    status === "cancelled"
+      ? makers.decidedBy("cancel")
+      : entry?.fromHook === true
+        ? makers.decidedBy("compaction")
+        : undefined;
+  return named === undefined ? {} : { decidedBy: named };
 }
 
 /** Done is also what there was nothing to do about: exit code 0 means that the copy is there. */
@@ -79,30 +101,27 @@ function isDone({ status }: CompactionResult): boolean {
 interface Compacting {
   invocation: Invocation;
   signal: AbortSignal;
-  /** Without one, the digest summarises. */
-  summariser?: Summariser | undefined;
+  /** Without them, the digest summarises and nobody else is asked. */
+  makers?: SummaryMakers;
 }
 
 function compacted(
   session: Session,
   settings: CompactionSettings,
-  { invocation, signal, summariser }: Compacting,
+  { invocation, signal, makers }: Compacting,
 ): Promise<CompactionResult> {
-  const { io, options } = invocation;
-  const focus = typeof options.focus === "string" ? { focus: options.focus } : {};
-  const digest = interruptibleDigest();
-  const by = summariser === undefined ? {} : { summariser };
-  return withProgress(io, "Compacting", () =>
-    runCompaction({ session, settings, signal, digest, ...by, ...model(invocation), ...focus }),
-  );
-}
-
-/** Models are loaded only where one was named. */
-async function summariserOf(invocation: Invocation): Promise<Summariser | undefined> {
-  const { model } = invocation.options;
-  if (typeof model !== "string") return undefined;
-  const { namedSummariser } = await import("../work/named-summariser.ts");
-  return namedSummariser(invocation, model);
+  const { focus } = invocation.options;
+  const { summariser, lifecycle } = makers ?? {};
+  return runCompaction({
+    session,
+    settings,
+    signal,
+    digest: interruptibleDigest(),
+    ...(summariser === undefined ? {} : { summariser }),
+    ...(lifecycle === undefined ? {} : { lifecycle }),
+    ...model(invocation),
+    ...(typeof focus === "string" ? { focus } : {}),
+  });
 }
 
 function model({ options }: Invocation): { model?: { contextWindow: number } } {
@@ -120,27 +139,21 @@ function contextBefore(
 
 interface Finished {
   result: CompactionResult;
+  /** The extension that had the last word. */
+  decidedBy?: string;
   before: ContextBefore;
   /** What was, or would be, written to; undefined where nothing came of it. */
   file: string | undefined;
 }
 
 /** A failure is told twice: as a status among the results, and as an error. */
-function finish({ io, output }: Invocation, { result, before, file }: Finished): ExitCode {
+function finish({ io, output }: Invocation, { result, decidedBy, before, file }: Finished): ExitCode {
   const { error, status } = result;
-  if (output.wantsJson) output.json(compactionReport(result));
+  if (output.wantsJson) output.json(compactionReport(result, decidedBy));
   else if (error === undefined) {
-    output.lines(compactView({ result, picture: planPicture(result, before), file, width: output.width }));
+    const { width } = output;
+    output.lines(compactView({ result, decidedBy, picture: planPicture(result, before), file, width }));
   }
   if (error !== undefined) return reportFailure(error, io, output.wantsJson);
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
-}
-
-function refuseUnbuilt({ extension }: Invocation["options"]): void {
-  if (extension === undefined) return;
-  throw new BonsaiError({
-    code: "not_built_yet",
-    message: `-e ${JSON.stringify(extension)} is not possible yet.`,
-    hint: "Leave it out: extensions are not built yet.",
-  });
 }

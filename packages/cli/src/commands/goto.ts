@@ -1,4 +1,4 @@
-import { type Navigation, navigateTree, type Summariser } from "@bonsai-agent/compaction";
+import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { ExitCode } from "../exit-code.ts";
@@ -8,6 +8,7 @@ import { withProgress } from "../progress.ts";
 import type { GotoReport } from "../reports/goto-report.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
 import { callSettings } from "../settings.ts";
+import { type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 import { gotoView } from "../views/goto-view.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -19,39 +20,59 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return navigation.status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-async function navigate(session: Session, invocation: Invocation): Promise<Navigation> {
-  const { args, options, io } = invocation;
-  const summarise = options.summarize === true;
-  const summariser = summarise ? { summariser: await summariserOf(invocation) } : {};
+type Navigated = Navigation & { decidedBy?: string };
+
+async function navigate(session: Session, invocation: Invocation): Promise<Navigated> {
+  const { args, io } = invocation;
+  const targetId = resolveEntryId(session, args[1]!);
   return io.interruptible((signal) =>
-    withProgress(io, "Summarising the branch", () =>
-      navigateTree({
-        session,
-        targetId: resolveEntryId(session, args[1]!),
-        settings: callSettings(invocation),
-        summarise,
-        ...summariser,
-        ...(typeof options.focus === "string" ? { focus: options.focus } : {}),
-        signal,
+    withProgress(io, "Summarising the branch", (onShow) =>
+      withSummaryMakers({ invocation, session, signal, onShow }, async (makers) => {
+        const navigation = await navigateTree({
+          session,
+          targetId,
+          signal,
+          ...summaryOptions(invocation, makers),
+        });
+        return { ...navigation, ...decidedBy(navigation, makers) };
       }),
     ),
   );
 }
 
-/** Models are loaded only where one was named. */
-async function summariserOf(invocation: Invocation): Promise<Summariser> {
-  const { model } = invocation.options;
-  if (typeof model !== "string") return interruptibleDigest();
-  const { namedSummariser } = await import("../work/named-summariser.ts");
-  return namedSummariser(invocation, model);
+function summaryOptions(invocation: Invocation, { summariser, lifecycle }: SummaryMakers) {
+  const { summarize, focus } = invocation.options;
+  return {
+    settings: callSettings(invocation),
+    summarise: summarize === true,
+    summariser: summariser ?? interruptibleDigest(),
+    ...(lifecycle === undefined ? {} : { lifecycle }),
+    ...(typeof focus === "string" ? { focus } : {}),
+  };
 }
 
-function gotoReport(session: Session, { previousLeafId, editorText, summaryEntry }: Navigation): GotoReport {
+/** The extension that had the last word: by its summary, or by its no. */
+function decidedBy({ status, summaryEntry }: Navigation, makers: SummaryMakers): { decidedBy?: string } {
+  const named =
+    status === "cancelled"
+      ? makers.decidedBy("cancel")
+      : summaryEntry?.fromHook === true
+        ? makers.decidedBy("summary")
+        : undefined;
+  return named === undefined ? {} : { decidedBy: named };
+}
+
+function gotoReport(
+  session: Session,
+  { status, previousLeafId, editorText, summaryEntry, decidedBy }: Navigated,
+): GotoReport {
   return {
+    ...(status === "cancelled" ? { status } : {}),
     leafId: session.leafId,
     previousLeafId,
     ...(editorText === undefined ? {} : { editorText }),
     ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }),
+    ...(decidedBy === undefined ? {} : { decidedBy }),
   };
 }
 

@@ -19,9 +19,14 @@ export type CompactionReport = Pick<
   | "entryId"
   | "requests"
   | "costUsd"
->;
+> & {
+  /** The extension whose summary it is, or that did not let it happen. */
+  decidedBy?: string;
+  /** Why, with the status `cancelled`. */
+  detail?: string;
+};
 
-export function compactionReport(result: CompactionResult): CompactionReport {
+export function compactionReport(result: CompactionResult, decidedBy?: string): CompactionReport {
   const { summary, entryId } = result;
   return {
     status: result.status,
@@ -40,5 +45,7 @@ export function compactionReport(result: CompactionResult): CompactionReport {
     ...(entryId === undefined ? {} : { entryId }),
     requests: result.requests,
     costUsd: result.costUsd,
+    ...(decidedBy === undefined ? {} : { decidedBy }),
+    ...(result.status === "cancelled" ? { detail: result.detail } : {}),
   };
 }

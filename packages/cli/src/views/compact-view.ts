@@ -3,10 +3,13 @@ import { type Line, span } from "./line.ts";
 import { count, counted, usd } from "./numbers.ts";
 import type { PlanPicture } from "./plan-picture.ts";
 import { planView } from "./plan-view.ts";
+import { printable } from "./printable.ts";
 import { wrap } from "./text-width.ts";
 
 export interface CompactViewOptions {
   result: CompactionResult;
+  /** The extension whose summary it is, or that did not let it happen. */
+  decidedBy?: string | undefined;
   picture: PlanPicture;
   /** The file that was, or would be, written to. */
   file: string | undefined;
@@ -25,6 +28,7 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   const { result, picture, width } = options;
   if (!Object.hasOwn(headings, result.status)) {
     yield* wrap(result.detail, width).map((line) => [line]);
+    if (options.decidedBy !== undefined) yield [span("Decided by ", "gray"), span(options.decidedBy, "cyan")];
     if (result.status === "already-compacted") yield* further(width);
     return;
   }
@@ -34,6 +38,11 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
   else yield* written(options);
+}
+
+/** A summary that somebody else made is shown: nobody knows what it is like. */
+function quoted(text: string, width: number): Line[] {
+  return wrap(printable(text), width - 4).map((line) => [span("  │ ", "cyan"), line]);
 }
 
 function further(width: number): Line[] {
@@ -46,7 +55,12 @@ function headline({ result }: CompactViewOptions): Line {
   return [span(headings[result.status] ?? "", ["bold", "green"]), sizes];
 }
 
-function* written({ result, file, width }: CompactViewOptions): Generator<Line> {
+function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
+  if (decidedBy !== undefined) {
+    yield ["The summary of ", span(decidedBy, "cyan")];
+    yield* (result.summary ?? "").split("\n").flatMap((text) => quoted(text, width));
+    yield [];
+  }
   if (file !== undefined) yield ["Written to ", span(file, "cyan")];
   if (result.costUsd > 0) yield [`${counted(result.requests, "request")} for ${usd(result.costUsd)}`];
   const undo =

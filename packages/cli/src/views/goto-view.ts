@@ -17,8 +17,13 @@ export function* gotoView({ report, session, width }: GotoViewOptions): Generato
   const moved = report.leafId !== report.previousLeafId;
   if (moved) yield placeLine("was at", report.previousLeafId, session, width);
   yield placeLine(moved ? "now at" : "still at", report.leafId, session, width);
+  const { decidedBy } = report;
+  if (report.status === "cancelled")
+    yield [`Cancelled${decidedBy === undefined ? "" : ` by ${decidedBy}`}: nothing was changed.`];
   if (report.summaryEntryId !== undefined) {
-    yield [`${report.summaryEntryId} holds the summary of the branch that was left.`];
+    yield [
+      `${report.summaryEntryId} holds the summary of the branch that was left${decidedBy === undefined ? "" : `, made by ${decidedBy}`}.`,
+    ];
   }
   if (report.editorText === undefined) return;
   yield [];

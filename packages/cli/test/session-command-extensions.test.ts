@@ -1,0 +1,304 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type CompactionEntry, openSession } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import type { CompactionReport } from "../src/reports/compaction-report.ts";
+import type { GotoReport } from "../src/reports/goto-report.ts";
+import type { TreeRow } from "../src/reports/tree-row.ts";
+import { agentProject, jsonLines } from "./agent-project.ts";
+import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
+import { longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
+
+/** Writes extensions into a folder to stand in; the events that they tell of end up in `told`. */
+function withExtensions(extensions: Record<string, string>) {
+  const cwd = testFolder();
+  const home = join(cwd, "home");
+  for (const [name, text] of Object.entries(extensions)) {
+    mkdirSync(join(cwd, name, ".."), { recursive: true });
+    writeFileSync(join(cwd, name), text);
+  }
+  const run = (argv: readonly string[], options: RunCliOptions = {}): Promise<CliRun> =>
+    runCli(argv, { cwd, ...options, env: { BONSAI_HOME: home, ...options.env } });
+  const json = async <Report>(...argv: string[]): Promise<Report & { code: number; stderr: string }> => {
+    const { code, stdout, stderr } = await run([...argv, "--json"]);
+    return { ...JSON.parse(stdout), code, stderr };
+  };
+  const told = () => {
+    const file = join(cwd, "told.txt");
+    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  };
+  return { cwd, home, run, json, told };
+}
+
+/** Tells of every event in a file, with what `say` makes of `event` and `ctx`. */
+function teller(say = "event.type", body = ""): string {
+  return `
+    import { appendFileSync } from "node:fs";
+    const names = ["session_start", "session_shutdown", "session_before_mask", "session_mask", "session_before_compact",
+      "session_compact", "session_compact_failed", "auto_compaction_start", "auto_compaction_end", "session_before_tree",
+      "session_tree"] as const;
+    export default (bonsai: any) => {
+      for (const name of names) bonsai.on(name, (event: any, ctx: any) => {
+        appendFileSync(ctx.cwd + "/told.txt", ${say} + "\\n");
+      });
+      ${body}
+    };`;
+}
+
+const summary = `
+  export default (bonsai: any) => bonsai.on("session_before_compact", ({ preparation }: any) => ({
+    compaction: {
+      summary: "Ours, of " + preparation.messagesToSummarize.length + " messages.",
+      firstKeptEntryId: preparation.firstKeptEntryId,
+      tokensBefore: preparation.tokensBefore,
+      details: { own: true },
+    },
+  }));`;
+
+function throwing(event: string): string {
+  return `export default (bonsai: any) => bonsai.on("${event}", () => { throw new Error("it broke"); });`;
+}
+
+describe("bonsai compact -e", () => {
+  test("runs the hooks of a session at work, each once, around them the session's own", async () => {
+    const { json, told } = withExtensions({ "tell.ts": teller() });
+    const file = longSession();
+    expect(await json<CompactionReport>("compact", file, "-e", "./tell.ts")).toMatchObject({
+      code: 0,
+      status: "compacted",
+      stderr: "",
+    });
+    expect(told()).toEqual([
+      "session_start",
+      "auto_compaction_start",
+      "session_before_mask",
+      "session_before_compact",
+      "session_compact",
+      "auto_compaction_end",
+      "session_shutdown",
+    ]);
+  });
+
+  test("an extension's summary is stored and shown with its name", async () => {
+    const { json, run } = withExtensions({ "mine.ts": summary });
+    const file = longSession();
+    const report = await json<CompactionReport>("compact", file, "-e", "mine.ts");
+    expect(report).toMatchObject({ code: 0, status: "compacted", decidedBy: "mine.ts", requests: 0 });
+    const entry = openSession(file).entry(report.entryId!) as CompactionEntry;
+    expect(entry).toMatchObject({ fromHook: true, details: { own: true } });
+    expect(entry.summary).toMatch(/^Ours, of \d+ messages\.$/);
+    const { stdout } = await run(["compact", longSession(), "-e", "mine.ts"], { columns: 80 });
+    expect(stdout).toContain("The summary of mine.ts\n  │ Ours, of");
+  });
+
+  test("a no changes nothing, says whose it is and why, and ends with 130", async () => {
+    const no = `export default (bonsai) => bonsai.on("session_before_compact", () => ({ cancel: true, reason: "Not today." }));`;
+    const { json, run, cwd, told } = withExtensions({ "no.js": no, "tell.ts": teller() });
+    const file = longSession();
+    const before = readFileSync(file);
+    const { code, ...report } = await json<CompactionReport>("compact", file, "-e", "no.js", "-e", "tell.ts");
+    expect(report).toMatchObject({
+      status: "cancelled",
+      decidedBy: "no.js",
+      detail: "Compaction cancelled. Not today.",
+      stderr: "",
+    });
+    expect(code).toBe(130);
+    expect(told()).toContain("session_compact_failed");
+    const copy = join(cwd, "copy.jsonl");
+    const { stdout } = await run(["compact", file, "-o", copy, "-e", "no.js"]);
+    expect(stdout).toBe("Compaction cancelled. Not today.\nDecided by no.js\n");
+    expect([readFileSync(file).equals(before), existsSync(copy)]).toEqual([true, false]);
+  });
+
+  test("an extension that throws is reported, and the default summary is made", async () => {
+    const { json } = withExtensions({ "broken.ts": throwing("session_before_compact") });
+    const report = await json<CompactionReport>("compact", longSession(), "-e", "broken.ts");
+    expect(report).toMatchObject({ code: 0, status: "compacted", rung: "digest" });
+    expect(report.decidedBy).toBeUndefined();
+    const [{ notice }] = jsonLines(report.stderr) as [{ notice: { code: string; message: string } }];
+    expect(notice.code).toBe("handler_error");
+    for (const word of ["broken.ts", "session_before_compact", "it broke"])
+      expect(notice.message).toContain(word);
+  });
+
+  test("a summary that cannot be taken fails, and the session stays as it is", async () => {
+    const empty = `export default (bonsai) => bonsai.on("session_before_compact", ({ preparation }) => ({
+      compaction: { summary: " ", firstKeptEntryId: preparation.firstKeptEntryId, tokensBefore: 1 } }));`;
+    const { json, told } = withExtensions({ "empty.js": empty, "tell.ts": teller() });
+    const file = longSession();
+    const before = readFileSync(file);
+    const report = await json<CompactionReport>("compact", file, "-e", "empty.js", "-e", "tell.ts");
+    expect([report.code, report.status]).toEqual([1, "failed"]);
+    expect(jsonLines(report.stderr).at(-1)).toMatchObject({ error: { code: "extension_summary_empty" } });
+    expect(told().slice(-3)).toEqual(["session_compact_failed", "auto_compaction_end", "session_shutdown"]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("of two that summarise, the later one stands", async () => {
+    const other = summary.replace("Ours", "Theirs");
+    const { json } = withExtensions({ "a.ts": summary, "b.ts": other });
+    const report = await json<CompactionReport>(
+      "compact",
+      longSession(),
+      "-e",
+      "a.ts",
+      "--extension",
+      "b.ts",
+    );
+    expect(report.decidedBy).toBe("b.ts");
+    expect(report.summary).toContain("Theirs");
+    expect(report.stderr).toContain('"conflict"');
+  });
+
+  test("a dry run asks no extension, and says so", async () => {
+    const { json, told } = withExtensions({ "tell.ts": teller() });
+    const report = await json<CompactionReport>("compact", longSession(), "--dry-run", "-e", "tell.ts");
+    expect([report.code, report.status]).toEqual([0, "planned"]);
+    expect(jsonLines(report.stderr)).toMatchObject([{ notice: { code: "extension_not_asked" } }]);
+    expect(told()).toEqual([]);
+  });
+
+  test("an extension sees the session where --leaf stands, and what it stores there is kept", async () => {
+    const body = `bonsai.on("session_compact", () => { bonsai.appendEntry("note", { kept: true }); });`;
+    const say = `event.type + " " + ctx.sessionManager.getLeafId() + " " + ctx.sessionManager.getBranch().length`;
+    const { cwd, json, told } = withExtensions({ "tell.ts": teller(say, body) });
+    const file = longSession();
+    const before = readFileSync(file);
+    const path = openSession(file).path();
+    const leaf = path[200]!.id;
+    const copy = join(cwd, "copy.jsonl");
+    const report = await json<CompactionReport>(
+      ...["compact", file, "--leaf", leaf, "-o", copy, "--keep", "4k", "-e", "tell.ts"],
+    );
+    expect(report).toMatchObject({ code: 0, status: "compacted" });
+    expect(told()[0]).toBe(`session_start ${leaf} 201`);
+    const [entry, note] = openSession(copy).path().slice(-2);
+    expect([entry, note]).toMatchObject([
+      { id: report.entryId, type: "compaction" },
+      { type: "custom", customType: "note", data: { kept: true } },
+    ]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("ctx.model is the model of --model, and it can be asked", async () => {
+    const model = { contextWindow: 200_000, turn: [], summary: [{ text: "said" }], atEnd: "repeat" as const };
+    const { model: flag } = agentProject(model);
+    const asking = `export default (bonsai: any) => bonsai.on("session_before_compact", async ({ preparation }: any, ctx: any) => {
+      const answer = await ctx.modelRegistry.complete(ctx.model, { messages: [{ role: "user", content: "?", timestamp: 1 }] });
+      const { firstKeptEntryId, tokensBefore } = preparation;
+      return { compaction: { summary: ctx.model.provider + " " + answer.content[0].text, firstKeptEntryId, tokensBefore } };
+    });`;
+    const say = `event.type + " " + ctx.model?.provider + " " + ctx.mode + " " + ctx.hasUI`;
+    const { json, told } = withExtensions({ "ask.ts": asking, "tell.ts": teller(say) });
+    const report = await json<CompactionReport>(
+      ...["compact", longSession(), ...flag, "-e", "ask.ts", "-e", "tell.ts"],
+    );
+    expect(report).toMatchObject({ code: 0, summary: "scripted said" });
+    expect(told()[0]).toBe("session_start scripted print false");
+    await json("compact", longSession(), "-e", "tell.ts");
+    expect(told().at(-1)).toBe("session_shutdown undefined print false");
+  });
+
+  test("Ctrl-C ends an extension that hangs: 130, nothing written, and it hears of the end", async () => {
+    const hanging = teller(
+      "event.type",
+      `bonsai.on("session_before_compact", () => new Promise(() => { process.emit("compaction-hangs"); }));`,
+    );
+    const { run, told } = withExtensions({ "hang.ts": hanging });
+    const file = longSession();
+    const before = readFileSync(file);
+    const stop = new AbortController();
+    process.once("compaction-hangs" as "SIGUSR2", () => stop.abort(new Error("Interrupted by Ctrl-C")));
+    const { code } = await run(["compact", file, "-e", "hang.ts"], { signal: stop.signal });
+    expect([code, told().at(-1)]).toEqual([130, "session_shutdown"]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test.each([
+    ["gone.ts", "", "extension_not_found"],
+    ["broken.ts", "export default (", "extension_broken"],
+    ["empty.ts", "export const x = 1;", "extension_without_factory"],
+  ])("%s is an error before anything is written", async (name, text, errorCode) => {
+    const { run, cwd } = withExtensions(text === "" ? {} : { [name]: text });
+    const file = longSession();
+    const before = readFileSync(file);
+    const argv = ["compact", file, "-o", join(cwd, "copy.jsonl"), "-e", name, "--json"];
+    const { code, stdout, stderr } = await run(argv);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(jsonLines(stderr).at(-1)).toMatchObject({ error: { code: errorCode } });
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(existsSync(join(cwd, "copy.jsonl"))).toBe(false);
+  });
+
+  test("extensions that are not named are left alone", async () => {
+    const { json, told } = withExtensions({
+      "home/extensions/tell.ts": teller(),
+      ".bonsai/extensions/tell.ts": teller(),
+    });
+    expect((await json<CompactionReport>("compact", longSession())).stderr).toBe("");
+    expect((await json("goto", writeLines(sampleLines()), "aaaa0004")).stderr).toBe("");
+    expect(told()).toEqual([]);
+  });
+});
+
+describe("bonsai goto -e", () => {
+  test("runs the hooks of /tree, each once", async () => {
+    const { json, told } = withExtensions({ "tell.ts": teller() });
+    const file = writeLines(sampleLines());
+    const report = await json<GotoReport>("goto", file, "aaaa0004", "--summarize", "-e", "tell.ts");
+    expect(report).toMatchObject({ code: 0, previousLeafId: "cccc0007" });
+    expect(told()).toEqual(["session_start", "session_before_tree", "session_tree", "session_shutdown"]);
+  });
+
+  test("an extension's summary hangs under the new position, with its name", async () => {
+    const mine = `export default (bonsai) => bonsai.on("session_before_tree", ({ preparation }) => ({
+      summary: { summary: "Left " + preparation.entriesToSummarize.length + " entries.", details: { own: true } },
+      label: "before the cache",
+    }));`;
+    const { json, run } = withExtensions({ "mine.js": mine });
+    const file = writeLines(sampleLines());
+    const report = await json<GotoReport>("goto", file, "aaaa0004", "--summarize", "-e", "mine.js");
+    expect(report).toMatchObject({ code: 0, decidedBy: "mine.js" });
+    const session = openSession(file);
+    expect(session.entry(report.summaryEntryId!)).toMatchObject({
+      parentId: "aaaa0004",
+      fromHook: true,
+      details: { own: true },
+      summary: expect.stringMatching(/^Left \d+ entries\.$/),
+    });
+    const rows = JSON.parse((await run(["tree", file, "--json"])).stdout) as TreeRow[];
+    expect(rows.find(({ id }) => id === report.summaryEntryId)?.label).toBe("before the cache");
+    const again = await run(["goto", writeLines(sampleLines()), "aaaa0004", "--summarize", "-e", "mine.js"]);
+    expect(again.stdout).toContain("made by mine.js");
+  });
+
+  test("a no changes nothing", async () => {
+    const no = `export default (bonsai) => bonsai.on("session_before_tree", () => ({ cancel: true }));`;
+    const { json, run } = withExtensions({ "no.js": no });
+    const file = writeLines(sampleLines());
+    const before = readFileSync(file);
+    const { stderr, ...report } = await json<GotoReport>("goto", file, "aaaa0004", "-e", "no.js");
+    expect(report).toEqual({
+      code: 130,
+      status: "cancelled",
+      leafId: "cccc0007",
+      previousLeafId: "cccc0007",
+      decidedBy: "no.js",
+    });
+    expect(stderr).toBe("");
+    const human = await run(["goto", file, "aaaa0004", "-e", "no.js"]);
+    expect([human.code, human.stdout]).toEqual([130, expect.stringContaining("Cancelled by no.js")]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("an extension that throws is reported, and the default summary is made", async () => {
+    const { json } = withExtensions({ "broken.ts": throwing("session_before_tree") });
+    const file = writeLines(sampleLines());
+    const report = await json<GotoReport>("goto", file, "aaaa0004", "--summarize", "-e", "broken.ts");
+    expect(report.code).toBe(0);
+    expect(report.summaryEntryId).toBeDefined();
+    expect(report.decidedBy).toBeUndefined();
+    expect(report.stderr).toContain("it broke");
+  });
+});
