@@ -182,7 +182,12 @@ describe("bonsai compact -e", () => {
   });
 
   test("ctx.model is the model of --model, and it can be asked", async () => {
-    const model = { contextWindow: 200_000, turn: [], summary: [{ text: "said" }], atEnd: "repeat" as const };
+    const model = {
+      contextWindow: 200_000,
+      turn: [],
+      extension: [{ text: "said" }],
+      atEnd: "repeat" as const,
+    };
     const { model: flag } = agentProject(model);
     const asking = `export default (bonsai: any) => bonsai.on("session_before_compact", async ({ preparation }: any, ctx: any) => {
       const answer = await ctx.modelRegistry.complete(ctx.model, { messages: [{ role: "user", content: "?", timestamp: 1 }] });
