@@ -16,19 +16,19 @@ export function commonJsGeneration(parentUrl: string | undefined): Generation | 
     : undefined;
 }
 
-/** A file that another generation has run is run anew. */
 export function joinGeneration(generation: Generation, path: string): void {
-  if (generations.get(path) !== generation) delete cache[path];
   generations.set(path, generation);
 }
 
 /**
- * To be called before Node runs a CommonJS file that is imported.
+ * To be called before Node runs a CommonJS file that is imported: it and what it requires are run anew.
  * @throws where modules of the host must be loaded first; `require` cannot wait, and nobody knows what it will ask for
  */
 export function beginCommonJs(generation: Generation, path: string): void {
   const missing = Object.keys(generation.modules).filter((name) => !isLoaded(generation.modules, name));
   for (const name of missing) generation.wanted.add(name);
   if (missing.length > 0) throw new Error(`${missing.join(", ")} must be loaded first.`);
+  // Node looks into this cache before it asks anybody, and finds a file that another extension required there.
+  for (const [file, { id }] of generations) if (id !== generation.id) delete cache[file];
   joinGeneration(generation, path);
 }
