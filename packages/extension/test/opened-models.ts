@@ -1,0 +1,18 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileKeys, loadCatalogue, ModelClient, type ModelClientOptions } from "@bonsai-agent/models";
+import { onTestFinished } from "vitest";
+import type { ExtensionModels } from "../src/index.ts";
+
+/** The models of a home folder of its own. */
+export async function ownModels(
+  options: ModelClientOptions & { env?: Record<string, string> } = {},
+): Promise<ExtensionModels> {
+  const { env = {}, ...given } = options;
+  const home = mkdtempSync(join(tmpdir(), "bonsai-models-"));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const keys = fileKeys({ home, env });
+  const client = new ModelClient({ keys, retry: { maxRetries: 0 }, ...given });
+  return { catalogue: await loadCatalogue({ home, env }), keys, client };
+}
