@@ -1,8 +1,9 @@
-import type { Agent } from "@bonsai-agent/agent";
+import type { Agent, RunResult } from "@bonsai-agent/agent";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import { thinkingLevels } from "@bonsai-agent/models";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import { badArgument } from "./bad-argument.ts";
+import { callFailure } from "./extension-errors.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type AgentCalls = Pick<
@@ -29,19 +30,17 @@ export function agentFor({ scope, host }: ExtensionPlace, call: string): Agent {
 export function agentCalls(place: ExtensionPlace): AgentCalls {
   const { scope, host } = place;
   /** Nobody waits for what such a call does; what goes wrong with it is a notice. */
-  const begun = (call: string, doing: Promise<unknown>) => {
-    doing.catch((error: unknown) => {
-      const message = error instanceof Error ? error.message : String(error);
-      host.onNotice({
-        level: "warning",
-        code: "extension_call_failed",
-        message: `${call} of ${scope.source} did not succeed: ${message}`,
-      });
-    });
+  const begun = async (call: string, doing: Promise<RunResult | undefined | void>) => {
+    try {
+      const result = await doing;
+      if (result?.status === "failed") throw result.error;
+    } catch (error) {
+      host.onNotice(callFailure("extension_call_failed", `${call} of ${scope.source}`, error));
+    }
   };
   return {
     sendMessage(message, options) {
-      begun("sendMessage", agentFor(place, "sendMessage").sendMessage(message, options));
+      void begun("sendMessage", agentFor(place, "sendMessage").sendMessage(message, options));
     },
     sendUserMessage(content, { deliverAs = "steer" } = {}) {
       const agent = agentFor(place, "sendUserMessage");
@@ -53,7 +52,7 @@ export function agentCalls(place: ExtensionPlace): AgentCalls {
         behavior: deliverAs,
         ...(images.length === 0 ? {} : { images }),
       });
-      begun("sendUserMessage", prompted);
+      void begun("sendUserMessage", prompted);
     },
     async setModel(model) {
       const agent = agentFor(place, "setModel");
@@ -66,7 +65,7 @@ export function agentCalls(place: ExtensionPlace): AgentCalls {
       const agent = agentFor(place, "setThinkingLevel");
       if (!thinkingLevels.includes(level))
         throw badArgument(scope, "setThinkingLevel", `one of ${thinkingLevels.join(", ")}`, level);
-      begun("setThinkingLevel", agent.setThinking(level));
+      void begun("setThinkingLevel", agent.setThinking(level));
     },
   };
 }

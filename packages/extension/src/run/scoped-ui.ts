@@ -4,7 +4,7 @@ import type { ExtensionScope } from "./scope.ts";
 /** Who showed what last: an extension takes away only what is still its own. */
 export type ShownBy = Map<string, ExtensionScope>;
 
-/** The user interface of one extension: what it shows goes away with it. */
+/** The user interface of one extension: what it shows goes away with it, and nothing is shown for it after that. */
 export function scopedUi(ui: ExtensionUI, scope: ExtensionScope, shownBy: ShownBy): ExtensionUI {
   const show = (key: string, isShown: boolean, takeAway: () => void) => {
     if (!isShown) shownBy.delete(key);
@@ -23,10 +23,12 @@ export function scopedUi(ui: ExtensionUI, scope: ExtensionScope, shownBy: ShownB
     editor: (...args) => ui.editor(...args),
     notify: (...args) => ui.notify(...args),
     setStatus(key, text) {
+      if (scope.isUnloaded) return;
       ui.setStatus(key, text);
       show(`status ${key}`, text !== undefined, () => ui.setStatus(key, undefined));
     },
     setWidget(key, lines, options) {
+      if (scope.isUnloaded) return;
       ui.setWidget(key, lines, options);
       show(`widget ${key}`, lines !== undefined, () => ui.setWidget(key, undefined, options));
     },

@@ -47,6 +47,8 @@ export interface OpenTestSessionOptions {
   adapter?: ExtensionAdapter;
   /** What modules that are read from a path may import of the host. Default: what Bonsai gives all extensions. */
   modules?: VirtualModules;
+  /** Names of commands that no extension can take. Default: none. */
+  reservedCommands?: Iterable<string>;
   /** False: no agent, as in the session commands. Default true. */
   withAgent?: boolean;
 }

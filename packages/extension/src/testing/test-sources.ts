@@ -7,6 +7,7 @@ export function testSources({
   extensions = [],
   adapter,
   modules = hostModules(),
+  reservedCommands = [],
 }: OpenTestSessionOptions): Omit<LoadExtensionsOptions, "host"> {
   const all = [extensions].flat();
   const paths = all.filter((each) => typeof each === "string");
@@ -18,6 +19,7 @@ export function testSources({
     })),
     find: () => ({ extensions: paths.map((path) => ({ path, origin: "flag" as const })), problems: [] }),
     modules,
+    reservedCommands,
     ...(adapter === undefined ? {} : { adapter }),
   };
 }

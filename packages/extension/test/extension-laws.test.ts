@@ -1,0 +1,187 @@
+import { type Agent, type LifecycleEvents, lifecycleEventRules, ToolRegistry } from "@bonsai-agent/agent";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type ExtensionAPI, type Extensions, type InlineExtension, loadExtensions } from "../src/index.ts";
+import { Registrations } from "../src/run/registrations.ts";
+import { saying } from "./test-tool.ts";
+
+test("after any undoing, in whatever order, all is as if only what is left had ever been registered", () => {
+  const entry = fc.record({ name: fc.constantFrom("a", "b", "c"), keep: fc.boolean(), at: fc.double() });
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 12 }), (entries) => {
+      const all = new Registrations<number>();
+      const undos = entries.map(({ name }, value) => all.add({ name, value, source: "x", path: "/x" }));
+      const gone = entries.flatMap(({ keep, at }, index) => (keep ? [] : [{ at, index }]));
+      for (const { index } of gone.sort((one, two) => one.at - two.at)) {
+        undos[index]!();
+        undos[index]!();
+      }
+      const left = new Registrations<number>();
+      for (const [value, { name, keep }] of entries.entries())
+        if (keep) left.add({ name, value, source: "x", path: "/x" });
+      expect(all.standing()).toEqual(left.standing());
+    }),
+  );
+});
+
+const kinds = ["on", "tool", "command", "flag", "shortcut"] as const;
+interface Registered {
+  kind: (typeof kinds)[number];
+  name: string;
+  /** Tells two of one name apart. */
+  mark: number;
+}
+
+/** A world of its own: what extensions registered in it can be looked at. */
+class World {
+  readonly inline: InlineExtension[] = [];
+  readonly heard: string[] = [];
+  readonly lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+  tools = new ToolRegistry();
+  extensions!: Extensions;
+
+  async open(): Promise<this> {
+    this.tools.register(toolOf("builtin", 0));
+    this.extensions = await loadExtensions({
+      host: {
+        mode: "print",
+        cwd: "/project",
+        lifecycle: this.lifecycle,
+        session: () => undefined,
+        agent: () => undefined,
+        models: () => Promise.reject(new Error("There are no models.")),
+        shutdown() {},
+        isProjectTrusted: () => true,
+        flag: () => undefined,
+        onNotice() {},
+      },
+      find: () => ({ extensions: [], problems: [] }),
+      modules: {},
+      inline: this.inline,
+    });
+    this.extensions.attach({ tools: this.tools } as Agent);
+    return this;
+  }
+
+  attachAnother(): void {
+    this.tools = new ToolRegistry();
+    this.tools.register(toolOf("builtin", 0));
+    this.extensions.attach({ tools: this.tools } as Agent);
+  }
+
+  register(bonsai: ExtensionAPI, who: string, { kind, name, mark }: Registered): () => void {
+    const description = `${who} ${mark}`;
+    const handler = () => {};
+    switch (kind) {
+      case "on":
+        return bonsai.on("agent_start", () => void this.heard.push(`${who} ${name} ${mark}`));
+      case "tool":
+        return bonsai.registerTool({ ...saying(name), description });
+      case "command":
+        return bonsai.registerCommand(name, { description, handler });
+      case "flag":
+        return bonsai.registerFlag(name, { description, type: "boolean" });
+      case "shortcut":
+        return bonsai.registerShortcut(name, { description, handler });
+    }
+  }
+
+  async seen(): Promise<unknown> {
+    this.heard.length = 0;
+    await this.lifecycle.notify("agent_start", { type: "agent_start" });
+    const { commands, flags, shortcuts, loaded } = this.extensions;
+    return {
+      heard: [...this.heard],
+      loaded: loaded.map(({ path }) => path),
+      tools: this.tools.declarations().map(({ name, description }) => [name, description]),
+      commands: commands.map(({ name, description }) => [name, description]),
+      flags: [...flags].map(([name, { description }]) => [name, description]),
+      shortcuts: [...shortcuts].map(([name, { description }]) => [name, description]),
+    };
+  }
+}
+
+function toolOf(name: string, mark: number) {
+  const { parameters } = saying(name);
+  return {
+    name,
+    description: `built in ${mark}`,
+    parameters: parameters as Record<string, unknown>,
+    execute: async () => ({ content: [] }),
+  };
+}
+
+const registered = fc.record({
+  kind: fc.constantFrom(...kinds),
+  name: fc.constantFrom("a", "b", "builtin"),
+  mark: fc.nat(),
+});
+const who = fc.constantFrom("x", "y", "z");
+const extension = fc.record({ who, parts: fc.array(registered, { maxLength: 4 }), fails: fc.boolean() });
+const step = fc.oneof(
+  fc.record({
+    do: fc.constant("reload" as const),
+    with: fc.uniqueArray(extension, { selector: (e) => e.who }),
+  }),
+  fc.record({ do: fc.constant("register" as const), who, part: registered }),
+  fc.record({ do: fc.constant("undo" as const), at: fc.nat() }),
+  fc.record({ do: fc.constant("unload" as const) }),
+  fc.record({ do: fc.constant("attach" as const) }),
+);
+
+test("after any loading, reloading and unloading, all is as if only those present had ever been loaded", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const world = await new World().open();
+      let present = new Map<string, ExtensionAPI>();
+      let left: { who: string; part: Registered; undo: () => void }[] = [];
+      for (const each of steps) {
+        if (each.do === "attach") world.attachAnother();
+        if (each.do === "unload" || each.do === "reload") {
+          present = new Map();
+          left = [];
+        }
+        if (each.do === "unload") world.extensions.unload();
+        if (each.do === "register") {
+          const { part } = each;
+          const bonsai = present.get(each.who);
+          if (bonsai === undefined) continue;
+          left.push({ who: each.who, part, undo: world.register(bonsai, each.who, part) });
+        }
+        if (each.do === "undo" && left.length > 0) {
+          const [gone] = left.splice(each.at % left.length, 1);
+          gone!.undo();
+          gone!.undo();
+        }
+        if (each.do === "reload") {
+          const factories = each.with.map((one) => ({
+            name: one.who,
+            factory: async (bonsai: ExtensionAPI) => {
+              const own = one.parts.map((part) => ({
+                who: one.who,
+                part,
+                undo: world.register(bonsai, one.who, part),
+              }));
+              await Promise.resolve();
+              if (one.fails) throw new Error("It fails.");
+              present.set(one.who, bonsai);
+              left.push(...own);
+            },
+          }));
+          world.inline.splice(0, Infinity, ...factories);
+          await world.extensions.reload();
+        }
+      }
+      const fresh = new World();
+      const apis = new Map<string, ExtensionAPI>();
+      for (const name of present.keys())
+        fresh.inline.push({ name, factory: (bonsai) => void apis.set(name, bonsai) });
+      await fresh.open();
+      for (const { who: name, part } of left) fresh.register(apis.get(name)!, name, part);
+      expect(await world.seen()).toEqual(await fresh.seen());
+      world.extensions.unload();
+      expect(await world.seen()).toEqual(await (await new World().open()).seen());
+    }),
+  );
+});

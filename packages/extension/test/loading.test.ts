@@ -1,0 +1,181 @@
+import { expect, test, vi } from "vitest";
+import type { ExtensionAPI, ExtensionFactory } from "../src/index.ts";
+import { openTestSession } from "../src/testing/index.ts";
+import { scratchModules } from "./scratch.ts";
+import { saying } from "./test-tool.ts";
+
+test("extensions load one after the other, each awaited", async () => {
+  const order: string[] = [];
+  const slow: ExtensionFactory = async () => {
+    order.push("slow begins");
+    await Promise.resolve();
+    order.push("slow ends");
+  };
+  await using session = await openTestSession({ extensions: [slow, () => void order.push("quick")] });
+  expect(order).toEqual(["slow begins", "slow ends", "quick"]);
+  expect(session.extensions.loaded).toMatchObject([
+    { path: "inline:slow-1", origin: "inline", loadMs: expect.any(Number) },
+    { path: "inline:extension-2", origin: "inline", loadMs: expect.any(Number) },
+  ]);
+});
+
+test("one that fails is told of with line and cause, leaves nothing behind, and the others load", async () => {
+  using modules = scratchModules();
+  const path = modules.write("broken.ts", [
+    'import type { ExtensionAPI } from "@bonsai-agent/extension";',
+    "export default function (bonsai: ExtensionAPI) {",
+    '  bonsai.on("input", () => ({ action: "handled" as const }));',
+    '  bonsai.registerCommand("half", { handler() {} });',
+    '  bonsai.registerFlag("half", { type: "boolean" });',
+    '  bonsai.registerShortcut("ctrl+h", { handler() {} });',
+    '  bonsai.registerTool({ name: "half", description: "x", parameters: { type: "object" }, execute: () => ({ content: [] }) });',
+    '  bonsai.registerProvider("half", { baseUrl: "http://127.0.0.1:1", api: "openai-chat", models: [{ id: "m" }] });',
+    '  throw new Error("half way");',
+    "}",
+  ]);
+  const good = modules.write("good.ts", [
+    'export default (bonsai) => bonsai.registerCommand("good", { handler() {} });',
+  ]);
+  await using session = await openTestSession({ extensions: [path, good], answers: ["Hello."] });
+  const { extensions, agent, notices } = session;
+  expect(extensions.loaded).toMatchObject([{ path: good, origin: "flag" }]);
+  expect(extensions.failed).toMatchObject([
+    { path, error: { code: "extension_failed", cause: { message: "half way" } } },
+  ]);
+  expect(extensions.failed[0]?.error.message).toContain(`${path}:9:9: half way`);
+  expect(notices).toMatchObject([{ level: "warning", code: "extension_failed" }]);
+  expect(notices[0]?.message).toContain("broken.ts was not loaded. ");
+  expect(notices[0]?.message).toContain("broken.ts:9:9: half way");
+  expect(extensions.commands.map(({ name }) => name)).toEqual(["good"]);
+  expect([...extensions.flags, ...extensions.shortcuts]).toEqual([]);
+  expect(agent.tools.names).not.toContain("half");
+  expect(await session.prompt("Hi")).toMatchObject({ status: "done" });
+});
+
+test("a mistake in a call is told with the line where it was made", async () => {
+  using modules = scratchModules();
+  const path = modules.write("wrong.ts", [
+    "export default function (bonsai) {",
+    '  bonsai.registerCommand("a b", { handler() {} });',
+    "}",
+  ]);
+  await using session = await openTestSession({ extensions: path });
+  const { error } = session.extensions.failed[0]!;
+  expect(error.code).toBe("extension_command_invalid");
+  expect(error.message).toContain(`${path}:2:10: `);
+  expect(error.message).toContain('a command called "a b"');
+});
+
+test.each([
+  ["a text", () => Promise.reject("just text"), "just text"],
+  ["nothing", () => Promise.reject(undefined), "undefined"],
+  ["an empty error", () => Promise.reject(new TypeError()), "TypeError"],
+])("one that throws %s is told of too", async (_what, factory, text) => {
+  await using session = await openTestSession({ extensions: factory });
+  expect(session.extensions.failed[0]?.error.message).toBe(`inline:extension-1: ${text}`);
+});
+
+test("what cannot be found is a notice, and what can be loads", async () => {
+  const { loadExtensions } = await import("../src/index.ts");
+  await using session = await openTestSession();
+  const problem = { path: "/nowhere.ts", message: "there is no such file.", hint: "Mend the setting." };
+  const notices: unknown[] = [];
+  const { lifecycle, cwd } = session;
+  const extensions = await loadExtensions({
+    host: {
+      mode: "print",
+      cwd,
+      lifecycle,
+      session: () => session.session,
+      agent: () => undefined,
+      models: () => Promise.reject(new Error("no models")),
+      shutdown() {},
+      isProjectTrusted: () => true,
+      flag: () => undefined,
+      onNotice: (notice) => notices.push(notice),
+    },
+    find: () => ({ extensions: [], problems: [problem] }),
+    modules: {},
+    inline: [{ name: "mine", factory: (bonsai) => void bonsai.registerFlag("x", { type: "boolean" }) }],
+  });
+  expect(extensions.loaded).toMatchObject([{ path: "inline:mine" }]);
+  expect(notices).toEqual([
+    {
+      level: "warning",
+      code: "extension_not_found",
+      message: "/nowhere.ts: there is no such file. Mend the setting.",
+    },
+  ]);
+});
+
+test("names of commands that the front end has itself stay its own, and the extension loads", async () => {
+  let undo = () => {};
+  await using session = await openTestSession({
+    reservedCommands: ["model"],
+    extensions(bonsai) {
+      undo = bonsai.registerCommand("model", { handler() {} });
+      bonsai.registerCommand("mine", { handler() {} });
+    },
+  });
+  undo();
+  expect(session.extensions.commands.map(({ name }) => name)).toEqual(["mine"]);
+  expect(session.notices).toMatchObject([
+    { code: "extension_command_reserved", message: expect.stringContaining("/model") },
+  ]);
+});
+
+test("a factory that never ends is given up after 30 s, named, and what it does later is refused", async () => {
+  vi.useFakeTimers();
+  try {
+    const called = Promise.withResolvers<ExtensionAPI>();
+    const hung: ExtensionFactory = (bonsai) => {
+      bonsai.registerCommand("hung", { handler() {} });
+      called.resolve(bonsai);
+      return new Promise(() => {});
+    };
+    const opening = openTestSession({
+      extensions: [hung, (bonsai) => void bonsai.registerTool(saying("after"))],
+    });
+    const late = await called.promise;
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect(vi.getTimerCount()).toBeGreaterThan(0);
+    await vi.advanceTimersByTimeAsync(1);
+    const session = await opening;
+    expect(session.extensions.failed).toMatchObject([
+      { path: "inline:hung-1", error: { code: "extension_hung" } },
+    ]);
+    expect(session.notices[0]?.message).toContain("inline:hung-1 did not end its start within 30 s");
+    expect(session.extensions.commands).toEqual([]);
+    expect(session.agent.tools.names).toContain("after");
+    expect(() => late.registerCommand("late", { handler() {} })).toThrow("after it had been unloaded");
+    await session.close();
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("an adapter lays its names over the API and the contexts, and undoes with the extension", async () => {
+  const undone: string[] = [];
+  let seen: unknown;
+  await using session = await openTestSession({
+    adapter: {
+      api: (api, { name, keep }) => {
+        keep(() => undone.push(name));
+        return { ...api, extra: () => "extra" } as typeof api;
+      },
+      context: (context) => Object.assign(Object.create(context), { more: "more" }),
+    },
+    extensions(bonsai) {
+      const { extra } = bonsai as unknown as { extra: () => string };
+      bonsai.registerCommand("look", {
+        handler(_args, ctx) {
+          seen = [extra(), (ctx as unknown as { more: string }).more, ctx.mode];
+        },
+      });
+    },
+  });
+  await session.command("/look");
+  expect(seen).toEqual(["extra", "more", "print"]);
+  session.extensions.unload();
+  expect(undone).toEqual(["inline:extensions-1"]);
+});

@@ -1,0 +1,304 @@
+import { messageText } from "@bonsai-agent/messages";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { ExtensionAPI, ExtensionFactory, ExtensionTool } from "../src/index.ts";
+import { openTestSession } from "../src/testing/index.ts";
+import { saying } from "./test-tool.ts";
+
+const first: ExtensionFactory = (bonsai) => {
+  bonsai.registerTool(saying("greet", "first"));
+  bonsai.registerCommand("go", { handler: () => {} });
+  bonsai.registerFlag("plan", { type: "boolean", default: false });
+  bonsai.registerShortcut("ctrl+g", { description: "first", handler: () => {} });
+};
+
+test("a name that two extensions have is the later's until it is undone, and each is told", async () => {
+  const undos: (() => void)[] = [];
+  const second: ExtensionFactory = (bonsai) => {
+    undos.push(
+      bonsai.registerTool(saying("greet", "second")),
+      bonsai.registerCommand("go", { description: "second", handler: () => {} }),
+      bonsai.registerFlag("plan", { type: "boolean", default: true }),
+      bonsai.registerShortcut("ctrl+g", { description: "second", handler: () => {} }),
+    );
+  };
+  await using session = await openTestSession({ extensions: [first, second] });
+  const { extensions, agent } = session;
+  const standing = () => [
+    agent.tools.get("greet")?.description,
+    extensions.commands.find(({ name }) => name === "go")?.description,
+    extensions.flags.get("plan")?.default,
+    extensions.shortcuts.get("ctrl+g")?.description,
+  ];
+  expect(standing()).toEqual(["Says second.", "second", true, "second"]);
+  expect(session.notices.map(({ code, message }) => [code, message])).toEqual(
+    ["tool greet", "command go", "flag plan", "key ctrl+g"].map((what) => [
+      "extension_conflict",
+      `inline:first-1 and inline:second-2 both have the ${what}: that of inline:second-2 stands.`,
+    ]),
+  );
+  for (const undo of [...undos, ...undos]) undo();
+  expect(standing()).toEqual(["Says first.", undefined, false, "first"]);
+});
+
+test("a built-in tool is replaced without a notice, and comes back", async () => {
+  let undo = () => {};
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      undo = bonsai.registerTool(saying("read"));
+    },
+  });
+  const { tools } = session.agent;
+  expect(tools.get("read")?.description).toBe("Says read.");
+  const names = tools.names;
+  undo();
+  expect(tools.get("read")?.description).toContain("file");
+  expect(tools.names).toEqual(names);
+  expect(session.notices).toEqual([]);
+});
+
+test("a tool that is registered in the middle of a run is offered with its next request", async () => {
+  let bonsai: ExtensionAPI | undefined;
+  await using session = await openTestSession({
+    extensions(api) {
+      bonsai = api;
+      api.registerTool({
+        ...saying("open"),
+        execute: async () => {
+          bonsai!.registerTool(saying("late"));
+          return { content: [{ type: "text", text: "opened" }] };
+        },
+      });
+    },
+    answers: [{ calls: [{ name: "open" }] }, { calls: [{ name: "late" }] }, "Done."],
+  });
+  await session.prompt("Go.");
+  const offered = session.requests.map(({ tools }) => tools.some(({ name }) => name === "late"));
+  expect(offered).toEqual([false, true, true]);
+  expect(session.requests[2]?.messages.at(-1)).toMatchObject({ toolName: "late", isError: false });
+});
+
+test("execute gets id, arguments that were prepared and checked, signal, updates and a context", async () => {
+  const updates: unknown[] = [];
+  let got: unknown[] = [];
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.on("tool_execution_update", ({ partialResult }) => void updates.push(partialResult));
+      bonsai.registerTool({
+        name: "count",
+        description: "Counts.",
+        parameters: z.object({ to: z.number() }),
+        prepareArguments: (args) => ({ to: Number((args as { upto: string }).upto) }),
+        execute(toolCallId, { to }, signal, onUpdate, ctx) {
+          onUpdate({ content: [{ type: "text", text: "1" }] });
+          got = [toolCallId, to, signal.aborted, ctx.signal === signal, ctx.sessionManager.getSessionId()];
+          return { content: [{ type: "text", text: String(to) }], details: { to } };
+        },
+      });
+    },
+    answers: [{ calls: [{ name: "count", arguments: { upto: "3" } }] }, "Three."],
+  });
+  await session.prompt("Count.");
+  expect(got).toEqual(["call-1", 3, false, true, session.session.id]);
+  expect(updates).toMatchObject([{ content: [{ type: "text", text: "1" }] }]);
+  expect(session.requests[1]?.messages.at(-1)).toMatchObject({ details: { to: 3 }, isError: false });
+});
+
+const cycle: Record<string, unknown> = {};
+cycle.self = cycle;
+
+test.each([
+  ["a text", "plain", "plain", false],
+  ["a text as content", { content: "plain" }, "plain", false],
+  ["nothing", undefined, "gave back no result", true],
+  ["null", null, "gave back no result", true],
+  ["no content", { details: 1 }, "gave back no result", true],
+  ["a content of something else", { content: [{ type: "sound" }] }, "something else than texts", true],
+  ["details with a cycle", { content: [{ type: "text", text: "kept" }], details: cycle }, "kept", false],
+  ["details with a bigint", { content: [{ type: "text", text: "kept" }], details: { n: 1n } }, "kept", false],
+])("a tool that gives back %s has a result that the model can read", async (_what, given, text, isError) => {
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.registerTool({ ...saying("odd"), execute: async () => given as never });
+    },
+    answers: [{ calls: [{ name: "odd" }] }, "Done."],
+  });
+  expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
+  const result = session.requests[1]?.messages.at(-1);
+  expect(result).toMatchObject({ role: "toolResult", isError });
+  expect(messageText(result!)).toContain(text);
+});
+
+test.each<[string, unknown, string]>([
+  ["a text", "text", "they are of type string"],
+  ["nothing", undefined, "they are of type undefined"],
+  ["a list", [], "they are an array"],
+  ["zod of something else", z.string(), 'their type is "string", not "object"'],
+  ["the fields of an object", { a: z.string() }, "write z.object({…}) around them"],
+  ["zod that no JSON Schema can say", z.object({ at: z.date() }), "Date cannot be represented"],
+  ["zod 3", { _def: {}, parse() {} }, "a schema of zod 3"],
+  ["JSON Schema of something else", { type: "string" }, 'their type is "string"'],
+  ["JSON Schema without a type", { properties: {} }, "their type is not said"],
+  ["a type that there is not", { type: "object", properties: { a: { type: "txt" } } }, "txt"],
+])("parameters that are %s are refused when they are registered", async (_what, parameters, message) => {
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.registerTool({ ...saying("odd"), parameters: parameters as never });
+    },
+  });
+  expect(session.extensions.failed).toMatchObject([{ error: { code: "tool_parameters_invalid" } }]);
+  expect(session.extensions.failed[0]?.error.message).toContain(message);
+  expect(session.agent.tools.names).not.toContain("odd");
+});
+
+/** As TypeBox makes them: JSON Schema with a symbol that says its kind. */
+const kind = Symbol.for("TypeBox.Kind");
+const typeBox = {
+  [kind]: "Object",
+  type: "object",
+  required: ["mode"],
+  properties: {
+    mode: {
+      [kind]: "Union",
+      anyOf: [
+        { const: "a", type: "string" },
+        { const: "b", type: "string" },
+      ],
+    },
+  },
+};
+
+test("parameters of TypeBox are checked like others", async () => {
+  const got: unknown[] = [];
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.registerTool({
+        ...saying("mode"),
+        parameters: typeBox,
+        execute: async (_id, params) => {
+          got.push(params);
+          return { content: [] };
+        },
+      });
+    },
+    answers: [
+      { calls: [{ name: "mode", arguments: { mode: "c" } }] },
+      { calls: [{ name: "mode", arguments: { mode: "b" } }] },
+      "Done.",
+    ],
+  });
+  await session.prompt("Go.");
+  expect(got).toEqual([{ mode: "b" }]);
+  expect(session.requests[1]?.messages.at(-1)).toMatchObject({ isError: true });
+});
+
+const wrong: [string, (bonsai: ExtensionAPI) => unknown, string, string][] = [
+  ["a tool's name", (b) => b.registerTool(saying("a b")), "tool_name_invalid", "a b"],
+  ["no tool", (b) => b.registerTool(undefined as never), "extension_argument_invalid", "a tool with a name"],
+  [
+    "a tool without a description",
+    (b) => b.registerTool({ ...saying("x"), description: undefined } as unknown as ExtensionTool),
+    "extension_argument_invalid",
+    "a description",
+  ],
+  [
+    "a tool without execute",
+    (b) => b.registerTool({ ...saying("x"), execute: 1 } as unknown as ExtensionTool),
+    "extension_argument_invalid",
+    "execute, a function",
+  ],
+  [
+    "a command's slash",
+    (b) => b.registerCommand("/x", { handler() {} }),
+    "extension_command_invalid",
+    '"/x"',
+  ],
+  [
+    "a command's blank",
+    (b) => b.registerCommand("a b", { handler() {} }),
+    "extension_command_invalid",
+    "a b",
+  ],
+  ["an empty command", (b) => b.registerCommand("", { handler() {} }), "extension_command_invalid", '""'],
+  ["no handler", (b) => b.registerCommand("x", {} as never), "extension_argument_invalid", "a handler"],
+  ["a flag's dashes", (b) => b.registerFlag("--x", { type: "boolean" }), "extension_flag_invalid", "--x"],
+  [
+    "a flag's type",
+    (b) => b.registerFlag("x", { type: "number" } as never),
+    "extension_argument_invalid",
+    "number",
+  ],
+  ["no key", (b) => b.registerShortcut("", { handler() {} }), "extension_argument_invalid", "ctrl+shift+k"],
+  ["a handler that is none", (b) => b.on("input", 1 as never), "extension_argument_invalid", "a function"],
+];
+
+test.each(wrong)("%s: refused with what was given", async (_what, call, code, text) => {
+  let error: unknown;
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      try {
+        call(bonsai);
+      } catch (thrown) {
+        error = thrown;
+      }
+    },
+  });
+  expect(error).toMatchObject({
+    code,
+    message: expect.stringContaining(text),
+    hint: expect.stringMatching(/\w/),
+  });
+  expect(error).toMatchObject({
+    message: expect.stringContaining(code === "tool_name_invalid" ? "" : "inline:"),
+  });
+  expect(session.extensions.commands).toEqual([]);
+});
+
+test("a flag has the value of the command line, else its default", async () => {
+  const seen: unknown[] = [];
+  await using _session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.registerFlag("plan", { type: "boolean", default: false });
+      bonsai.registerFlag("to", { type: "string", default: "here" });
+      bonsai.registerFlag("none", { type: "string" });
+      seen.push(...["plan", "to", "none", "unknown"].map((name) => bonsai.getFlag(name)));
+    },
+    flags: { plan: true, unknown: "x" },
+  });
+  expect(seen).toEqual([true, "here", undefined, undefined]);
+});
+
+test("commands complete their arguments, and keys run; what fails in them is told and breaks nothing", async () => {
+  const ran: string[] = [];
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.registerCommand("to", {
+        getArgumentCompletions: (prefix) => [{ value: `${prefix}x`, label: "X" }],
+        handler: () => {},
+      });
+      bonsai.registerCommand("bad", {
+        getArgumentCompletions: async () => Promise.reject(new Error("no list")),
+        handler: () => {},
+      });
+      bonsai.registerShortcut("ctrl+a", { handler: (ctx) => void ran.push(ctx.cwd) });
+      bonsai.registerShortcut("ctrl+b", {
+        handler: () => {
+          throw new Error("no key");
+        },
+      });
+    },
+  });
+  const { extensions } = session;
+  expect(await extensions.completeCommand("to", "a")).toEqual([{ value: "ax", label: "X" }]);
+  expect(await extensions.completeCommand("bad", "a")).toEqual([]);
+  expect(await extensions.completeCommand("unknown", "a")).toEqual([]);
+  expect(await extensions.runShortcut("ctrl+a")).toBe(true);
+  expect(await extensions.runShortcut("ctrl+b")).toBe(true);
+  expect(await extensions.runShortcut("ctrl+c")).toBe(false);
+  expect(ran).toEqual([session.cwd]);
+  expect(session.notices.map(({ code }) => code)).toEqual([
+    "extension_completion_failed",
+    "extension_shortcut_failed",
+  ]);
+  expect(session.notices[1]?.message).toBe("The key ctrl+b of inline:extensions-1 failed: no key");
+});
