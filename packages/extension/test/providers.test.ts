@@ -120,7 +120,7 @@ test("the protocol, the key and the headers reach the server", async () => {
   });
   const { final } = await ask("mine/m");
   expect(final).toMatchObject({ type: "done", message: { content: [{ type: "text", text: "Good day." }] } });
-  const asked = server.requests.find(({ method }) => method === "POST");
+  const asked = server.requests.find(({ path }) => path === "/v1/chat/completions");
   expect(asked?.headers).toMatchObject({ authorization: "Bearer literal-key", "x-team": "a" });
 });
 

@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createSession, openSession, type Session } from "@bonsai-agent/session";
+import { generateSession, history, treeArbitrary } from "@bonsai-agent/testkit";
+import * as fc from "fast-check";
+import { expect, onTestFinished, test } from "vitest";
+import type { SessionTreeNode } from "../src/index.ts";
+import { sessionManagerOf } from "../src/run/context/session-manager.ts";
+
+const of = (session: Session) => sessionManagerOf(() => session);
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "bonsai-manager-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+test("what a session is and where it lies", () => {
+  const file = join(folder(), "s.jsonl");
+  const session = createSession({ cwd: "/project", file });
+  session.append({ type: "session_info", name: "Doors" });
+  expect(of(session).getSessionFile()).toBe(file);
+  expect(of(session).getSessionDir()).toBe(dirname(file));
+  expect(of(session).getSessionId()).toBe(session.id);
+  expect(of(session).getSessionName()).toBe("Doors");
+  expect(of(session).getCwd()).toBe("/project");
+  expect(of(session).getHeader()).toEqual(session.header);
+  session.close();
+});
+
+test("a session in memory has no file, and its folder is the working folder", () => {
+  const manager = of(createSession({ cwd: "/project" }));
+  expect(manager.getSessionFile()).toBeUndefined();
+  expect(manager.getSessionDir()).toBe("/project");
+  expect([manager.getLeafId(), manager.getLeafEntry(), manager.getBranch(), manager.getTree()]).toEqual([
+    null,
+    undefined,
+    [],
+    [],
+  ]);
+});
+
+test("branches, entries, labels and the tree", () => {
+  const { session, id, name } = history("U A U A l(u2) ^a1 U A");
+  const manager = of(session);
+  const names = (entries: readonly { id: string }[]) => entries.map((entry) => name(entry.id)).join(" ");
+  expect(names(manager.getBranch())).toBe("u1 a1 u3 a3");
+  expect(names(manager.getBranch(id("a2")))).toBe("u1 a1 u2 a2");
+  expect(manager.getBranch("nowhere")).toEqual([]);
+  expect(manager.getEntry("nowhere")).toBeUndefined();
+  expect(manager.getEntry(id("u2"))).toEqual(session.entry(id("u2")));
+  expect(manager.getLeafEntry()?.id).toBe(manager.getLeafId());
+  expect(manager.getEntries()).toEqual(session.entries());
+  const label = session.label(id("u2"));
+  expect(label).toBeTypeOf("string");
+  expect(manager.getLabel(id("u2"))).toBe(label);
+  const [root] = manager.getTree();
+  expect(root?.entry.id).toBe(id("u1"));
+  const [first, second] = root!.children[0]!.children;
+  expect(first).toMatchObject({ entry: { id: id("u2") }, label });
+  expect(second).not.toHaveProperty("label");
+});
+
+test("the context is what the model sees; its entries are the summary, then all from the first kept on", () => {
+  const { session, id, name } = history("U A U m A C(u2) U A");
+  const { messages } = of(session).buildSessionContext();
+  expect(messages).toEqual(session.projection().items.map(({ message }) => message));
+  const entries = of(session).buildContextEntries();
+  expect(entries.map((entry) => entry.type)).toEqual([
+    "compaction",
+    "message",
+    "model_change",
+    "message",
+    "message",
+    "message",
+  ]);
+  expect(name(entries[1]!.id)).toBe("u2");
+  expect(of(history("U A").session).buildContextEntries()).toHaveLength(2);
+  const nothingKept = history("U A C() U");
+  expect(of(nothingKept.session).buildContextEntries()).toHaveLength(2);
+  expect(id("c1")).toBe(entries[0]!.id);
+});
+
+test("whatever an extension does to what it is given, the session stays as it is", () => {
+  const { session } = history("U A(t1) T1 A C(a2) U");
+  const before = JSON.stringify(session.entries());
+  const manager = of(session);
+  const [entry] = manager.getBranch();
+  expect(() => Object.assign(entry!, { parentId: "x" })).toThrow(TypeError);
+  const message = manager.buildSessionContext().messages.at(-1) as { content: unknown[] };
+  expect(() => Object.assign(message, { content: [] })).toThrow(TypeError);
+  expect(() => Object.assign(manager.getHeader(), { cwd: "/" })).toThrow(TypeError);
+  // The lists are the caller's own.
+  manager.getBranch().reverse();
+  manager.getEntries().length = 0;
+  manager.getTree()[0]!.children.length = 0;
+  expect(manager.getBranch()[0]).toBe(entry);
+  expect(manager.getTree()[0]!.children).toHaveLength(1);
+  expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test("what an extension has just stored is seen as the file will hold it", () => {
+  const session = createSession({ cwd: "/project" });
+  const data = { at: new Date(0), nothing: undefined, deep: [{ n: 1 }] };
+  const { id } = session.append({ type: "custom", customType: "x", data });
+  expect(of(session).getEntry(id)).toMatchObject({
+    data: { at: "1970-01-01T00:00:00.000Z", deep: [{ n: 1 }] },
+  });
+  data.deep[0]!.n = 2;
+  expect(of(session).getEntry(id)).toMatchObject({ data: { deep: [{ n: 1 }] } });
+});
+
+test("a branch that grows, moves and is compacted is always that of the leaf", () => {
+  const past = history("U A U A");
+  const { session, id } = past;
+  const manager = of(session);
+  const same = () => expect(manager.getBranch()).toEqual(session.path());
+  same();
+  history("U A(t1) T1 A", session);
+  same();
+  session.moveTo(id("a1"));
+  same();
+  history("U A", session);
+  same();
+  session.moveTo(null);
+  same();
+  session.append({ type: "message", message: { role: "user", content: "Hi", timestamp: 0 } });
+  same();
+});
+
+test("on any tree the branches and the tree are those of the session", () => {
+  fc.assert(
+    fc.property(treeArbitrary(), (notation) => {
+      const { session } = history(notation);
+      const manager = of(session);
+      for (const { id } of session.entries())
+        expect(manager.getBranch(id).map((entry) => entry.id)).toEqual(
+          session.path(id).map((entry) => entry.id),
+        );
+      const below = ({ entry, children }: SessionTreeNode): string[] => [
+        entry.id,
+        ...children.flatMap(below),
+      ];
+      expect(manager.getTree().flatMap(below).sort()).toEqual(
+        session
+          .entries()
+          .map(({ id }) => id)
+          .sort(),
+      );
+      for (const { entry, children } of nodesOf(manager.getTree()))
+        for (const child of children) expect(child.entry.parentId).toBe(entry.id);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+function nodesOf(nodes: readonly SessionTreeNode[]): SessionTreeNode[] {
+  return nodes.flatMap((node) => [node, ...nodesOf(node.children)]);
+}
+
+test("a long session is read from its file as it is", () => {
+  const file = join(folder(), "long.jsonl");
+  generateSession({ file, entries: 2_000, averageBytes: 600, compactions: 2, branchiness: 0.1 });
+  const session = openSession(file);
+  const manager = of(session);
+  expect(manager.getEntries()).toEqual(session.entries());
+  expect(manager.getBranch()).toEqual(session.path());
+  expect(manager.buildSessionContext().messages).toEqual(
+    session.projection().items.map(({ message }) => message),
+  );
+  session.close();
+});
