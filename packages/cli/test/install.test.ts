@@ -1,0 +1,188 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { InstallReport } from "../src/reports/install-report.ts";
+import type { ListReport } from "../src/reports/list-report.ts";
+import type { PackageReport } from "../src/reports/package-report.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+import { testFolder } from "./sample-session.ts";
+
+const module = "export default () => {};\n";
+const manifest = JSON.stringify({
+  name: "bonsai-notes",
+  version: "1.0.0",
+  bonsai: { extensions: ["./notes.ts", "./more.ts"] },
+});
+
+/** A folder to stand in, with files in it, and a home. */
+function place(files: Record<string, string>) {
+  const cwd = testFolder();
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), text);
+  }
+  return { cwd, env: { BONSAI_HOME: join(cwd, "home"), PATH: process.env.PATH ?? "" } };
+}
+
+/** A program that stands in for npm, and does what `script` says in the folder to install in. */
+function stubNpm(script: string): { PATH: string } {
+  const folder = testFolder();
+  writeFileSync(join(folder, "npm"), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(folder, "npm"), 0o755);
+  return { PATH: `${folder}:${process.env.PATH}` };
+}
+
+const bringsNotes = `mkdir -p node_modules/bonsai-notes && cd node_modules/bonsai-notes && echo '${manifest}' > package.json && touch notes.ts more.ts`;
+
+describe("bonsai install", () => {
+  test("installs a folder, and list and remove know it", async () => {
+    const { cwd, env } = place({
+      "notes/package.json": manifest,
+      "notes/notes.ts": module,
+      "notes/more.ts": module,
+    });
+    const folder = join(cwd, "notes");
+    const report = { name: "bonsai-notes", version: "1.0.0", source: folder, folder };
+    const extensions = [join(folder, "notes.ts"), join(folder, "more.ts")];
+    expect(await jsonOf<InstallReport>(["install", "./notes"], { cwd, env })).toEqual({
+      ...report,
+      extensions,
+      replaced: null,
+    });
+    expect(await jsonOf<ListReport>(["list"], { cwd, env })).toEqual({
+      packages: [{ ...report, extensions, problems: [] }],
+      extensions: [],
+      problems: [],
+    });
+    expect(await jsonOf<PackageReport>(["remove", "bonsai-notes"], { cwd, env })).toEqual(report);
+    expect(await jsonOf<ListReport>(["list"], { cwd, env })).toEqual({
+      packages: [],
+      extensions: [],
+      problems: [],
+    });
+    expect(existsSync(folder)).toBe(true);
+  });
+
+  test("installs a package of npm, with the npm on the PATH", async () => {
+    const { cwd, env } = place({});
+    const options = { cwd, env: { ...env, ...stubNpm(bringsNotes) } };
+    const report = await jsonOf<InstallReport>(["install", "npm:bonsai-notes@^1"], options);
+    expect(report).toMatchObject({ name: "bonsai-notes", version: "1.0.0", source: "npm:bonsai-notes@^1" });
+    const again = await runCli(["install", "npm:bonsai-notes"], options);
+    expect(again.stdout).toContain("Installed bonsai-notes 1.0.0  before: npm:bonsai-notes@^1\n");
+    expect(again.stdout).toContain("scripts were not run");
+    const removed = await runCli(["remove", "bonsai-notes"], options);
+    expect(removed.stdout).toBe("Removed bonsai-notes 1.0.0\n");
+    expect(readdirSync(join(cwd, "home", "packages"))).toEqual([]);
+  });
+
+  test("an installed extension runs in a session from then on, until it is removed", async () => {
+    const { cwd, env } = place({
+      "says.ts": `export default (bonsai: any) => { bonsai.on("session_start", (_: any, ctx: any) => ctx.ui.notify("I am here")); };`,
+      "scenario.json": JSON.stringify({ contextWindow: 100_000, turn: [{ text: "ok" }], atEnd: "repeat" }),
+    });
+    const prompt = ["-p", "hi", "--no-session", "--model", "scripted/scenario.json"];
+    await jsonOf(["install", "says.ts"], { cwd, env });
+    expect((await runCli(prompt, { cwd, env })).stderr).toContain("I am here");
+    await jsonOf(["remove", "says.ts"], { cwd, env });
+    expect((await runCli(prompt, { cwd, env })).stderr).not.toContain("I am here");
+  });
+
+  test("that is stopped ends with 130, and nothing was installed", async () => {
+    const { cwd, env } = place({});
+    const options = {
+      cwd,
+      env: { ...env, ...stubNpm("sleep 1000") },
+      signal: AbortSignal.abort(new Error("stop")),
+    };
+    const { code, stdout, stderr } = await runCli(["install", "npm:bonsai-notes", "--json"], options);
+    expect([code, stdout]).toEqual([130, ""]);
+    expect(JSON.parse(stderr)).toEqual({
+      notice: { code: "cancelled", message: "Cancelled: npm:bonsai-notes was not installed." },
+    });
+    expect(existsSync(join(cwd, "home"))).toBe(false);
+  });
+
+  test.each([
+    [["install", "bonsai-notes"], "package_not_found"],
+    [["install", "git@host:x/y.git"], "package_source_invalid"],
+    [["remove", "bonsai-notes"], "package_not_installed"],
+  ])("%j fails with %s", async (argv, errorCode) => {
+    const { cwd, env } = place({});
+    const { code, stdout, stderr } = await runCli([...argv, "--json"], { cwd, env });
+    expect([code, stdout, JSON.parse(stderr).error.code]).toEqual([1, "", errorCode]);
+  });
+});
+
+describe("bonsai list", () => {
+  const files = {
+    "notes/package.json": manifest,
+    "notes/notes.ts": module,
+    "notes/more.ts": module,
+    "lone.ts": module,
+    "named.ts": module,
+    "home/extensions/mine.ts": module,
+    "home/settings.json": '{"extensions": ["../named.ts", "../gone.ts"]}',
+    ".bonsai/extensions/ours.ts": module,
+  };
+
+  test("tells packages, what else runs here and why, and what is wrong", async () => {
+    const { cwd, env } = place(files);
+    await jsonOf(["install", "./notes"], { cwd, env });
+    await jsonOf(["install", "./lone.ts"], { cwd, env });
+    await jsonOf(["trust"], { cwd, env });
+    writeFileSync(join(cwd, "home", "packages", "damaged.json"), "{");
+    writeFileSync(join(cwd, "notes", "package.json"), manifest.replace("more", "lost"));
+    const report = await jsonOf<ListReport>(["list"], { cwd, env });
+    expect(report.packages.map(({ name, extensions }) => [name, extensions])).toEqual([
+      [join(cwd, "lone.ts"), [join(cwd, "lone.ts")]],
+      ["bonsai-notes", [join(cwd, "notes", "notes.ts")]],
+    ]);
+    expect(report.packages.flatMap(({ problems }) => problems)).toEqual([
+      expect.objectContaining({ path: join(cwd, "notes", "lost.ts") }),
+    ]);
+    expect(report.extensions).toEqual([
+      { path: join(cwd, "home", "extensions", "mine.ts"), origin: "user" },
+      { path: join(cwd, ".bonsai", "extensions", "ours.ts"), origin: "project" },
+      { path: join(cwd, "named.ts"), origin: "settings" },
+    ]);
+    expect(report.problems.map(({ path }) => path).toSorted()).toEqual([
+      join(cwd, "gone.ts"),
+      join(cwd, "home", "packages", "damaged.json"),
+    ]);
+    const { stdout } = await runCli(["list"], { cwd, env, columns: 60 });
+    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(60);
+    for (const word of ["bonsai-notes 1.0.0", "lone.ts", "mine.ts", "project", "lost.ts", "gone.ts"])
+      expect(stdout).toContain(word);
+  });
+
+  test("leaves the extensions of a project that is not trusted aside, and says so", async () => {
+    const { cwd, env } = place(files);
+    const { stdout, stderr } = await runCli(["list", "--json"], { cwd, env });
+    const { extensions } = JSON.parse(stdout) as ListReport;
+    expect(extensions.map(({ origin }) => origin)).toEqual(["user", "settings"]);
+    expect(JSON.parse(stderr).notice.code).toBe("project_not_trusted");
+  });
+
+  test("of a package that is gone, or brings nothing any more, says what to do", async () => {
+    const { cwd, env } = place(files);
+    await jsonOf(["install", "./notes"], { cwd, env });
+    writeFileSync(join(cwd, "notes", "package.json"), "{}");
+    const [nothing] = (await jsonOf<ListReport>(["list"], { cwd, env })).packages;
+    expect(nothing).toMatchObject({
+      extensions: [],
+      problems: [{ hint: expect.stringContaining("bonsai remove bonsai-notes") }],
+    });
+  });
+
+  test("runs nothing", async () => {
+    const { cwd, env } = place({ "home/extensions/loud.ts": `throw new Error("I ran");` });
+    const { code, stdout, stderr } = await runCli(["list"], { cwd, env });
+    expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("loud.ts"), ""]);
+  });
+
+  test("of nothing says how to get something", async () => {
+    const { cwd, env } = place({});
+    expect((await runCli(["list"], { cwd, env })).stdout).toContain("bonsai install npm:NAME");
+  });
+});
