@@ -3,7 +3,7 @@ import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import { thinkingLevels } from "@bonsai-agent/models";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import { badArgument } from "./bad-argument.ts";
-import { callFailure } from "./extension-errors.ts";
+import { failureText } from "./extension-errors.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type AgentCalls = Pick<
@@ -35,7 +35,8 @@ export function agentCalls(place: ExtensionPlace): AgentCalls {
       const result = await doing;
       if (result?.status === "failed") throw result.error;
     } catch (error) {
-      host.onNotice(callFailure("extension_call_failed", `${call} of ${scope.source}`, error));
+      const message = failureText(`${call} of ${scope.source}`, error);
+      host.onNotice({ level: "warning", code: "extension_call_failed", message });
     }
   };
   return {

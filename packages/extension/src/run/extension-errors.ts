@@ -10,10 +10,12 @@ export function extensionFailure({ source }: ExtensionScope, error: unknown): Bo
   // What was thrown while the module was read says its place itself.
   if (isOurs && place === undefined) return error;
   const where = place === undefined ? source : placeText(place);
+  const message = `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`;
+  if (isOurs) return new BonsaiError({ code: error.code, message, hint: error.hint, cause: error });
   return new BonsaiError({
-    code: isOurs ? error.code : "extension_failed",
-    message: `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`,
-    hint: isOurs ? error.hint : "Mend the extension and reload.",
+    code: "extension_failed",
+    message,
+    hint: "Mend the extension and reload.",
     cause: error,
   });
 }
@@ -29,21 +31,18 @@ export function commandFailure(
   { name, source }: { name: string; source: string },
   error: unknown,
 ): BonsaiError {
-  const place = placeThrown(error);
-  const where = place === undefined ? "" : ` (${placeText(place)})`;
   return new BonsaiError({
     code: "extension_command_failed",
-    message: `/${name} of ${source} failed: ${messageOf(error)}${where}`,
+    message: failureText(`/${name} of ${source}`, error),
     hint: BonsaiError.is(error) ? error.hint : "This is a fault of the extension: tell its author.",
     cause: error,
   });
 }
 
-/** A failure of an extension that stops nothing. */
-export function callFailure(code: string, what: string, error: unknown): AgentNotice {
+/** What failed, why and where: for a failure of an extension that stops nothing. */
+export function failureText(what: string, error: unknown): string {
   const place = placeThrown(error);
-  const where = place === undefined ? "" : ` (${placeText(place)})`;
-  return { level: "warning", code, message: `${what} failed: ${messageOf(error)}${where}` };
+  return `${what} failed: ${messageOf(error)}${place === undefined ? "" : ` (${placeText(place)})`}`;
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { FlagOptions } from "../api/flag.ts";
 import type { OpenedModels } from "./context/opened-models.ts";
-import { callFailure } from "./extension-errors.ts";
+import { failureText } from "./extension-errors.ts";
 import { ExtensionEventBus } from "./extension-event-bus.ts";
 import { ExtensionTools } from "./extension-tools.ts";
 import type { LoadExtensionsOptions } from "./extensions.ts";
@@ -26,7 +26,11 @@ export function extensionRoom(
     shortcuts: new Registrations<RegisteredShortcut>({ onConflict: onConflict("key") }),
     providers: providerRegistrar({ models }),
     bus: new ExtensionEventBus(({ source }, channel, error) =>
-      host.onNotice(callFailure("extension_listener_failed", `${source} at a message on ${channel}`, error)),
+      host.onNotice({
+        level: "warning",
+        code: "extension_listener_failed",
+        message: failureText(`${source} at a message on ${channel}`, error),
+      }),
     ),
     shownBy: new Map(),
     reservedCommands: new Set(reservedCommands),

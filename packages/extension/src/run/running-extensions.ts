@@ -5,7 +5,7 @@ import type { FlagOptions } from "../api/flag.ts";
 import type { ShortcutOptions } from "../api/shortcut.ts";
 import { commandInfo, parsedCommand } from "./command-names.ts";
 import type { OpenedModels } from "./context/opened-models.ts";
-import { callFailure, commandFailure, failureNotice } from "./extension-errors.ts";
+import { commandFailure, failureNotice, failureText } from "./extension-errors.ts";
 import { type PlaceOptions, placeOf } from "./extension-place.ts";
 import { extensionRoom } from "./extension-room.ts";
 import type {
@@ -85,7 +85,8 @@ export class RunningExtensions implements Extensions {
     try {
       return (await command?.value.options.getArgumentCompletions?.(prefix)) ?? [];
     } catch (error) {
-      this.#tell("extension_completion_failed", `Completing /${name} of ${command?.source}`, error);
+      const message = failureText(`Completing /${name} of ${command?.source}`, error);
+      this.#options.host.onNotice({ level: "warning", code: "extension_completion_failed", message });
       return [];
     }
   }
@@ -96,7 +97,8 @@ export class RunningExtensions implements Extensions {
     try {
       await shortcut.value.run();
     } catch (error) {
-      this.#tell("extension_shortcut_failed", `The key ${key} of ${shortcut.source}`, error);
+      const message = failureText(`The key ${key} of ${shortcut.source}`, error);
+      this.#options.host.onNotice({ level: "warning", code: "extension_shortcut_failed", message });
     }
     return true;
   }
@@ -169,18 +171,17 @@ export class RunningExtensions implements Extensions {
   }
 
   #close(scope: ExtensionScope): void {
-    for (const error of scope.close())
-      this.#tell("extension_undo_failed", `Unloading ${scope.source}`, error);
-    this.#options.host.lifecycle.removeSource(scope.source);
+    const { host } = this.#options;
+    for (const error of scope.close()) {
+      const message = failureText(`Unloading ${scope.source}`, error);
+      host.onNotice({ level: "warning", code: "extension_undo_failed", message });
+    }
+    host.lifecycle.removeSource(scope.source);
   }
 
   #command(text: string) {
     const { name, args } = parsedCommand(text) ?? {};
     const command = name === undefined ? undefined : this.#room.commands.get(name);
     return command && { ...command, args: args ?? "" };
-  }
-
-  #tell(code: string, what: string, error: unknown): void {
-    this.#options.host.onNotice(callFailure(code, what, error));
   }
 }
