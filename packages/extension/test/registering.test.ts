@@ -130,15 +130,13 @@ test.each([
 });
 
 test.each<[string, unknown, string]>([
-  ["a text", "text", "they are of type string"],
-  ["nothing", undefined, "they are of type undefined"],
+  ["a text", "text", "text"],
+  ["nothing", undefined, "undefined"],
   ["a list", [], "they are an array"],
-  ["zod of something else", z.string(), 'their type is "string", not "object"'],
-  ["the fields of an object", { a: z.string() }, "write z.object({…}) around them"],
+  ["zod of something else", z.string(), '"string"'],
   ["zod that no JSON Schema can say", z.object({ at: z.date() }), "Date cannot be represented"],
-  ["zod 3", { _def: {}, parse() {} }, "a schema of zod 3"],
-  ["JSON Schema of something else", { type: "string" }, 'their type is "string"'],
-  ["JSON Schema without a type", { properties: {} }, "their type is not said"],
+  ["zod 3", { _def: {}, safeParse() {} }, "another version of zod"],
+  ["JSON Schema of something else", { type: "string" }, '"string"'],
   ["a type that there is not", { type: "object", properties: { a: { type: "txt" } } }, "txt"],
 ])("parameters that are %s are refused when they are registered", async (_what, parameters, message) => {
   await using session = await openTestSession({

@@ -6,7 +6,6 @@ import { agentTool } from "./agent-tool.ts";
 import { badArgument } from "./bad-argument.ts";
 import { commandInfo, isReserved } from "./command-names.ts";
 import type { ExtensionPlace } from "./room.ts";
-import { checkParameters } from "./tool-parameters.ts";
 
 type Registering = Pick<
   ExtensionAPI,
@@ -64,11 +63,20 @@ function checkedTool({ scope, context }: ExtensionPlace, tool: ExtensionTool) {
   if (typeof tool.description !== "string")
     throw badArgument(scope, call, "a description, a text for the model", tool.description);
   if (typeof tool.execute !== "function") throw badArgument(scope, call, "execute, a function", tool.execute);
-  checkParameters(scope.source, tool.name, tool.parameters);
+  if (isFieldsOfZod(tool.parameters))
+    throw badArgument(scope, call, "parameters with z.object({…}) around them", Object.keys(tool.parameters));
   const forAgent = agentTool(tool, context);
-  // Whether an agent takes it shows at once, also where there is none yet.
+  // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
   new ToolRegistry().register(forAgent);
   return forAgent;
+}
+
+/** Read as JSON Schema these would be an object without properties, and the model would not know what to give. */
+function isFieldsOfZod(parameters: unknown): parameters is object {
+  if (typeof parameters !== "object" || parameters === null || "_zod" in parameters) return false;
+  return Object.values(parameters).some(
+    (value) => typeof value === "object" && value !== null && "_zod" in value,
+  );
 }
 
 function checkFlag({ scope }: ExtensionPlace, name: string, options: unknown): void {
