@@ -93,6 +93,50 @@ test.each([
   expect(run.session.path()).toEqual([]);
 });
 
+test("a command that an extension has run is stored with what it put out, and not run again", async () => {
+  const run = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ran twice")) });
+  const result = {
+    output: "remote",
+    exitCode: 3,
+    cancelled: false,
+    truncated: true,
+    fullOutputPath: "/tmp/o",
+  };
+  run.lifecycle.on("user_bash", ({ command, excludeFromContext, cwd }) => {
+    expect([command, excludeFromContext, cwd]).toEqual(["ls", true, "/project"]);
+    return { result: { ...result, more: "of its own" } };
+  });
+  expect(await run.agent.runUserCommand("ls", { excludeFromContext: true })).toMatchObject(result);
+  const [entry] = run.session.path();
+  expect(entry).toMatchObject({
+    message: { role: "bashExecution", command: "ls", ...result, excludeFromContext: true },
+  });
+  expect(JSON.stringify(entry)).not.toContain("of its own");
+});
+
+test("a command that one extension blocks and another has run is blocked; of two that ran it, the later stands", async () => {
+  const output = (text: string) => ({ output: text, cancelled: false, truncated: false });
+  const run = scriptedAgent({ turn: [] });
+  for (const source of ["one", "two"])
+    run.lifecycle.on("user_bash", () => ({ result: output(source) }), { source });
+  expect(await run.agent.runUserCommand("ls")).toMatchObject({ output: "two" });
+  expect(run.notices.map(({ code }) => code)).toEqual(["conflict"]);
+  run.lifecycle.on("user_bash", () => ({ block: true, reason: "not here" }));
+  await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
+});
+
+test.each([
+  { result: "done" },
+  { result: { output: "x" } },
+  { result: { output: 7, cancelled: false, truncated: false } },
+  { operations: {} },
+])("a command is blocked where an extension answers %j, which is no result", async (answer) => {
+  const run = scriptedAgent({ turn: [], runCommand: async () => ran });
+  run.lifecycle.on("user_bash", () => answer as never);
+  await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
+  expect(run.session.path()).toEqual([]);
+});
+
 test("a command that cannot be started, and one without a shell, are errors that say so", async () => {
   const failing = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ENOENT")) });
   for (const { agent } of [failing, scriptedAgent({ turn: [] })])

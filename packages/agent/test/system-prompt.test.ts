@@ -33,6 +33,25 @@ describe("the system prompt", () => {
     expect(prompt({ tools: [] })).toContain("You have no tools in this session.");
   });
 
+  test("has what tools say of themselves, in the order of the tools, each advice once, each on one line", () => {
+    const own = (name: string, promptSnippet?: string, promptGuidelines?: string[]) => ({
+      ...tools[0]!,
+      ...{ name, promptSnippet, promptGuidelines },
+    });
+    const [todo, note] = [
+      own("todo", "keeps\nthe list of what is to be done ", ["Mark off what is done.", "Be brief."]),
+      own("note", "  ", ["Be brief.", ""]),
+    ];
+    const lines = prompt({ tools: [...tools, todo, note] }).split("\n");
+    const plain = new Set(prompt().split("\n"));
+    expect(lines.filter((line) => !plain.has(line))).toEqual([
+      "- todo: keeps the list of what is to be done",
+      "- Mark off what is done.",
+      "- Be brief.",
+    ]);
+    expect(prompt({ tools: [...tools, own("plain")] })).toBe(prompt());
+  });
+
   test("tells that earlier parts may have been summarised and results cleared", () => {
     expect(prompt()).toContain("may have been replaced by a summary, and old tool results by a note");
   });

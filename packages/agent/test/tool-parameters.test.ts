@@ -1,0 +1,167 @@
+import { toolCalls } from "@bonsai-agent/messages";
+import Type from "typebox";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool, type Tool } from "../src/tool.ts";
+import { checkedInput } from "../src/tool-input.ts";
+import { ToolRegistry } from "../src/tool-registry.ts";
+import { calls, echo, scriptedAgent } from "./scripted-agent.ts";
+
+const done = { text: "done" };
+
+function toolWith(parameters: unknown): Tool {
+  const execute = async () => ({ content: [] });
+  return { name: "odd", description: "Odd.", parameters: parameters as Tool["parameters"], execute };
+}
+
+function registered(parameters: unknown) {
+  const registry = new ToolRegistry();
+  const tool = toolWith(parameters);
+  registry.register(tool);
+  const declared = registry.declarations()[0]!.parameters;
+  return { declared, ok: (input: object) => checkedInput(tool, input as never).ok };
+}
+
+describe("a TypeBox schema", () => {
+  const schema = Type.Object({
+    path: Type.String({ description: "Where.", minLength: 1 }),
+    mode: Type.Optional(Type.Enum(["read", "write"])),
+    level: Type.Optional(Type.Union([Type.Literal("low"), Type.Literal("high")])),
+    lines: Type.Optional(
+      Type.Array(Type.Object({ from: Type.Integer(), to: Type.Optional(Type.Integer()) })),
+    ),
+    labels: Type.Optional(Type.Record(Type.String(), Type.Number())),
+    any: Type.Optional(Type.Unknown()),
+  });
+
+  test("is declared as plain JSON Schema", () => {
+    const { declared } = registered(schema);
+    expect(declared).toMatchObject({
+      type: "object",
+      required: ["path"],
+      properties: { path: { type: "string" } },
+    });
+    expect(JSON.stringify(declared)).not.toContain("~");
+    expect(Reflect.ownKeys(declared).every((key) => typeof key === "string" && !key.startsWith("~"))).toBe(
+      true,
+    );
+  });
+
+  test.each([
+    [{ path: "a" }, true],
+    [{ path: "a", mode: "read", level: "high", lines: [{ from: 1 }], labels: { x: 1 }, any: [] }, true],
+    [{}, false],
+    [{ path: "" }, false],
+    [{ path: "a", mode: "eat" }, false],
+    [{ path: "a", level: "middle" }, false],
+    [{ path: "a", lines: [{ to: 2 }] }, false],
+    [{ path: "a", lines: [{ from: 1.5 }] }, false],
+    [{ path: "a", labels: { x: "1" } }, false],
+  ])("takes %j: %s", (input, isTaken) => {
+    expect(registered(schema).ok(input)).toBe(isTaken);
+  });
+
+  test("of another copy or an older version, marked by symbols and keys of its own, is the same", () => {
+    const older = { [Symbol("TypeBox.Kind")]: "Object", "~kind": "Object", type: "object", properties: {} };
+    const nested = { ...older, properties: { a: { "~kind": "String", "~optional": true, type: "string" } } };
+    expect(registered(nested).declared).toEqual({ type: "object", properties: { a: { type: "string" } } });
+    expect(registered(nested).ok({ a: 1 })).toBe(false);
+  });
+});
+
+test("parameters without a type are declared as an object's", () => {
+  expect(registered({}).declared).toEqual({ type: "object" });
+});
+
+test.each([
+  ["nothing", undefined],
+  ["a text", "object"],
+  ["an array", []],
+  ["an unknown type", { type: "object", properties: { a: { type: "strin" } } }],
+  ["a reference to nowhere", { type: "object", properties: { a: { $ref: "#/nowhere" } } }],
+  ["a pattern that is none", { type: "object", properties: { a: { type: "string", pattern: "(" } } }],
+  ["properties that are no object", { type: "object", properties: 3 }],
+  ["a schema of no object", { type: "string" }],
+  ["a zod schema of no object", z.string()],
+  ["a zod schema that JSON cannot say", z.object({ at: z.date() })],
+  ["a schema of an older zod", { _def: {}, safeParse: () => ({}) }],
+])("a tool whose parameters are %s is refused when it is registered", (_what, parameters) => {
+  const registry = new ToolRegistry();
+  expect(() => registry.register(toolWith(parameters))).toThrow(
+    expect.objectContaining({
+      code: "tool_parameters_invalid",
+      message: expect.stringMatching(/^The parameters of the tool odd cannot be read: ./),
+    }),
+  );
+  expect(registry.names).toEqual([]);
+});
+
+describe("prepareArguments", () => {
+  const mending = defineTool({
+    ...{ name: "echo", description: "Says it again.", parameters: z.object({ text: z.string() }) },
+    prepareArguments: (args) => {
+      const { txt, ...others } = args as { txt?: string };
+      return txt === undefined ? others : { ...others, text: txt };
+    },
+    execute: async ({ input }) => ({ content: [{ type: "text", text: input.text }] }),
+  });
+
+  test("mends what the model said before the guards see it and the schema checks it", async () => {
+    const run = scriptedAgent({ tools: [mending], turn: [calls({ txt: "hi" }), done] });
+    const guarded: unknown[] = [];
+    run.lifecycle.on("tool_call", ({ input }) => void guarded.push({ ...input }));
+    await run.agent.prompt("go");
+    expect(guarded).toEqual([{ text: "hi" }]);
+    const [, answer, result] = run.turns[1]!.messages;
+    expect(toolCalls(answer!)).toMatchObject([{ arguments: { txt: "hi" } }]);
+    expect(result).toMatchObject({ isError: false, content: [{ text: "hi" }] });
+  });
+
+  test.each([
+    [
+      "throws",
+      () => {
+        throw new Error("no such thing");
+      },
+      "no such thing",
+    ],
+    ["gives back no object", () => "hi", "The tool echo made no object of the arguments."],
+  ] as const)(
+    "that %s is an error result, and the tool is not run",
+    async (_what, prepareArguments, text) => {
+      const run = scriptedAgent({
+        tools: [{ ...mending, prepareArguments }],
+        turn: [calls({ text: "hi" }), done],
+      });
+      expect((await run.agent.prompt("go")).status).toBe("done");
+      expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: true, content: [{ text }] });
+    },
+  );
+
+  test("that changes the arguments in place changes nothing of what the model said", async () => {
+    const prepareArguments = (args: unknown) => Object.assign(args as object, { text: "other" });
+    const run = scriptedAgent({
+      tools: [{ ...mending, prepareArguments }],
+      turn: [calls({ text: "hi" }), done],
+    });
+    await run.agent.prompt("go");
+    const [, answer, result] = run.turns[1]!.messages;
+    expect(toolCalls(answer!)).toMatchObject([{ arguments: { text: "hi" } }]);
+    expect(result).toMatchObject({ content: [{ text: "other" }] });
+  });
+});
+
+test("a tool that comes during a run is offered in the next request", async () => {
+  const late = { ...echo, name: "late" };
+  const run = scriptedAgent({ turn: [calls(), { calls: [{ name: "late", arguments: {} }] }, done] });
+  run.lifecycle.on("tool_execution_start", () => {
+    run.agent.tools.register(late);
+  });
+  await run.agent.prompt("go");
+  expect(run.turns.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+    ["echo"],
+    ["echo", "late"],
+    ["echo", "late"],
+  ]);
+  expect(run.turns[2]!.messages.at(-1)).toMatchObject({ toolName: "late", isError: false });
+});
