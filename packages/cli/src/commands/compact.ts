@@ -21,10 +21,6 @@ import { type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 import { compactView } from "../views/compact-view.ts";
 
 const progressLabel = "Compacting";
-const extensionNotAsked = {
-  code: "extension_not_asked",
-  message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
-};
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const settings = callSettings(invocation);
@@ -36,7 +32,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
  * so that the size afterwards is known, not guessed.
  */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
-  if (invocation.options.extension !== undefined) invocation.output.tell(extensionNotAsked);
+  tellWhoIsNotAsked(invocation);
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
   const before = contextBefore(session, settings, leafId);
@@ -54,6 +50,14 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
     ),
   );
   return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file! });
+}
+
+function tellWhoIsNotAsked({ options, output }: Invocation): void {
+  if (options.extension === undefined) return;
+  output.tell({
+    code: "extension_not_asked",
+    message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
+  });
 }
 
 function foretold(planned: CompactionResult, rehearsed: CompactionResult): CompactionResult {

@@ -13,24 +13,43 @@ interface NpmError {
   summary?: string | undefined;
 }
 
-type Failure = readonly [code: string, what: string, hint: string];
+/** @param told makes a sentence of what happened, with npm's own words */
+type Failure = (told: (what: string) => string) => BonsaiError;
 
-const notFound: Failure = [
-  "package_unknown",
-  "npm does not know it",
-  "Check the name and the version. `npm view NAME versions` lists what there is; a private package needs its registry in ~/.npmrc.",
-];
-const unreachable: Failure = [
-  "registry_unreachable",
-  "npm cannot reach its registry",
-  "Check the network, and the registry and proxy in ~/.npmrc; then install again.",
-];
-const refused: Failure = [
-  "registry_refused",
-  "the registry refuses it",
-  "Log in with `npm login`, or check the token in ~/.npmrc.",
-];
-const full: Failure = ["disk_full", "the disk is full", "Make room and install again."];
+const notFound: Failure = (told) =>
+  new BonsaiError({
+    code: "package_unknown",
+    message: told("npm does not know it"),
+    hint: "Check the name and the version. `npm view NAME versions` lists what there is; a private package needs its registry in ~/.npmrc.",
+  });
+
+const unreachable: Failure = (told) =>
+  new BonsaiError({
+    code: "registry_unreachable",
+    message: told("npm cannot reach its registry"),
+    hint: "Check the network, and the registry and proxy in ~/.npmrc; then install again.",
+  });
+
+const refused: Failure = (told) =>
+  new BonsaiError({
+    code: "registry_refused",
+    message: told("the registry refuses it"),
+    hint: "Log in with `npm login`, or check the token in ~/.npmrc.",
+  });
+
+const full: Failure = (told) =>
+  new BonsaiError({
+    code: "disk_full",
+    message: told("the disk is full"),
+    hint: "Make room and install again.",
+  });
+
+const other: Failure = (told) =>
+  new BonsaiError({
+    code: "package_install_failed",
+    message: told("npm failed"),
+    hint: "npm's own words stand above; `npm install` of the same package in an empty folder says more.",
+  });
 
 const failures: ReadonlyMap<string, Failure> = new Map([
   ["E404", notFound],
@@ -48,22 +67,12 @@ const failures: ReadonlyMap<string, Failure> = new Map([
   ...["ERR_SOCKET_TIMEOUT", "ENOTCACHED"].map((code) => [code, unreachable] as const),
 ]);
 
-const fallback: Failure = [
-  "package_install_failed",
-  "npm failed",
-  "npm's own words stand above; `npm install` of the same package in an empty folder says more.",
-];
-
 /** Says what hindered npm, in its own words too. */
 export function npmFailure(source: string, end: NpmEnd): BonsaiError {
   const { code, summary } = npmError(end);
-  const [own, what, hint] = failures.get(code ?? "") ?? fallback;
   const words = summary ?? lastLines(end);
-  return new BonsaiError({
-    code: own,
-    message: `${source} was not installed: ${what}${words === "" ? "" : ` (${words})`}.`,
-    hint,
-  });
+  const failure = failures.get(code ?? "") ?? other;
+  return failure((what) => `${source} was not installed: ${what} (${words}).`);
 }
 
 /** Warnings and the like can stand around the JSON. */
