@@ -101,7 +101,7 @@ export function answerWithKey(
   const { maxTokens, signal, reasoning } = bonsaiOptions(options);
   return clientWith(apiKey).stream({
     model: { ...model, headers: { ...model.headers, ...withoutNulls(headers) } },
-    purpose: "turn",
+    purpose: "extension",
     messages,
     systemPrompt,
     tools,

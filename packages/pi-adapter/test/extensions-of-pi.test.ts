@@ -1,0 +1,180 @@
+import { contentText, messageText } from "@bonsai-agent/messages";
+import { afterEach, expect, test } from "vitest";
+import { closeSessions, openPiSession, told } from "./open-pi-session.ts";
+
+afterEach(closeSessions);
+
+test("an extension that imports types alone sees models in pi's names, and its drawing does no harm", async () => {
+  const session = await openPiSession("types-only", {
+    ui: {},
+    model: { usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } },
+    answers: ["Four."],
+  });
+  expect(told(session)).toEqual(["startup test 100000 8000 3"]);
+  expect(session.ui.map(({ method, args }) => [method, args[0]])).toEqual([
+    ["notify", "startup test 100000 8000 3"],
+    ["setStatus", "mood"],
+  ]);
+  expect(session.session.name).toBe("written for pi");
+  expect((await session.prompt("ping")).status).toBe("handled");
+  await session.prompt("2 + 2 ?quick");
+  expect(session.requests).toHaveLength(1);
+  expect(messageText(session.requests[0]!.messages[0]!)).toBe("2 + 2 Answer in one sentence.");
+  expect(session.notices).toEqual([]);
+});
+
+test("a TypeBox tool is checked, keeps its details, and is rebuilt from the branch", async () => {
+  const answers = [
+    { calls: [{ name: "todo", arguments: { action: "add", text: "buy milk" } }] },
+    { calls: [{ name: "todo", arguments: { action: "drop" } }] },
+    "Noted.",
+  ];
+  const session = await openPiSession("todo", { ui: {}, answers });
+  await session.prompt("Remember the milk.");
+  const results = session.session
+    .entries()
+    .flatMap((entry) =>
+      entry.type === "message" && entry.message.role === "toolResult" ? [entry.message] : [],
+    );
+  expect(results).toMatchObject([
+    { isError: false, content: [{ text: "#1 buy milk" }], details: { todos: [{ id: 1, text: "buy milk" }] } },
+    { isError: true },
+  ]);
+  const declared = session.requests[0]?.tools.find(({ name }) => name === "todo");
+  expect(declared?.parameters).toMatchObject({
+    type: "object",
+    required: ["action"],
+    properties: { action: { type: "string", enum: ["add", "list"], description: "What to do" } },
+  });
+  await session.extensions.reload();
+  await session.command("/todos");
+  expect(told(session)).toEqual(["buy milk"]);
+  expect(session.notices).toEqual([]);
+});
+
+test("a guard asks through ctx.ui, changes input in place, and adds to results", async () => {
+  const call = (command: string) => ({ calls: [{ name: "bash", arguments: { command } }] });
+  const session = await openPiSession("permission-gate", {
+    ui: { select: ["No"] },
+    answers: [call("rm -rf build"), call("echo hello"), "Done."],
+  });
+  await session.prompt("Clean up.");
+  const texts = session.requests
+    .at(-1)
+    ?.messages.flatMap((message) => (message.role === "toolResult" ? [contentText(message.content)] : []));
+  expect(texts).toEqual([
+    expect.stringContaining("Blocked by user"),
+    expect.stringMatching(/hello[\s\S]*\(checked\)/),
+  ]);
+  await session.command("/asked");
+  expect(told(session)).toEqual(["start select, end select"]);
+  expect(session.notices).toEqual([]);
+});
+
+test("a guard blocks where nobody can be asked, whatever else it says", async () => {
+  const session = await openPiSession("permission-gate", {
+    answers: [{ calls: [{ name: "bash", arguments: { command: "sudo true" } }] }, "I may not."],
+  });
+  await session.prompt("Be root.");
+  const result = session.requests.at(-1)?.messages.findLast(({ role }) => role === "toolResult");
+  expect(result).toMatchObject({ isError: true });
+  expect(messageText(result!)).toContain("nobody to ask");
+  expect(session.notices).toEqual([]);
+});
+
+test("prompt sections, messages, streamed text and settling are pi's", async () => {
+  const session = await openPiSession("prompt-sections", { ui: {}, answers: ["Hello there."] });
+  await session.prompt("Hi");
+  const [request] = session.requests;
+  expect(request?.systemPrompt).toMatch(/<advice>\nRead before you write\.\n<\/advice>\nBe brief\.$/);
+  expect(JSON.stringify(request?.messages)).toContain("Changed in place.");
+  expect(session.session.entries()).toContainEqual(
+    expect.objectContaining({
+      type: "custom_message",
+      customType: "note",
+      content: "A note.",
+      display: true,
+    }),
+  );
+  await session.command("/settled");
+  expect(told(session)).toEqual(["Hello there. [Hello there.] agent_settled"]);
+  expect(session.notices).toEqual([]);
+});
+
+test("types among imported values and the old name of TypeBox load", async () => {
+  const session = await openPiSession("old-style", { ui: {} });
+  await session.command('/check {"count": 2}');
+  await session.command('/check {"count": 0}');
+  expect(told(session)).toEqual(["fits", "does not fit"]);
+});
+
+test("a provider with a stream of its own answers through the registry", async () => {
+  const session = await openPiSession("provider", { ui: {} });
+  await session.command("/ask-parrot hello");
+  expect(told(session)).toEqual([
+    "parrot with literal-key heard: hello (true) for 2",
+    "start text_start text_delta text_end done",
+  ]);
+  expect(session.notices).toEqual([]);
+});
+
+test("Bonsai's own tools can be wrapped, and run elsewhere", async () => {
+  const session = await openPiSession("tool-override", {
+    answers: [
+      { calls: [{ name: "read", arguments: { path: "missing.txt" } }] },
+      { calls: [{ name: "bash", arguments: { command: "uname" } }] },
+      { calls: [{ name: "bash", arguments: { command: "false" } }] },
+      "Done.",
+    ],
+  });
+  await session.prompt("Look around.");
+  const results = session.requests
+    .at(-1)
+    ?.messages.flatMap((message) => (message.role === "toolResult" ? [message] : []));
+  expect(results).toMatchObject([
+    { isError: true },
+    { isError: false, content: [{ text: "elsewhere: uname in the project" }] },
+    { isError: true },
+  ]);
+  expect(session.session.entries()).toContainEqual(
+    expect.objectContaining({ customType: "read-log", data: { path: "missing.txt" } }),
+  );
+  await expect(session.agent.runUserCommand("i vim")).rejects.toMatchObject({
+    code: "command_blocked",
+    message: expect.stringContaining("handled"),
+  });
+});
+
+test("what is done in vain is told once, and why", async () => {
+  const session = await openPiSession("in-vain", { ui: {}, answers: ["One.", "Two."] });
+  await session.prompt("One?");
+  await session.prompt("Two?");
+  expect(session.notices.map(({ code, message }) => [code, message.replace(/^\S+/, "…")])).toEqual([
+    ["pi_not_supported", expect.stringContaining("resources_discover, which never comes in Bonsai")],
+    ["pi_not_supported", expect.stringContaining("registerMessageRenderer, which has no effect")],
+    ["pi_not_supported", expect.stringContaining("turn_end asks for entries or for another request")],
+  ]);
+  await expect(session.command("/provider")).rejects.toMatchObject({
+    cause: { code: "pi_method_missing", hint: expect.stringContaining("ctx.modelRegistry") },
+  });
+});
+
+test("an export that Bonsai has no place for is named, with what to use instead", async () => {
+  const { extensions } = await openPiSession("missing-export");
+  expect(extensions.failed).toMatchObject([
+    {
+      error: {
+        code: "extension_export_missing",
+        message: expect.stringContaining("no export named createAgentSession"),
+        hint: expect.stringContaining("--mode rpc"),
+      },
+    },
+  ]);
+});
+
+test("nothing of an unloaded extension is left", async () => {
+  const session = await openPiSession(["permission-gate", "provider", "todo"], { ui: { select: "Yes" } });
+  session.extensions.unload();
+  expect(session.extensions.commands).toEqual([]);
+  expect(session.agent.tools.names).not.toContain("todo");
+});

@@ -1,0 +1,135 @@
+import { readFileSync } from "node:fs";
+import { afterEach, expect, test, vi } from "vitest";
+import { piModules } from "../src/index.ts";
+import * as agentCore from "../src/modules/agent-core.ts";
+import * as ai from "../src/modules/ai.ts";
+import * as codingAgent from "../src/modules/coding-agent.ts";
+import { insteadOfAgentCore, insteadOfAi, insteadOfCodingAgent } from "../src/modules/instead.ts";
+
+const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const modules = piModules();
+
+afterEach(() => vi.unstubAllEnvs());
+
+test.each(Object.keys(modules))("%s loads and exports something", async (name) => {
+  expect(Object.keys(await modules[name]!()).length).toBeGreaterThan(0);
+});
+
+test("both scopes give the same instances", async () => {
+  for (const name of ["pi-ai", "pi-coding-agent", "pi-tui", "pi-agent-core"]) {
+    expect(modules[`@mariozechner/${name}`]).toBe(modules[`@earendil-works/${name}`]);
+  }
+  const { Type } = (await modules.typebox!()) as { Type: unknown };
+  expect(ai.Type).toBe(Type);
+});
+
+test("no name has both a value and a word on what to use instead", () => {
+  const pairs = [
+    [codingAgent, insteadOfCodingAgent],
+    [ai, insteadOfAi],
+    [agentCore, insteadOfAgentCore],
+  ] as const;
+  for (const [values, instead] of pairs)
+    expect(Object.keys(instead).filter((name) => name in values)).toEqual([]);
+});
+
+test.each([
+  ["pi-coding-agent", codingAgent],
+  ["pi-ai", ai],
+  ["pi-agent-core", agentCore],
+])("the README lists what %s has", (name, values) => {
+  const row = readme.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
+  const listed = [...row.matchAll(/`([\w]+)`/g)].map((match) => match[1]!);
+  expect(new Set(listed)).toEqual(new Set(Object.keys(values)));
+});
+
+test("the folder of pi's settings is Bonsai's", () => {
+  vi.stubEnv("BONSAI_HOME", "/elsewhere");
+  expect(codingAgent.getAgentDir()).toBe("/elsewhere");
+});
+
+test("models of the catalogue answer at once, under pi's names", () => {
+  const model = ai.getModel("anthropic", "claude-haiku-4-5");
+  expect(model).toMatchObject({ id: "claude-haiku-4-5", maxTokens: expect.any(Number), cost: { input: 1 } });
+  expect(ai.getProviders()).toContain("openai");
+  expect(ai.getModels("anthropic")).toContain(model);
+  expect(ai.getModel("nobody", "nothing")).toBeUndefined();
+  expect(ai.modelsAreEqual(model, { ...model! })).toBe(true);
+  expect(ai.clampThinkingLevel({ ...model!, reasoning: false }, "high")).toBe("off");
+});
+
+test("ids sort by their time", () => {
+  const ids = [1, 2_000, 1_700_000_000_000].map((ms) => ai.uuidv7(ms));
+  expect(ids.toSorted()).toEqual(ids);
+  for (const id of ids)
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+  expect(Number.parseInt(ids[2]!.replace("-", "").slice(0, 12), 16)).toBe(1_700_000_000_000);
+});
+
+test("arguments of a call are converted, or named", () => {
+  const tool = {
+    name: "wait",
+    description: "",
+    parameters: ai.Type.Object({ seconds: ai.Type.Number() }) as unknown as Record<string, unknown>,
+  };
+  const call = (args: Record<string, unknown>) =>
+    ({ type: "toolCall", id: "1", name: "wait", arguments: args }) as const;
+  expect(ai.validateToolArguments(tool, call({ seconds: "3" }))).toEqual({ seconds: 3 });
+  expect(() => ai.validateToolCall([tool], call({}))).toThrow("wait do not fit");
+  expect(() => ai.validateToolCall([], call({}))).toThrow("no tool wait");
+});
+
+const failed = (errorMessage: string) =>
+  ({ stopReason: "error", errorMessage, provider: "openai", model: "m", usage: {} }) as never;
+
+test.each([
+  [failed("Your input exceeds the context window of this model."), true],
+  [failed("Too many requests"), false],
+  [{ stopReason: "stop", usage: { input: 300, cacheRead: 0, cacheWrite: 0 } } as never, true],
+  [{ stopReason: "stop", usage: { input: 3, cacheRead: 0, cacheWrite: 0 } } as never, false],
+])("overflow %#", (answer, is) => {
+  expect(ai.isContextOverflow(answer, 200)).toBe(is);
+});
+
+test("system messages add up to one prompt and one set of tools", () => {
+  const tool = (name: string) => ({ name, description: "", parameters: {} });
+  const messages = [
+    { role: "system", content: "Base.", sections: { a: "A", b: "B" }, toolsAdded: [tool("x"), tool("y")] },
+    { role: "user", content: "hi" },
+    { role: "system", content: "", sections: { a: null, c: "C" }, toolsRemoved: [{ name: "x" }] },
+  ];
+  expect(ai.getCurrentSystemPrompt(messages)).toBe("Base.\n\nB\n\nC");
+  expect(ai.getCurrentTools(messages).map(({ name }) => name)).toEqual(["y"]);
+  const { messages: collapsed } = ai.collapseSystemMessages({ messages });
+  expect(collapsed.map(({ role }) => role)).toEqual(["system", "user"]);
+  expect(ai.getCurrentSystemPrompt(collapsed)).toBe("Base.\n\nB\n\nC");
+  expect(ai.withoutInitialSystemMessage(collapsed)).toEqual([{ role: "user", content: "hi" }]);
+});
+
+test.each([
+  ["---\nname: x\nlist: [1, 2]\n---\nBody", { name: "x", list: [1, 2] }, "Body"],
+  ["---\r\nname: x\r\n---\r\nBody", { name: "x" }, "Body"],
+  ["---\n---\nBody", {}, "Body"],
+  ["Body\n---\nmore", {}, "Body\n---\nmore"],
+  ["--- no fence", {}, "--- no fence"],
+])("front matter of %j", (text, frontmatter, body) => {
+  expect(codingAgent.parseFrontmatter(text)).toEqual({ frontmatter, body });
+  expect(codingAgent.stripFrontmatter(text)).toBe(body);
+});
+
+test("parts of pi's interactive mode can be derived from, and say where they work when they are made", () => {
+  class Vim extends codingAgent.CustomEditor {}
+  expect(() => new Vim()).toThrow(expect.objectContaining({ code: "pi_terminal_only" }));
+});
+
+test("a loader draws its message and is aborted by Escape", () => {
+  const plain = { fg: (_color: string, text: string) => text };
+  const loader = new codingAgent.BorderedLoader({}, plain, "Waiting");
+  expect(loader.render(4)).toEqual(["────", " Waiting", " Esc to cancel", "────"]);
+  const aborted = vi.fn();
+  loader.onAbort = aborted;
+  loader.handleInput("x");
+  expect(loader.signal.aborted).toBe(false);
+  loader.handleInput("\u001b");
+  expect([loader.signal.aborted, aborted.mock.calls.length]).toEqual([true, 1]);
+});

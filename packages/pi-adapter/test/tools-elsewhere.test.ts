@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { contentText } from "@bonsai-agent/messages";
+import { afterEach, expect, test } from "vitest";
+import {
+  createBashTool,
+  createCodingTools,
+  createEditTool,
+  createGrepTool,
+  createLocalBashOperations,
+  createReadOnlyTools,
+  createReadTool,
+  createWriteTool,
+  withFileMutationQueue,
+} from "../src/modules/coding-agent.ts";
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), "pi-adapter-"));
+  folders.push(made);
+  return made;
+}
+
+function files(entries: Record<string, string>) {
+  const known = new Map(Object.entries(entries));
+  const operations = {
+    access: async (path: string) => {
+      if (!known.has(path)) throw new Error(`no ${path}`);
+    },
+    readFile: async (path: string) => Buffer.from(known.get(path)!),
+    writeFile: async (path: string, content: string) => void known.set(path, content),
+    mkdir: async () => {},
+  };
+  return { known, operations };
+}
+
+const text = (result: { content: unknown }) => contentText(result.content);
+
+test("files are read, written and edited through operations", async () => {
+  const { known, operations } = files({ "/far/a.txt": "one\ntwo\nthree" });
+  const read = createReadTool("/far", { operations });
+  expect(text(await read.execute("1", { path: "a.txt" }))).toBe("one\ntwo\nthree");
+  expect(text(await read.execute("1", { path: "a.txt", offset: 2, limit: 1 }))).toBe("two");
+  await expect(read.execute("1", { path: "a.txt", offset: 9 })).rejects.toThrow("has 3 lines");
+  await expect(read.execute("1", { path: "b.txt" })).rejects.toThrow("no /far/b.txt");
+  const edit = createEditTool("/far", { operations });
+  await edit.execute("1", {
+    path: "a.txt",
+    edits: [
+      { oldText: "one", newText: "$&1" },
+      { oldText: "two", newText: "2" },
+    ],
+  });
+  expect(known.get("/far/a.txt")).toBe("$&1\n2\nthree");
+  await expect(edit.execute("1", { path: "a.txt", oldText: "zzz", newText: "" })).rejects.toThrow("0 times");
+  expect(known.get("/far/a.txt")).toBe("$&1\n2\nthree");
+  await createWriteTool("/far", { operations }).execute("1", { path: "sub/c.txt", content: "new" });
+  expect(known.get("/far/sub/c.txt")).toBe("new");
+});
+
+test("an image is given as one, and a missing operation is named", async () => {
+  const { operations } = files({ "/far/a.png": "png" });
+  const images = { ...operations, detectImageMimeType: async () => "image/png" };
+  expect(await createReadTool("/far", { operations: images }).execute("1", { path: "a.png" })).toEqual({
+    content: [{ type: "image", data: Buffer.from("png").toString("base64"), mimeType: "image/png" }],
+  });
+  await expect(
+    createWriteTool("/far", { operations: {} }).execute("1", { path: "x", content: "" }),
+  ).rejects.toMatchObject({ code: "pi_operations_missing" });
+  expect(() => createGrepTool("/far", { operations: {} })).toThrow(
+    expect.objectContaining({ code: "pi_operations_missing" }),
+  );
+});
+
+test("commands run where a hook says", async () => {
+  const here = folder();
+  const bash = createBashTool(here, {
+    commandPrefix: "export GREETING=hello",
+    spawnHook: (context) => ({ ...context, env: { ...context.env, WHO: "there" } }),
+  });
+  expect(text(await bash.execute("1", { command: 'echo "$GREETING $WHO"; pwd' }))).toContain("hello there");
+});
+
+test("commands of this machine tell their output and their end", async () => {
+  const { exec } = createLocalBashOperations();
+  const chunks: Buffer[] = [];
+  const onData = (data: Buffer) => chunks.push(data);
+  expect(await exec("echo out; echo err >&2; exit 3", folder(), { onData })).toEqual({ exitCode: 3 });
+  expect(Buffer.concat(chunks).toString()).toMatch(/out|err/);
+  const aborted = AbortSignal.abort(new Error("stopped"));
+  await expect(exec("true", folder(), { onData, signal: aborted })).rejects.toThrow("stopped");
+});
+
+test("a command that is stopped is ended with all that it started", async () => {
+  const controller = new AbortController();
+  const onData = () => controller.abort();
+  const { exec } = createLocalBashOperations();
+  await expect(
+    exec("echo started; sleep 600 & wait", folder(), { onData, signal: controller.signal }),
+  ).rejects.toThrow("aborted");
+});
+
+test("sets of tools have pi's names", () => {
+  expect(createCodingTools("/").map(({ name }) => name)).toEqual(["read", "bash", "edit", "write"]);
+  expect(createReadOnlyTools("/").map(({ name }) => name)).toEqual(["read", "grep", "find", "ls"]);
+});
+
+test("changes of one file wait for each other, also after a failure", async () => {
+  const path = join(folder(), "x");
+  const order: string[] = [];
+  const first = withFileMutationQueue(path, async () => {
+    await Promise.resolve();
+    order.push("first");
+    throw new Error("first failed");
+  });
+  const second = withFileMutationQueue(path, async () => order.push("second"));
+  await expect(first).rejects.toThrow("first failed");
+  await second;
+  expect(order).toEqual(["first", "second"]);
+});

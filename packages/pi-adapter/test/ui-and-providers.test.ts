@@ -1,0 +1,145 @@
+import type { ExtensionContext, ExtensionUI } from "@bonsai-agent/extension";
+import { emptyUsage } from "@bonsai-agent/messages";
+import { afterEach, expect, test, vi } from "vitest";
+import { bonsaiProvider } from "../src/api/pi-provider.ts";
+import { piUi } from "../src/context/pi-ui.ts";
+import { PromptEvents } from "../src/events/prompt-events.ts";
+import { all } from "./all.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+function ui(parts: object = {}) {
+  const calls: unknown[][] = [];
+  const base = {
+    select: async (...args: unknown[]) => void calls.push(["select", ...args]),
+    setEditorText: (text: string) => void calls.push(["setEditorText", text]),
+    setWidget: (...args: unknown[]) => void calls.push(["setWidget", ...args]),
+    ...parts,
+  };
+  const prompts = new PromptEvents();
+  const laid = piUi({ ui: base as unknown as ExtensionUI } as ExtensionContext, prompts);
+  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts };
+}
+
+test("drawing has no effect and pi's answers", async () => {
+  const { ui: pi, calls } = ui();
+  expect(await pi.custom!(() => ({}))).toBeUndefined();
+  expect(pi.getTheme!("dark")).toBeUndefined();
+  expect(pi.getAllThemes!()).toEqual([]);
+  expect(pi.setTheme!("dark")).toMatchObject({ success: false });
+  expect((pi.onTerminalInput!(() => {}) as () => void)()).toBeUndefined();
+  pi.setFooter!(undefined);
+  pi.setWidget!("a", () => ({}));
+  expect(calls).toEqual([]);
+  pi.pasteToEditor!("text");
+  pi.setWidget!("a", ["line"], { placement: "belowEditor" });
+  pi.setWidget!("a", undefined);
+  expect(calls).toEqual([
+    ["setEditorText", "text"],
+    ["setWidget", "a", ["line"], { placement: "belowEditor" }],
+    ["setWidget", "a", undefined, undefined],
+  ]);
+});
+
+test("a front end that draws itself is asked", async () => {
+  const { ui: pi } = ui({ custom: async () => "drawn" });
+  expect(await pi.custom!()).toBe("drawn");
+});
+
+test("a question that fails has ended too", async () => {
+  const { ui: pi, prompts } = ui({ input: () => Promise.reject(new Error("gone")) });
+  const heard: string[] = [];
+  const undo = prompts.on("ui_prompt_end", ({ kind, title }) => heard.push(`${kind} ${title}`));
+  await expect(pi.input!("Name")).rejects.toThrow("gone");
+  undo();
+  await pi.select!("Which", []);
+  expect(heard).toEqual(["input Name"]);
+});
+
+const tell = vi.fn();
+
+test.each([
+  ["plain-key", "plain-key"],
+  ["$SOME_KEY", "$SOME_KEY"],
+  [`${"$"}{SOME_KEY}`, "$SOME_KEY"],
+  ["SOME_KEY", "$SOME_KEY"],
+  ["OTHER_KEY", "OTHER_KEY"],
+])("a provider's key %s is %s here", (apiKey, expected) => {
+  vi.stubEnv("SOME_KEY", "secret");
+  expect(bonsaiProvider("box", { apiKey }, tell).options.apiKey).toBe(expected);
+});
+
+test("a key in a header is the key itself", () => {
+  vi.stubEnv("SOME_KEY", "secret");
+  const { options } = bonsaiProvider(
+    "box",
+    { apiKey: "$SOME_KEY", authHeader: true, headers: { "x-a": "1" } },
+    tell,
+  );
+  expect(options.headers).toEqual({ "x-a": "1", Authorization: "Bearer secret" });
+});
+
+test("a provider object brings its own name, models and this", async () => {
+  const answer = {
+    role: "assistant" as const,
+    content: [],
+    api: "mine",
+    provider: "own",
+    model: "m",
+    usage: emptyUsage(),
+    stopReason: "stop",
+    timestamp: 0,
+  };
+  const asked: unknown[] = [];
+  const provider = {
+    id: "own",
+    baseUrl: "http://own.invalid",
+    secret: "kept",
+    getModels() {
+      return [{ id: "m", name: this.secret }];
+    },
+    streamSimple(...args: unknown[]) {
+      asked.push([this.secret, ...args]);
+      return streamOf([{ type: "done" as const, reason: "stop", message: answer }]);
+    },
+  };
+  const { name, options } = bonsaiProvider(provider as never, undefined, tell);
+  expect([name, options.models]).toEqual(["own", [{ id: "m", name: "kept" }]]);
+  const signal = new AbortController().signal;
+  const tools = [{ name: "t", description: "", parameters: {} }];
+  const stream = options.stream!({
+    model: { provider: "own", id: "m" },
+    systemPrompt: "P",
+    messages: [{ role: "user", content: "hi", timestamp: 0 }],
+    tools,
+    maxOutputTokens: 9,
+    signal,
+  });
+  expect(await all(stream as AsyncIterable<unknown>)).toEqual([{ type: "done", message: answer }]);
+  expect(asked).toMatchObject([
+    [
+      "kept",
+      { id: "m", provider: "own", name: "kept" },
+      {
+        systemPrompt: "P",
+        tools,
+        messages: [{ role: "system", content: "P", toolsAdded: tools }, { role: "user" }],
+      },
+      { signal, maxTokens: 9 },
+    ],
+  ]);
+});
+
+async function* streamOf<Item>(items: Item[]): AsyncIterable<Item> {
+  yield* items;
+}
+
+test("what Bonsai does not do with a provider is told, and a call without options refused", () => {
+  tell.mockClear();
+  bonsaiProvider("box", { oauth: {}, refreshModels: () => {} }, tell);
+  expect(tell.mock.calls.map(([thing]) => thing)).toEqual(["oauth box", "models box"]);
+  for (const args of [["box"], [{}], ["", {}]] as unknown as [string, object][])
+    expect(() => bonsaiProvider(args[0], args[1], tell)).toThrow(
+      expect.objectContaining({ code: "pi_provider_invalid" }),
+    );
+});
