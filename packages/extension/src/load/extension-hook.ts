@@ -25,35 +25,40 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
     return { url: virtualUrl(generation.modules, specifier), format: "module", shortCircuit: true };
   }
   if (specifier.startsWith(VIRTUAL_SCHEME)) return { url: specifier, format: "module", shortCircuit: true };
-  const resolved = resolveFile(generation, specifier, context, next);
+  const written = withoutMarkers(specifier);
+  const resolved = resolveFile(generation, written, context, next);
   if (!isLocal(generation, resolved.url)) return resolved;
   if (requiring !== undefined) {
     joinGeneration(generation, fileURLToPath(resolved.url));
     return resolved;
   }
-  const json = /\.json$/.test(withoutMarkers(resolved.url));
+  const pathname = resolved.url.replace(/[?#].*$/, "");
+  const query = /^[./f][^?]*(\?.*)$/.exec(written)?.[1] ?? "";
   return {
     ...resolved,
-    url: marked(resolved.url, generation),
+    // Not its query: another hook of the process may have put its own there, and take TypeScript for CommonJS.
+    url: marked(`${pathname}${query}`, generation),
+    ...(/\.m?ts$/.test(pathname) ? { format: "module-typescript" } : {}),
     // Older TypeScript imports JSON without saying so.
-    ...(json ? { importAttributes: { ...context.importAttributes, type: "json" } } : {}),
+    ...(/\.json$/.test(pathname) ? { importAttributes: { ...context.importAttributes, type: "json" } } : {}),
   };
 };
 
 type Resolve = Parameters<ResolveHookSync>;
 
 function resolveFile(generation: Generation, specifier: string, context: Resolve[1], next: Resolve[2]) {
+  const importer = withoutMarkers(context.parentURL ?? "");
+  const from = { ...context, parentURL: importer || undefined };
   try {
-    return next(specifier, context);
+    return next(specifier, from);
   } catch (error) {
     for (const candidate of otherSpellings(specifier)) {
       try {
-        return next(candidate, context);
+        return next(candidate, from);
       } catch {
         // The error to tell of is that of the import as it was written.
       }
     }
-    const importer = withoutMarkers(context.parentURL ?? "");
     generation.unresolved ??= { specifier, importer: importer && fileURLToPath(importer), error };
     throw error;
   }
