@@ -18,11 +18,13 @@ interface Quotation {
 
 /** Blocks behind a line like `<!-- from examples/01-session-tree.ts -->`. */
 const quotations = documents.flatMap((document): Quotation[] =>
-  [...read(document).matchAll(/^<!-- from (\S+) -->\n+```\w+\n([\s\S]*?)^```$/gm)].map(([, source, text]) => ({
-    document,
-    source: source!,
-    text: text!,
-  })),
+  [...read(document).matchAll(/^<!-- from (\S+) -->\n+```\w+\n([\s\S]*?)^```$/gm)].map(
+    ([, source, text]) => ({
+      document,
+      source: source!,
+      text: text!,
+    }),
+  ),
 );
 
 /** Without the white space that a line begins with: a quotation may stand further left. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lifecycleEventRules } from "@bonsai-agent/agent";
-import type { ExtensionAPI, ExtensionFactory } from "@bonsai-agent/extension";
+import type { ExtensionAPI } from "@bonsai-agent/extension";
 import {
   type OpenTestSessionOptions,
   openTestSession,

@@ -1,0 +1,249 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { hostModules } from "@bonsai-agent/extension";
+import {
+  type OpenTestSessionOptions,
+  openTestSession,
+  type TestSession,
+} from "@bonsai-agent/extension/testing";
+import { history } from "@bonsai-agent/testkit";
+import { beforeAll, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const guide = readFileSync(join(root, "docs/extensions.md"), "utf8");
+
+/** A fenced block of the guide with what the marks before it say. */
+interface Block {
+  language: string;
+  text: string;
+  /** The file that it is the text of. */
+  file?: string;
+  /** What a reader does and the test does not: it would ask the network. */
+  isByHand: boolean;
+}
+
+const blocks: Block[] = [...guide.matchAll(/((?:^<!-- .* -->\n)*)^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+  ([, marks = "", language, text]) => {
+    const file = /<!-- file: (\S+) -->/.exec(marks)?.[1];
+    const isByHand = marks.includes("<!-- by hand -->");
+    return { language: language!, text: text!, isByHand, ...(file === undefined ? {} : { file }) };
+  },
+);
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-guide-"));
+const home = join(folder, "home");
+const work = join(folder, "work");
+
+/** A machine that has the command and a model, and an empty folder on it. */
+beforeAll(() => {
+  for (const made of [home, work, join(folder, "bin"), join(home, ".bonsai")]) mkdirSync(made);
+  const main = join(root, "packages/cli/src/main.ts");
+  const command = `exec "${process.execPath}" --conditions=@bonsai-agent/source --no-warnings "${main}" "$@"`;
+  writeFileSync(join(folder, "bin/bonsai"), `#!/bin/sh\n${command}\n`);
+  chmodSync(join(folder, "bin/bonsai"), 0o755);
+  const scenario = join(folder, "scenario.json");
+  const turn = [{ text: "For thirty tests to be mended." }];
+  writeFileSync(scenario, JSON.stringify({ contextWindow: 200_000, turn }));
+  writeFileSync(join(home, ".bonsai/settings.json"), JSON.stringify({ model: `scripted/${scenario}` }));
+});
+
+/** The packages of this repository, where `npm install` would have put them. */
+function installLibraries(): void {
+  mkdirSync(join(work, "node_modules/@bonsai-agent"), { recursive: true });
+  const from = (name: string) => join(root, "examples/node_modules", name);
+  for (const name of ["agent", "extension", "messages", "session"])
+    symlinkSync(from(`@bonsai-agent/${name}`), join(work, "node_modules/@bonsai-agent", name));
+  symlinkSync(from("zod"), join(work, "node_modules/zod"));
+}
+
+interface Ran {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+function run(script: string): Ran {
+  const { status, stdout, stderr } = spawnSync("sh", ["-e", "-c", script], {
+    cwd: work,
+    env: {
+      ...process.env,
+      PATH: `${join(folder, "bin")}:${process.env.PATH}`,
+      HOME: home,
+      NODE_OPTIONS: "--conditions=@bonsai-agent/source",
+      NO_COLOR: "1",
+    },
+    encoding: "utf8",
+  });
+  return { status, stdout, stderr };
+}
+
+/** What each block of commands prints, by its first line. */
+const printed: Record<string, string[]> = {
+  "node make-session.mjs": ["30"],
+  "bonsai compact session.jsonl -e ./my-summary.ts -o small.jsonl": ["- Day 1: mend test 1."],
+  'bonsai -p "What have I asked for so far?" --session small.jsonl -e ./my-summary.ts': [
+    "For thirty tests to be mended.",
+  ],
+  "mkdir -p ~/.bonsai/extensions": ["my-summary.ts"],
+  "node --test my-summary.test.ts": ["pass 1"],
+  "npm pack": ["my-summary"],
+  'bonsai -p "hello" --no-session --model parrot/grey -e ./parrot.ts': ["hello, hello!"],
+};
+
+test("the guide, followed word by word in an empty folder, does what it says", () => {
+  const seen: string[] = [];
+  for (const { language, text, file, isByHand } of blocks) {
+    if (file !== undefined) writeFileSync(join(work, file), text);
+    else if (isByHand && text.includes("--save-dev")) installLibraries();
+    else if (language === "sh" && !isByHand) {
+      const { status, stdout, stderr } = run(text);
+      const [first] = text.split("\n");
+      expect({ text, status, stderr, stdout }).toMatchObject({ status: 0 });
+      for (const words of printed[first!] ?? [`an entry for ${first}`]) expect(stdout).toContain(words);
+      seen.push(first!);
+    }
+  }
+  expect(seen).toEqual(Object.keys(printed));
+}, 120_000);
+
+test("every block is a file, commands, or marked as done by hand", () => {
+  const others = blocks.filter(
+    ({ language, file, isByHand }) => language !== "sh" && file === undefined && !isByHand,
+  );
+  expect(others).toEqual([]);
+});
+
+test("the code of the guide satisfies the strictest types", () => {
+  const options = { strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true };
+  const compilerOptions = {
+    ...options,
+    ...{
+      target: "es2024",
+      module: "nodenext",
+      noEmit: true,
+      allowImportingTsExtensions: true,
+      skipLibCheck: true,
+    },
+    customConditions: ["@bonsai-agent/source"],
+    typeRoots: [join(root, "node_modules/@types")],
+    types: ["node"],
+  };
+  writeFileSync(join(work, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const { stdout } = spawnSync(process.execPath, [tsc, "-p", work], { cwd: work, encoding: "utf8" });
+  // Of the libraries, authors see declarations alone.
+  expect(stdout.split("\n").filter((line) => /^\S+\(\d/.test(line) && !line.startsWith("../"))).toEqual([]);
+}, 120_000);
+
+/** A session with an extension of the guide. */
+async function withExtension(
+  file: string,
+  options: OpenTestSessionOptions,
+  act: (session: TestSession) => Promise<void>,
+): Promise<void> {
+  const session = await openTestSession({ ...options, extensions: join(work, file), modules: hostModules() });
+  await act(session);
+  expect(session.extensions.failed).toEqual([]);
+  await session.close();
+}
+
+const long = () => history("U:9000 A U:9000 A U:9000 A U:3000 A").session;
+
+test("cheap-summary.ts has another model summarise, and leaves it where there is none", async () => {
+  const otherModels = [{ provider: "anthropic", id: "claude-haiku-4-5" }];
+  const asked = async (prepare: (session: TestSession) => void) => {
+    let models: string[] = [];
+    await withExtension("cheap-summary.ts", { session: long(), otherModels }, async (session) => {
+      prepare(session);
+      expect((await session.agent.compact()).status).toBe("compacted");
+      models = session.requests.map(({ model }) => model.id);
+      const isDwelling = session.requests.every(({ messages }) =>
+        JSON.stringify(messages).includes("measured"),
+      );
+      expect(isDwelling).toBe(models.includes("claude-haiku-4-5"));
+    });
+    return models;
+  };
+  const key = JSON.stringify({ anthropic: { type: "api_key", key: "a-key" } });
+  const giveKey = ({ cwd }: TestSession) => writeFileSync(join(cwd, "auth.json"), key, { mode: 0o600 });
+  expect(await asked(giveKey)).toEqual(["claude-haiku-4-5"]);
+  expect(await asked(() => {})).toEqual(["test"]);
+});
+
+test("not-now.ts cancels inside a turn", async () => {
+  const session = history("U A(t1) T1:9000 A(t2) T2:9000 A(t3) T3:9000 A").session;
+  await withExtension("not-now.ts", { session }, async ({ agent }) => {
+    const { status, detail } = await agent.compact();
+    expect({ status, detail }).toEqual({
+      status: "cancelled",
+      detail: expect.stringContaining("A task is in full swing."),
+    });
+  });
+  await withExtension("not-now.ts", { session: long() }, async ({ agent }) => {
+    expect((await agent.compact()).status).toBe("compacted");
+  });
+});
+
+test("word-count.ts counts, and a missing file is an error result", async () => {
+  const call = (path: string) => ({ calls: [{ name: "word_count", arguments: { path } }] });
+  const answers = [call("package.json"), call("nothing.txt"), "done"];
+  await withExtension("word-count.ts", { answers, cwd: work }, async (session) => {
+    await session.prompt("count");
+    const results = session.session
+      .projection()
+      .items.flatMap(({ message }) =>
+        message.role === "toolResult" ? [{ isError: message.isError, content: message.content }] : [],
+      );
+    expect(results).toEqual([
+      { isError: false, content: [{ type: "text", text: expect.stringMatching(/^\d+ words$/) }] },
+      { isError: true, content: [{ type: "text", text: expect.stringContaining("ENOENT") }] },
+    ]);
+  });
+});
+
+test("pin.ts keeps pins through two compactions, and forgets them before they were set", async () => {
+  await withExtension("pin.ts", { session: long(), ui: {} }, async (session) => {
+    await session.command("/pin Never push to main.");
+    await session.agent.compact();
+    await session.command("/pin Tabs, not spaces.");
+    session.session.append({
+      type: "message",
+      message: { role: "user", content: "abc ".repeat(30_000), timestamp: 0 },
+    });
+    await session.agent.compact();
+    const summary = session.session.projection().compaction!.summary;
+    expect(summary).toMatch(/<pins>[\s\S]*Never push to main\.[\s\S]*Tabs, not spaces\.[\s\S]*<\/pins>/);
+    expect(session.ui.map(({ args }) => args[0])).toEqual(["1 pinned", "2 pinned"]);
+    const first = session.session.entries().find(({ type }) => type === "message")!;
+    await session.agent.navigate(first.id);
+    await session.command("/pin A third.");
+    expect(session.ui.at(-1)!.args[0]).toBe("1 pinned");
+  });
+});
+
+test.each([
+  ["nobody can be asked", {}, false],
+  ["the user says no", { ui: { confirm: false } }, false],
+  ["the user says yes", { ui: { confirm: true } }, true],
+  ["the flag is set", { flags: { "allow-push": true } }, true],
+])("push-guard.ts, when %s", async (_, options, isAllowed) => {
+  const answers = [{ calls: [{ name: "bash", arguments: { command: "echo git push" } }] }, "done"];
+  await withExtension("push-guard.ts", { ...options, answers }, async (session) => {
+    await session.prompt("push");
+    const { message } = session.session
+      .projection()
+      .items.find((item) => item.message.role === "toolResult")!;
+    expect(message).toMatchObject({ isError: !isAllowed });
+  });
+});
+
+test("branch-log.ts gives the summary of a branch", async () => {
+  const { session, id } = history("U A U A:3");
+  await withExtension("branch-log.ts", { session }, async ({ agent }) => {
+    const { summaryEntry } = await agent.navigate(id("a1"), { summarise: true });
+    expect(summaryEntry?.summary).toContain("The other branch ended with: ");
+  });
+});
