@@ -26,15 +26,15 @@ export class PromptEvents {
 
   /** `ctx` is of the extension that asks. */
   async around<Answer>(prompt: Prompt, ctx: ExtensionContext, ask: () => Promise<Answer>): Promise<Answer> {
-    this.#tell({ type: "ui_prompt_start", reason: "ui_prompt", ...prompt }, ctx);
+    this.#announce({ type: "ui_prompt_start", reason: "ui_prompt", ...prompt }, ctx);
     try {
       return await ask();
     } finally {
-      this.#tell({ type: "ui_prompt_end", reason: "ui_prompt", ...prompt }, ctx);
+      this.#announce({ type: "ui_prompt_end", reason: "ui_prompt", ...prompt }, ctx);
     }
   }
 
-  #tell(event: PromptEvent, ctx: ExtensionContext): void {
+  #announce(event: PromptEvent, ctx: ExtensionContext): void {
     for (const { type, listener } of [...this.#listeners]) if (type === event.type) listener(event, ctx);
   }
 }
