@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import type { InStream } from "../src/io.ts";
 import { run } from "../src/program.ts";
 
@@ -15,6 +15,8 @@ export interface RunCliOptions {
   cwd?: string;
   /** What is piped in; without it, nothing is. */
   stdin?: string | AsyncIterable<string | Uint8Array>;
+  /** Somebody sits at a terminal and types this; then nothing more comes, and the input stays open. */
+  typed?: string;
   /** Told of each piece that is printed, on either stream. */
   onOutput?: (text: string) => void;
   /** Aborts interruptible work, as Ctrl-C does. */
@@ -38,18 +40,25 @@ export async function runCli(argv: readonly string[], options: RunCliOptions = {
       },
     },
     stderr: {
+      ...(options.typed === undefined ? {} : { isTTY: true }),
       write: (text) => {
         stderr += text;
         options.onOutput?.(text);
       },
     },
-    stdin: stdinOf(options.stdin),
+    stdin: options.typed === undefined ? stdinOf(options.stdin) : typedStdin(options.typed),
     env: { NO_COLOR: "1", BONSAI_HOME: "/nonexistent/bonsai-home", ...options.env },
     cwd: options.cwd ?? process.cwd(),
     now: () => nowMs,
     interruptible: (work) => work(options.signal ?? new AbortController().signal),
   });
   return { code, stdout, stderr };
+}
+
+function typedStdin(text: string): InStream {
+  const stream = new PassThrough();
+  stream.write(text);
+  return Object.assign(stream, { isTTY: true });
 }
 
 function stdinOf(text: string | AsyncIterable<string | Uint8Array> | undefined): InStream | undefined {

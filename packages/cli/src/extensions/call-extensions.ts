@@ -33,7 +33,7 @@ export class CallExtensions {
     const { startExtensions } = await import("./start-extensions.ts");
     const startedMs = performance.now();
     this.#running = await startExtensions({ ...this.#options, first: choice });
-    this.#tell({ ...this.#running, elapsedMs: performance.now() - startedMs });
+    this.#tell(performance.now() - startedMs);
   }
 
   get loaded(): Extensions["loaded"] {
@@ -69,7 +69,7 @@ export class CallExtensions {
   /** Loads all anew, also those that were put there since. */
   async reload(): Promise<ReloadReport> {
     const report = this.#running === undefined ? await this.#begin() : await this.#running.reload();
-    this.#tell(report);
+    this.#tell(report.elapsedMs);
     return report;
   }
 
@@ -91,7 +91,7 @@ export class CallExtensions {
     return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
   }
 
-  #tell({ loaded, failed, elapsedMs }: ReloadReport): void {
-    this.#options.onLoad?.({ loaded, failed, elapsedMs });
+  #tell(elapsedMs: number): void {
+    this.#options.onLoad?.({ loaded: this.loaded, failed: this.failed, elapsedMs });
   }
 }
