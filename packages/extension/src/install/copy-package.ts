@@ -39,7 +39,7 @@ export async function copyPackage(
   renameSync(installed, place);
   const { name = source.kind === "npm" ? source.name : undefined, version } = packageManifest(place);
   if (name === undefined) throw nameless(source);
-  linkBack(join(folder, "node_modules", name), place);
+  for (const link of new Set([name, key])) linkBack(join(folder, "node_modules", link), place);
   return { name, folder: place, ...(version === undefined ? {} : { version }) };
 }
 

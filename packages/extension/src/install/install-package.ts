@@ -1,6 +1,6 @@
 import { copyPackage } from "./copy-package.ts";
 import { type InstalledPackage, installedPackage } from "./installed-packages.ts";
-import { removeLeftovers } from "./leftovers.ts";
+import { removeIfEmpty, removeLeftovers } from "./leftovers.ts";
 import { packageEntries } from "./package-entries.ts";
 import { packageManifest } from "./package-manifest.ts";
 import { type PackageRecord, readRecords, versionsFolder, writeRecord } from "./package-records.ts";
@@ -98,7 +98,9 @@ function enter(
   const renamed = records.filter(({ name, source }) => source === given.source && name !== given.name);
   for (const old of renamed) removeInstalled(home, old);
   if (before !== undefined) removeCopy(home, before);
-  removeLeftovers(versionsFolder(home, given.name), (name) => name !== given.copy, now());
+  const versions = versionsFolder(home, given.name);
+  removeLeftovers(versions, (name) => name !== given.copy, now());
+  if (given.copy === undefined) removeIfEmpty(versions);
   const installed = installedPackage(home, record);
   return {
     package: installed,

@@ -1,7 +1,8 @@
-import { rmdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type InstalledPackage, installedPackage } from "./installed-packages.ts";
+import { removeIfEmpty } from "./leftovers.ts";
 import { deleteRecord, type PackageRecord, readRecords, versionsFolder } from "./package-records.ts";
 
 export interface RemovePackageOptions {
@@ -41,7 +42,6 @@ function recordMeant(
 /** The record goes first: nobody loads what is half gone. */
 export function removeInstalled(home: string, record: PackageRecord): void {
   deleteRecord(home, record.name);
-  if (record.copy === undefined) return;
   removeCopy(home, record);
   removeIfEmpty(versionsFolder(home, record.name));
 }
@@ -50,15 +50,6 @@ export function removeInstalled(home: string, record: PackageRecord): void {
 export function removeCopy(home: string, { name, copy }: PackageRecord): void {
   if (copy === undefined) return;
   rmSync(join(versionsFolder(home, name), copy), { recursive: true, force: true });
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOTEMPTY" && code !== "EEXIST" && code !== "ENOENT") throw error;
-  }
 }
 
 function notInstalled(asked: string, records: readonly PackageRecord[]): BonsaiError {
