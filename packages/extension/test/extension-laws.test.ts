@@ -1,9 +1,9 @@
-import { type Agent, type LifecycleEvents, lifecycleEventRules, ToolRegistry } from "@bonsai-agent/agent";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { type Agent, ToolRegistry } from "@bonsai-agent/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type ExtensionAPI, type Extensions, type InlineExtension, loadExtensions } from "../src/index.ts";
 import { Registrations } from "../src/run/registrations.ts";
+import { bareHost } from "./bare-host.ts";
 import { saying } from "./test-tool.ts";
 
 test("after any undoing, in whatever order, all is as if only what is left had ever been registered", () => {
@@ -37,25 +37,14 @@ interface Registered {
 class World {
   readonly inline: InlineExtension[] = [];
   readonly heard: string[] = [];
-  readonly lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+  readonly host = bareHost();
   tools = new ToolRegistry();
   extensions!: Extensions;
 
   async open(): Promise<this> {
     this.tools.register(toolOf("builtin", 0));
     this.extensions = await loadExtensions({
-      host: {
-        mode: "print",
-        cwd: "/project",
-        lifecycle: this.lifecycle,
-        session: () => undefined,
-        agent: () => undefined,
-        models: () => Promise.reject(new Error("There are no models.")),
-        shutdown() {},
-        isProjectTrusted: () => true,
-        flag: () => undefined,
-        onNotice() {},
-      },
+      host: this.host,
       find: () => ({ extensions: [], problems: [] }),
       modules: {},
       inline: this.inline,
@@ -89,7 +78,7 @@ class World {
 
   async seen(): Promise<unknown> {
     this.heard.length = 0;
-    await this.lifecycle.notify("agent_start", { type: "agent_start" });
+    await this.host.lifecycle.notify("agent_start", { type: "agent_start" });
     const { commands, flags, shortcuts, loaded } = this.extensions;
     return {
       heard: [...this.heard],

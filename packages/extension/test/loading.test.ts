@@ -1,6 +1,10 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import type { ExtensionAPI, ExtensionFactory } from "../src/index.ts";
+import { type ExtensionAPI, type ExtensionFactory, loadExtensions } from "../src/index.ts";
+import { shownPath } from "../src/run/shown-path.ts";
 import { openTestSession } from "../src/testing/index.ts";
+import { bareHost } from "./bare-host.ts";
 import { scratchModules } from "./scratch.ts";
 import { saying } from "./test-tool.ts";
 
@@ -75,37 +79,55 @@ test.each([
   expect(session.extensions.failed[0]?.error.message).toBe(`inline:extension-1: ${text}`);
 });
 
-test("what cannot be found is a notice, and what can be loads", async () => {
-  const { loadExtensions } = await import("../src/index.ts");
-  await using session = await openTestSession();
-  const problem = { path: "/nowhere.ts", message: "there is no such file.", hint: "Mend the setting." };
-  const notices: unknown[] = [];
-  const { lifecycle, cwd } = session;
+test("what cannot be found is a notice, and what can be loads, also where models cannot be opened", async () => {
+  const host = bareHost();
+  const problems = [{ path: "/nowhere.ts", message: "there is no such file.", hint: "Mend the setting." }];
   const extensions = await loadExtensions({
-    host: {
-      mode: "print",
-      cwd,
-      lifecycle,
-      session: () => session.session,
-      agent: () => undefined,
-      models: () => Promise.reject(new Error("no models")),
-      shutdown() {},
-      isProjectTrusted: () => true,
-      flag: () => undefined,
-      onNotice: (notice) => notices.push(notice),
-    },
-    find: () => ({ extensions: [], problems: [problem] }),
+    host,
+    find: () => ({ extensions: [], problems }),
     modules: {},
     inline: [{ name: "mine", factory: (bonsai) => void bonsai.registerFlag("x", { type: "boolean" }) }],
   });
   expect(extensions.loaded).toMatchObject([{ path: "inline:mine" }]);
-  expect(notices).toEqual([
+  expect(host.notices).toEqual([
     {
       level: "warning",
       code: "extension_not_found",
       message: "/nowhere.ts: there is no such file. Mend the setting.",
     },
   ]);
+});
+
+test("two of one name are told apart, and each is unloaded alone", async () => {
+  const host = bareHost();
+  const heard: string[] = [];
+  const factory = (mark: string) => (bonsai: ExtensionAPI) => {
+    bonsai.on("agent_start", () => void heard.push(mark));
+    bonsai.registerCommand("go", { description: mark, handler() {} });
+    if (mark === "b") throw new Error("not this one");
+  };
+  const extensions = await loadExtensions({
+    host,
+    find: () => ({ extensions: [], problems: [] }),
+    modules: {},
+    inline: ["a", "b"].map((mark) => ({ name: "same", factory: factory(mark) })),
+  });
+  await host.lifecycle.notify("agent_start", { type: "agent_start" });
+  expect(heard).toEqual(["a"]);
+  expect(extensions.commands).toMatchObject([{ description: "a" }]);
+  expect(host.notices.map(({ message }) => message)).toEqual([
+    "inline:same and inline:same (2) both have the command go: that of inline:same (2) stands.",
+    expect.stringContaining("inline:same (2) was not loaded."),
+  ]);
+});
+
+test.each([
+  ["/project/a/b.ts", "a/b.ts"],
+  ["/projects/b.ts", "/projects/b.ts"],
+  [join(homedir(), "x.ts"), "~/x.ts"],
+  ["inline:x", "inline:x"],
+])("%s is shown as %s", (path, shown) => {
+  expect(shownPath(path, "/project")).toBe(shown);
 });
 
 test("names of commands that the front end has itself stay its own, and the extension loads", async () => {

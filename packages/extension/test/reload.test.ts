@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ExtensionAPI, ExtensionUI } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
 import { scratchModules } from "./scratch.ts";
@@ -146,6 +146,33 @@ test("what begins while extensions load waits for them: no guard is missed", asy
   expect(await running).toMatchObject({ status: "done" });
   expect(heard).toEqual(["new Now"]);
   expect(session.requests[0]?.messages.at(-1)).toMatchObject({ content: "Now, guarded" });
+});
+
+test("a handler of session_shutdown that hangs is left behind after five seconds", async () => {
+  vi.useFakeTimers();
+  try {
+    const called = Promise.withResolvers<AbortSignal>();
+    let loads = 0;
+    await using session = await openTestSession({
+      extensions(bonsai) {
+        loads += 1;
+        bonsai.on("session_shutdown", ({ reason }, { signal }) => {
+          if (reason !== "reload") return undefined;
+          called.resolve(signal!);
+          return new Promise(() => {});
+        });
+      },
+    });
+    const reloading = session.extensions.reload();
+    const signal = await called.promise;
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect([signal.aborted, loads]).toEqual([false, 1]);
+    await vi.advanceTimersByTimeAsync(1);
+    await reloading;
+    expect([signal.aborted, loads]).toEqual([true, 2]);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test("unloading while extensions load stops after the one that is loading", async () => {

@@ -38,11 +38,11 @@ export interface ExtensionMessage<Details = unknown> {
 }
 
 export interface SendMessageOptions {
-  /** Start a run when the agent is idle. Default false. */
+  /** True: an idle agent begins to work. False: a run that would end is not kept going. Default: neither. */
   triggerTurn?: boolean;
   /**
-   * During a run: "steer" before its next request (the default), "followUp" when it would end, "nextTurn" with the
-   * user's next prompt.
+   * During a run: "steer" before its next request (the default), "followUp" when it would end. At any time: "nextTurn"
+   * with the user's next prompt.
    */
   deliverAs?: "steer" | "followUp" | "nextTurn";
 }

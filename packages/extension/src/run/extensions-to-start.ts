@@ -12,8 +12,10 @@ export interface ExtensionToStart {
 export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToStart[] {
   const { host, find, modules, inline = [] } = options;
   const { extensions, problems } = find();
-  for (const { path, message, hint } of problems)
-    host.onNotice({ level: "warning", code: "extension_not_found", message: `${path}: ${message} ${hint}` });
+  for (const { path, message, hint } of problems) {
+    const what = message.includes(path) ? message : `${path}: ${message}`;
+    host.onNotice({ level: "warning", code: "extension_not_found", message: `${what} ${hint}` });
+  }
   return [
     ...inline.map(({ name, factory }) => ({
       found: { path: `inline:${name}`, origin: "inline" as const },

@@ -34,7 +34,7 @@ export class Registrations<Value> {
     const entry = { ...registration };
     this.#entries = [...this.#entries, entry];
     onChange?.();
-    if (earlier !== undefined && earlier.path !== entry.path) onConflict?.(earlier, entry);
+    if (earlier !== undefined && earlier.source !== entry.source) onConflict?.(earlier, entry);
     return () => {
       if (!this.#entries.includes(entry)) return;
       this.#entries = this.#entries.filter((other) => other !== entry);

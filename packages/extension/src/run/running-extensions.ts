@@ -19,8 +19,9 @@ import { type ExtensionToStart, extensionsToStart } from "./extensions-to-start.
 import { holdDecisions } from "./reload-gate.ts";
 import type { ExtensionRoom } from "./room.ts";
 import { ExtensionScope } from "./scope.ts";
-import { shownPath } from "./shown-path.ts";
+import { freeName, shownPath } from "./shown-path.ts";
 import { startExtension } from "./start-extension.ts";
+import { tellOfReload } from "./tell-of-reload.ts";
 
 /** Owner of the extensions that are loaded: their order, and their ends. */
 export class RunningExtensions implements Extensions {
@@ -130,7 +131,7 @@ export class RunningExtensions implements Extensions {
     const startedMs = performance.now();
     // Before anything is undone: what cannot be found leaves all as it is.
     const found = extensionsToStart(this.#options);
-    await host.lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "reload" });
+    await tellOfReload(host.lifecycle);
     const open = holdDecisions(host.lifecycle);
     try {
       this.unload();
@@ -152,7 +153,9 @@ export class RunningExtensions implements Extensions {
   async #start({ found, factory }: ExtensionToStart): Promise<void> {
     const { host } = this.#options;
     const startedMs = performance.now();
-    const scope = new ExtensionScope({ path: found.path, source: shownPath(found.path, host.cwd) });
+    const names = this.#scopes.map(({ source }) => source);
+    const source = freeName(shownPath(found.path, host.cwd), names);
+    const scope = new ExtensionScope({ path: found.path, source });
     this.#scopes.push(scope);
     host.lifecycle.addSource(scope.source);
     try {
