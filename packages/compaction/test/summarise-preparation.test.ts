@@ -232,7 +232,7 @@ test("an abort ends it with the signal's reason, whether the summariser listens 
 });
 
 test("a preparation of one's own making is refused", async () => {
-  const preparation: BeforeCompact["preparation"] = {
+  const preparation = {
     firstKeptEntryId: null,
     messagesToSummarize: [],
     turnPrefixMessages: [],
@@ -240,7 +240,7 @@ test("a preparation of one's own making is refused", async () => {
     tokensBefore: 0,
     fileOps: { read: [], modified: [] },
     settings,
-  };
+  } as unknown as BeforeCompact["preparation"];
   const made = summarisePreparation({ preparation, summariser: scriptedSummariser() });
   await expect(made).rejects.toMatchObject({ code: "preparation_unknown" });
 });

@@ -108,7 +108,7 @@ test("without an agent, as in session commands: idle, the host's model, an estim
   await ctx.waitForIdle();
   const { calls, done } = compaction(ctx);
   await done;
-  expect(calls).toMatchObject(["returned", { code: "extension_no_agent" }]);
+  expect(calls).toMatchObject(["returned", { code: "extension_needs_agent" }]);
   await session.close();
 });
 

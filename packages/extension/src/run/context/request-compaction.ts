@@ -49,7 +49,7 @@ async function compacted(host: ExtensionHost, focus: string | undefined): Promis
 
 function noAgent(): BonsaiError {
   return new BonsaiError({
-    code: "extension_no_agent",
+    code: "extension_needs_agent",
     message: "Nothing was compacted: no agent is at work on this session.",
     hint: "Compact from a prompt, or with `bonsai compact FILE`.",
   });

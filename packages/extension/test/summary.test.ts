@@ -1,0 +1,156 @@
+import { emptyUsage, type Message } from "@bonsai-agent/messages";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import {
+  convertToLlm,
+  digestSummariser,
+  type ExtensionAPI,
+  serializeConversation,
+  summariseEntries,
+  summarisePreparation,
+} from "../src/index.ts";
+import { openTestSession } from "../src/testing/index.ts";
+
+const timestamp = 7;
+const messages: Message[] = [
+  { role: "user", content: "Mend the door.", timestamp },
+  {
+    role: "assistant",
+    content: [
+      { type: "thinking", thinking: "Secretly." },
+      { type: "text", text: "I look." },
+      { type: "toolCall", id: "c1", name: "read", arguments: { path: "door.ts" } },
+    ],
+    api: "x",
+    provider: "x",
+    model: "x",
+    usage: emptyUsage(),
+    stopReason: "toolUse",
+    timestamp,
+  },
+  {
+    role: "toolResult",
+    toolCallId: "c1",
+    toolName: "read",
+    content: [{ type: "text", text: "wood" }],
+    isError: false,
+    timestamp,
+  },
+  {
+    role: "bashExecution",
+    command: "ls",
+    output: "door.ts",
+    exitCode: 0,
+    cancelled: false,
+    truncated: false,
+    timestamp,
+  },
+  {
+    role: "bashExecution",
+    command: "secret",
+    output: "",
+    cancelled: false,
+    truncated: false,
+    excludeFromContext: true,
+    timestamp,
+  },
+  { role: "custom", customType: "note", content: "Mind the cat.", display: true, timestamp },
+  { role: "branchSummary", summary: "A window was tried.", fromId: null, timestamp },
+  { role: "compactionSummary", summary: "Long ago.", tokensBefore: 9, timestamp },
+  { role: "system", content: "x" },
+];
+
+test("convertToLlm: what every model knows stays, the rest is the user's, what is kept out is left out", () => {
+  const converted = convertToLlm(messages);
+  expect(converted.slice(0, 3)).toEqual(messages.slice(0, 3));
+  const said = (text: string) => ({ role: "user", content: [{ type: "text", text }], timestamp });
+  expect(converted.slice(3)).toEqual([
+    said("$ ls\ndoor.ts"),
+    said("Mind the cat."),
+    said("A window was tried."),
+    said("Long ago."),
+  ]);
+});
+
+test("serializeConversation: who said what, without thinking, results cut to head and tail", () => {
+  expect(serializeConversation(messages)).toBe(
+    [
+      "[User]: Mend the door.",
+      '[Assistant]: I look.\n\n[Assistant tool calls]: read(path="door.ts")',
+      "[Tool result read]: wood",
+      "[User command]: ls\ndoor.ts",
+      "[Extension note]: Mind the cat.",
+      "[Branch summary]: A window was tried.",
+      "[Earlier summary]: Long ago.",
+    ].join("\n\n"),
+  );
+  const long = convertToLlm(messages).map((message) =>
+    message.role === "toolResult"
+      ? { ...message, content: [{ type: "text" as const, text: "x".repeat(9_000) }] }
+      : message,
+  );
+  expect(serializeConversation(long).length).toBeLessThan(2_500);
+  expect(serializeConversation([])).toBe("");
+});
+
+const past = history("U:15000 A(t1=edit:a.ts):15000 T1:9 A:9 | U:100 A:100")
+  .session.entries()
+  .flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+
+async function compacted(extension?: (bonsai: ExtensionAPI) => void) {
+  const session = await openTestSession({
+    history: past,
+    settings: { compaction: { keepRecentTokens: 200 } },
+    otherModels: [{ id: "cheap" }],
+    ...(extension === undefined ? {} : { extensions: extension }),
+  });
+  const outcome = await session.agent.compact();
+  const { details, summary } = session.session.projection().compaction ?? {};
+  const asked = session.requests.map(({ model }) => model.id);
+  await session.close();
+  return { outcome, details, summary, asked, notices: session.notices };
+}
+
+test("a handful of lines let a cheaper model write the same summary", async () => {
+  const usual = await compacted();
+  const own = await compacted((bonsai) => {
+    bonsai.on("session_before_compact", async ({ preparation, signal }, ctx) => {
+      const cheap = ctx.modelRegistry.find("scripted", "cheap");
+      return summarisePreparation({ preparation, summariser: ctx.summariserFor(cheap!), signal });
+    });
+  });
+  expect(usual.asked).toEqual(["test"]);
+  expect(own.asked).toEqual(["cheap"]);
+  expect(own.notices).toEqual([]);
+  expect(own.outcome.status).toBe("compacted");
+  expect(own.summary).toBe(usual.summary);
+  expect(own.details).toMatchObject({ modifiedFiles: ["a.ts"], manifest: { rung: "extension" } });
+});
+
+test("and a handful let the digest summarise without any model, also a branch that is left", async () => {
+  const own = await compacted((bonsai) => {
+    bonsai.on("session_before_compact", ({ preparation }) =>
+      summarisePreparation({ preparation, summariser: digestSummariser() }),
+    );
+  });
+  expect(own).toMatchObject({ asked: [], notices: [], outcome: { status: "compacted" } });
+  const session = await openTestSession({
+    history: past,
+    extensions(bonsai) {
+      bonsai.on("session_before_tree", async ({ preparation }) => ({
+        summary: await summariseEntries({
+          entries: preparation.entriesToSummarize,
+          summariser: digestSummariser(),
+        }),
+      }));
+    },
+  });
+  const [first] = session.session
+    .path()
+    .filter(({ type }) => type === "message")
+    .slice(1);
+  const moved = await session.agent.navigate(first!.id, { summarise: true });
+  expect(moved.summaryEntry).toMatchObject({ fromHook: true, summary: expect.stringContaining("## Goal") });
+  expect(session.requests).toEqual([]);
+  await session.close();
+});
