@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 /** A temporary folder with these files: their text by their path in it. */
 export function folderWith(files: Readonly<Record<string, string>>): string {
-  const folder = mkdtempSync(join(tmpdir(), "bonsai-extension-"));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-extension-")));
   for (const [name, text] of Object.entries(files)) writeIn(folder, name, text);
   return folder;
 }

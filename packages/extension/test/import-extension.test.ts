@@ -190,14 +190,34 @@ describe("TypeScript that Node does not strip", () => {
       "its own require",
       `import { createRequire } from "node:module"; enum E { a = 1 } export default () => createRequire(import.meta.url)("node:fs") && E.a;`,
     ],
+    [
+      "what only CommonJS has",
+      `const { one } = require("./one.cjs"); export default () => (__dirname && __filename ? one : 0);`,
+    ],
+    ["a CommonJS export", `import { one } from "./types.ts"; module.exports = () => one;`],
+    [
+      "names of CommonJS that it declares",
+      `import { createRequire } from "node:module"; enum E { a = 1 }
+      const require = createRequire(import.meta.url); const __dirname = "", exports = {}; export default () => require("node:fs") && E.a;`,
+    ],
     ["a dynamic import", `enum E { a = 1 } export default async () => (await import("./types.ts")).one;`],
   ])("%s", async (_, text) => {
     const folder = folderWith({
       "index.ts": text,
       "types.ts": "export type T = string; export const one = 1;",
+      "one.cjs": "exports.one = 1;",
       "enum.ts": "export enum E { a = 1 } export default () => E.a;",
     });
     expect(await started(folder)).toBe(1);
+  });
+
+  test("is no TypeScript that makes for itself what CommonJS has", async () => {
+    const folder = folderWith({
+      "index.ts": `import { createRequire } from "node:module"; import { dirname } from "node:path"; import { fileURLToPath } from "node:url";
+        const require = createRequire(import.meta.url); const __dirname = dirname(fileURLToPath(import.meta.url));
+        export default () => [typeof require("node:fs"), __dirname, import.meta.url];`,
+    });
+    expect(await started(folder)).toEqual(["object", folder, expect.stringContaining("?bonsai=")]);
   });
 
   test("keeps bindings live, and the host's instances", async () => {

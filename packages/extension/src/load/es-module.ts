@@ -2,6 +2,7 @@ const STATIC_IMPORT = /(?:var ([\w$]+) = )?await jitiImport\(("(?:[^"\\]|\\.)*")
 const RE_EXPORT =
   /Object\.defineProperty\(exports, "([^"]+)", \{ enumerable: true, get: function \(\) \{return [^}]*\} ?\}\);/g;
 const STAR_EXPORT = /Object\.keys\(([\w$]+)\)\.forEach\(function \(key\) \{if \(key === "default"/g;
+const WHOLE_EXPORT = /(?<![\w$.])module\.exports\s*=(?!=)/;
 const OWN_EXPORT = /\bexports\.([\w$]+) = /g;
 
 /**
@@ -17,6 +18,7 @@ export function asEsModule(body: string): string {
   const passedOn = new Set([...body.matchAll(RE_EXPORT)].map((match) => match[1] as string));
   for (const name of passedOn) live.delete(name);
   live.delete("__esModule");
+  const isWhole = WHOLE_EXPORT.test(body) && !live.has("default") && !passedOn.has("default");
   const stars = new Set([...body.matchAll(STAR_EXPORT)].map((match) => match[1]));
   const ownNames = [...live, ...passedOn];
   const head = [
@@ -35,10 +37,18 @@ export function asEsModule(body: string): string {
         `Object.defineProperty(exports, "${name}", { enumerable: true, configurable: true, get: () => $e${at}, set: (v) => { $e${at} = v; } });`,
     ),
     `const $modules = { __proto__: null, ${imports.map(({ specifier }, index) => `${specifier}: $m${index}`).join(", ")} };`,
-    "await (async (exports, module, require, jitiImport) => {",
+    ...(isWhole ? ["let $whole; export { $whole as default };"] : []),
+    "await (async (exports, module, require, jitiImport, __filename, __dirname) => {",
+    // A block of its own: the body may declare these names itself.
+    "{",
   ].join(" ");
   const passed = [...passedOn].map((name, at) => `$e${live.size + at} = exports.${name};`).join(" ");
-  return `${head} ${body}\n})(exports, module, $createRequire(import.meta.url), (name) => $modules[name] ?? import(name)); ${passed}`;
+  const given = [
+    "exports, module, $createRequire(import.meta.url)",
+    "(name) => $modules[name] ?? import(name), import.meta.filename, import.meta.dirname",
+  ].join(", ");
+  const whole = isWhole ? "$whole = module.exports;" : "";
+  return `${head} ${body}\n}})(${given}); ${passed} ${whole}`;
 }
 
 interface StaticImport {

@@ -6,6 +6,7 @@ import { type Generation, generationOf, marked, packageFolderOf, withoutMarkers 
 import { isLoaded, PENDING_IMPORT, VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./loaded-modules.ts";
 import { wantsHostModule } from "./peer-packages.ts";
 import { cachedTranspile, transpile } from "./transpile.ts";
+import { usesCommonJs } from "./uses-commonjs.ts";
 
 let installed = false;
 
@@ -104,7 +105,9 @@ function loadTypeScript(generation: Generation, path: string): ReturnType<LoadHo
   const text = noted(generation, path, source);
   const known = cachedTranspile(path, source);
   if (known === undefined && !generation.transpiled.has(path)) {
-    return { format: "module-typescript", source: text, shortCircuit: true };
+    if (!usesCommonJs(source)) return { format: "module-typescript", source: text, shortCircuit: true };
+    generation.unfit.add(path);
+    return { format: "module", source: PENDING_IMPORT, shortCircuit: true };
   }
   const pending = text === source ? "" : PENDING_IMPORT;
   return { format: "module", source: `${known ?? transpile(path, source)}\n${pending}`, shortCircuit: true };

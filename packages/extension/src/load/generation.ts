@@ -12,6 +12,8 @@ export interface Generation {
   readonly modules: VirtualModules;
   /** Virtual modules that its files name and that were not loaded yet when they did. */
   readonly wanted: Set<string>;
+  /** Local files that must be rewritten before they can run, where that can be seen from their text. */
+  readonly unfit: Set<string>;
   /** Local files and their text, in the order in which they were read. */
   readonly sources: Map<string, string>;
   /** Local files whose syntax Node alone cannot strip. */
@@ -35,7 +37,7 @@ const generations = new Map<number, Generation>();
 export function newGeneration(of: Pick<Generation, "entry" | "modules" | "transpiled">): Generation {
   const id = (shared[COUNTER] ?? 0) + 1;
   shared[COUNTER] = id;
-  const generation: Generation = { ...of, id, wanted: new Set(), sources: new Map() };
+  const generation: Generation = { ...of, id, wanted: new Set(), unfit: new Set(), sources: new Map() };
   generations.set(id, generation);
   return generation;
 }

@@ -29,7 +29,9 @@ export async function readExtension({ entry, modules }: Reading): Promise<Module
   for (;;) {
     const generation = newGeneration({ entry, modules, transpiled: new Set(transpiled) });
     try {
-      return await nativeImport(entryUrl(generation));
+      const exports = await nativeImport(entryUrl(generation));
+      generation.sources.clear();
+      return exports;
     } catch (error) {
       dropGeneration(generation);
       const wanted = [...generation.wanted].filter((name) => !isLoaded(modules, name));
@@ -60,7 +62,8 @@ async function loadModules(modules: VirtualModules, names: readonly string[], en
 
 /** The files that may load when they are rewritten; none where that is no remedy or was tried. */
 function filesToTranspile(generation: Generation, error: unknown): string[] {
-  const { transpiled, sources } = generation;
+  const { transpiled, sources, unfit } = generation;
+  if (unfit.size > 0) return [...unfit];
   const typescript = [...sources.keys()].filter((path) => /\.m?ts$/.test(path) && !transpiled.has(path));
   const { code } = (error ?? {}) as { code?: unknown };
   if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING") {
