@@ -107,6 +107,7 @@ export type {
 export { hostModules } from "./load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "./load/virtual-modules.ts";
+export { sessionManagerOf } from "./run/context/session-manager.ts";
 export type {
   AdaptedExtension,
   ExtensionAdapter,
