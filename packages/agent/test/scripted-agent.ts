@@ -1,5 +1,5 @@
 import { summarySections } from "@bonsai-agent/compaction";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { Lifecycle, type LifecycleNotice, type SetTimer } from "@bonsai-agent/lifecycle";
 import { contentText, type Message } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -56,6 +56,8 @@ export interface ScriptedAgentOptions extends Partial<Omit<AgentOptions, "settin
   turn: Play | readonly ScenarioAnswer[];
   summary?: Play | readonly ScenarioAnswer[];
   settings?: Record<string, unknown>;
+  /** Of slow handlers. */
+  setTimer?: SetTimer;
 }
 
 export interface ScriptedAgent {
@@ -63,15 +65,23 @@ export interface ScriptedAgent {
   session: Session;
   lifecycle: Lifecycle<LifecycleEvents>;
   notices: AgentNotice[];
+  /** What the lifecycle told of handlers. */
+  handlerNotices: LifecycleNotice[];
   /** Requests as they went out, by purpose. */
   turns: ProviderCall[];
   summaries: ProviderCall[];
 }
 
 /** An agent whose model's words are written down beforehand, and all that it was asked. */
-export function scriptedAgent({ turn, summary: summaries, ...options }: ScriptedAgentOptions): ScriptedAgent {
+export function scriptedAgent({
+  turn,
+  summary: summaries,
+  setTimer,
+  ...options
+}: ScriptedAgentOptions): ScriptedAgent {
   const session = options.session ?? createSession({ cwd: "/project" });
   const notices: AgentNotice[] = [];
+  const handlerNotices: LifecycleNotice[] = [];
   const asked: Record<string, ProviderCall[]> = { turn: [], summary: [], title: [] };
   const plays = { turn: playOf(turn), summary: playOf(summaries ?? (() => summary)) };
   const provider = scriptedProvider((call) => {
@@ -81,7 +91,11 @@ export function scriptedAgent({ turn, summary: summaries, ...options }: Scripted
   });
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
-    onNotice: ({ type }) => notices.push({ level: "warning", code: type, message: type }),
+    ...(setTimer === undefined ? {} : { setTimer }),
+    onNotice: (notice) => {
+      handlerNotices.push(notice);
+      notices.push({ level: "warning", code: notice.type, message: notice.type });
+    },
   });
   const agent = new Agent({
     models: new ModelClient({ providers: { scripted: async () => provider }, retry: { maxRetries: 0 } }),
@@ -98,7 +112,15 @@ export function scriptedAgent({ turn, summary: summaries, ...options }: Scripted
       compaction: { estimator: "chars4", ...(options.settings?.compaction as object | undefined) },
     }),
   });
-  return { agent, session, lifecycle, notices, turns: asked.turn!, summaries: asked.summary! };
+  return {
+    agent,
+    session,
+    lifecycle,
+    notices,
+    handlerNotices,
+    turns: asked.turn!,
+    summaries: asked.summary!,
+  };
 }
 
 function playOf(play: Play | readonly ScenarioAnswer[]): Play {

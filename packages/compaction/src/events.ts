@@ -18,7 +18,8 @@ export interface CompactionPreparation {
   /** The prose of the summary that is updated. */
   readonly previousSummary?: string;
   readonly fileOps: FileOperations;
-  readonly settings: CompactionSettings;
+  /** With the sizes that this compaction works with, in tokens: as scaled to the window. */
+  readonly settings: CompactionSettings & { readonly reserveTokens: number };
 }
 
 /** A summary that an extension supplies in the place of the default one. */

@@ -155,6 +155,7 @@ function spanOptions(state: LadderState, context: LadderContext, summariser: Sum
 
 function preparation({ plan }: LadderState, context: LadderContext) {
   const { history, turnPrefix, previous, splitTurn, firstKeptEntryId } = plan!;
+  const { reserveTokens, keepTokens: keepRecentTokens } = context.budgets;
   const previousSummary = previousProse(previous);
   const { read, modified } = fileOperations([...history, ...turnPrefix].map(originalMessage));
   return {
@@ -166,6 +167,6 @@ function preparation({ plan }: LadderState, context: LadderContext) {
     ...(previousSummary === undefined ? {} : { previousSummary }),
     fileOps: { read, modified },
     // A copy: what handlers get is frozen.
-    settings: { ...context.settings },
+    settings: { ...context.settings, reserveTokens, keepRecentTokens },
   };
 }

@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { SetTimer } from "@bonsai-agent/lifecycle";
+import { createSession, openSession } from "@bonsai-agent/session";
+import { afterAll, beforeAll } from "vitest";
+import { filler, type ScriptedAgentOptions, scriptedAgent } from "./scripted-agent.ts";
+
+let folder: string;
+let count = 0;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "bonsai-extension-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const done = { text: "done" };
+
+/** A timer whose time comes when the test says so. */
+export function manualTimer() {
+  const due = new Map<() => void, number>();
+  const setTimer: SetTimer = (callback, delayMs) => {
+    due.set(callback, delayMs);
+    return () => void due.delete(callback);
+  };
+  return {
+    setTimer,
+    delaysMs: () => [...due.values()],
+    fire: () => [...due.keys()].forEach((each) => void each()),
+  };
+}
+
+/** An agent in a file, with turns of these sizes behind it; then what the model is to say. */
+export async function stage({
+  sizes = [4_000, 8_000],
+  turn = [],
+  ...options
+}: Partial<ScriptedAgentOptions> & { sizes?: readonly number[] } = {}) {
+  const file = join(folder, `${count++}.jsonl`);
+  const play = turn as readonly object[];
+  const timer = manualTimer();
+  const run = scriptedAgent({
+    session: createSession({ cwd: "/project", file }),
+    setTimer: timer.setTimer,
+    ...options,
+    turn: (_call, at) => (at <= sizes.length ? done : (play[at - sizes.length - 1] ?? done)),
+  });
+  for (const size of sizes) await run.agent.prompt(filler(size));
+  const ids = () => run.session.projection().items.map(({ entryId }) => entryId);
+  return { ...run, timer, ids, bytes: () => readFileSync(file, "utf8"), reopened: () => openSession(file) };
+}
+
+export type Stage = Awaited<ReturnType<typeof stage>>;
+
+/** All payloads of an event, without what every one of them has. */
+export function told<Name extends Parameters<Stage["lifecycle"]["on"]>[0]>(
+  { lifecycle }: Stage,
+  name: Name,
+): Record<string, unknown>[] {
+  const payloads: Record<string, unknown>[] = [];
+  lifecycle.on(name, (payload: object) => void payloads.push({ ...payload }));
+  return payloads;
+}
