@@ -1,5 +1,12 @@
-import type { ExtensionUI } from "../../api/extension-ui.ts";
+import type { AgentNotice } from "@bonsai-agent/agent";
+import type { ExtensionUI, NotificationType } from "../../api/extension-ui.ts";
 import type { ExtensionHost } from "../extension-host.ts";
+
+const levels: Readonly<Record<NotificationType, AgentNotice["level"]>> = {
+  info: "info",
+  warning: "warning",
+  error: "warning",
+};
 
 /** Where nobody can be asked: each question is answered at once, and what is told becomes a notice. */
 export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: string): ExtensionUI {
@@ -9,8 +16,12 @@ export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: s
     input: async () => undefined,
     editor: async () => undefined,
     notify(message, type = "info") {
-      const level = type === "info" ? "info" : "warning";
-      host.onNotice({ level, code: "extension_message", message: `${extensionPath}: ${message}` });
+      const notice: AgentNotice = {
+        code: "extension_message",
+        level: levels[type],
+        message: `${extensionPath}: ${message}`,
+      };
+      host.onNotice(notice);
     },
     setStatus() {},
     setWidget() {},
