@@ -127,6 +127,16 @@ describe("an installation that fails says why, and leaves nothing behind", () =>
     ["echo '{broken' ; exit 3", "package_install_failed", "exit code 3"],
     ["kill -9 $$", "package_install_failed", "exit code none"],
     ["exit 0", "package_install_failed", "bonsai-notes"],
+    [
+      "mkdir -p node_modules/bonsai-notes; echo 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write' >&2",
+      "disk_full",
+      "no space left",
+    ],
+    [
+      "echo 'npm warn tar TAR_ENTRY_ERROR EACCES: permission denied' >&2",
+      "package_install_failed",
+      "permission denied",
+    ],
   ])("npm does %j: %s", async (script, code, words) => {
     const home = testFolder();
     await expect(attempt("npm:bonsai-notes", stubNpm(script), { home })).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { npmFailure } from "./npm-failure.ts";
+import { isTorn, npmFailure } from "./npm-failure.ts";
 import { type PackageManifest, packageManifest } from "./package-manifest.ts";
 import { type NpmSource, sourceText, type TarballSource } from "./package-source.ts";
 import { type RunNpmOptions, runNpm } from "./run-npm.ts";
@@ -34,7 +34,7 @@ export async function copyPackage(
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(wanted, null, 2)}\n`);
   const end = await runNpm({ folder, env, signal });
   const installed = join(folder, "node_modules", key);
-  if (end.exitCode !== 0 || !existsSync(installed)) throw npmFailure(sourceText(source), end);
+  if (end.exitCode !== 0 || isTorn(end) || !existsSync(installed)) throw npmFailure(sourceText(source), end);
   const place = join(folder, "package");
   renameSync(installed, place);
   const { name = source.kind === "npm" ? source.name : undefined, version } = packageManifest(place);

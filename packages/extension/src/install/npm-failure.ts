@@ -7,6 +7,13 @@ export interface NpmEnd {
   stderr: string;
 }
 
+const unwritten = /TAR_ENTRY_ERROR ((\w+)[^\n]*)/;
+
+/** True where npm ended well, and yet did not write every file of a package: a full disk is a warning to it. */
+export function isTorn({ stderr }: NpmEnd): boolean {
+  return unwritten.test(stderr);
+}
+
 /** What npm tells of a failure with `--json`. */
 interface NpmError {
   code?: string | undefined;
@@ -80,8 +87,9 @@ function npmError({ stdout, stderr }: NpmEnd): NpmError {
   const json = /^\{$.*^\}$/ms.exec(stdout)?.[0];
   const told =
     json === undefined ? undefined : (parsed(json) as { error?: Record<string, unknown> } | null)?.error;
-  const code = textOf(told?.code) ?? /^npm (?:error|ERR!) code (\S+)/m.exec(stderr)?.[1];
-  return { code, summary: textOf(told?.summary)?.split("\n")[0]?.replace(/\.$/, "") };
+  const [, torn, tornCode] = unwritten.exec(stderr) ?? [];
+  const code = textOf(told?.code) ?? /^npm (?:error|ERR!) code (\S+)/m.exec(stderr)?.[1] ?? tornCode;
+  return { code, summary: textOf(told?.summary)?.split("\n")[0]?.replace(/\.$/, "") ?? torn };
 }
 
 function parsed(json: string): unknown {

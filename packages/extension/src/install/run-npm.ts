@@ -27,7 +27,8 @@ const npmArguments = [
   "--no-fund",
   "--no-progress",
   "--no-update-notifier",
-  "--loglevel=error",
+  // A file that could not be written is a warning to it.
+  "--loglevel=warn",
   "--json",
 ] as const;
 
