@@ -10,6 +10,9 @@ const usage = {
   cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
 };
 
+/** Room for several compactions before a threshold is near. */
+const small = { sizes: [2_000, 3_000], settings: { compaction: { keepRecentTokens: 2_000 } } };
+
 /** A summary of an extension's own, kept from the plan's place. */
 function own(run: Stage, source: string, more: Partial<NonNullable<BeforeCompactResult["compaction"]>> = {}) {
   run.lifecycle.on(
@@ -57,10 +60,10 @@ test("the summary that is updated and the files that were touched are told", asy
   const edits = { calls: [{ name: "edit", arguments: { path: "a.ts", oldText: "a", newText: "b" } }] };
   const reads = { calls: [{ name: "read", arguments: { path: "b.ts" } }] };
   const tools = ["edit", "read"].map((name) => ({ ...echo, name }));
-  const run = await stage({ tools, turn: [edits, reads, done, done] });
+  const run = await stage({ ...small, tools, turn: [edits, reads, done, done] });
   await run.agent.compact();
   await run.agent.prompt("go");
-  await run.agent.prompt(filler(8_000));
+  await run.agent.prompt(filler(3_000));
   const events = told(run, "session_before_compact");
   await run.agent.compact();
   expect(events[0]!.preparation).toMatchObject({
@@ -137,14 +140,14 @@ test("a summary of our own is told as such", async () => {
 });
 
 test("two summaries in a row with the same text are two entries, each told as its own", async () => {
-  const run = await stage();
+  const run = await stage(small);
   const compacted = told(run, "session_compact") as { compactionEntry: { id: string; parentId: string } }[];
   run.lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
     compaction: { summary: "The same.", firstKeptEntryId, tokensBefore },
   }));
   for (let time = 0; time < 2; time++) {
     expect((await run.agent.compact()).status).toBe("compacted");
-    if (time === 0) await run.agent.prompt(filler(8_000));
+    await run.agent.prompt(filler(3_000));
   }
   const entries = run.session.entries().filter(({ type }) => type === "compaction");
   expect(entries).toHaveLength(2);
