@@ -97,7 +97,7 @@ test("prompt sections, messages, streamed text and settling are pi's", async () 
     }),
   );
   await session.command("/settled");
-  expect(told(session)).toEqual(["Hello there. [Hello there.] agent_settled"]);
+  expect(told(session)).toEqual(["Hello there. [Hello there.] agent_settled true"]);
   expect(session.notices).toEqual([]);
 });
 

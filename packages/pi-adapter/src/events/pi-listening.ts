@@ -5,6 +5,7 @@ import type {
   HandlerOptions,
 } from "@bonsai-agent/extension";
 import type { Tell } from "../api/once-told.ts";
+import { overlay } from "../overlay.ts";
 import { missingEvents } from "./missing-events.ts";
 import { piPayloads, updatesForPi } from "./pi-event.ts";
 import { piResults } from "./pi-result.ts";
@@ -93,9 +94,15 @@ interface StartResult {
   message?: object;
 }
 
-/** Bonsai's runs are settled when they end: compactions, retries and what was queued are behind them. */
+/**
+ * Bonsai's runs are settled when they end: compactions, retries and what was queued are behind them. The agent still
+ * waits for the handlers themselves; as pi sees it, it is idle.
+ */
 function settled(handler: PiHandler): PiHandler {
-  return (_event, ctx) => handler({ type: "agent_settled" }, ctx);
+  return (_event, ctx) => {
+    const idle = overlay(ctx, { isIdle: () => !ctx.hasPendingMessages() });
+    return handler({ type: "agent_settled" }, idle);
+  };
 }
 
 function severalUpdates(handler: PiHandler): PiHandler {

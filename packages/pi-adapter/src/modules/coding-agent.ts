@@ -35,6 +35,8 @@ export { withFileMutationQueue } from "../coding-agent/file-mutation-queue.ts";
 export { parseFrontmatter, stripFrontmatter } from "../coding-agent/frontmatter.ts";
 export { keyHint, keyText, rawKeyHint } from "../coding-agent/keys.ts";
 export { getLanguageFromPath } from "../coding-agent/language.ts";
+export { buildSessionContext, SessionManager } from "../coding-agent/session-files.ts";
+export { getShellConfig } from "../coding-agent/shell.ts";
 export { compact, generateSummary, generateSummaryWithUsage } from "../coding-agent/summaries.ts";
 export {
   isBashToolResult,

@@ -1,7 +1,5 @@
 const start = "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a program of its own.";
 const models = "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.";
-const session =
-  "Use ctx.sessionManager for the session that is worked in; @bonsai-agent/session opens others.";
 const drawn = "Bonsai draws its own messages; show text with ctx.ui.notify, setStatus or setWidget.";
 const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
 
@@ -19,8 +17,6 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   ModelRegistry: models,
   ModelRuntime: models,
   readStoredCredential: models,
-  SessionManager: session,
-  buildSessionContext: "Use ctx.sessionManager.buildSessionContext().",
   SettingsManager: "Settings of an extension are its own: read a file in getAgentDir().",
   DefaultResourceLoader: "Bonsai has no skills, prompt templates or themes.",
   loadSkills: "Bonsai has no skills.",
