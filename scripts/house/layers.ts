@@ -45,7 +45,8 @@ function checkPackage(root: string, pkg: Package, packages: Package[]): string[]
   return filesBelow(`${pkg.folder}/src`, [".ts"]).flatMap((file) =>
     importsOf(readFileSync(file, "utf8")).flatMap((name) => {
       const target = packages.find((other) => name === other.name || name.startsWith(`${other.name}/`));
-      if (target === undefined) return relativeOut(root, pkg, file, name);
+      // Its own name too: what it gives to extensions, by the name that they import.
+      if (target === undefined || target === pkg) return relativeOut(root, pkg, file, name);
       if (!allowed.includes(target.room))
         return [`${shown(root, file)} imports ${name}: ${pkg.room} may not`];
       if (declared[target.name] === undefined)

@@ -14,41 +14,61 @@ const OWN_EXPORT = /\bexports\.([\w$]+) = /g;
  */
 export function asEsModule(body: string): string {
   const imports = importsOf(body);
-  const live = new Set([...body.matchAll(OWN_EXPORT)].map((match) => match[1] as string));
-  const passedOn = new Set([...body.matchAll(RE_EXPORT)].map((match) => match[1] as string));
-  for (const name of passedOn) live.delete(name);
-  live.delete("__esModule");
-  const isWhole = WHOLE_EXPORT.test(body) && !live.has("default") && !passedOn.has("default");
-  const stars = new Set([...body.matchAll(STAR_EXPORT)].map((match) => match[1]));
-  const ownNames = [...live, ...passedOn];
+  const { assigned, passedOn, isWhole } = exportsOf(body);
   const head = [
     `import { createRequire as $createRequire } from "node:module";`,
-    ...imports.map(({ specifier }, index) => `import * as $m${index} from ${specifier};`),
-    ...imports.flatMap(({ specifier, names }, index) =>
-      names.map((name, at) => `import { ${name} as $c${index}_${at} } from ${specifier};`),
-    ),
-    ...imports
-      .filter(({ variable }) => stars.has(variable))
-      .map(({ specifier }) => `export * from ${specifier};`),
-    ...ownNames.map((name, at) => `let $e${at}; export { $e${at} as ${name} };`),
+    ...importLines(body, imports),
+    ...[...assigned, ...passedOn].map((name, at) => `let $e${at}; export { $e${at} as ${name} };`),
     "const exports = {}, module = { exports };",
-    ...[...live].map(
-      (name, at) =>
-        `Object.defineProperty(exports, "${name}", { enumerable: true, configurable: true, get: () => $e${at}, set: (v) => { $e${at} = v; } });`,
-    ),
-    `const $modules = { __proto__: null, ${imports.map(({ specifier }, index) => `${specifier}: $m${index}`).join(", ")} };`,
+    ...assigned.map((name, at) => `Object.defineProperty(exports, "${name}", ${accessors(`$e${at}`)});`),
+    `const $modules = { __proto__: null, ${imports.map(({ specifier }, at) => `${specifier}: $m${at}`).join(", ")} };`,
     ...(isWhole ? ["let $whole; export { $whole as default };"] : []),
     "await (async (exports, module, require, jitiImport, __filename, __dirname) => {",
     // A block of its own: the body may declare these names itself.
     "{",
-  ].join(" ");
-  const passed = [...passedOn].map((name, at) => `$e${live.size + at} = exports.${name};`).join(" ");
+  ];
   const given = [
     "exports, module, $createRequire(import.meta.url)",
     "(name) => $modules[name] ?? import(name), import.meta.filename, import.meta.dirname",
-  ].join(", ");
-  const whole = isWhole ? "$whole = module.exports;" : "";
-  return `${head} ${body}\n}})(${given}); ${passed} ${whole}`;
+  ];
+  const tail = [
+    ...passedOn.map((name, at) => `$e${assigned.length + at} = exports.${name};`),
+    ...(isWhole ? ["$whole = module.exports;"] : []),
+  ];
+  return `${head.join(" ")} ${body}\n}})(${given.join(", ")}); ${tail.join(" ")}`;
+}
+
+interface Exports {
+  /** Names that the body assigns, now and later. */
+  assigned: readonly string[];
+  /** Names that come from another module. */
+  passedOn: readonly string[];
+  /** True for `module.exports = …`. */
+  isWhole: boolean;
+}
+
+function exportsOf(body: string): Exports {
+  const names = (pattern: RegExp) => [
+    ...new Set([...body.matchAll(pattern)].map((match) => match[1] as string)),
+  ];
+  const passedOn = names(RE_EXPORT);
+  const assigned = names(OWN_EXPORT).filter((name) => name !== "__esModule" && !passedOn.includes(name));
+  const isWhole = WHOLE_EXPORT.test(body) && ![...assigned, ...passedOn].includes("default");
+  return { assigned, passedOn, isWhole };
+}
+
+/** So that what the body assigns later is seen by those who imported it. */
+function accessors(variable: string): string {
+  return `{ enumerable: true, configurable: true, get: () => ${variable}, set: (v) => { ${variable} = v; } }`;
+}
+
+function importLines(body: string, imports: readonly StaticImport[]): string[] {
+  const stars = new Set([...body.matchAll(STAR_EXPORT)].map((match) => match[1]));
+  return imports.flatMap(({ specifier, variable, names }, index) => [
+    `import * as $m${index} from ${specifier};`,
+    ...names.map((name, at) => `import { ${name} as $c${index}_${at} } from ${specifier};`),
+    ...(stars.has(variable) ? [`export * from ${specifier};`] : []),
+  ]);
 }
 
 interface StaticImport {

@@ -1,0 +1,195 @@
+import { join } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { describe, expect, test } from "vitest";
+import { importExtension } from "../src/index.ts";
+import { folderWith } from "./files-on-disk.ts";
+import { started } from "./started-extension.ts";
+
+describe("what is wrong is told with its place", () => {
+  const cases: [string, string, Record<string, string>, string, RegExp][] = [
+    [
+      "syntax",
+      "index.ts",
+      { "index.ts": "export default 1;\nconst x = ;" },
+      "extension_broken",
+      /index\.ts:2:11: Expression expected\n {2}1 \| .*\n {2}2 \| const x = ;\n {4}\| {11}\^$/,
+    ],
+    [
+      "syntax of JavaScript",
+      "index.js",
+      { "index.js": "export default 1;\nconst x = ;" },
+      "extension_broken",
+      /index\.js:2:1\d: Unexpected token/,
+    ],
+    [
+      "syntax in a local file",
+      "index.ts",
+      { "index.ts": `import "./a.ts"; export default () => {};`, "a.ts": "\n\n}" },
+      "extension_broken",
+      /a\.ts:3:1: /,
+    ],
+    [
+      "syntax after an enum",
+      "index.ts",
+      { "index.ts": "enum A { b }\nconst x = ;" },
+      "extension_broken",
+      /index\.ts:2:1\d: /,
+    ],
+    [
+      "a throw",
+      "index.ts",
+      { "index.ts": `\nthrow new TypeError("boo");` },
+      "extension_broken",
+      /index\.ts:2:7: boo\n/,
+    ],
+    [
+      "a throw in a local file",
+      "index.ts",
+      {
+        "index.ts": `import "./a.ts"; export default () => {};`,
+        "a.ts": `const f = () => {\n  throw new Error("deep");\n};\nf();`,
+      },
+      "extension_broken",
+      /a\.ts:2:9: deep\n/,
+    ],
+    [
+      "a throw after an enum",
+      "index.ts",
+      { "index.ts": `enum A { b }\nthrow new Error("boo");` },
+      "extension_broken",
+      /index\.ts:2:\d+: boo\n/,
+    ],
+    [
+      "a thrown string",
+      "index.ts",
+      { "index.ts": `throw "just so";` },
+      "extension_broken",
+      /index\.ts: just so$/,
+    ],
+    [
+      "a SyntaxError that it throws",
+      "index.ts",
+      { "index.ts": `JSON.parse("{"); export default 1;` },
+      "extension_broken",
+      /index\.ts:1:6: .*JSON/,
+    ],
+    [
+      "a package that is not installed",
+      "index.ts",
+      { "index.ts": `\nimport x from "@some/thing/sub"; export default () => x;` },
+      "extension_module_missing",
+      /index\.ts:2:15: @some\/thing\/sub cannot be found/,
+    ],
+    [
+      "a file that is not there",
+      "index.ts",
+      { "index.ts": `import "./gone.js"; export default () => 1;` },
+      "extension_module_missing",
+      /index\.ts:1:8: \.\/gone\.js cannot be found/,
+    ],
+    [
+      "a module of the host that it does not give",
+      "index.ts",
+      { "index.ts": `import "zod/v9"; export default () => 1;` },
+      "extension_module_missing",
+      /zod\/v9 cannot be found/,
+    ],
+    [
+      "a missing export of the host",
+      "index.ts",
+      { "index.ts": `import {\n  z,\n  toJsonSchema,\n} from "zod"; export default () => toJsonSchema(z);` },
+      "extension_export_missing",
+      /index\.ts:3:3: zod has no export named toJsonSchema/,
+    ],
+    [
+      "a missing export beside an enum",
+      "index.ts",
+      { "index.ts": `enum A { b }\nimport { nothing } from "zod"; export default () => nothing(A);` },
+      "extension_export_missing",
+      /index\.ts:2:10: zod has no export named nothing/,
+    ],
+    [
+      "a missing export of JavaScript",
+      "index.js",
+      { "index.js": `import { nothing } from "zod"; export default () => nothing();` },
+      "extension_export_missing",
+      /zod has no export named nothing/,
+    ],
+    [
+      "a missing export of a local file",
+      "index.ts",
+      {
+        "index.ts": `import { T, f } from "./a.ts"; export default (t?: T) => f();`,
+        "a.ts": "export type T = 1;",
+      },
+      "extension_export_missing",
+      /index\.ts:1:13: \.\/a\.ts has no export named f/,
+    ],
+    [
+      "a missing export of a package",
+      "index.ts",
+      {
+        "index.ts": `import { f } from "own"; export default () => f();`,
+        "node_modules/own/package.json": `{"name":"own","exports":"./own.cjs"}`,
+        "node_modules/own/own.cjs": "exports.g = 1;",
+      },
+      "extension_export_missing",
+      /own has no export named f/,
+    ],
+    [
+      "no default export",
+      "index.ts",
+      { "index.ts": "export const a = 1; export class B {}" },
+      "extension_without_factory",
+      /exports B \(function\), a \(number\)\.$/,
+    ],
+    [
+      "no export",
+      "index.ts",
+      { "index.ts": "const a = 1;" },
+      "extension_without_factory",
+      /exports nothing\.$/,
+    ],
+    [
+      "a default export that is no function",
+      "index.ts",
+      { "index.ts": "export default null;" },
+      "extension_without_factory",
+      /exports default \(null\)\.$/,
+    ],
+    ["no file", "index.ts", {}, "extension_not_found", /index\.ts cannot be read: there is no such file/],
+    ["a folder", "index.ts", { "index.ts/a.ts": "" }, "extension_not_found", /that is no file/],
+    ["a file of another kind", "notes.md", { "notes.md": "hello" }, "extension_broken", /notes\.md: .*/],
+  ];
+  test.each(cases)("%s", async (_, entry, files, code, message) => {
+    const folder = folderWith(files);
+    const error: unknown = await started(folder, entry).then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    expect(BonsaiError.is(error)).toBe(true);
+    expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+    expect((error as BonsaiError).message).toContain(folder);
+    expect((error as BonsaiError).hint).not.toBe("");
+    expect(String(((error as BonsaiError).cause as Error | undefined)?.stack)).not.toContain("bonsai=");
+  });
+
+  test("a module that does not end its loading", async () => {
+    const folder = folderWith({ "index.ts": "await new Promise(() => {}); export default () => {};" });
+    const path = join(folder, "index.ts");
+    await expect(importExtension({ path, modules: {}, timeoutMs: 20 })).rejects.toMatchObject({
+      code: "extension_hung",
+      message: expect.stringContaining(path),
+    });
+  });
+
+  test("how to install what is missing, and where", async () => {
+    const folder = folderWith({
+      "package.json": "{}",
+      "src/index.ts": `import "@some/thing/sub"; export default () => {};`,
+    });
+    await expect(started(folder, "src/index.ts")).rejects.toMatchObject({
+      hint: `Run \`npm install @some/thing\` in ${folder}.`,
+    });
+  });
+});

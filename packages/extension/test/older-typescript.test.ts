@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { folderWith } from "./files-on-disk.ts";
+import { started } from "./started-extension.ts";
+
+describe("TypeScript that Node does not strip", () => {
+  test.each([
+    ["an enum", "enum E { a = 1 } export default () => E.a;"],
+    [
+      "a parameter property",
+      "class A { constructor(readonly x: number) {} } export default () => new A(1).x;",
+    ],
+    ["a namespace", "namespace N { export const x = 1; } export default () => N.x;"],
+    [
+      "a decorator",
+      "function d(c: any) { c.x = 1; }\n@d class A { static x: number } export default () => A.x;",
+    ],
+    [
+      "a type that is imported like a value",
+      `import { T, one } from "./types.ts"; export default (t?: T) => one;`,
+    ],
+    [
+      "a type of the host that is",
+      `import { z, ZodType as T, ZodError } from "zod"; import { Model, BonsaiErrorOptions } from "@bonsai-agent/messages";
+      export default (t?: T, m?: Model, o?: BonsaiErrorOptions) => ZodError ? 1 : 0;`,
+    ],
+    ["one in a local file", `import { E } from "./enum"; export default () => E.a;`],
+    ["one that is passed on", `export { E, default } from "./enum";`],
+    ["all of another's exports", `export * from "./enum"; export { default } from "./enum"; enum Own { x }`],
+    ["a top-level await", "enum E { a = 1 } const e = await Promise.resolve(E.a); export default () => e;"],
+    [
+      "a class that is exported by name",
+      "export class A { constructor(readonly x: number) {} } export default () => new A(1).x;",
+    ],
+    [
+      "its own require",
+      `import { createRequire } from "node:module"; enum E { a = 1 } export default () => createRequire(import.meta.url)("node:fs") && E.a;`,
+    ],
+    [
+      "what only CommonJS has",
+      `const { one } = require("./one.cjs"); export default () => (__dirname && __filename ? one : 0);`,
+    ],
+    ["a CommonJS export", `import { one } from "./types.ts"; module.exports = () => one;`],
+    [
+      "names of CommonJS that it declares",
+      `import { createRequire } from "node:module"; enum E { a = 1 }
+      const require = createRequire(import.meta.url); const __dirname = "", exports = {}; export default () => require("node:fs") && E.a;`,
+    ],
+    [
+      "JSON",
+      `import j from "./one.json" with { type: "json" }; import { a } from "./a.ts"; enum E { a } export default () => j.one + a - 1;`,
+    ],
+    ["a dynamic import", `enum E { a = 1 } export default async () => (await import("./types.ts")).one;`],
+  ])("%s", async (_, text) => {
+    const folder = folderWith({
+      "index.ts": text,
+      "types.ts": "export type T = string; export const one = 1;",
+      "one.cjs": "exports.one = 1;",
+      "one.json": `{"one":1}`,
+      "a.ts": `import j from "./one.json"; enum E { a } export const a = j.one + E.a;`,
+      "enum.ts": "export enum E { a = 1 } export default () => E.a;",
+    });
+    expect(await started(folder)).toBe(1);
+  });
+
+  test("is no TypeScript that makes for itself what CommonJS has", async () => {
+    const folder = folderWith({
+      "index.ts": `import { createRequire } from "node:module"; import { dirname } from "node:path"; import { fileURLToPath } from "node:url";
+        const require = createRequire(import.meta.url); const __dirname = dirname(fileURLToPath(import.meta.url));
+        export default () => [typeof require("node:fs"), __dirname, import.meta.url];`,
+    });
+    expect(await started(folder)).toEqual(["object", folder, expect.stringContaining("?bonsai=")]);
+  });
+
+  test("keeps bindings live, and the host's instances", async () => {
+    const folder = folderWith({
+      "index.ts": `import { count, more, z } from "./enum.ts"; export default () => { more(); return [count, z]; };`,
+      "enum.ts": `export { z } from "zod"; export enum E { a } export let count = 1; export function more() { count++; }`,
+    });
+    expect(await started(folder)).toEqual([2, z]);
+  });
+
+  test("keeps its lines", async () => {
+    const folder = folderWith({
+      "index.ts": `import { z } from "zod";\nenum E {\n  a,\n}\n\nexport default () => new Error(String(E.a)).stack;`,
+    });
+    expect(await started(folder)).toMatch(/index\.ts\?bonsai=\d+:6:/);
+  });
+});

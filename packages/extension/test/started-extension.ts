@@ -1,0 +1,12 @@
+import { join } from "node:path";
+import { hostModules, importExtension, type VirtualModules } from "../src/index.ts";
+
+/** What an extension's factory returns when it is called, by which the tests' extensions tell what they see. */
+export async function started(
+  folder: string,
+  entry = "index.ts",
+  modules: VirtualModules = hostModules(),
+): Promise<unknown> {
+  const factory = await importExtension({ path: join(folder, entry), modules });
+  return (factory as unknown as () => unknown)();
+}
