@@ -310,6 +310,16 @@ describe("extensions over RPC", () => {
     await rpc.end();
   });
 
+  test("settings that became unreadable are told of at a reload, which goes by those from before", async () => {
+    const rpc = rpcWith(does(""));
+    await rpc.ask({ type: "get_state" });
+    const { home } = rpc.project;
+    writeFileSync(join(home, "settings.json"), "{");
+    expect((await rpc.ask({ type: "reload" })).data).toMatchObject({ loaded: [{ origin: "flag" }] });
+    expect(rpc.lines.find(({ type }) => type === "notice")).toMatchObject({ code: "settings_unreadable" });
+    await rpc.end();
+  });
+
   test("tools and handlers go along into the next session", async () => {
     const more = `
       bonsai.on("session_start", (event, ctx) => { ctx.ui.notify("in " + event.reason + " " + ctx.sessionManager.getSessionId()); });

@@ -8,6 +8,7 @@ export type RpcLine = Record<string, unknown>;
 /** One run of `--mode rpc`: lines are sent to it, and waited for. */
 export class RpcSession {
   readonly lines: RpcLine[] = [];
+  readonly project: AgentProject;
   readonly ended: Promise<CliRun>;
   readonly #input = new PassThrough();
   readonly #waiting = new Set<() => void>();
@@ -15,6 +16,7 @@ export class RpcSession {
   #asked = 0;
 
   constructor(project: AgentProject, argv: readonly string[] = [], signal?: AbortSignal) {
+    this.project = project;
     const onOutput = (text: string) => this.#heard(text);
     const stop = signal === undefined ? {} : { signal };
     this.ended = project.run(["--mode", "rpc", ...argv], { stdin: this.#input, onOutput, ...stop });

@@ -29,8 +29,7 @@ export async function startExtensions({ host, choice, first }: StartExtensionsOp
   const found = findExtensions(first);
   const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
   if (missing !== undefined) throw notFound(missing);
-  const finds = [found][Symbol.iterator]();
-  const find = (): FoundExtensions => finds.next().value ?? findExtensions(choice());
+  const find = findingAgain({ found, first, choice, onNotice: host.onNotice });
   const held = new HeldNotices(host.onNotice);
   keepConsoleApart();
   const extensions = await loadExtensions({
@@ -45,6 +44,30 @@ export async function startExtensions({ host, choice, first }: StartExtensionsOp
   if (broken === undefined) return extensions;
   extensions.unload();
   throw broken.error;
+}
+
+interface Finding extends Pick<StartExtensionsOptions, "choice" | "first"> {
+  found: FoundExtensions;
+  onNotice: ExtensionHost["onNotice"];
+}
+
+/** What was found first, and from then on what is found then. Settings that became unreadable leave the choice as it was. */
+function findingAgain({ found, first, choice, onNotice }: Finding): () => FoundExtensions {
+  let isFirst = true;
+  let last = first;
+  return () => {
+    if (isFirst) {
+      isFirst = false;
+      return found;
+    }
+    try {
+      last = choice();
+    } catch (error) {
+      if (!BonsaiError.is(error)) throw error;
+      onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
+    }
+    return findExtensions(last);
+  };
 }
 
 /** Keeps notices back until it is known which of them an error will tell. */

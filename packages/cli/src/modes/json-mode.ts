@@ -1,4 +1,4 @@
-import { killRunningCommands, type RunResult } from "@bonsai-agent/agent";
+import type { RunResult } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
 import { terminalUi } from "../extensions/terminal-ui.ts";
 import { reportFailure } from "../failure.ts";
@@ -8,6 +8,7 @@ import { type PromptInput, requiredPrompt } from "../work/prompt-input.ts";
 import { openWorkshop } from "../work/workshop.ts";
 import { errorJson } from "./error-json.ts";
 import { type EventJson, eventJson, tellEvents } from "./event-json.ts";
+import { interruptibleCall } from "./interruptible-call.ts";
 import { JsonLinesOut } from "./json-lines-out.ts";
 import { promptUntil } from "./prompt-until.ts";
 
@@ -16,7 +17,7 @@ import { promptUntil } from "./prompt-until.ts";
  * is written, a last line comes: `run_failed` where the run broke off without `agent_end`.
  */
 export function runJson(call: AgentCall): Promise<ExitCode> {
-  return call.io.interruptible(async (signal) => {
+  return interruptibleCall(call, async (signal) => {
     const out = new JsonLinesOut(call.io.stdout, signal);
     const ui = terminalUi({ io: call.io, output: call.output, signal });
     let last: EventJson | undefined;
@@ -30,6 +31,7 @@ export function runJson(call: AgentCall): Promise<ExitCode> {
       const workshop = await openWorkshop(call, {
         tell: (notice) => call.output.tell(notice),
         ui,
+        signal,
         listen: (lifecycle) => tellEvents(lifecycle, tell),
       });
       try {
@@ -49,7 +51,7 @@ export function runJson(call: AgentCall): Promise<ExitCode> {
     } finally {
       ui?.close();
     }
-  }, killRunningCommands);
+  });
 }
 
 async function runAndClose(host: AgentHost, input: PromptInput, signal: AbortSignal): Promise<RunResult> {

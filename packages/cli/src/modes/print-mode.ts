@@ -1,4 +1,4 @@
-import { killRunningCommands, type RunResult } from "@bonsai-agent/agent";
+import type { RunResult } from "@bonsai-agent/agent";
 import { messageText } from "@bonsai-agent/messages";
 import { ExitCode } from "../exit-code.ts";
 import { terminalUi } from "../extensions/terminal-ui.ts";
@@ -8,6 +8,7 @@ import { AgentHost } from "../work/agent-host.ts";
 import { type PromptInput, requiredPrompt } from "../work/prompt-input.ts";
 import { openWorkshop, type Workshop } from "../work/workshop.ts";
 import { AnswerScreen } from "./answer-screen.ts";
+import { interruptibleCall } from "./interruptible-call.ts";
 import { PrintProgress } from "./print-progress.ts";
 import { promptUntil } from "./prompt-until.ts";
 import { RunCost } from "./run-cost.ts";
@@ -17,7 +18,7 @@ import { RunCost } from "./run-cost.ts";
  * @param given the prompt, where it was read already
  */
 export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode> {
-  return call.io.interruptible(async (signal) => {
+  return interruptibleCall(call, async (signal) => {
     const screen = new AnswerScreen(call.io.stdout);
     const progress = new PrintProgress(call, screen);
     const cost = new RunCost();
@@ -26,6 +27,7 @@ export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode
       const workshop = await openWorkshop(call, {
         tell: (notice) => progress.notice(notice),
         ui,
+        signal,
         listen: (lifecycle) => {
           for (const listener of [cost, progress, screen]) listener.listen(lifecycle);
         },
@@ -39,7 +41,7 @@ export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode
     } finally {
       ui?.close();
     }
-  }, killRunningCommands);
+  });
 }
 
 interface Print {

@@ -1,7 +1,7 @@
-import { killRunningCommands } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
 import { type EventJson, tellEvents } from "../modes/event-json.ts";
+import { interruptibleCall } from "../modes/interruptible-call.ts";
 import { JsonLinesOut } from "../modes/json-lines-out.ts";
 import { AgentHost } from "../work/agent-host.ts";
 import { refuseWords } from "../work/refuse-words.ts";
@@ -14,7 +14,7 @@ import { RpcRuns } from "./runs.ts";
 
 /** Commands on standard input, responses and events on standard output, one JSON value a line, until the input ends. */
 export function runRpc(call: AgentCall): Promise<ExitCode> {
-  return call.io.interruptible(async (signal) => {
+  return interruptibleCall(call, async (signal) => {
     const out = new JsonLinesOut(call.io.stdout, signal);
     const note = (line: RpcNote) => void out.write(line);
     const asked = new RpcUi((request) => void out.write(request));
@@ -27,6 +27,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     const workshop = await openWorkshop(call, {
       tell: (notice) => note({ type: "notice", ...notice }),
       ui: asked.ui,
+      signal,
       listen: (lifecycle) => {
         tellEvents(lifecycle, tell);
         runs.listen(lifecycle);
@@ -42,7 +43,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       workshop.close();
     }
     return signal.aborted ? ExitCode.cancelled : ExitCode.done;
-  }, killRunningCommands);
+  });
 }
 
 interface Working {

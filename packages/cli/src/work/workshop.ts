@@ -11,6 +11,7 @@ import { withExtensionFlags } from "../command-line.ts";
 import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
 import { AgentSeat } from "../extensions/agent-seat.ts";
 import { CallExtensions } from "../extensions/call-extensions.ts";
+import { untilAborted } from "../extensions/dialog-end.ts";
 import { extensionChoice } from "../extensions/extension-choice.ts";
 import type { AgentCall } from "../invocation.ts";
 import { agentCallSettings } from "../settings.ts";
@@ -40,6 +41,8 @@ export interface Workshop extends ModelShop {
 export interface OpenWorkshopOptions {
   tell: (notice: AgentNotice) => void;
   ui?: ExtensionUI | undefined;
+  /** Interrupts the loading of extensions; `openWorkshop` then throws its reason. Default: never aborts. */
+  signal?: AbortSignal;
   /** Listens before the extensions do: what is told does not depend on what they make of it. */
   listen?: (lifecycle: Lifecycle<LifecycleEvents>) => void;
 }
@@ -51,7 +54,7 @@ export interface OpenWorkshopOptions {
  */
 export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions): Promise<Workshop> {
   const { io } = call;
-  const { ui, listen } = options;
+  const { ui, listen, signal = new AbortController().signal } = options;
   const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(call);
   const { log, onNotice } = voices(call, home, options.tell);
@@ -72,7 +75,8 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
     ...(log === undefined ? {} : { onLoad: (report) => log.loaded(report) }),
   });
   try {
-    await extensions.open();
+    await untilAborted(extensions.open(), signal);
+    signal.throwIfAborted();
     const flagged = withExtensionFlags(call, extensions.flags);
     flags = flagged.values;
     const close = () => extensions.unload();

@@ -1,0 +1,84 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
+
+const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** The program itself, with one extension. */
+function bonsai(source: string, ...argv: string[]) {
+  const project: AgentProject = agentProject(says("the answer"), { "own.ts": source });
+  const flags = ["--conditions=@bonsai-agent/source", "--no-warnings", main, "-e", "own.ts"];
+  const child: ChildProcessWithoutNullStreams = spawn(
+    process.execPath,
+    [...flags, ...project.model, ...argv],
+    { cwd: project.cwd, env: { ...process.env, NO_COLOR: "1", ...project.env } },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const said = { stdout: "", stderr: "" };
+  const heard = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].on("data", (data: Buffer) => {
+      said[name] += data;
+      for (const hear of heard) hear();
+    });
+  const ended = new Promise<Ended>((resolve) => {
+    child.once("close", (code) => resolve({ code, ...said }));
+  });
+  const printed = (words: string) =>
+    new Promise<void>((resolve) => {
+      const hear = () => {
+        if ((said.stdout + said.stderr).includes(words)) resolve();
+      };
+      heard.add(hear);
+      hear();
+    });
+  return { child, ended, printed };
+}
+
+describe("the process of a call with extensions", () => {
+  test("ends, whatever an extension left running", async () => {
+    const { child, ended } = bonsai("export default () => { setInterval(() => {}, 1000); }", "-p", "hi");
+    child.stdin.end();
+    expect(await ended).toMatchObject({ code: 0, stdout: "the answer\n" });
+  });
+
+  test("keeps what extensions print off standard output", async () => {
+    const prints = `export default (bonsai) => {
+      console.log("logged"); console.table([1]); console.info("informed");
+      bonsai.on("agent_end", () => console.log("logged again"));
+    }`;
+    const { child, ended } = bonsai(prints, "--mode", "json", "hi");
+    child.stdin.end();
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "agent_end" });
+    for (const words of ["logged\n", "informed", "logged again"]) expect(stderr).toContain(words);
+  });
+
+  test("is cancelled while an extension starts and does not come to an end", async () => {
+    const hangs = `export default () => { console.log("starting"); setInterval(() => {}, 1000); return new Promise(() => {}); }`;
+    const { child, ended, printed } = bonsai(hangs, "-p", "hi");
+    child.stdin.end();
+    await printed("starting");
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, stdout: "" });
+  });
+
+  test("is cancelled while a command of an extension does not come to an end", async () => {
+    const hangs = `export default (bonsai) => bonsai.registerCommand("hang", {
+      handler: () => { console.log("hanging"); return new Promise(() => {}); },
+    })`;
+    const { child, ended, printed } = bonsai(hangs, "-p", "/hang");
+    child.stdin.end();
+    await printed("hanging");
+    child.kill("SIGINT");
+    expect(await ended).toMatchObject({ code: 130, stdout: "" });
+  });
+});
