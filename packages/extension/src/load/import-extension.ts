@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from "node:fs";
+import { accessSync, constants, realpathSync, statSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionFactory } from "../api/extension-api.ts";
 import { readExtension } from "./read-extension.ts";
@@ -29,6 +29,7 @@ export async function importExtension(options: ImportExtensionOptions): Promise<
 function entryFile(path: string): string {
   try {
     const entry = realpathSync(path);
+    accessSync(entry, constants.R_OK);
     if (statSync(entry).isFile()) return entry;
   } catch (cause) {
     const gone = (cause as NodeJS.ErrnoException).code === "ENOENT";
