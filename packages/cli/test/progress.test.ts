@@ -34,6 +34,24 @@ test("work longer than half a second shows a line, and takes it away", async () 
   vi.useRealTimers();
 });
 
+test("work that shows something itself hides the line before, for good", async () => {
+  vi.useFakeTimers();
+  const { io, written } = terminal(true);
+  const after = (delayMs: number, step: () => void) => setTimeout(step, delayMs);
+  const late = withProgress(io, "Compacting", (hide) => {
+    after(900, hide);
+    return new Promise((resolve) => after(2_000, () => resolve(undefined)));
+  });
+  const early = withProgress(io, "Installing", async (hide) => {
+    hide();
+    await new Promise((resolve) => after(2_000, () => resolve(undefined)));
+  });
+  await vi.advanceTimersByTimeAsync(2_000);
+  await Promise.all([late, early]);
+  expect(written).toEqual(["\rCompacting…", "\r\u001b[K"]);
+  vi.useRealTimers();
+});
+
 test("nothing is shown where stderr is no terminal", async () => {
   vi.useFakeTimers();
   const { io, written } = terminal(false);

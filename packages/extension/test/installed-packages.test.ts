@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { installedPackages, installPackage, removePackage } from "../src/index.ts";
+import { extensionPackage, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
+
+interface Attempt {
+  home: string;
+  now?: () => number;
+}
+
+function attempt(
+  source: string,
+  env: Readonly<Record<string, string | undefined>>,
+  { home, ...more }: Attempt,
+) {
+  return installPackage({ home, source, cwd: home, env, ...more });
+}
+
+/** What stands in `<home>/packages`. */
+function left(home: string): string[] {
+  const packages = join(home, "packages");
+  return existsSync(packages) ? readdirSync(packages) : [];
+}
+
+describe("several at once", () => {
+  test("different packages are all there", async () => {
+    const home = testFolder();
+    const names = ["one", "two", "three"];
+    const { env } = await npmRegistry(names.map((name) => extensionPackage("1.0.0", { name })));
+    await Promise.all(names.map((name) => attempt(`npm:${name}`, env, { home })));
+    const { packages, problems } = installedPackages(home);
+    expect([packages.map(({ name }) => name).toSorted(), problems]).toEqual([names.toSorted(), []]);
+    for (const { folder } of packages) expect(existsSync(join(folder, "index.ts"))).toBe(true);
+  });
+
+  test("the same package is there once, and whole", async () => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0"), extensionPackage("2.0.0")]);
+    const asked = ["npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "npm:bonsai-notes"];
+    await Promise.all(asked.map((source) => attempt(source, env, { home })));
+    const { packages, problems } = installedPackages(home);
+    expect([packages.length, problems]).toEqual([1, []]);
+    expect(existsSync(join(packages[0]!.folder, "index.ts"))).toBe(true);
+  });
+});
+
+describe("what a killed installation left", () => {
+  test.each([
+    ["a day ago", 2 * 86_400_000, []],
+    ["just now", 60_000, [".staging-abc"]],
+  ])("%s", async (_when, ageMs, remaining) => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const staging = join(home, "packages", ".staging-abc");
+    const version = join(home, "packages", "bonsai-notes", "0.9.0");
+    for (const folder of [staging, version]) {
+      mkdirSync(folder, { recursive: true });
+      utimesSync(folder, new Date(0), new Date(0));
+    }
+    await attempt("npm:bonsai-notes", env, { home, now: () => ageMs });
+    expect(left(home).filter((name) => name.startsWith("."))).toEqual(remaining);
+    const versions = readdirSync(join(home, "packages", "bonsai-notes"));
+    expect(versions.toSorted()).toEqual(remaining.length === 0 ? ["1.0.0"] : ["0.9.0", "1.0.0"]);
+  });
+});
+
+describe("a damaged record", () => {
+  test.each([
+    "",
+    "{",
+    "null",
+    "[]",
+    '{"name": "bonsai-notes"}',
+    '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "copy": "../..", "addedAt": "2026-11-21T00:00:00.000Z"}',
+    '{"name": "bonsai-notes", "source": "npm:bonsai-notes", "addedAt": "2026-11-21T00:00:00.000Z"}',
+    '{"name": "other", "source": "/x", "addedAt": "2026-11-21T00:00:00.000Z"}',
+  ])("%s is a problem of its own, and installing again mends it", async (text) => {
+    const home = testFolder();
+    const folder = writePackage(extensionPackage("1.0.0", { name: "sound" }), testFolder());
+    await attempt(folder, {}, { home });
+    const file = join(home, "packages", "bonsai-notes.json");
+    writeFileSync(file, text);
+    const { packages, problems } = installedPackages(home);
+    expect(packages.map(({ name }) => name)).toEqual(["sound"]);
+    expect(problems).toEqual([
+      { path: file, message: expect.stringContaining(file), hint: expect.stringContaining("install") },
+    ]);
+    await attempt(writePackage(extensionPackage("1.0.0"), testFolder()), {}, { home });
+    expect(installedPackages(home).problems).toEqual([]);
+  });
+});
+
+describe("removing", () => {
+  test("takes the copy along", async () => {
+    const home = testFolder();
+    const { env } = await npmRegistry([extensionPackage("1.0.0", { name: "@acme/notes" })]);
+    const { package: installed } = await attempt("npm:@acme/notes", env, { home });
+    expect(removePackage({ home, cwd: home, package: "@acme/notes" })).toEqual(installed);
+    expect([left(home), installedPackages(home).packages]).toEqual([[], []]);
+  });
+
+  test.each(["bonsai-notes", "npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "notes", "./notes/"])(
+    "of %j finds a folder that stays where it is",
+    async (asked) => {
+      const home = testFolder();
+      const folder = writePackage(extensionPackage("1.0.0"), join(home, "notes"));
+      await attempt("./notes", {}, { home });
+      expect(removePackage({ home, cwd: home, package: asked }).folder).toBe(folder);
+      expect([left(home), existsSync(join(folder, "index.ts"))]).toEqual([[], true]);
+    },
+  );
+
+  test("of what is not there names what is", async () => {
+    const home = testFolder();
+    const remove = () => removePackage({ home, cwd: home, package: "nobody" });
+    expect(remove).toThrow(
+      expect.objectContaining({ code: "package_not_installed", hint: "No package is." }),
+    );
+    await attempt(writePackage(extensionPackage("1.0.0"), join(home, "notes")), {}, { home });
+    expect(remove).toThrow(expect.objectContaining({ hint: "These are: bonsai-notes." }));
+  });
+});
