@@ -101,6 +101,22 @@ function toolOf(name: string, mark: number) {
   };
 }
 
+interface Standing {
+  who: string;
+  part: Registered;
+  undo: () => void;
+}
+
+/** What an extension registers anew takes the place of what it had registered under that name. */
+function isReplaced(earlier: Standing, { who: name, part }: Standing): boolean {
+  return (
+    part.kind !== "on" &&
+    earlier.who === name &&
+    earlier.part.kind === part.kind &&
+    earlier.part.name === part.name
+  );
+}
+
 const registered = fc.record({
   kind: fc.constantFrom(...kinds),
   name: fc.constantFrom("a", "b", "builtin"),
@@ -124,7 +140,10 @@ test("after any loading, reloading and unloading, all is as if only those presen
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
       const world = await new World().open();
       let present = new Map<string, ExtensionAPI>();
-      let left: { who: string; part: Registered; undo: () => void }[] = [];
+      let left: Standing[] = [];
+      const add = (one: Standing) => {
+        left = [...left.filter((other) => !isReplaced(other, one)), one];
+      };
       for (const each of steps) {
         if (each.do === "attach") world.attachAnother();
         if (each.do === "unload" || each.do === "reload") {
@@ -136,7 +155,7 @@ test("after any loading, reloading and unloading, all is as if only those presen
           const { part } = each;
           const bonsai = present.get(each.who);
           if (bonsai === undefined) continue;
-          left.push({ who: each.who, part, undo: world.register(bonsai, each.who, part) });
+          add({ who: each.who, part, undo: world.register(bonsai, each.who, part) });
         }
         if (each.do === "undo" && left.length > 0) {
           const [gone] = left.splice(each.at % left.length, 1);
@@ -155,7 +174,7 @@ test("after any loading, reloading and unloading, all is as if only those presen
               await Promise.resolve();
               if (one.fails) throw new Error("It fails.");
               present.set(one.who, bonsai);
-              left.push(...own);
+              for (const each of own) add(each);
             },
           }));
           world.inline.splice(0, Infinity, ...factories);

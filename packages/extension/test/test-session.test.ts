@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openTestSession } from "../src/testing/index.ts";
@@ -48,4 +49,86 @@ test("a command asks the user through ctx.ui", async () => {
   ]);
   await expect(session.command("/bye")).rejects.toMatchObject({ code: "extension_command_unknown" });
   await session.close();
+});
+
+test("what is not written down is an error that says so", async () => {
+  await using session = await openTestSession({ answers: ["One."] });
+  expect(await session.prompt("1")).toMatchObject({ status: "done" });
+  const { status, error } = await session.prompt("2");
+  expect(status).toBe("failed");
+  expect(error?.message).toContain("No answer 2 to a request for a turn is written down.");
+});
+
+test("summaries, what extensions ask and other models follow the script too", async () => {
+  await using session = await openTestSession({
+    extensions: (bonsai) =>
+      void bonsai.registerCommand("ask", {
+        async handler(args, { ui, modelRegistry }) {
+          const model = modelRegistry.find("scripted", "small")!;
+          const { content } = await modelRegistry.complete(model, {
+            messages: [{ role: "user", content: args, timestamp: 0 }],
+          });
+          ui.notify(JSON.stringify(content));
+        },
+      }),
+    otherModels: [{ id: "small", contextWindow: 8_000 }],
+    answers: () => "Word ".repeat(200),
+    replies: [({ messages }) => `You said ${JSON.stringify(messages.at(-1)?.role)}.`],
+    settings: { compaction: { keepRecentTokens: 1 } },
+    ui: {},
+  });
+  await session.command("/ask What?");
+  expect(String(session.ui[0]?.args[0])).toContain("You said");
+  await session.prompt("1");
+  await session.prompt("2");
+  expect(await session.agent.compact()).toMatchObject({ status: "compacted" });
+  const asked = new Set(session.requests.map(({ purpose, model }) => `${purpose} ${model.id}`));
+  expect([...asked]).toEqual(["extension small", "turn test", "summary test"]);
+});
+
+test("dialogs are answered one by one, by what was asked, or as by a user who leaves", async () => {
+  const said: unknown[] = [];
+  await using session = await openTestSession({
+    extensions: (bonsai) =>
+      void bonsai.registerCommand("ask", {
+        async handler(_args, { ui, hasUI, mode }) {
+          said.push(hasUI, mode, await ui.select("Which?", ["a", "b"]), await ui.select("And?", ["c"]));
+          said.push(
+            await ui.confirm("Sure?", "Really"),
+            await ui.input("Name?"),
+            await ui.editor("Text?", "x"),
+          );
+          ui.setEditorText("typed");
+          said.push(ui.getEditorText());
+          await ui.select("Once more?", []);
+        },
+      }),
+    ui: { select: ["b", undefined], editor: (_title, prefill) => `${prefill}y` },
+  });
+  await expect(session.command("/ask")).rejects.toThrow("No answer 3 to a select is written down.");
+  expect(said).toEqual([true, "rpc", "b", undefined, false, undefined, "xy", "typed"]);
+});
+
+test("a session can begin with what was said before, and be closed twice", async () => {
+  const session = await openTestSession({
+    history: [{ role: "user", content: "Before.", timestamp: 0 }],
+    answers: ["After."],
+  });
+  await session.prompt("Now.");
+  expect(session.requests[0]?.messages).toMatchObject([{ content: "Before." }, { content: "Now." }]);
+  expect(existsSync(session.cwd)).toBe(true);
+  await session.close();
+  await session.close();
+  expect(existsSync(session.cwd)).toBe(false);
+});
+
+test("without an agent, as in the session commands, whoever wants one is told", async () => {
+  const heard: string[] = [];
+  await using session = await openTestSession({
+    withAgent: false,
+    extensions: (bonsai) => void bonsai.on("session_start", ({ reason }) => void heard.push(reason)),
+  });
+  expect(heard).toEqual(["startup"]);
+  expect(() => session.agent).toThrow("without an agent");
+  await expect(session.prompt("Hello")).rejects.toMatchObject({ code: "extension_needs_agent" });
 });

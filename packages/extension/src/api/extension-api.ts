@@ -54,7 +54,7 @@ export interface SendUserMessageOptions {
 
 /**
  * What an extension can do. Everything that it registers is undone when it is unloaded; what is registered under a name
- * that exists takes its place until then. Calls after that throw `extension_unloaded`; what needs a session throws
+ * that another extension has takes its place until then, and under a name of its own for good. Calls after that throw `extension_unloaded`; what needs a session throws
  * `extension_not_started` while the module loads.
  */
 export interface ExtensionAPI {

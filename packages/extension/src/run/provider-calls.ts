@@ -1,22 +1,28 @@
 import type { ExtensionAPI } from "../api/extension-api.ts";
+import type { ProviderOptions } from "../api/provider-options.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type ProviderCalls = Pick<ExtensionAPI, "registerProvider" | "unregisterProvider">;
 
-/** How an extension brings providers of models; it can take away its own alone. */
+/** How an extension brings providers of models; what it says of one again adds to what it said, as in pi. */
 export function providerCalls({ scope, room }: ExtensionPlace): ProviderCalls {
-  const undosOf = new Map<string, (() => void)[]>();
+  const own = new Map<string, { options: ProviderOptions; undo: () => void }>();
   return {
     registerProvider(name, options) {
       scope.checkLoaded("registerProvider");
-      const undo = scope.keep(room.providers.register(name, options));
-      undosOf.set(name, [...(undosOf.get(name) ?? []), undo]);
+      const said = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
+      const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(said) };
+      const takeOut = room.providers.register(name, all);
+      const undo = scope.keepAs(`provider ${name}`, () => {
+        if (own.get(name)?.undo === undo) own.delete(name);
+        takeOut();
+      });
+      own.set(name, { options: all, undo });
       return undo;
     },
     unregisterProvider(name) {
       scope.checkLoaded("unregisterProvider");
-      for (const undo of undosOf.get(name) ?? []) undo();
-      undosOf.delete(name);
+      own.get(name)?.undo();
     },
   };
 }

@@ -21,7 +21,10 @@ export function registering(place: ExtensionPlace): Registering {
       scope.checkLoaded("registerTool");
       const tool = definition as unknown as ExtensionTool;
       const forAgent = checkedTool(place, tool);
-      return scope.keep(room.tools.register({ name: tool.name, value: { tool, forAgent }, source, path }));
+      return scope.keepAs(
+        `tool ${tool.name}`,
+        room.tools.register({ name: tool.name, value: { tool, forAgent }, source, path }),
+      );
     },
     registerCommand(name, options) {
       scope.checkLoaded("registerCommand");
@@ -29,12 +32,15 @@ export function registering(place: ExtensionPlace): Registering {
         throw badArgument(scope, `registerCommand("${name}", …)`, "a handler, a function", options);
       if (isReserved(place, name)) return () => {};
       const run = async (args: string) => options.handler(args, place.commandContext());
-      return scope.keep(room.commands.add({ name, value: { options, run }, source, path }));
+      return scope.keepAs(
+        `command ${name}`,
+        room.commands.add({ name, value: { options, run }, source, path }),
+      );
     },
     registerFlag(name, options) {
       scope.checkLoaded("registerFlag");
       checkFlag(place, name, options);
-      return scope.keep(room.flags.add({ name, value: options, source, path }));
+      return scope.keepAs(`flag ${name}`, room.flags.add({ name, value: options, source, path }));
     },
     getFlag(name) {
       scope.checkLoaded("getFlag");
@@ -48,7 +54,10 @@ export function registering(place: ExtensionPlace): Registering {
       if (typeof options?.handler !== "function")
         throw badArgument(scope, `registerShortcut("${key}", …)`, "a handler, a function", options);
       const run = async () => options.handler(place.context());
-      return scope.keep(room.shortcuts.add({ name: key, value: { options, run }, source, path }));
+      return scope.keepAs(
+        `key ${key}`,
+        room.shortcuts.add({ name: key, value: { options, run }, source, path }),
+      );
     },
     getCommands() {
       scope.checkLoaded("getCommands");

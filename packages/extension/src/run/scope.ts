@@ -7,6 +7,7 @@ export class ExtensionScope {
   /** The path as people read it; the extension's name in the lifecycle and in notices. */
   readonly source: string;
   readonly #undos = new Set<() => void>();
+  readonly #things = new Map<string, () => void>();
   #state: "loading" | "started" | "unloaded" = "loading";
 
   constructor({ path, source }: { path: string; source: string }) {
@@ -29,6 +30,15 @@ export class ExtensionScope {
       if (this.#undos.delete(once)) undo();
     };
     this.#undos.add(once);
+    return once;
+  }
+
+  /** As `keep`; what was kept as the same thing is undone, so that what is registered anew and anew does not pile up. */
+  keepAs(thing: string, undo: () => void): () => void {
+    const former = this.#things.get(thing);
+    const once = this.keep(undo);
+    this.#things.set(thing, once);
+    former?.();
     return once;
   }
 

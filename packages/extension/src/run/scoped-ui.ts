@@ -6,10 +6,12 @@ export type ShownBy = Map<string, ExtensionScope>;
 
 /** The user interface of one extension: what it shows goes away with it, and nothing is shown for it after that. */
 export function scopedUi(ui: ExtensionUI, scope: ExtensionScope, shownBy: ShownBy): ExtensionUI {
+  const kept = new Set<string>();
   const show = (key: string, isShown: boolean, takeAway: () => void) => {
-    if (!isShown) shownBy.delete(key);
-    if (!isShown || shownBy.get(key) === scope) return;
-    shownBy.set(key, scope);
+    if (isShown) shownBy.set(key, scope);
+    else shownBy.delete(key);
+    if (!isShown || kept.has(key)) return;
+    kept.add(key);
     scope.keep(() => {
       if (shownBy.get(key) !== scope) return;
       shownBy.delete(key);

@@ -8,7 +8,6 @@ type ToolCalls = Pick<ExtensionAPI, "getActiveTools" | "getAllTools" | "setActiv
 /** What an extension knows of the agent's tools, and which it lets the model be offered. */
 export function toolCalls(place: ExtensionPlace): ToolCalls {
   const { room, scope } = place;
-  let takeBack = () => {};
   return {
     getActiveTools: () => [...agentFor(place, "getActiveTools").tools.active],
     getAllTools() {
@@ -26,9 +25,7 @@ export function toolCalls(place: ExtensionPlace): ToolCalls {
     setActiveTools(names) {
       agentFor(place, "setActiveTools");
       if (!Array.isArray(names)) throw badArgument(scope, "setActiveTools", "a list of names", names);
-      const former = takeBack;
-      takeBack = scope.keep(room.tools.choose(names));
-      former();
+      scope.keepAs("choice of tools", room.tools.choose(names));
     },
   };
 }
