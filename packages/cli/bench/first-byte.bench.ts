@@ -48,6 +48,14 @@ export default async function bench(): Promise<BenchTable> {
   }
 }
 
+/** A small extension, as people write them. */
+const guard = `import type { ExtensionAPI } from "@bonsai-agent/extension";
+export default function (bonsai: ExtensionAPI) {
+  bonsai.on("tool_call", (event) => (event.toolName === "bash" ? { block: true, reason: "No shell." } : undefined));
+  bonsai.registerCommand("guard", { handler: (_args, ctx) => ctx.ui.notify("On guard.") });
+}
+`;
+
 interface Way {
   args: string[];
   env: Record<string, string>;
@@ -62,6 +70,7 @@ function waysOf(folder: string, baseUrl: string): Record<string, Way> {
   const model = { id: "actor", name: "Actor", contextWindow: 200_000, maxOutputTokens: 8_000 };
   const provider = { provider: "bench", api: "openai-chat", baseUrl, models: [model] };
   writeFileSync(join(home, "models.json"), JSON.stringify({ providers: [provider] }));
+  writeFileSync(join(cwd, "guard.ts"), guard);
   const bare = `import OpenAI from "openai";
 const client = new OpenAI({ baseURL: ${JSON.stringify(baseUrl)}, apiKey: "none" });
 const stream = await client.chat.completions.create({ model: "actor", stream: true, messages: [{ role: "user", content: "hi" }] });
@@ -76,6 +85,11 @@ for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.
       cwd: join(root, "packages/agent"),
     },
     "bonsai -p": { args: [bonsai, ...args], env: { BONSAI_HOME: home }, cwd },
+    "bonsai -p, one extension": {
+      args: [bonsai, ...args, "-e", "guard.ts"],
+      env: { BONSAI_HOME: home },
+      cwd,
+    },
     ...peer(folder, baseUrl, cwd),
   };
 }
