@@ -1,4 +1,4 @@
-import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import type { Handler } from "@bonsai-agent/lifecycle";
 import { nearest } from "@bonsai-agent/models";
 import type { ExtensionAPI } from "../api/extension-api.ts";
@@ -25,11 +25,11 @@ export function listening({ scope, host, context }: ExtensionPlace): Pick<Extens
   };
 }
 
-function unknownEvent(source: string, event: string) {
+function unknownEvent(source: string, event: string): AgentNotice {
   const near = nearest(event, Object.keys(lifecycleEventRules), 2);
   const meant = near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
   return {
-    level: "warning" as const,
+    level: "warning",
     code: "extension_event_unknown",
     message: `${source} listens to ${event}, which no event is called.${meant}`,
   };
