@@ -1,4 +1,4 @@
-import type { ExtensionAdapter } from "@bonsai-agent/extension";
+import type { ExtensionAdapter, ExtensionAPI } from "@bonsai-agent/extension";
 import { piApi } from "./api/pi-api.ts";
 import { piContext } from "./context/pi-context.ts";
 import { PromptEvents } from "./events/prompt-events.ts";
@@ -6,17 +6,20 @@ import { writtenForPi } from "./written-for-pi.ts";
 
 /**
  * Lays pi's names that have no place in Bonsai over the API and the context. Where a name means one thing here and
- * another in pi (streamed events, the files of a compaction), extensions that import a package of pi get pi's.
+ * another in pi (streamed events, the files of a compaction), extensions that were written for pi get pi's.
  */
 export function piAdapter(): ExtensionAdapter {
   const prompts = new PromptEvents();
-  const forPi = new Map<string, boolean>();
+  const known = new Map<string, { api: ExtensionAPI; isForPi: boolean }>();
   return {
     api(api, extension) {
       const isForPi = writtenForPi(extension.path);
-      forPi.set(extension.path, isForPi);
+      known.set(extension.path, { api, isForPi });
       return piApi(api, { extension, prompts, isForPi });
     },
-    context: (context, { path }) => piContext(context, { prompts, isForPi: forPi.get(path) ?? false }),
+    context(context, { path }) {
+      const extension = known.get(path);
+      return extension === undefined ? context : piContext(context, { ...extension, prompts });
+    },
   };
 }

@@ -145,6 +145,21 @@ test("Bonsai's own tools can be wrapped, and run elsewhere", async () => {
   });
 });
 
+test("a command hands over to a new session, whose context can send messages", async () => {
+  const control = {
+    newSession: async () => true,
+    fork: async () => false,
+    switchSession: async () => false,
+    navigateTree: async () => false,
+  };
+  const session = await openPiSession("handoff", { ui: {}, control, answers: ["I go on."] });
+  await session.command("/handoff Go on.");
+  await session.agent.idle();
+  expect(told(session)).toEqual(["handed over with 8000"]);
+  expect(messageText(session.requests[0]!.messages.at(-1)!)).toBe("Go on.");
+  await expect(session.command("/setup")).rejects.toMatchObject({ cause: { code: "pi_method_missing" } });
+});
+
 test("what is done in vain is told once, and why", async () => {
   const session = await openPiSession("in-vain", { ui: {}, answers: ["One.", "Two."] });
   await session.prompt("One?");

@@ -13,6 +13,11 @@ test.each([
   ['import { ExtensionAPI } from "@bonsai-agent/extension";', false],
   ['import "@bonsai-agent/extension"; import "@earendil-works/pi-tui";', false],
   ["export default (api) => {};", false],
+  ["export default function (pi) {}", true],
+  ["export default async (pi) => {};", true],
+  ["export default function named(pi: ExtensionAPI) {}", true],
+  ["export default function (pipe) {}", false],
+  ['import "@bonsai-agent/extension"; export default function (pi) {}', false],
 ])("%s", (text, is) => {
   const path = join(folder, "extension.ts");
   writeFileSync(path, text);
