@@ -1,6 +1,6 @@
 /**
  * Compaction in an agent loop of one's own. The loop keeps to the OpenAI SDK's message types: what it pushes is kept
- * whole, and what it sends fits the model's window.
+ * whole, and what it sends fits the model's window; where the provider refuses it all the same, it is asked once more.
  *
  *     node 02-openai-loop.ts
  */
@@ -57,6 +57,13 @@ export class History {
       const param = message.param as ChatCompletionMessageParam;
       return edit === undefined ? param : { ...param, content }; // masked or cut down
     });
+  }
+
+  /** After a refusal as too long: true where a smaller request can be sent now. Once for each of the user's messages. */
+  async recover(): Promise<boolean> {
+    const { status, tokensBefore, tokensAfter } = await this.#compaction.recoverFromOverflow();
+    console.log(`  too long, ${status}: ${tokensBefore} tokens, now ${tokensAfter}`);
+    return status === "compacted" || status === "masked";
   }
 }
 
@@ -118,9 +125,9 @@ function blocks(content: ChatCompletionMessageParam["content"]): UserContent[] {
   );
 }
 
-// From here on: the loop. It reads a manual, page by page.
+// From here on: the loop. It reads a manual page by page, and takes the window for larger than it is.
 const client = new OpenAI({ apiKey: "none", fetch: scriptedApi }); // in earnest: new OpenAI()
-const history = new History(8_000);
+const history = new History(12_000);
 const system = { role: "system", content: "You look things up in the manual." } as const;
 
 for (let page = 1; page <= 14; page++) {
@@ -129,34 +136,39 @@ for (let page = 1; page <= 14; page++) {
 }
 
 async function answer(): Promise<string | null> {
-  const messages = [system, ...(await history.forRequest())];
-  const { choices, usage } = await client.chat.completions.create({ model: "any", messages });
+  const { choices, usage } = await ask();
   const { message } = choices[0]!;
   history.push(message, usage);
   if (message.tool_calls === undefined) return message.content;
-  for (const { id } of message.tool_calls)
-    history.push({ role: "tool", tool_call_id: id, content: readPage() });
+  const page = "Valves are opened slowly, and never under pressure. ".repeat(50);
+  for (const { id } of message.tool_calls) history.push({ role: "tool", tool_call_id: id, content: page });
   return answer();
 }
 
-function readPage(): string {
-  return "Valves are opened slowly, and never under pressure. ".repeat(50);
+async function ask(): Promise<OpenAI.ChatCompletion> {
+  const messages = [system, ...(await history.forRequest())];
+  try {
+    return await client.chat.completions.create({ model: "any", messages });
+  } catch (error) {
+    const isTooLong = error instanceof OpenAI.APIError && error.code === "context_length_exceeded";
+    if (isTooLong && (await history.recover())) return ask();
+    throw error;
+  }
 }
 
 /** Says what a model could: it calls the tool after a question, and answers after a result. */
 async function scriptedApi(_url: unknown, init?: RequestInit): Promise<Response> {
   const { messages } = JSON.parse(String(init?.body)) as { messages: ChatCompletionMessageParam[] };
+  const prompt_tokens = Math.ceil(JSON.stringify(messages).length / 4);
+  const error = { message: `${prompt_tokens} tokens are more than 7500`, code: "context_length_exceeded" };
+  if (prompt_tokens > 7_500) return Response.json({ error }, { status: 400 });
   const question = String(messages.findLast(({ role }) => role === "user")?.content);
   const [page = "?"] = /(?<=Read page )\d+/.exec(question) ?? [];
-  const isAsked = messages.at(-1)?.role === "user";
-  const call = {
-    id: `call_${page}`,
-    type: "function",
-    function: { name: "read_page", arguments: `{"page":${page}}` },
-  };
-  const message = isAsked
-    ? { role: "assistant", content: null, tool_calls: [call] }
-    : { role: "assistant", content: `Page ${page}, of ${messages.length} messages: open them slowly.` };
-  const prompt_tokens = Math.ceil(JSON.stringify(messages).length / 4);
-  return Response.json({ choices: [{ message }], usage: { prompt_tokens, completion_tokens: 20 } });
+  const called = { name: "read_page", arguments: JSON.stringify({ page }) };
+  const message =
+    messages.at(-1)?.role === "user"
+      ? { content: null, tool_calls: [{ id: `call_${page}`, type: "function", function: called }] }
+      : { content: `Page ${page}, of ${messages.length} messages: open them slowly.` };
+  const usage = { prompt_tokens, completion_tokens: 20 };
+  return Response.json({ choices: [{ message: { role: "assistant", ...message } }], usage });
 }

@@ -15,7 +15,7 @@ beforeAll(async () => {
     openai: await import("../02-openai-loop.ts"),
     anthropic: await import("../03-anthropic-loop.ts"),
   };
-});
+}, 60_000);
 
 /** A task of a loop: how much the user says, whether with an image, and the sizes of the results of each answer. */
 const tasks = fc.array(
@@ -32,37 +32,41 @@ const tasks = fc.array(
 const IMAGE_GONE = "[image left out: image/png]";
 const text = (words: number) => "abc ".repeat(words);
 
-test("02: what goes out is what came in, but for a summary in the place of the oldest, and pairs stay whole", () =>
-  fc.assert(
-    fc.asyncProperty(tasks, async (all) => {
-      const history = new loops.openai.History(8_000);
-      const pushed: ChatCompletionMessageParam[] = [];
-      const push = (param: ChatCompletionMessageParam) => {
-        pushed.push(param);
-        history.push(param);
-      };
-      for (const [number, { words, hasImage, answers }] of all.entries()) {
-        const image = { type: "image_url" as const, image_url: { url: "https://images.example/1.png" } };
-        const said = { type: "text" as const, text: text(words) };
-        push({ role: "user", content: hasImage ? [said, image] : said.text });
-        for (const [step, sizes] of answers.entries()) {
-          const ids = sizes.map((_, index) => `call_${number}_${step}_${index}`);
-          const called = { name: "look", arguments: "{not json" };
-          push({
-            role: "assistant",
-            content: null,
-            tool_calls: ids.map((id) => ({ id, type: "function", function: called })),
-          });
-          for (const [index, size] of sizes.entries())
-            push({ role: "tool", tool_call_id: ids[index]!, content: text(size) });
+test(
+  "02: what goes out is what came in, but for a summary in the place of the oldest, and pairs stay whole",
+  () =>
+    fc.assert(
+      fc.asyncProperty(tasks, async (all) => {
+        const history = new loops.openai.History(8_000);
+        const pushed: ChatCompletionMessageParam[] = [];
+        const push = (param: ChatCompletionMessageParam) => {
+          pushed.push(param);
+          history.push(param);
+        };
+        for (const [number, { words, hasImage, answers }] of all.entries()) {
+          const image = { type: "image_url" as const, image_url: { url: "https://images.example/1.png" } };
+          const said = { type: "text" as const, text: text(words) };
+          push({ role: "user", content: hasImage ? [said, image] : said.text });
+          for (const [step, sizes] of answers.entries()) {
+            const ids = sizes.map((_, index) => `call_${number}_${step}_${index}`);
+            const called = { name: "look", arguments: "{not json" };
+            push({
+              role: "assistant",
+              content: null,
+              tool_calls: ids.map((id) => ({ id, type: "function", function: called })),
+            });
+            for (const [index, size] of sizes.entries())
+              push({ role: "tool", tool_call_id: ids[index]!, content: text(size) });
+            checkOpenAi(await history.forRequest(), pushed);
+          }
+          push({ role: "assistant", content: "done" });
           checkOpenAi(await history.forRequest(), pushed);
         }
-        push({ role: "assistant", content: "done" });
-        checkOpenAi(await history.forRequest(), pushed);
-      }
-    }),
-    { numRuns: 30 },
-  ));
+      }),
+      { numRuns: 20 },
+    ),
+  60_000,
+);
 
 function checkOpenAi(sent: ChatCompletionMessageParam[], pushed: ChatCompletionMessageParam[]): void {
   const kept = sent[0] === pushed[0] ? sent : sent.slice(1);
@@ -84,47 +88,51 @@ function checkOpenAi(sent: ChatCompletionMessageParam[], pushed: ChatCompletionM
   expect(open.size).toBe(0);
 }
 
-test("03: what goes out is what came in, but for a summary in the place of the oldest, and pairs stay whole", () =>
-  fc.assert(
-    fc.asyncProperty(tasks, async (all) => {
-      const history = new loops.anthropic.History(8_000);
-      const pushed: MessageParam[] = [];
-      const push = (param: MessageParam) => {
-        pushed.push(param);
-        history.push(param);
-      };
-      for (const [number, { words, hasImage, answers }] of all.entries()) {
-        const image = {
-          type: "image" as const,
-          source: { type: "url" as const, url: "https://images.example/1" },
+test(
+  "03: what goes out is what came in, but for a summary in the place of the oldest, and pairs stay whole",
+  () =>
+    fc.assert(
+      fc.asyncProperty(tasks, async (all) => {
+        const history = new loops.anthropic.History(8_000);
+        const pushed: MessageParam[] = [];
+        const push = (param: MessageParam) => {
+          pushed.push(param);
+          history.push(param);
         };
-        const said = { type: "text" as const, text: text(words) };
-        push({ role: "user", content: hasImage ? [said, image] : said.text });
-        for (const [step, sizes] of answers.entries()) {
-          const ids = sizes.map((_, index) => `toolu_${number}_${step}_${index}`);
-          push({
-            role: "assistant",
-            content: [
-              { type: "thinking", thinking: "Let me look.", signature: "c2lnbmVk" },
-              ...ids.map((id) => ({ type: "tool_use" as const, id, name: "look", input: {} })),
-            ],
-          });
-          push({
-            role: "user",
-            content: sizes.map((size, index) => ({
-              type: "tool_result",
-              tool_use_id: ids[index]!,
-              content: text(size),
-            })),
-          });
+        for (const [number, { words, hasImage, answers }] of all.entries()) {
+          const image = {
+            type: "image" as const,
+            source: { type: "url" as const, url: "https://images.example/1" },
+          };
+          const said = { type: "text" as const, text: text(words) };
+          push({ role: "user", content: hasImage ? [said, image] : said.text });
+          for (const [step, sizes] of answers.entries()) {
+            const ids = sizes.map((_, index) => `toolu_${number}_${step}_${index}`);
+            push({
+              role: "assistant",
+              content: [
+                { type: "thinking", thinking: "Let me look.", signature: "c2lnbmVk" },
+                ...ids.map((id) => ({ type: "tool_use" as const, id, name: "look", input: {} })),
+              ],
+            });
+            push({
+              role: "user",
+              content: sizes.map((size, index) => ({
+                type: "tool_result",
+                tool_use_id: ids[index]!,
+                content: text(size),
+              })),
+            });
+            checkAnthropic(await history.forRequest(), pushed);
+          }
+          push({ role: "assistant", content: "done" });
           checkAnthropic(await history.forRequest(), pushed);
         }
-        push({ role: "assistant", content: "done" });
-        checkAnthropic(await history.forRequest(), pushed);
-      }
-    }),
-    { numRuns: 30 },
-  ));
+      }),
+      { numRuns: 20 },
+    ),
+  60_000,
+);
 
 function checkAnthropic(sent: MessageParam[], pushed: MessageParam[]): void {
   expect(sent.map(({ role }) => role)).toEqual(
