@@ -30,7 +30,7 @@ function kept(home: string): string[] {
   if (!existsSync(packages)) return [];
   return readdirSync(packages).flatMap((name) =>
     statSync(join(packages, name)).isDirectory()
-      ? readdirSync(join(packages, name)).map((version) => `${name}/${version}`)
+      ? readdirSync(join(packages, name)).map((copy) => `${name}/${copy.replace(/-[0-9a-f]{8}$/, "")}`)
       : [name],
   );
 }
@@ -40,7 +40,8 @@ describe("a package of npm", () => {
     const { env } = await npmRegistry([extensionPackage("1.0.0", { name: "@acme/notes" })]);
     const { home, install } = installer(env);
     const { package: installed, entries, replaced } = await install("npm:@acme/notes");
-    const folder = join(home, "packages", "@acme+notes", "1.0.0", "package");
+    const { folder } = installed;
+    expect(relative(join(home, "packages"), folder)).toMatch(/^@acme\+notes\/1\.0\.0-[0-9a-f]{8}\/package$/);
     expect(installed).toEqual({ name: "@acme/notes", folder, source: "npm:@acme/notes", version: "1.0.0" });
     expect([entries, replaced]).toEqual([[join(folder, "index.ts")], undefined]);
     expect(folder).not.toContain("node_modules");
@@ -172,7 +173,7 @@ describe("a package of npm", () => {
     const { home, install } = installer(env);
     const tarball = packedPackage(extensionPackage("../../../elsewhere"));
     const { package: installed } = await install(tarball);
-    expect(relative(home, installed.folder)).toBe(join("packages", "bonsai-notes", "0", "package"));
+    expect(relative(home, installed.folder)).toMatch(/^packages\/bonsai-notes\/0-[0-9a-f]{8}\/package$/);
     expect(installed).not.toHaveProperty("version");
   });
 });

@@ -96,7 +96,7 @@ function enter(
     throw error;
   }
   const renamed = records.filter(({ name, source }) => source === given.source && name !== given.name);
-  for (const old of renamed) removeInstalled(home, old);
+  for (const old of renamed) removeInstalled(home, old, now());
   if (before !== undefined) removeCopy(home, before);
   const versions = versionsFolder(home, given.name);
   removeLeftovers(versions, (name) => name !== given.copy, now());

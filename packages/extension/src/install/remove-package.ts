@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type InstalledPackage, installedPackage } from "./installed-packages.ts";
-import { removeIfEmpty } from "./leftovers.ts";
+import { removeIfEmpty, removeLeftovers } from "./leftovers.ts";
 import { deleteRecord, type PackageRecord, readRecords, versionsFolder } from "./package-records.ts";
 
 export interface RemovePackageOptions {
@@ -12,6 +12,8 @@ export interface RemovePackageOptions {
   package: string;
   /** Absolute: where relative paths start. */
   cwd: string;
+  /** Default `Date.now`. */
+  now?: () => number;
 }
 
 /**
@@ -19,11 +21,11 @@ export interface RemovePackageOptions {
  * @throws BonsaiError `package_not_installed`
  */
 export function removePackage(options: RemovePackageOptions): InstalledPackage {
-  const { home } = options;
+  const { home, now = Date.now } = options;
   const { records } = readRecords(home);
   const record = recordMeant(records, options);
   if (record === undefined) throw notInstalled(options.package, records);
-  removeInstalled(home, record);
+  removeInstalled(home, record, now());
   return installedPackage(home, record);
 }
 
@@ -40,10 +42,12 @@ function recordMeant(
 }
 
 /** The record goes first: nobody loads what is half gone. */
-export function removeInstalled(home: string, record: PackageRecord): void {
+export function removeInstalled(home: string, record: PackageRecord, nowMs: number): void {
   deleteRecord(home, record.name);
   removeCopy(home, record);
-  removeIfEmpty(versionsFolder(home, record.name));
+  const versions = versionsFolder(home, record.name);
+  removeLeftovers(versions, () => true, nowMs);
+  removeIfEmpty(versions);
 }
 
 /** The files that a record speaks of. What another installation is about to record stays. */
