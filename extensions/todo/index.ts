@@ -1,0 +1,109 @@
+import { defineTool, type ExtensionAPI, type ExtensionContext } from "@bonsai-agent/extension";
+import { z } from "zod";
+
+interface Todo {
+  id: number;
+  text: string;
+  done: boolean;
+}
+
+interface TodoDetails {
+  todos: Todo[];
+}
+
+/**
+ * A to-do list for the agent. It lives in the results of its own tool, so that it follows the branch; what is open is
+ * carried over by every compaction.
+ */
+export default function todo(bonsai: ExtensionAPI): void {
+  let todos: Todo[] = [];
+  const readBranch = (_event: object, ctx: ExtensionContext) => {
+    todos = latestTodos(ctx);
+  };
+  bonsai.on("session_start", readBranch);
+  bonsai.on("session_tree", readBranch);
+
+  bonsai.registerTool(
+    defineTool({
+      name: "todo",
+      label: "To-do list",
+      description:
+        "Keeps the list of what is left to do. Add each step of a task that takes several, mark it done as soon as it is, and list them when you are unsure. Each result shows the whole list.",
+      promptSnippet: "Keep a to-do list for work of several steps.",
+      parameters,
+      // Two calls at once would each begin with the same list.
+      executionMode: "sequential",
+      execute: async (
+        _toolCallId,
+        change,
+      ): Promise<{ content: [{ type: "text"; text: string }]; details: TodoDetails }> => {
+        todos = changed(todos, change);
+        return { content: [{ type: "text", text: listed(todos) }], details: { todos } };
+      },
+    }),
+  );
+
+  bonsai.on("session_before_compact", () => {
+    const open = todos.filter(({ done }) => !done).map(({ id, text }) => `#${id} ${text}`);
+    return open.length === 0 ? undefined : { carryOver: { "open-todos": open } };
+  });
+
+  bonsai.registerCommand("todos", {
+    description: "Show the agent's to-do list",
+    handler: (_args, ctx) => ctx.ui.notify(listed(todos)),
+  });
+}
+
+/** Flat, for providers take no choice at the top of a schema. */
+const parameters = z.object({
+  action: z.enum(["add", "done", "reopen", "remove", "list", "clear"]),
+  texts: z.array(z.string().min(1)).optional().describe("With add: one for each new to-do."),
+  ids: z.array(z.number().int()).optional().describe("With done, reopen and remove."),
+});
+
+type Change = z.output<typeof parameters>;
+
+function changed(todos: readonly Todo[], { action, texts = [], ids = [] }: Change): Todo[] {
+  switch (action) {
+    case "list":
+      return [...todos];
+    case "clear":
+      return [];
+    case "add":
+      return [...todos, ...added(todos, texts)];
+    case "remove":
+      return todos.filter(({ id }) => !known(todos, ids).includes(id));
+    default: {
+      const meant = known(todos, ids);
+      return todos.map((each) => (meant.includes(each.id) ? { ...each, done: action === "done" } : each));
+    }
+  }
+}
+
+function added(todos: readonly Todo[], texts: readonly string[]): Todo[] {
+  if (texts.length === 0) throw new Error("add needs texts.");
+  const first = Math.max(0, ...todos.map(({ id }) => id)) + 1;
+  return texts.map((text, at) => ({ id: first + at, text, done: false }));
+}
+
+function known(todos: readonly Todo[], ids: readonly number[]): readonly number[] {
+  const unknown = ids.filter((id) => !todos.some((each) => each.id === id));
+  if (ids.length > 0 && unknown.length === 0) return ids;
+  const problem = ids.length === 0 ? "Which? ids is missing." : `No to-do has the id ${unknown.join(", ")}.`;
+  throw new Error(`${problem}\n${listed(todos)}`);
+}
+
+function listed(todos: readonly Todo[]): string {
+  if (todos.length === 0) return "The to-do list is empty.";
+  return todos.map(({ id, text, done }) => `[${done ? "x" : " "}] #${id} ${text}`).join("\n");
+}
+
+/** The list as the latest result on this branch has it; what was summarised is still there. */
+function latestTodos({ sessionManager }: ExtensionContext): Todo[] {
+  const results = sessionManager
+    .getBranch()
+    .flatMap((entry) => (entry.type === "message" ? [entry.message] : []))
+    .filter((message) => message.role === "toolResult" && message.toolName === "todo" && !message.isError);
+  const details = (results.at(-1) as { details?: TodoDetails } | undefined)?.details;
+  return details?.todos ?? [];
+}
