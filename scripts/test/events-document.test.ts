@@ -169,12 +169,16 @@ function orderOfCommand(command: object, extension: string): string[] {
 test.each([
   ["session_before_switch", { type: "new_session" }],
   ["session_before_fork", { type: "fork", entryId: "00000001" }],
-])("what is drawn of %s happens, and not after a no", (name, command) => {
-  const none = "export default () => {};";
-  expect(orderOfCommand(command, none)).toEqual(["session_start", ...partOf(name), "session_shutdown"]);
-  const no = `export default (bonsai) => { bonsai.on("${name}", () => ({ cancel: true })); };`;
-  expect(orderOfCommand(command, no)).toEqual(["session_start", name, "session_shutdown"]);
-});
+])(
+  "what is drawn of %s happens, and not after a no",
+  (name, command) => {
+    const none = "export default () => {};";
+    expect(orderOfCommand(command, none)).toEqual(["session_start", ...partOf(name), "session_shutdown"]);
+    const no = `export default (bonsai) => { bonsai.on("${name}", () => ({ cancel: true })); };`;
+    expect(orderOfCommand(command, no)).toEqual(["session_start", name, "session_shutdown"]);
+  },
+  120_000,
+);
 
 test("every exit that is drawn is played", () => {
   const beside = ["session_before_tree", "user_bash", "session_before_switch", "session_before_fork"];

@@ -107,7 +107,7 @@ test("the guide, followed word by word in an empty folder, does what it says", (
     }
   }
   expect(seen).toEqual(Object.keys(printed));
-}, 120_000);
+}, 240_000);
 
 test("every block is a file, commands, or marked as done by hand", () => {
   const others = blocks.filter(
