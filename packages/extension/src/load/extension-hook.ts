@@ -3,7 +3,15 @@ import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } fro
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { beginCommonJs, commonJsGeneration, joinGeneration } from "./commonjs-files.ts";
 import { type Generation, generationOf, marked, packageFolderOf, withoutMarkers } from "./generation.ts";
-import { isLoaded, PENDING_IMPORT, VIRTUAL_SCHEME, virtualSource, virtualUrl } from "./loaded-modules.ts";
+import { lateImports } from "./late-imports.ts";
+import {
+  isLoaded,
+  PENDING_IMPORT,
+  PENDING_URL,
+  VIRTUAL_SCHEME,
+  virtualSource,
+  virtualUrl,
+} from "./loaded-modules.ts";
 import { wantsHostModule } from "./peer-packages.ts";
 import { cachedTranspile, transpile } from "./transpile.ts";
 import { usesCommonJs } from "./uses-commonjs.ts";
@@ -60,6 +68,8 @@ function resolveFile(generation: Generation, specifier: string, context: Resolve
         // The error to tell of is that of the import as it was written.
       }
     }
+    // It may be imported only in some cases, and others shall be tried all the same.
+    if (generation.late === "trial") return { url: PENDING_URL, format: "module", shortCircuit: true };
     generation.unresolved ??= { specifier, importer: importer && fileURLToPath(importer), error };
     throw error;
   }
@@ -109,18 +119,24 @@ function loadTypeScript(generation: Generation, path: string): ReturnType<LoadHo
     generation.unfit.add(path);
     return { format: "module", source: PENDING_IMPORT, shortCircuit: true };
   }
-  const pending = text === source ? "" : PENDING_IMPORT;
-  return { format: "module", source: `${known ?? transpile(path, source)}\n${pending}`, shortCircuit: true };
+  const added = text.slice(source.length);
+  return { format: "module", source: `${known ?? transpile(path, source)}${added}`, shortCircuit: true };
 }
 
-/** Takes note of a file; its text is made to fail where it names a module of the host that has to be loaded first. */
+/**
+ * Takes note of a file. Its text is made to fail where something must be done before it can run: it names a module of
+ * the host that is not loaded yet, or files that it imports later.
+ */
 function noted(generation: Generation, path: string, source: string): string {
+  const { modules, late } = generation;
   generation.sources.set(path, source);
-  const missing = namedModules(generation.modules, source).filter(
-    (name) => !isLoaded(generation.modules, name),
-  );
+  const missing = namedModules(modules, source).filter((name) => !isLoaded(modules, name));
   for (const name of missing) generation.wanted.add(name);
-  return missing.length === 0 ? source : `${source}\n${PENDING_IMPORT}`;
+  const later = late === "known" ? [] : lateImports(source);
+  if (later.length > 0) generation.hasLate = true;
+  if (missing.length + later.length === 0) return source;
+  const tried = late === "trial" ? later.map((specifier) => `import ${JSON.stringify(specifier)};`) : [];
+  return [source, ...tried, PENDING_IMPORT].join("\n");
 }
 
 /**

@@ -12,6 +12,13 @@ export interface Generation {
   readonly modules: VirtualModules;
   /** Virtual modules that its files name and that were not loaded yet when they did. */
   readonly wanted: Set<string>;
+  /**
+   * What is known of files that are imported while others run: whether Node can read them must be found out before.
+   * A trial imports them with all others, and then fails, so that none is run.
+   */
+  readonly late: "unknown" | "trial" | "known";
+  /** True when a file has such imports. */
+  hasLate: boolean;
   /** Local files that must be rewritten before they can run, where that can be seen from their text. */
   readonly unfit: Set<string>;
   /** Local files and their text, in the order in which they were read. */
@@ -34,10 +41,17 @@ const COUNTER = Symbol.for("bonsai-agent.extension-generation");
 const shared = globalThis as { [COUNTER]?: number };
 const generations = new Map<number, Generation>();
 
-export function newGeneration(of: Pick<Generation, "entry" | "modules" | "transpiled">): Generation {
+export function newGeneration(of: Pick<Generation, "entry" | "modules" | "transpiled" | "late">): Generation {
   const id = (shared[COUNTER] ?? 0) + 1;
   shared[COUNTER] = id;
-  const generation: Generation = { ...of, id, wanted: new Set(), unfit: new Set(), sources: new Map() };
+  const generation: Generation = {
+    ...of,
+    id,
+    wanted: new Set(),
+    hasLate: false,
+    unfit: new Set(),
+    sources: new Map(),
+  };
   generations.set(id, generation);
   return generation;
 }

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { entryUrl, installExtensionHook, namedModules } from "./extension-hook.ts";
 import { dropGeneration, type Generation, newGeneration, packageFolderOf } from "./generation.ts";
+import { lateImports } from "./late-imports.ts";
 import { loadFailure, missingExport } from "./load-failure.ts";
-import { isLoaded, loadVirtualModule } from "./loaded-modules.ts";
+import { isLoaded, loadVirtualModule, PENDING_URL } from "./loaded-modules.ts";
 import { nativeImport } from "./native-import.ts";
 import { placeAbove } from "./source-place.ts";
 import { loadTranspiler, ParseFailure, transpile } from "./transpile.ts";
@@ -25,9 +26,11 @@ interface Reading {
 export async function readExtension({ entry, modules }: Reading): Promise<ModuleExports> {
   installExtensionHook();
   const transpiled = new Set<string>();
-  await loadModules(modules, namedModules(modules, readFileSync(entry, "utf8")), entry);
+  const source = readFileSync(entry, "utf8");
+  await loadModules(modules, namedModules(modules, source), entry);
+  let late: Generation["late"] = lateImports(source).length > 0 ? "trial" : "unknown";
   for (;;) {
-    const generation = newGeneration({ entry, modules, transpiled: new Set(transpiled) });
+    const generation = newGeneration({ entry, modules, transpiled: new Set(transpiled), late });
     try {
       const exports = await nativeImport(entryUrl(generation));
       generation.sources.clear();
@@ -36,8 +39,10 @@ export async function readExtension({ entry, modules }: Reading): Promise<Module
       dropGeneration(generation);
       const wanted = [...generation.wanted].filter((name) => !isLoaded(modules, name));
       const files = wanted.length > 0 ? [] : filesToTranspile(generation, error);
-      if (wanted.length === 0 && files.length === 0)
-        throw loadFailure(generation, await withPlace(generation, error));
+      if (wanted.length === 0 && files.length === 0) {
+        if (!generation.hasLate) throw loadFailure(generation, await withPlace(generation, error));
+        late = late === "trial" ? "known" : "trial";
+      }
       await loadModules(modules, wanted, entry);
       if (files.length > 0) await loadTranspiler();
       for (const file of files) transpiled.add(file);
@@ -64,12 +69,14 @@ async function loadModules(modules: VirtualModules, names: readonly string[], en
 function filesToTranspile(generation: Generation, error: unknown): string[] {
   const { transpiled, sources, unfit } = generation;
   if (unfit.size > 0) return [...unfit];
+  const missing = missingExport(error);
+  if (missing?.specifier === PENDING_URL) return [];
   const typescript = [...sources.keys()].filter((path) => /\.m?ts$/.test(path) && !transpiled.has(path));
   const { code } = (error ?? {}) as { code?: unknown };
   if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING") {
     return typescript.filter((path) => packageFolderOf(path) !== "");
   }
-  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" || missingExport(error) !== undefined) {
+  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" || missing !== undefined) {
     const place = placeAbove(error);
     return typescript.filter((path) => place === undefined || path === place.path);
   }
