@@ -14,10 +14,10 @@ test("an agent that would stop is steered first; one that begins takes what has 
       queue.add({ text, behavior, source: "print" });
   };
   add();
-  expect(queue.take()?.text).toBe("now");
+  expect(queue.take()).toMatchObject({ text: "now" });
   queue.clear();
   add();
-  expect(queue.takeOldest()?.text).toBe("later");
+  expect(queue.takeOldest()).toMatchObject({ text: "later" });
 });
 
 test("an abort while extensions look at a text hands it back, and nothing of it is stored", async () => {

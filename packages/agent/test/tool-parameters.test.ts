@@ -120,7 +120,7 @@ describe("prepareArguments", () => {
   test.each([
     [
       "throws",
-      () => {
+      (): unknown => {
         throw new Error("no such thing");
       },
       "no such thing",

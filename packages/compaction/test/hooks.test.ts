@@ -161,7 +161,7 @@ test.each([
     compaction: { summary: "Mine.", firstKeptEntryId: target(id), tokensBefore },
   }));
   const failures: string[] = [];
-  lifecycle.on("session_compact_failed", ({ error }) => void failures.push(error.message));
+  lifecycle.on("session_compact_failed", ({ error }) => void failures.push(error!.message));
   expect(await run()).toMatchObject({ status: "failed", error: { code } });
   expect(failures).toHaveLength(1);
   expect(JSON.stringify(session.entries())).toBe(before);
