@@ -1,7 +1,8 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { history } from "@bonsai-agent/testkit";
+import { history, treeArbitrary } from "@bonsai-agent/testkit";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   type BeforeCompact,
@@ -142,6 +143,35 @@ test("the next compaction goes on from such a summary as from the default: files
   const usual = await again(null);
   expect(JSON.stringify(usual.text)).toContain("Never push.");
   expect(await again(scriptedSummariser())).toEqual(usual);
+});
+
+test("on any tree, for any reason, an extension's summary by the same summariser is the default's", async () => {
+  const reasons = fc.constantFrom("manual" as const, "threshold" as const, "overflow" as const);
+  let compactions = 0;
+  const law = fc.asyncProperty(
+    treeArbitrary({ maxTokens: 400 }),
+    reasons,
+    fc.boolean(),
+    async (notation, reason, isDigest) => {
+      const small = { notation, reason, model: { contextWindow: 4_000 } };
+      const usual = await compacted({
+        ...small,
+        extension: null,
+        ...(isDigest ? {} : { summariser: scriptedSummariser() }),
+      });
+      const own = await compacted({
+        ...small,
+        extension: isDigest ? digestSummariser() : scriptedSummariser(),
+        summariser: scriptedSummariser([new Error("not asked")]),
+      });
+      if (usual.result.status !== "compacted" || usual.result.failures.length > 0) return;
+      compactions += 1;
+      expect(own.errors).toEqual([]);
+      expect(own.text).toEqual(usual.text);
+    },
+  );
+  await fc.assert(law, { numRuns: 40 });
+  expect(compactions).toBeGreaterThan(5);
 });
 
 test("a failing summariser throws with its causes, and the default summary takes over", async () => {
