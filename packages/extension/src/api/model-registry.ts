@@ -20,11 +20,15 @@ export type RequestAuth =
   | { ok: true; apiKey?: string; headers?: Readonly<Record<string, string>>; baseUrl?: string }
   | { ok: false; error: string };
 
-/** The models that are known, and requests of an extension's own. */
+/**
+ * The models that are known, those that extensions brought included, and requests of an extension's own. Where the
+ * host's models cannot be opened (a damaged `models.json`), each use throws what opening them threw.
+ */
 export interface ModelRegistry {
   getAll(): CatalogueModel[];
   /** Those whose provider has a key or needs none. */
   getAvailable(): CatalogueModel[];
+  /** By its exact id; also the model in use where no catalogue lists it. */
   find(provider: string, modelId: string): CatalogueModel | undefined;
   hasConfiguredAuth(model: CatalogueModel): boolean;
   getApiKeyForProvider(provider: string): Promise<string | undefined>;

@@ -51,7 +51,8 @@ export interface ProviderOptions {
   models?: readonly ProviderModelOptions[];
   /**
    * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
-   * that alone. A throw is a failed request; one that looks like a provider's error is read like one.
+   * that alone. A throw is a failed request; one that looks like a provider's error is read like one. Nothing for five
+   * minutes is taken for the end of the connection. What it is given is frozen.
    */
   stream?(request: ProviderStreamRequest): AsyncIterable<StreamEvent> | Promise<AssistantMessage>;
 }
