@@ -117,26 +117,23 @@ describe("prepareArguments", () => {
     expect(result).toMatchObject({ isError: false, content: [{ text: "hi" }] });
   });
 
-  test.each([
+  test.each<[string, (args: unknown) => unknown, string]>([
     [
       "throws",
-      (): unknown => {
+      () => {
         throw new Error("no such thing");
       },
       "no such thing",
     ],
     ["gives back no object", () => "hi", "The tool echo made no object of the arguments."],
-  ] as const)(
-    "that %s is an error result, and the tool is not run",
-    async (_what, prepareArguments, text) => {
-      const run = scriptedAgent({
-        tools: [{ ...mending, prepareArguments }],
-        turn: [calls({ text: "hi" }), done],
-      });
-      expect((await run.agent.prompt("go")).status).toBe("done");
-      expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: true, content: [{ text }] });
-    },
-  );
+  ])("that %s is an error result, and the tool is not run", async (_what, prepareArguments, text) => {
+    const run = scriptedAgent({
+      tools: [{ ...mending, prepareArguments }],
+      turn: [calls({ text: "hi" }), done],
+    });
+    expect((await run.agent.prompt("go")).status).toBe("done");
+    expect(run.turns[1]!.messages.at(-1)).toMatchObject({ isError: true, content: [{ text }] });
+  });
 
   test("that changes the arguments in place changes nothing of what the model said", async () => {
     const prepareArguments = (args: unknown) => Object.assign(args as object, { text: "other" });
