@@ -55,6 +55,15 @@ const summary = `
     },
   }));`;
 
+const sections = [
+  "## Goal\nMake the parser right.",
+  "## Constraints & Preferences\n- none",
+  "## Progress\n### Done\n- [x] read it\n### In Progress\n- none\n### Blocked\n- none",
+  "## Key Decisions\n- none",
+  "## Next Steps\n1. test it",
+  "## Critical Context\n- none",
+].join("\n\n");
+
 function throwing(event: string): string {
   return `export default (bonsai: any) => bonsai.on("${event}", () => { throw new Error("it broke"); });`;
 }
@@ -203,6 +212,22 @@ describe("bonsai compact -e", () => {
     expect(told()[0]).toBe("session_start scripted print false");
     await json("compact", longSession(), "-e", "tell.ts");
     expect(told().at(-1)).toBe("session_shutdown undefined print false");
+  });
+
+  test("--model can name a model that an extension brings", async () => {
+    const usage = `{ input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2,
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } }`;
+    const brings = `export default (bonsai: any) => bonsai.registerProvider("own", {
+      models: [{ id: "small", contextWindow: 200_000 }],
+      stream: async () => ({ role: "assistant", content: [{ type: "text", text: ${JSON.stringify(sections)} }],
+        stopReason: "stop", usage: ${usage}, provider: "own", model: "small", api: "own", timestamp: 1 }),
+    });`;
+    const { json } = withExtensions({ "brings.ts": brings });
+    const report = await json<CompactionReport>(
+      ...["compact", longSession(), "--model", "own/small", "-e", "brings.ts"],
+    );
+    expect(report).toMatchObject({ code: 0, status: "compacted", rung: "summarise", stderr: "" });
+    expect(report.summary).toContain("Make the parser right.");
   });
 
   test("Ctrl-C ends an extension that hangs: 130, nothing written, and it hears of the end", async () => {
