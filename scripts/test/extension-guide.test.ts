@@ -90,6 +90,11 @@ const printed: Record<string, string[]> = {
   "mkdir -p ~/.bonsai/extensions": ["my-summary.ts"],
   "node --test my-summary.test.ts": ["pass 1"],
   "npm pack": ["my-summary"],
+  'bonsai -p "/pin Never push to main." --session session.jsonl -e ./pin.ts': [
+    "<pins>\\nNever push to main.\\n</pins>",
+  ],
+  'bonsai -p "Release it." --no-session -e ./push-guard.ts --allow-push': ["For thirty tests to be mended."],
+  "bonsai goto session.jsonl 00000010 --summarize -e ./branch-log.ts": ["holds the summary"],
   'bonsai -p "hello" --no-session --model parrot/grey -e ./parrot.ts': ["hello, hello!"],
 };
 
