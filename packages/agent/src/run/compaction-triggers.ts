@@ -109,15 +109,17 @@ export class CompactionTriggers {
 
   /** The user stopped the work: what has not begun does not begin. */
   dropAsked(): void {
+    const asked = this.#asked;
+    if (asked === undefined) return;
+    this.#asked = undefined;
     const { tokens } = contextUsage(this.#work);
-    this.#asked?.outcome.resolve({
+    asked.outcome.resolve({
       status: "cancelled",
       reason: "manual",
       detail: "Compaction cancelled. The user stopped the work before it began.",
       tokensBefore: tokens,
       tokensAfter: tokens,
     });
-    this.#asked = undefined;
   }
 
   /** Brings the context down after an overflow, so that the request can be repeated. */
