@@ -1,9 +1,11 @@
 import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AgentOptions, PromptOptions } from "./agent-options.ts";
 import { type AgentState, stateOf } from "./agent-state.ts";
+import type { LifecycleEvents } from "./events/lifecycle-events.ts";
 import type { SessionStartReason } from "./events/session-events.ts";
 import { makeWorkplace } from "./make-workplace.ts";
 import { type NavigateOptions, navigate } from "./navigation.ts";
@@ -168,26 +170,36 @@ export class Agent {
   }
 
   /** Tells extensions that the session is open; front ends call it once, before the first prompt. */
-  start(reason: SessionStartReason = "startup"): Promise<void> {
-    return this.#work.events.notify("session_start", { type: "session_start", reason });
+  start(
+    reason: SessionStartReason = "startup",
+    { previousSessionFile }: { previousSessionFile?: string | undefined } = {},
+  ): Promise<void> {
+    const previous = previousSessionFile === undefined ? {} : { previousSessionFile };
+    return this.#work.events.notify("session_start", { type: "session_start", reason, ...previous });
   }
 
   /**
    * Stops the work, tells extensions, who have five seconds, and ends the use of the session. A second call does
    * nothing; its promise is that of the first.
    */
-  close(reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit"): Promise<void> {
-    this.#closed ??= this.#close(reason);
+  close(
+    reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit",
+    { targetSessionFile }: { targetSessionFile?: string | undefined } = {},
+  ): Promise<void> {
+    this.#closed ??= this.#close({
+      reason,
+      ...(targetSessionFile === undefined ? {} : { targetSessionFile }),
+    });
     return this.#closed;
   }
 
-  async #close(reason: Parameters<Agent["close"]>[0] & string): Promise<void> {
+  async #close(why: Omit<PayloadOf<LifecycleEvents["session_shutdown"]>, "type">): Promise<void> {
     const { events, patience } = this.#work;
     await this.#activity.abort();
     patience.wane();
     // Messages that waited are stored after an abort.
     await this.#activity.idle();
-    await events.notify("session_shutdown", { type: "session_shutdown", reason });
+    await events.notify("session_shutdown", { type: "session_shutdown", ...why });
     patience.renew();
     for (const follower of this.#followers) await follower.close();
     this.session.close();

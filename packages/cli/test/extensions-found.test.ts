@@ -147,3 +147,17 @@ test("where there are none, nothing that runs extensions is loaded", () => {
   put(join(project.home, "extensions"), "users");
   expect(loaded()).toMatch(/packages\/extension\//);
 });
+
+test("`bonsai models` lists the models that extensions bring", async () => {
+  const project = agentProject(says(""), {
+    "own.ts": `export default (bonsai) => bonsai.registerProvider("own", {
+      api: "openai-chat", baseUrl: "http://127.0.0.1:9/v1", apiKey: "k",
+      models: [{ id: "small", name: "Small one", contextWindow: 50000, maxTokens: 1000 }],
+    })`,
+  });
+  const cli = { cwd: project.cwd, env: { ...project.env, OLLAMA_HOST: "127.0.0.1:9" } };
+  const rows = await jsonOf<object[]>(["models", "small one", "-e", "own.ts"], cli);
+  expect(rows).toMatchObject([{ provider: "own", id: "small", contextWindow: 50_000, usable: true }]);
+  expect(await jsonOf(["models", "small one", "--all"], cli)).toEqual([]);
+  expect((await runCli(["models", "-e", "nowhere.ts", "--json"], cli)).code).toBe(1);
+});

@@ -357,7 +357,17 @@ describe("extensions over RPC", () => {
     await rpc.ask({ type: "prompt", message: "hi" });
     await rpc.wait(isEnd);
     const origin = await state();
+    const from = rpc.lines.length;
     expect(await run("at")).toEqual([{ cancelled: false }, true]);
+    const { sessionFile: copy } = await state();
+    expect(rpc.lines.find(({ type }) => type === "session_shutdown")).toMatchObject({
+      reason: "fork",
+      targetSessionFile: copy,
+    });
+    expect(rpc.lines.slice(from).find(({ type }) => type === "session_start")).toMatchObject({
+      reason: "fork",
+      previousSessionFile: origin.sessionFile,
+    });
     expect((await state()).sessionId).not.toBe(origin.sessionId);
     expect(await run(`to ${origin.sessionFile}`)).toEqual({ cancelled: false });
     expect((await state()).sessionId).toBe(origin.sessionId);
@@ -366,9 +376,9 @@ describe("extensions over RPC", () => {
     expect(await run("tree")).toMatchObject([{ cancelled: false }, expect.anything()]);
     expect(await run("new")).toEqual({ cancelled: false });
     const fresh = await state();
-    const from = rpc.lines.length;
+    const kept = rpc.lines.length;
     await rpc.ask({ type: "prompt", message: "kept" });
-    await rpc.wait(isEnd, from);
+    await rpc.wait(isEnd, kept);
     await rpc.end();
     expect(openSession(fresh.sessionFile).header.parentSession).toBe(origin.sessionFile);
   });

@@ -97,11 +97,14 @@ export class AgentHost {
     const previous = this.#agent;
     const { model, thinking } = previous.state;
     const agent = await agentFor(this.workshop, choice, { model, thinking });
-    await previous.close(reason);
+    const { file, leafId } = previous.session;
+    // A session without an entry has no file that could be named.
+    const previousSessionFile = leafId === null ? undefined : file;
+    await previous.close(reason, { targetSessionFile: agent.session.file });
     this.#agent = agent;
     this.workshop.seat.agent = agent;
     this.workshop.extensions.attach(agent);
-    await agent.start(reason);
+    await agent.start(reason, { previousSessionFile });
     return true;
   }
 
