@@ -160,6 +160,28 @@ test("a command hands over to a new session, whose context can send messages", a
   await expect(session.command("/setup")).rejects.toMatchObject({ cause: { code: "pi_method_missing" } });
 });
 
+test("events of earlier versions of pi come with their successor", async () => {
+  const session = await openPiSession("earlier-events", { ui: {} });
+  for (const reason of ["new", "fork", "resume", "reload"] as const)
+    await session.lifecycle.notify("session_start", {
+      type: "session_start",
+      reason,
+      previousSessionFile: `${reason}.jsonl`,
+    });
+  expect(told(session)).toEqual([
+    "session_switch new new.jsonl",
+    "session_fork fork.jsonl",
+    "session_switch resume resume.jsonl",
+  ]);
+  const { result } = await session.lifecycle.decide("session_before_fork", {
+    type: "session_before_fork",
+    entryId: "a",
+    position: "at",
+  });
+  expect(result?.cancel).toBeUndefined();
+  expect(session.notices).toEqual([]);
+});
+
 test("what is done in vain is told once, and why", async () => {
   const session = await openPiSession("in-vain", { ui: {}, answers: ["One.", "Two."] });
   await session.prompt("One?");

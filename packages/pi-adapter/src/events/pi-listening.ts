@@ -39,6 +39,9 @@ export class PiListening {
       return () => {};
     }
     if (event === "agent_settled") return this.#listen("agent_end", settled(handler), settings);
+    const reasons = formerStarts[event];
+    if (reasons !== undefined)
+      return this.#listen("session_start", started(event, reasons, handler), settings);
     if (event === "ui_prompt_start" || event === "ui_prompt_end")
       return extension.keep(this.#options.prompts.on(event, this.#promptListener(handler)));
     if (event === "before_agent_start") return this.#listen(event, this.#starting(handler), settings);
@@ -87,6 +90,17 @@ export class PiListening {
       return undefined;
     };
   }
+}
+
+/** Events of earlier versions of pi, by the reasons of `session_start` that took their place. */
+const formerStarts: Readonly<Record<string, readonly string[]>> = {
+  session_switch: ["new", "resume"],
+  session_fork: ["fork"],
+};
+
+function started(type: string, reasons: readonly string[], handler: PiHandler): PiHandler {
+  return (event, ctx) =>
+    reasons.includes((event as { reason: string }).reason) ? handler({ ...event, type }, ctx) : undefined;
 }
 
 interface StartResult {

@@ -4,6 +4,7 @@ type Result = Readonly<Record<string, unknown>>;
 export const piResults: Readonly<Record<string, (result: Result) => Result | string | undefined>> = {
   tool_call: ({ block, reason }) =>
     block === true ? { block, ...(reason === undefined ? {} : { reason }) } : undefined,
+  session_before_fork: ({ cancel }) => (cancel === true ? { cancel } : undefined),
   user_bash: userBashResult,
   turn_end: ({ entries, continue: goesOn }) =>
     Array.isArray(entries) || goesOn === true
