@@ -41,7 +41,7 @@ interface Wire {
   answer: string;
 }
 
-const text = (chunks: readonly string[] = []) => chunks.join("");
+const text = (chunks: readonly (string | Uint8Array)[] = []) => chunks.join("");
 const wires: Record<string, Wire> = {
   "anthropic-messages": {
     model: claude,
