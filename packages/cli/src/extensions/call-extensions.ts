@@ -26,13 +26,16 @@ export class CallExtensions {
     this.#options = options;
   }
 
-  /** Loads what can be found. @throws BonsaiError where one that `-e` names cannot be loaded; then none is */
-  async open(): Promise<void> {
+  /** Loads what can be found; undefined where that is nothing. Rejects where one that `-e` names cannot be loaded. */
+  open(): Promise<void> | undefined {
     const choice = this.#options.choice();
-    if (!mayHaveExtensions(choice)) return;
+    return mayHaveExtensions(choice) ? this.#open(choice) : undefined;
+  }
+
+  async #open(first: ExtensionChoice): Promise<void> {
     const { startExtensions } = await import("./start-extensions.ts");
     const startedMs = performance.now();
-    this.#running = await startExtensions({ ...this.#options, first: choice });
+    this.#running = await startExtensions({ ...this.#options, first });
     this.#tell(performance.now() - startedMs);
   }
 

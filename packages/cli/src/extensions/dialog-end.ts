@@ -17,6 +17,8 @@ export async function untilAborted<Answer>(
   answer: Promise<Answer>,
   signal: AbortSignal,
 ): Promise<Answer | undefined> {
+  // Nobody looks at it any more: its failure is nobody's.
+  answer.catch(() => {});
   if (signal.aborted) return undefined;
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const end = () => resolve(undefined);

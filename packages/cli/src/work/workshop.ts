@@ -75,8 +75,11 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
     ...(log === undefined ? {} : { onLoad: (report) => log.loaded(report) }),
   });
   try {
-    await untilAborted(extensions.open(), signal);
-    signal.throwIfAborted();
+    const opening = extensions.open();
+    if (opening !== undefined) {
+      await untilAborted(opening, signal);
+      signal.throwIfAborted();
+    }
     const flagged = withExtensionFlags(call, extensions.flags);
     flags = flagged.values;
     const close = () => extensions.unload();
