@@ -48,6 +48,36 @@ export function terminalUi({
     if (line === undefined) stderr.write("\n");
     return line;
   };
+  return {
+    ...dialogs({ show, ask, ended }),
+    notify: (message, type = "info") => {
+      onShow();
+      const [mark, style] = marks[type] ?? marks.info;
+      output.notice(
+        ...printableLines(message).map((line, at): Line => [span(at === 0 ? `${mark} ` : "  ", style), line]),
+      );
+    },
+    // There is no place that stays: what comes and goes would only scroll by.
+    setStatus: () => {},
+    setWidget: () => {},
+    setTitle: () => {},
+    setEditorText: () => {},
+    getEditorText: () => "",
+    close() {
+      closed.abort();
+      answers.close();
+    },
+  };
+}
+
+interface Asking {
+  show: (...lines: Line[]) => void;
+  /** Resolves with the line behind what stands before the cursor; undefined where nobody answers. */
+  ask: (before: string, end: AbortSignal) => Promise<string | undefined>;
+  ended: AbortSignal;
+}
+
+function dialogs({ show, ask, ended }: Asking): Pick<ExtensionUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
   return {
     select: (title, options, settings) =>
@@ -91,23 +121,6 @@ export function terminalUi({
           lines.push(line);
         }
       }),
-    notify: (message, type = "info") => {
-      onShow();
-      const [mark, style] = marks[type] ?? marks.info;
-      output.notice(
-        ...printableLines(message).map((line, at): Line => [span(at === 0 ? `${mark} ` : "  ", style), line]),
-      );
-    },
-    // There is no place that stays: what comes and goes would only scroll by.
-    setStatus: () => {},
-    setWidget: () => {},
-    setTitle: () => {},
-    setEditorText: () => {},
-    getEditorText: () => "",
-    close() {
-      closed.abort();
-      answers.close();
-    },
   };
 }
 
