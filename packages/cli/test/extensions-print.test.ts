@@ -63,7 +63,7 @@ describe("-e in print mode", () => {
     };
     const project = agentProject(calls as never, { "own.ts": tool });
     expect(await said(project, ["-p", "-e", "own.ts", "hi"])).toMatchObject({ code: 0, stdout: "done\n" });
-    const [{ file }] = listSessions(project).sessions as [{ file: string }];
+    const { file } = listSessions(project).sessions[0]!;
     expect(JSON.stringify(openSession(file).projection().items)).toContain("thrown of 6");
   });
 
@@ -107,7 +107,7 @@ describe("flags of extensions", () => {
     const project = projectWith(greeter);
     const words = ["-e", "own.ts", "--level", "high", "do", "--", "--plan"];
     await runCli(["-p", ...project.model, ...words], project);
-    const [{ file }] = listSessions(project).sessions as [{ file: string }];
+    const { file } = listSessions(project).sessions[0]!;
     expect(openSession(file).projection().items[0]!.message).toMatchObject({ content: "do --plan" });
   });
 
@@ -165,7 +165,7 @@ describe("a prompt that is a command of an extension", () => {
       code: 0,
       stdout: "the answer\n",
     });
-    const [{ file }] = listSessions(project).sessions as [{ file: string }];
+    const { file } = listSessions(project).sessions[0]!;
     expect(readFileSync(file, "utf8")).toContain("said by an extension");
   });
 
