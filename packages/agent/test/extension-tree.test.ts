@@ -154,7 +154,7 @@ test("of two summaries the later stands and both are named; {} erases nothing", 
     },
     { source: "three" },
   );
-  const { summaryEntry } = await run.agent.navigate(run.targetId);
+  const { summaryEntry } = await run.agent.navigate(run.targetId, { summarise: true });
   expect(summaryEntry?.summary).toBe("Of two.");
   expect(run.handlerNotices).toEqual([
     { type: "conflict", event: "session_before_tree", field: "summary", sources: ["one", "two"] },
@@ -189,6 +189,7 @@ test("an empty summary is refused, and nothing moves", async () => {
   const run = await forked();
   const before = run.bytes();
   run.lifecycle.on("session_before_tree", () => ({ summary: { summary: " " } }));
-  await expect(run.agent.navigate(run.targetId)).rejects.toMatchObject({ code: "extension_summary_empty" });
+  const moving = run.agent.navigate(run.targetId, { summarise: true });
+  await expect(moving).rejects.toMatchObject({ code: "extension_summary_empty" });
   unchanged(run, before);
 });

@@ -76,6 +76,7 @@ export interface TreePreparation {
 
 export interface BeforeTreeResult {
   cancel?: boolean;
+  /** Left aside where the user wants none. */
   summary?: { summary: string; details?: unknown; usage?: Usage };
   customInstructions?: string;
   replaceInstructions?: boolean;

@@ -52,11 +52,13 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   if (leafId === branch.oldLeafId) return { status: "unchanged", ...place, ...edited };
   const decision = await decide(options, branch, signal);
   if (decision.cancel || signal.aborted) return { status: "cancelled", ...unmoved };
-  if (decision.summary !== undefined) checkCustomSummary("session_before_tree", decision.summary.summary);
-  const summary = decision.summary ?? (await ownSummary(options, branch, decision, signal));
+  // Who wants to leave without a summary gets none, from extensions neither.
+  const given = options.summarise ? decision.summary : undefined;
+  if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
+  const summary = given ?? (await ownSummary(options, branch, decision, signal));
   if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
   const label = decision.label ?? options.label;
-  const fromExtension = decision.summary !== undefined;
+  const fromExtension = given !== undefined;
   const summaryEntry = move(session, { leafId, branch, summary, label, fromExtension });
   await lifecycle?.notify("session_tree", {
     type: "session_tree",

@@ -160,12 +160,12 @@ test("an extension may cancel the move, or give the summary and a label", async 
     expect(preparation).toMatchObject({
       targetId: id("a1"),
       commonAncestorId: id("a1"),
-      userWantsSummary: false,
+      userWantsSummary: true,
     });
     return { summary: { summary: "Tried it." }, label: "tried" };
   });
   lifecycle.on("session_tree", (event) => void told.push(event));
-  const moved = await navigateTree({ session, targetId: id("a1"), settings, lifecycle });
+  const moved = await navigateTree({ session, targetId: id("a1"), settings, lifecycle, summarise: true });
   expect(moved.summaryEntry).toMatchObject({ summary: "Tried it.", fromHook: true });
   expect(told).toEqual([expect.objectContaining({ fromExtension: true, summaryEntry: moved.summaryEntry })]);
   expect(session.entries().at(-1)).toMatchObject({
@@ -173,6 +173,18 @@ test("an extension may cancel the move, or give the summary and a label", async 
     label: "tried",
     targetId: moved.summaryEntry?.id,
   });
+});
+
+test("who leaves without a summary gets none, whatever an extension gives", async () => {
+  const { session, id } = history("U A | U A");
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  lifecycle.on("session_before_tree", ({ preparation }) => {
+    expect(preparation.userWantsSummary).toBe(false);
+    return { summary: { summary: "Tried it." } };
+  });
+  const moved = await navigateTree({ session, targetId: id("a1"), settings, lifecycle });
+  expect(moved).toEqual({ status: "moved", leafId: id("a1"), previousLeafId: id("a2") });
+  expect(session.entries().some(({ type }) => type === "branch_summary")).toBe(false);
 });
 
 test("files are cumulative over branch summaries and compactions, in both directions", async () => {
@@ -190,7 +202,7 @@ test("an extension's empty summary is refused, and nothing moves", async () => {
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   lifecycle.on("session_before_tree", () => ({ summary: { summary: " " } }));
   const before = JSON.stringify(session.entries());
-  const move = navigateTree({ session, targetId: id("a1"), settings, lifecycle });
+  const move = navigateTree({ session, targetId: id("a1"), settings, lifecycle, summarise: true });
   await expect(move).rejects.toThrow(expect.objectContaining({ code: "extension_summary_empty" }));
   expect(JSON.stringify(session.entries())).toBe(before);
 });
