@@ -26,6 +26,7 @@ export type { HandlerPayload, PayloadOf, ResultOf } from "@bonsai-agent/lifecycl
 export {
   type AssistantContent,
   type AssistantMessage,
+  authorizationPattern,
   BonsaiError,
   type BonsaiErrorOptions,
   byScriptEstimator,
@@ -34,7 +35,10 @@ export {
   type Message,
   type MessageRole,
   messageText,
+  type SecretKind,
+  type SecretShape,
   type StopReason,
+  secretShapes,
   type TextContent,
   type TokenEstimator,
   type ToolCall,
@@ -84,6 +88,7 @@ export {
 } from "./api/extension-tool.ts";
 export type { DialogOptions, ExtensionUI, NotificationType, WidgetOptions } from "./api/extension-ui.ts";
 export type { FlagOptions, FlagValue } from "./api/flag.ts";
+export { lifecycleEventNames } from "./api/lifecycle-event-names.ts";
 export type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "./api/model-registry.ts";
 export type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
 export type { ReadonlySessionManager, SessionTreeNode } from "./api/session-manager.ts";
@@ -124,5 +129,7 @@ export type {
   ReloadReport,
 } from "./run/extensions.ts";
 export { loadExtensions } from "./run/load-extensions.ts";
+export { type ShellCommand, type ShellRedirect, shellCommands } from "./shell/shell-commands.ts";
+export type { ShellWord } from "./shell/shell-word.ts";
 export { convertToLlm, type LlmMessage } from "./summary/convert-to-llm.ts";
 export { serializeConversation } from "./summary/serialize-conversation.ts";

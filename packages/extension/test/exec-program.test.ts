@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { BoundedText } from "../src/run/bounded-text.ts";
 import { execProgram } from "../src/run/exec-program.ts";
 
@@ -19,6 +19,16 @@ test("arguments reach the program as they are: there is no shell", async () => {
   const args = ["-e", "console.log(process.argv[1])", "$HOME; echo `id` *"];
   const { stdout } = await execProgram(process.execPath, args, { cwd });
   expect(stdout).toBe("$HOME; echo `id` *\n");
+});
+
+test("variables are laid over the environment, or taken out of it", async () => {
+  vi.stubEnv("BONSAI_EXEC_TEST", "here");
+  const script = "console.log(process.env.BONSAI_EXEC_TEST, process.env.OWN, process.env.PATH !== undefined)";
+  expect((await node(script, { env: { OWN: "mine" } })).stdout).toBe("here mine true\n");
+  expect((await node(script, { env: { BONSAI_EXEC_TEST: undefined } })).stdout).toBe(
+    "undefined undefined true\n",
+  );
+  vi.unstubAllEnvs();
 });
 
 test("nothing waits for input", async () => {

@@ -4,6 +4,8 @@ export interface ExecOptions {
   timeout?: number;
   /** Default: the working folder. */
   cwd?: string;
+  /** Laid over the environment; undefined takes a variable out. Default: the environment as it is. */
+  env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ExecResult {

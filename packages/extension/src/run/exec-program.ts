@@ -25,6 +25,7 @@ export function execProgram(
   try {
     child = spawn(command, args, {
       cwd: options.cwd,
+      env: { ...process.env, ...options.env },
       shell: false,
       detached: process.platform !== "win32",
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,213 @@
+import { isShell, type RunBy, runBy } from "./run-by.ts";
+import { readQuoted, readWord, type ShellWord } from "./shell-word.ts";
+
+export interface ShellRedirect {
+  /** `>`, `>>`, `>|`, `&>`, `&>>`, `>&`, `<>` or `<`. */
+  operator: string;
+  target: ShellWord;
+}
+
+/** A command that a line of shell runs: one program with its arguments. */
+export interface ShellCommand {
+  /** The program's, without its folder; empty where there are only redirections. */
+  name: string;
+  /** Behind the name. */
+  args: readonly ShellWord[];
+  redirects: readonly ShellRedirect[];
+  /** The text of a here-document or here-string. */
+  input?: string;
+  /** What stands before it in a pipe. */
+  readsFrom?: ShellCommand;
+  /** Those within `$(…)`, backticks, `<(…)` and `>(…)` of its words; they stand in the list as well. */
+  substituted: readonly ShellCommand[];
+}
+
+/** Deeper than anybody nests. */
+const MOST_DEPTH = 20;
+const KEYWORDS = new Set("if then elif else fi do done while until ! { } time coproc in esac".split(" "));
+/** Their words name no program. */
+const HEADS = new Set(["for", "case", "select"]);
+const REDIRECT = /^(?:\d*|\{\w+\})(<<<|<<-|<<|<>|<&|<|>>|>\||>&|>)|^(&>>|&>)/;
+const OPERATOR = /^(?:&&|\|\||\|&|;;&|;;|;&|[;&|()\n])/;
+
+/**
+ * The commands that a line of shell would run, in order, each program with its arguments as it gets them: without quotes,
+ * through `;`, `&&`, pipes, subshells, functions, `bash -c`, `eval`, `xargs`, `sudo`, `env`, `find -exec`, here-documents
+ * for a shell. For guards against accidents: what only shows when the line is run (variables, aliases, scripts in files)
+ * is not seen.
+ * @throws RangeError for what is nested deeper than anybody writes; a guard that throws refuses
+ */
+export function shellCommands(line: string): ShellCommand[] {
+  return commandsIn(line, 0);
+}
+
+function commandsIn(source: string, depth: number): ShellCommand[] {
+  if (depth > MOST_DEPTH) throw new RangeError("The command is nested too deep to be read.");
+  return new LineReader(source, depth).read();
+}
+
+interface Draft {
+  words: ShellWord[];
+  redirects: ShellRedirect[];
+  input?: string;
+}
+
+interface HereDocument {
+  draft: Draft;
+  delimiter: ShellWord;
+  hasTabs: boolean;
+}
+
+/** Owner of the place up to which a line was read. */
+class LineReader {
+  readonly #source: string;
+  readonly #depth: number;
+  readonly #found: ShellCommand[] = [];
+  readonly #drafts: { draft: Draft; isPiped: boolean }[] = [];
+  #awaited: HereDocument[] = [];
+  #draft: Draft = { words: [], redirects: [] };
+  #isPiped = false;
+  #at = 0;
+
+  constructor(source: string, depth: number) {
+    this.#source = source;
+    this.#depth = depth;
+  }
+
+  read(): ShellCommand[] {
+    while (this.#at < this.#source.length) this.#step();
+    this.#finish();
+    // Only now, for the body of a here-document stands behind the rest of its line.
+    let before: ShellCommand | undefined;
+    for (const { draft, isPiped } of this.#drafts)
+      before = this.#add(draft, isPiped ? before : undefined) ?? before;
+    return this.#found;
+  }
+
+  #step(): void {
+    const rest = this.#source.slice(this.#at, this.#at + 40);
+    const redirect = REDIRECT.exec(rest);
+    const isProcess = /^[<>]\(/.test(rest);
+    if (/^[ \t\r]|^\\\r?\n/.test(rest)) this.#at += /^(?:[ \t\r]|\\\r?\n)/.exec(rest)![0].length;
+    else if (rest.startsWith("#")) this.#at += /^[^\n]*/.exec(this.#source.slice(this.#at))![0].length;
+    else if (redirect !== null && !isProcess) this.#redirect(redirect);
+    else if (OPERATOR.test(rest)) this.#operator(OPERATOR.exec(rest)![0]);
+    else this.#draft.words.push(this.#word());
+  }
+
+  #word(): ShellWord {
+    const { word, end } = readWord(this.#source, this.#at);
+    this.#at = end;
+    return word;
+  }
+
+  #redirect([whole, plain, both]: RegExpExecArray): void {
+    const operator = plain ?? both!;
+    this.#at += whole.length;
+    this.#at += /^[ \t]*/.exec(this.#source.slice(this.#at))![0].length;
+    const target = this.#word();
+    if (operator === "<<" || operator === "<<-")
+      this.#awaited.push({ draft: this.#draft, delimiter: target, hasTabs: operator === "<<-" });
+    else if (operator === "<<<") this.#draft.input = target.text;
+    // `2>&1` and `>&-` open no file.
+    else if (!/&$/.test(operator) || !/^(?:\d+-?|-)$/.test(target.text))
+      this.#draft.redirects.push({ operator, target });
+  }
+
+  #operator(operator: string): void {
+    this.#at += operator.length;
+    this.#finish();
+    if (operator === "|" || operator === "|&") this.#isPiped = true;
+    // A pipe goes on behind a line's end, and into a subshell.
+    else if (operator !== "\n" && operator !== "(") this.#isPiped = false;
+    if (operator === "\n") for (const document of this.#awaited.splice(0)) this.#body(document);
+  }
+
+  /** Reads the lines of a here-document. */
+  #body({ draft, delimiter, hasTabs }: HereDocument): void {
+    const lines: string[] = [];
+    while (this.#at < this.#source.length) {
+      const [line = ""] = /^[^\n]*/.exec(this.#source.slice(this.#at)) ?? [];
+      this.#at += line.length + 1;
+      const bare = hasTabs ? line.replace(/^\t+/, "") : line;
+      if (bare === delimiter.text) break;
+      lines.push(bare);
+    }
+    draft.input = lines.join("\n");
+    const body: ShellWord = { text: "", isPlain: false, substitutions: [] };
+    if (delimiter.isPlain) readQuoted(draft.input, 0, body);
+    delimiter.substitutions.push(...body.substitutions);
+    draft.redirects.push({ operator: "<<", target: delimiter });
+  }
+
+  #finish(): void {
+    const { words, redirects } = this.#draft;
+    if (
+      words.length === 0 &&
+      redirects.length === 0 &&
+      !this.#awaited.some(({ draft }) => draft === this.#draft)
+    )
+      return;
+    this.#drafts.push({ draft: this.#draft, isPiped: this.#isPiped });
+    this.#draft = { words: [], redirects: [] };
+    this.#isPiped = false;
+  }
+
+  /** Adds a command, and what it runs in its turn. */
+  #add(draft: Draft, readsFrom: ShellCommand | undefined): ShellCommand | undefined {
+    const substituted = [...draft.words, ...draft.redirects.map(({ target }) => target)]
+      .flatMap(({ substitutions }) => substitutions)
+      .flatMap((text) => commandsIn(text, this.#depth + 1));
+    const redirects = draft.redirects.filter(({ operator }) => operator !== "<<");
+    const command = commandOf({ ...draft, redirects }, { substituted, readsFrom });
+    if (command !== undefined) {
+      this.#found.push(command, ...runThrough(command, this.#depth + 1));
+    }
+    this.#found.push(...substituted);
+    return command;
+  }
+}
+
+function commandOf(
+  { words, redirects, input }: Draft,
+  { substituted, readsFrom }: { substituted: ShellCommand[]; readsFrom: ShellCommand | undefined },
+): ShellCommand | undefined {
+  const isFunction = words[0]?.isPlain === true && words[0].text === "function";
+  const begin = words.findIndex(
+    ({ text, isPlain }, at) =>
+      !(isFunction && at < 2) && !(isPlain && KEYWORDS.has(text)) && !/^\w+(?:\[[^\]]*\])?\+?=/.test(text),
+  );
+  const [first, ...args] = begin === -1 ? [] : words.slice(begin);
+  if (first?.isPlain && HEADS.has(first.text)) return undefined;
+  if (first === undefined && redirects.length === 0) return undefined;
+  return {
+    name: (first?.text ?? "").replace(/^.*[\\/]/s, "").replace(/\.exe$/i, ""),
+    args,
+    redirects,
+    substituted,
+    ...(input === undefined ? {} : { input }),
+    ...(readsFrom === undefined ? {} : { readsFrom }),
+  };
+}
+
+/** The commands that a program is given to run, and those that they run. */
+function runThrough(command: ShellCommand, depth: number): ShellCommand[] {
+  if (depth > MOST_DEPTH) throw new RangeError("The command is nested too deep to be read.");
+  const given: RunBy[] = [...runBy(command), ...readByShell(command)];
+  return given.flatMap((each) => {
+    if ("text" in each) return commandsIn(each.text, depth);
+    const { readsFrom } = command;
+    const inner = commandOf({ words: [...each.words], redirects: [] }, { substituted: [], readsFrom });
+    if (inner === undefined) return [];
+    if (command.input !== undefined) inner.input = command.input;
+    return [inner, ...runThrough(inner, depth + 1)];
+  });
+}
+
+/** What a shell without a script reads, where it stands in the line itself. */
+function readByShell({ name, args, input, readsFrom }: ShellCommand): RunBy[] {
+  if (!isShell(name) || args.some(({ text }) => !text.startsWith("-"))) return [];
+  if (input !== undefined) return [{ text: input }];
+  if (readsFrom?.name !== "echo" && readsFrom?.name !== "printf") return [];
+  return [{ text: readsFrom.args.map(({ text }) => text.replaceAll("\\n", "\n")).join(" ") }];
+}
