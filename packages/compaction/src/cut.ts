@@ -1,7 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
-import { isFailedAnswer } from "./failed-answer.ts";
 import { legalCuts } from "./legal-cut.ts";
 import { startsTurn } from "./turn.ts";
+import { unseenResultsFrom } from "./unseen.ts";
 
 /** Where a list of messages is divided. */
 export interface Cut {
@@ -34,7 +34,7 @@ export function findCut(options: FindCutOptions): Cut {
 
 function cutIndex({ messages, tokens, keepTokens }: FindCutOptions): number {
   const end = messages.length;
-  const unseen = unseenFrom(messages) ?? end;
+  const unseen = unseenResultsFrom(messages) ?? end;
   if (keepTokens <= 0) return unseen;
   const reached = reachedAt(tokens, keepTokens);
   if (reached === undefined) return 0;
@@ -43,19 +43,6 @@ function cutIndex({ messages, tokens, keepTokens }: FindCutOptions): number {
   const after = legal.indexOf(true, firstIsAll ? 1 : reached);
   const cut = after >= 0 && after < end ? after : Math.max(0, legal.lastIndexOf(true, reached));
   return Math.min(cut, unseen);
-}
-
-/**
- * The answer whose results the model has not seen; undefined where there is none. Once the user has spoken after a
- * request with them failed, they are the past like all else: kept for good, they could block every way on.
- */
-function unseenFrom(messages: readonly Message[]): number | undefined {
-  const answer = messages.findLastIndex((each) => each.role === "assistant" && !isFailedAnswer(each));
-  const behind = messages.slice(answer + 1);
-  const failed = behind.findIndex(isFailedAnswer);
-  const isGivenUp = failed >= 0 && behind.slice(failed).some(startsTurn);
-  const hasResults = behind.some((each) => each.role === "toolResult");
-  return answer >= 0 && hasResults && !isGivenUp ? answer : undefined;
 }
 
 function reachedAt(tokens: readonly number[], keepTokens: number): number | undefined {
@@ -67,7 +54,8 @@ function reachedAt(tokens: readonly number[], keepTokens: number): number | unde
   return undefined;
 }
 
-function turnStart(messages: readonly Message[], cut: number): number | undefined {
+/** Where the turn begins that a cut at this place splits; undefined where it splits none. */
+export function turnStart(messages: readonly Message[], cut: number): number | undefined {
   const first = messages[cut];
   if (first === undefined || cut === 0 || startsTurn(first)) return undefined;
   const start = messages.findLastIndex((message, index) => index < cut && startsTurn(message));

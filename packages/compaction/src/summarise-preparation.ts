@@ -1,5 +1,6 @@
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import { CompactionCancelled } from "./compaction-cancelled.ts";
+import { turnStart } from "./cut.ts";
 import { isDigest } from "./digest.ts";
 import type { CompactionPreparation, CustomCompaction } from "./events.ts";
 import { tryRung } from "./ladder.ts";
@@ -9,17 +10,24 @@ import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts
 import type { Summariser } from "./summariser.ts";
 import { summaryDetails } from "./summary-details.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
+import { unseenFrom } from "./unseen.ts";
 
 export interface SummarisePreparationOptions {
   /** As a `session_before_compact` event has it. */
   preparation: CompactionPreparation;
-  summariser: Summariser;
+  /** Default: who would summarise without an extension. */
+  summariser?: Summariser | undefined;
   /** What the summary should dwell on. Default: what the user said. */
   customInstructions?: string | undefined;
   /** `customInstructions` takes the place of the instructions; then no sections are expected. Default false. */
   replaceInstructions?: boolean | undefined;
-  /** Summarise what would be kept too, and keep nothing beside the summary. Default false. */
+  /**
+   * Summarise what would be kept too, and keep nothing beside the summary but what the model has not answered yet: the
+   * prompt or the tool results that its next request is about. Default false.
+   */
   keepNothing?: boolean;
+  /** Take a summary that is no shorter than what it stands for, too. Default false: it throws then. */
+  mayGrow?: boolean;
   /** Default: that of the compaction alone. */
   signal?: AbortSignal | undefined;
 }
@@ -27,26 +35,28 @@ export interface SummarisePreparationOptions {
 /**
  * The summary that would have been made by this summariser without an extension, to be returned from
  * `session_before_compact` as it is or changed: history and turn prefix, earlier summary, sections, chunks, carry-over.
- * Nothing is written.
+ * Nothing is written; what a failed attempt cost is counted with the compaction all the same.
  * @throws BonsaiError `summary_failed`, `preparation_unknown`; the signal's reason after an abort.
  */
 export async function summarisePreparation(
   options: SummarisePreparationOptions,
 ): Promise<{ compaction: CustomCompaction }> {
   const source = preparedCompaction(options.preparation) ?? unknown();
-  let usage: Usage | undefined;
-  const onUsage = (each: Usage | undefined) => {
-    if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
-  };
-  const { summary, firstKeptEntryId } = await summaryOf(options, source, onUsage);
+  const paid: (Usage | undefined)[] = [];
+  const onUsage = (each: Usage | undefined) => void paid.push(each);
+  const { summary, firstKeptEntryId } = await summaryOf(options, source, onUsage).catch((error: unknown) => {
+    paid.forEach(source.context.onUsage);
+    throw error;
+  });
   const { carried, prose } = summary;
+  const usages = paid.filter((each) => each !== undefined);
   return {
     compaction: {
       summary: summary.summary,
       firstKeptEntryId,
       tokensBefore: source.context.tokensBefore,
       ...(carried === undefined ? {} : { details: summaryDetails(carried, prose) }),
-      ...(usage === undefined ? {} : { usage }),
+      ...(usages.length === 0 ? {} : { usage: usages.reduce(addUsage, emptyUsage()) }),
     },
   };
 }
@@ -56,10 +66,11 @@ async function summaryOf(
   source: PreparedCompaction,
   onUsage: LadderContext["onUsage"],
 ): Promise<{ summary: PlannedSummary; firstKeptEntryId: string | null }> {
-  const { context } = source;
-  const { summariser, customInstructions, replaceInstructions, keepNothing = false, signal } = options;
+  const { context, state } = source;
+  const { customInstructions, replaceInstructions, keepNothing = false, mayGrow = false, signal } = options;
+  const summariser = options.summariser ?? context.summariser ?? context.digest;
   const replaces = replaceInstructions && customInstructions !== undefined;
-  const digests = isDigest(summariser);
+  const digests = summariser === context.digest || (summariser !== undefined && isDigest(summariser));
   const asked: LadderContext = {
     ...context,
     summariser: digests ? undefined : summariser,
@@ -70,11 +81,23 @@ async function summaryOf(
     signal: signal === undefined ? context.signal : AbortSignal.any([context.signal, signal]),
     onUsage,
   };
-  const plan = keepNothing ? allSummarised(source.state.plan!) : source.state.plan!;
+  const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
   const rungs = digests ? [digestRung] : [summariseRung, chunksRung];
-  const reached = await climbed(rungs, { ...source.state, plan, failures: [] }, asked);
-  if (reached.summary === undefined) throw failed(reached, summariser);
+  const start = { ...state, plan, failures: [] };
+  const reached = await climbed(mayGrow ? rungs.map(takenAsIs) : rungs, start, asked);
+  if (reached.summary === undefined) throw failed(reached, summariser?.name ?? "Nobody");
   return { summary: reached.summary, firstKeptEntryId: plan.firstKeptEntryId };
+}
+
+/** As an extension's own summary is, whatever its size. */
+function takenAsIs(rung: Rung): Rung {
+  return {
+    ...rung,
+    async attempt(state, context) {
+      const { summary, ...next } = await rung.attempt(state, context);
+      return { ...next, summary: summary && { ...summary, fromHook: true } };
+    },
+  };
 }
 
 async function climbed(
@@ -95,12 +118,24 @@ async function climbed(
   }
 }
 
+/** All but what the model has not answered yet, where that begins later than the plan's own cut. */
 function allSummarised(plan: CompactionPlan): CompactionPlan {
-  const history = [...plan.history, ...plan.turnPrefix, ...plan.kept];
-  return { ...plan, history, turnPrefix: [], kept: [], splitTurn: false, firstKeptEntryId: null };
+  const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const messages = items.map(({ message }) => message);
+  const index = unseenFrom(messages);
+  if (index <= items.length - plan.kept.length) return plan;
+  const turn = index < items.length ? turnStart(messages, index) : undefined;
+  return {
+    ...plan,
+    history: items.slice(0, turn ?? index),
+    turnPrefix: items.slice(turn ?? index, index),
+    kept: items.slice(index),
+    splitTurn: turn !== undefined,
+    firstKeptEntryId: items[index]?.entryId ?? null,
+  };
 }
 
-function failed({ failures }: LadderState, { name }: Summariser): BonsaiError {
+function failed({ failures }: LadderState, name: string): BonsaiError {
   const causes = failures.map(({ message }) => message).join(" | ") || "it is left out by the settings.";
   return new BonsaiError({
     code: "summary_failed",

@@ -286,3 +286,127 @@ test("all requests are paid for in the entry's usage", async () => {
   expect(result.entry?.usage?.input).toBe(7 * summariser.requests.length);
   expect(result.costUsd).toBe(0.5 * summariser.requests.length);
 });
+
+const unanswered: readonly [about: string, notation: string, kept: string[]][] = [
+  ["a prompt that was just typed", "U:30000 A:100 | U:90", ["u2"]],
+  [
+    "two prompts, a command, a message of an extension",
+    "U:30000 A:100 | U:90 B X U:9",
+    ["u2", "b1", "x1", "u3"],
+  ],
+  ["a prompt whose request failed", "U:30000 A:100 | U:90 A~error", ["u2", "a2"]],
+  ["what was said after a request failed", "U:30000 A:100 | U:90 A~error U:9", ["u3"]],
+  [
+    "results, with the answer that asked for them",
+    "U:30000 A:100 A(t1 t2):9 T1:90 T2:90",
+    ["a2", "t1", "t2"],
+  ],
+  ["results, and what was said behind them", "U:30000 A(t1):9 T1:90 | U:9", ["a1", "t1", "u2"]],
+  ["what was said after results were given up", "U:30000 A(t1):9 T1:90 A~error U:9", ["u2"]],
+  ["a branch summary that was taken along", "U:30000 A:100 S:90", ["s1"]],
+  ["nothing after an answer", "U:30000 A:100 | U:90 A(t1):9 T1:9 A:9", []],
+];
+
+test.each(unanswered)(
+  "keepNothing keeps what the model has not answered: %s",
+  async (_about, notation, kept) => {
+    const { session, name } = history(notation);
+    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    const summariser = scriptedSummariser();
+    lifecycle.on("session_before_compact", ({ preparation }) =>
+      summarisePreparation({ preparation, summariser, keepNothing: true }),
+    );
+    const least = compactionSettings({ keepRecentTokens: 150, estimator: "chars4" });
+    const result = await runCompaction({ session, settings: least, model, lifecycle });
+    expect(result.status).toBe("compacted");
+    expect(result.keptEntryIds.map(name)).toEqual(kept);
+    const seen = session.projection().items.slice(1);
+    expect(seen.map(({ entryId }) => name(entryId))).toEqual(kept);
+  },
+);
+
+test("keepNothing gives the early part of the turn that goes on a summary of its own", async () => {
+  const summariser = scriptedSummariser();
+  const notation = "U:9000 A:9000 | U:90 A(t1):30000 T1:90 A(t2):9 T2:90";
+  const own = await compacted({ notation, extension: summariser, asked: { keepNothing: true } });
+  expect(summariser.requests.map(({ kind }) => kind)).toEqual(["history", "turnPrefix"]);
+  expect(own.text.map(({ role }) => role)).toEqual(["compactionSummary", "assistant", "toolResult"]);
+});
+
+test("keepNothing summarises no less than would be summarised without it", async () => {
+  const usual = await compacted({ notation: "U:30000 U:30000 U:90", extension: scriptedSummariser() });
+  const own = await compacted({
+    notation: "U:30000 U:30000 U:90",
+    extension: scriptedSummariser(),
+    asked: { keepNothing: true },
+  });
+  expect(usual.result.keptEntryIds).toHaveLength(2);
+  expect(own.text.map(({ role }) => role)).toEqual(usual.text.map(({ role }) => role));
+});
+
+test("on any tree, keepNothing leaves only what no good answer came after", async () => {
+  let compactions = 0;
+  const law = fc.asyncProperty(treeArbitrary({ maxTokens: 400 }), async (notation) => {
+    const extension = scriptedSummariser();
+    const small = { notation, extension, model: { contextWindow: 4_000 }, asked: { keepNothing: true } };
+    const { text, result, errors } = await compacted({ ...small, reason: "manual" });
+    expect(errors).toEqual([]);
+    if (result.status !== "compacted") return;
+    compactions += 1;
+    const answer = text.findLastIndex(
+      (each) => each.role === "assistant" && !["error", "aborted"].includes(each.stopReason),
+    );
+    if (answer < 0) return;
+    expect([answer, text[answer + 1]?.role]).toEqual([1, "toolResult"]);
+  });
+  await fc.assert(law, { numRuns: 60 });
+  expect(compactions).toBeGreaterThan(5);
+});
+
+test("without a summariser of its own, whoever would summarise is asked; without a model, the digest", async () => {
+  for (const summariser of [scriptedSummariser(), undefined]) {
+    const { session } = history(past);
+    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+    lifecycle.on("session_before_compact", ({ preparation }) => summarisePreparation({ preparation }));
+    const asked = summariser === undefined ? {} : { summariser };
+    const result = await runCompaction({
+      session,
+      settings,
+      model,
+      lifecycle,
+      reason: "threshold",
+      ...asked,
+    });
+    expect(result).toMatchObject({ status: "compacted", rung: "extension" });
+    const usual = await compacted({ notation: past, extension: null, ...asked });
+    expect(messagesOf(session)).toEqual(usual.text);
+  }
+});
+
+test("what a failed attempt cost is counted with the summary that was made in its place", async () => {
+  const usage = { ...emptyUsage(), input: 7, cost: { ...emptyUsage().cost, total: 0.5 } };
+  const extension = scriptedSummariser([{ text: "No sections.", usage }]);
+  const own = await compacted({ notation: past, extension, summariser: scriptedSummariser([{ usage }]) });
+  expect(own.errors).toMatchObject([{ code: "summary_failed" }]);
+  expect(own.result).toMatchObject({ status: "compacted", requests: 2, costUsd: 1 });
+  expect(own.result.entry?.usage?.input).toBe(14);
+});
+
+test("mayGrow takes a summary that is no shorter than what it stands for, which else throws", async () => {
+  const long = { text: "words ".repeat(9_000) };
+  const notation = "U:900 A:900 | U:400 A:100";
+  const instructions = { customInstructions: "At length.", replaceInstructions: true };
+  const strict = await compacted({
+    notation,
+    extension: scriptedSummariser([long]),
+    asked: instructions,
+    reason: "manual",
+  });
+  expect(strict.errors).toMatchObject([
+    { code: "summary_failed", message: expect.stringContaining("shrink") },
+  ]);
+  const asked = { ...instructions, mayGrow: true };
+  const own = await compacted({ notation, extension: scriptedSummariser([long]), asked, reason: "manual" });
+  expect(own.errors).toEqual([]);
+  expect(own.result).toMatchObject({ status: "compacted", rung: "extension" });
+});
