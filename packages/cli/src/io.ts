@@ -40,15 +40,18 @@ export interface CliIo {
 
 /** The process this runs in. */
 export function processIo(): CliIo {
+  let cwd: string | undefined;
   return {
-    stdout: process.stdout,
+    stdout: standardOutput(),
     stderr: process.stderr,
     get stdin() {
       return standardInput();
     },
     env: process.env,
+    // Once: wherever an extension goes, the call stays where it was made.
     get cwd() {
-      return workingFolder();
+      cwd ??= workingFolder();
+      return cwd;
     },
     now: Date.now,
     interruptible: interruptibleBySignals,
@@ -67,6 +70,23 @@ function workingFolder(): string {
       cause,
     });
   }
+}
+
+/** With the `write` of now: what extensions write goes elsewhere later. */
+function standardOutput(): OutStream {
+  const { stdout } = process;
+  const write = stdout.write.bind(stdout);
+  return {
+    write: (text) => write(text),
+    once: (event, listener) => stdout.once(event, listener),
+    removeListener: (event, listener) => stdout.removeListener(event, listener),
+    get isTTY() {
+      return stdout.isTTY;
+    },
+    get columns() {
+      return stdout.columns;
+    },
+  };
 }
 
 /** The stream itself is made when somebody reads. */

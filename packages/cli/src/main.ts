@@ -35,6 +35,8 @@ async function runProgram(): Promise<void> {
  */
 function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefined> {
   let first: Error | undefined;
+  // As it is now: extensions are given another one.
+  const write = process.stdout.write.bind(process.stdout);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     // The reader left (`bonsai tree … | head`): that is its right, not an error.
     if (error.code !== "EPIPE") first ??= error;
@@ -45,5 +47,5 @@ function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefi
   process.stderr.on("error", () => {});
   // The event comes a moment after the callback.
   const settle = (resolve: (error: Error | undefined) => void) => setImmediate(() => resolve(first));
-  return () => new Promise((resolve) => process.stdout.write("", () => settle(resolve)));
+  return () => new Promise((resolve) => write("", () => settle(resolve)));
 }

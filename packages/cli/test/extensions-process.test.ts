@@ -62,6 +62,58 @@ describe("the process of a call with extensions", () => {
     for (const words of ["logged\n", "informed", "logged again"]) expect(stderr).toContain(words);
   });
 
+  test("keeps off it what they write themselves, also to a reader of JSON", async () => {
+    const writes = `export default (bonsai) => {
+      process.stdout.write("at the start");
+      bonsai.on("agent_start", () => void process.stdout.write("written"));
+    }`;
+    const { child, ended } = bonsai(writes, "--mode", "json", "hi");
+    child.stdin.end();
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "agent_end" });
+    for (const words of ["at the start", "written"]) expect(stderr).toContain(words);
+  });
+
+  test("survives errors in what an extension left running, and names the extension", async () => {
+    const stray = `export default (bonsai) => {
+      bonsai.on("agent_start", async () => {
+        Promise.reject("sulking");
+        process.nextTick(() => { throw new Error("ticked off"); });
+        setTimeout(() => { throw Object.create(null); });
+        (async () => { await null; throw new Error("left alone"); })();
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      });
+    }`;
+    const { child, ended } = bonsai(stray, "--mode", "json", "hi");
+    child.stdin.end();
+    const { code, stdout, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "agent_end" });
+    for (const words of [
+      "failed: sulking",
+      "failed: ticked off",
+      "own.ts:4:40",
+      "left alone",
+      "cannot be read",
+    ])
+      expect(stdout + stderr).toContain(words);
+    expect(stdout + stderr).not.toContain("bonsai=");
+  });
+
+  test("stays where it was called, wherever an extension goes", async () => {
+    const goes = `import { tmpdir } from "node:os";
+    export default (bonsai) => {
+      process.chdir(tmpdir());
+      bonsai.on("agent_start", (_event, ctx) => console.error("in " + ctx.cwd + "."));
+    }`;
+    const { child, ended } = bonsai(goes, "--mode", "json", "hi");
+    child.stdin.end();
+    const { code, stderr } = await ended;
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/in .*project\./);
+  });
+
   test("is cancelled while an extension starts and does not come to an end", async () => {
     const hangs = `export default () => { console.log("starting"); setInterval(() => {}, 1000); return new Promise(() => {}); }`;
     const { child, ended, printed } = bonsai(hangs, "-p", "hi");

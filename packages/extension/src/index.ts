@@ -113,6 +113,7 @@ export { hostModules } from "./load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "./load/virtual-modules.ts";
 export { sessionManagerOf } from "./run/context/session-manager.ts";
+export { lifecycleNotice, strayErrorNotice } from "./run/extension-errors.ts";
 export type {
   AdaptedExtension,
   ExtensionAdapter,

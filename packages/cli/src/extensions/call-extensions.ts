@@ -1,4 +1,4 @@
-import type { Agent } from "@bonsai-agent/agent";
+import type { Agent, AgentNotice } from "@bonsai-agent/agent";
 import type {
   CommandInfo,
   ExtensionHost,
@@ -6,6 +6,7 @@ import type {
   FlagOptions,
   ReloadReport,
 } from "@bonsai-agent/extension";
+import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { type ExtensionChoice, mayHaveExtensions } from "./extension-choice.ts";
 
 export interface CallExtensionsOptions {
@@ -21,6 +22,11 @@ export class CallExtensions {
   readonly #options: CallExtensionsOptions;
   #running: Extensions | undefined;
   #agent: Agent | undefined;
+  #noticeOf = (notice: LifecycleNotice): AgentNotice => ({
+    level: "warning",
+    code: notice.type,
+    message: describeNotice(notice),
+  });
 
   constructor(options: CallExtensionsOptions) {
     this.#options = options;
@@ -32,11 +38,15 @@ export class CallExtensions {
     return mayHaveExtensions(choice) ? this.#open(choice) : undefined;
   }
 
-  async #open(first: ExtensionChoice): Promise<void> {
-    const { startExtensions } = await import("./start-extensions.ts");
+  async #open(choice: ExtensionChoice): Promise<void> {
     const startedMs = performance.now();
-    this.#running = await startExtensions({ ...this.#options, first });
+    this.#running = await this.#start(choice);
     this.#tell(performance.now() - startedMs);
+  }
+
+  /** What users are told of what the lifecycle noticed: once extensions are there, with places in their files. */
+  noticeOf(notice: LifecycleNotice): AgentNotice {
+    return this.#noticeOf(notice);
   }
 
   get loaded(): Extensions["loaded"] {
@@ -85,13 +95,18 @@ export class CallExtensions {
     const startedMs = performance.now();
     const choice = this.#options.choice();
     if (mayHaveExtensions(choice)) {
-      const { startExtensions } = await import("./start-extensions.ts");
-      this.#running = await startExtensions({ ...this.#options, first: choice });
+      this.#running = await this.#start(choice);
       if (this.#agent !== undefined) this.#running.attach(this.#agent);
       const { lifecycle } = this.#options.host;
       await lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
     }
     return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
+  }
+
+  async #start(first: ExtensionChoice): Promise<Extensions> {
+    const { startExtensions, lifecycleNotice } = await import("./start-extensions.ts");
+    this.#noticeOf = lifecycleNotice;
+    return startExtensions({ ...this.#options, first });
   }
 
   #tell(elapsedMs: number): void {

@@ -1,6 +1,6 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import type { ExtensionHost, ExtensionUI, FlagOptions } from "@bonsai-agent/extension";
-import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
@@ -56,7 +56,7 @@ export async function openSessionExtensions({
   const onNotice: ExtensionHost["onNotice"] = (notice) => output.tell(notice);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
-    onNotice: (notice) => onNotice({ level: "warning", code: notice.type, message: describeNotice(notice) }),
+    onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) }));
   const ui = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });

@@ -8,9 +8,12 @@ import {
 } from "@bonsai-agent/extension";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { piAdapter } from "@bonsai-agent/pi-adapter";
-import { keepConsoleApart } from "./console-apart.ts";
 import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
+import { keepOutputApart } from "./output-apart.ts";
+import { surviveStrayErrors } from "./stray-errors.ts";
 import { virtualModules } from "./virtual-modules.ts";
+
+export { lifecycleNotice } from "@bonsai-agent/extension";
 
 export interface StartExtensionsOptions {
   host: ExtensionHost;
@@ -31,7 +34,8 @@ export async function startExtensions({ host, choice, first }: StartExtensionsOp
   if (missing !== undefined) throw notFound(missing);
   const find = findingAgain({ found, first, choice, onNotice: host.onNotice });
   const held = new HeldNotices(host.onNotice);
-  keepConsoleApart();
+  keepOutputApart();
+  surviveStrayErrors(host.onNotice);
   const extensions = await loadExtensions({
     host: withNotices(host, (notice) => held.tell(notice)),
     find,

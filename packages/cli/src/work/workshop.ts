@@ -5,7 +5,7 @@ import {
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
 import type { ExtensionUI } from "@bonsai-agent/extension";
-import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { withExtensionFlags } from "../command-line.ts";
 import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
@@ -62,7 +62,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
     onNotice({ level: "warning", code, message });
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
-    onNotice: (notice) => warn({ code: notice.type, message: describeNotice(notice) }),
+    onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   log?.listen(lifecycle);
   listen?.(lifecycle);

@@ -21,6 +21,8 @@ export interface ExtensionToolResult<Details = unknown> {
   isError?: boolean;
   /** What the tool's own model requests used. */
   usage?: Usage;
+  /** True: the model is not asked again, if all results of its answer say so. Default false. */
+  terminate?: boolean;
 }
 
 export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, Details = unknown> {

@@ -77,6 +77,18 @@ export function withoutMarkers(text: string): string {
   return text.replace(/[?&]bonsai=\d+/g, "");
 }
 
+/** The same for the stacks of an error and of its causes. One that is frozen keeps its numbers. */
+export function tidyError(thrown: unknown): void {
+  const seen = new Set<unknown>();
+  for (let error = thrown; error instanceof Error && !seen.has(error); error = error.cause) {
+    seen.add(error);
+    const { stack, message } = error;
+    if (typeof message === "string" && MARKER.test(message))
+      Reflect.set(error, "message", withoutMarkers(message));
+    if (typeof stack === "string" && MARKER.test(stack)) Reflect.set(error, "stack", withoutMarkers(stack));
+  }
+}
+
 /** The folder of the npm package that a file lies in, with its trailing slash; empty where it lies in none. */
 export function packageFolderOf(path: string): string {
   return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+[\\/]/.exec(path)?.[0] ?? "";

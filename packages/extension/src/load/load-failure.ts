@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Generation, type UnresolvedImport, withoutMarkers } from "./generation.ts";
+import { type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
 import { likeNames } from "./like-names.ts";
 import { virtualExports, virtualInstead } from "./loaded-modules.ts";
+import { readableError } from "./readable-error.ts";
 import {
   codeFrame,
   placeAbove,
@@ -15,7 +16,8 @@ import {
 import { ParseFailure } from "./transpile.ts";
 
 /** A failure of a generation, as its author should read it. */
-export function loadFailure(generation: Generation, error: unknown): BonsaiError {
+export function loadFailure(generation: Generation, thrown: unknown): BonsaiError {
+  const error = readableError(thrown);
   const failure = named(generation, error);
   tidyStack(error);
   return failure;
@@ -108,14 +110,13 @@ function broken({ entry }: Generation, place: SourcePlace | undefined, error: un
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
+  const { message, name } = readableError(error);
+  return message || name;
 }
 
 /** The numbers of generations say nothing to whoever reads a stack, nor does the text that a file was rewritten to. */
 function tidyStack(error: unknown): void {
-  if (error instanceof Error && typeof error.stack === "string") {
-    const tidy = withoutMarkers(error.stack).replace(/^file:[\s\S]*?\n(?=SyntaxError)/, "");
-    // A frozen error keeps its numbers.
-    if (tidy !== error.stack) Reflect.set(error, "stack", tidy);
-  }
+  tidyError(error);
+  if (error instanceof Error && typeof error.stack === "string")
+    Reflect.set(error, "stack", error.stack.replace(/^file:[\s\S]*?\n(?=SyntaxError)/, ""));
 }

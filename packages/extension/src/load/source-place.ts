@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { withoutMarkers } from "./generation.ts";
+import { readableError } from "./readable-error.ts";
 
 /** A place in a file of an extension; line and column count from 1. */
 export interface SourcePlace {
@@ -14,7 +15,7 @@ const HEADER = /^(file:\/\/[^\n]*?[?&]bonsai=\d+)[^\n:]*:(\d+)\n/;
 
 /** Where in an extension an error was thrown; undefined where its stack names none of an extension's files. */
 export function placeThrown(error: unknown): SourcePlace | undefined {
-  const stack = error instanceof Error ? error.stack : undefined;
+  const { stack } = readableError(error);
   const [, url, line, column] = FRAME.exec(stack?.slice(stack.indexOf("\n    at ")) ?? "") ?? [];
   if (url === undefined) return undefined;
   return { path: fileURLToPath(withoutMarkers(url)), line: Number(line), column: Number(column) };

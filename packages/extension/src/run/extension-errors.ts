@@ -1,6 +1,10 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
+import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { tidyError, withoutMarkers } from "../load/generation.ts";
+import { readableError } from "../load/readable-error.ts";
 import { codeFrame, placeText, placeThrown } from "../load/source-place.ts";
+import { extensionAtWork } from "./extension-work.ts";
 import type { ExtensionScope } from "./scope.ts";
 
 /** Why an extension was not loaded, with the place where it threw. */
@@ -10,7 +14,8 @@ export function extensionFailure({ source }: ExtensionScope, error: unknown): Bo
   // What was thrown while the module was read says its place itself.
   if (isOurs && place === undefined) return error;
   const where = place === undefined ? source : placeText(place);
-  const message = `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`;
+  const message = `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}${causesOf(error)}`;
+  tidyError(error);
   if (isOurs) return new BonsaiError({ code: error.code, message, hint: error.hint, cause: error });
   return new BonsaiError({
     code: "extension_failed",
@@ -31,20 +36,67 @@ export function commandFailure(
   { name, source }: { name: string; source: string },
   error: unknown,
 ): BonsaiError {
+  const message = failureText(`/${name} of ${source}`, error);
+  tidyError(error);
   return new BonsaiError({
     code: "extension_command_failed",
-    message: failureText(`/${name} of ${source}`, error),
+    message,
     hint: BonsaiError.is(error) ? error.hint : "This is a fault of the extension: tell its author.",
     cause: error,
   });
 }
 
+/** What users are told of what the lifecycle noticed; of a handler that threw, where it did. */
+export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
+  const message =
+    notice.type === "handler_error"
+      ? `${notice.source} failed in ${notice.event}: ${reasonOf(notice.error)}`
+      : describeNotice(notice);
+  return { level: "warning", code: notice.type, message };
+}
+
+/**
+ * What users are told of an error that reached nobody: one in a timer of an extension, or in a promise that it did not
+ * wait for. To be asked in a listener of the process. Undefined for an error that no extension has a part in.
+ */
+export function strayErrorNotice(error: unknown): AgentNotice | undefined {
+  const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
+  if (source === undefined) return undefined;
+  const message = failureText(`A timer, an event or a promise of ${source}, for which nobody waits,`, error);
+  return { level: "warning", code: "extension_stray_error", message };
+}
+
 /** What failed, why and where: for a failure of an extension that stops nothing. */
 export function failureText(what: string, error: unknown): string {
+  return `${what} failed: ${reasonOf(error)}`;
+}
+
+function reasonOf(thrown: unknown): string {
+  const error = readableError(thrown);
   const place = placeThrown(error);
-  return `${what} failed: ${messageOf(error)}${place === undefined ? "" : ` (${placeText(place)})`}`;
+  return `${messageOf(error)}${place === undefined ? "" : ` (${placeText(place)})`}${causesOf(error)}`;
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
+  const { message, name } = readableError(error);
+  // Node's own words about a rejection with something that is no error.
+  const reason = /The promise rejected with the reason "([\s\S]*)"\.$/.exec(message)?.[1];
+  return withoutMarkers(reason || message || name);
+}
+
+/** Causes of causes that are told. */
+const mostCauses = 4;
+
+/** A line for each cause that the message does not tell itself. */
+function causesOf(error: unknown): string {
+  const lines: string[] = [];
+  let told = messageOf(error);
+  let { cause } = readableError(error);
+  for (let count = 0; cause !== undefined && cause !== null && count < mostCauses; count += 1) {
+    const message = messageOf(cause);
+    if (!told.includes(message)) lines.push(`\nCause: ${message}`);
+    told += message;
+    ({ cause } = readableError(cause));
+  }
+  return lines.join("");
 }

@@ -1,4 +1,5 @@
 import type { EventBus } from "../api/event-bus.ts";
+import { runOf } from "./extension-work.ts";
 import type { ExtensionScope } from "./scope.ts";
 
 interface Listener {
@@ -41,7 +42,7 @@ export class ExtensionEventBus {
     for (const { scope, handler } of this.#listeners.filter((listener) => listener.channel === channel)) {
       const failed = (error: unknown) => this.#onError(scope, channel, error);
       try {
-        Promise.resolve(handler(data)).catch(failed);
+        Promise.resolve(runOf(scope, () => handler(data))).catch(failed);
       } catch (error) {
         failed(error);
       }

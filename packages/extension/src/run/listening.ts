@@ -3,6 +3,7 @@ import type { Handler } from "@bonsai-agent/lifecycle";
 import { nearest } from "@bonsai-agent/models";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import { badArgument } from "./bad-argument.ts";
+import { runOf } from "./extension-work.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 /** How an extension listens to events. */
@@ -18,7 +19,7 @@ export function listening({ scope, host, context }: ExtensionPlace): Pick<Extens
         return () => {};
       }
       const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
-        handler(payload, context(signal));
+        runOf(scope, () => handler(payload, context(signal)));
       const options = { source: scope.source, ...(onError === undefined ? {} : { onError }) };
       return scope.keep(host.lifecycle.on(event, called, options as never));
     },

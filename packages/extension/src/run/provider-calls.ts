@@ -1,5 +1,6 @@
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import type { ProviderOptions } from "../api/provider-options.ts";
+import { runOf } from "./extension-work.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type ProviderCalls = Pick<ExtensionAPI, "registerProvider" | "unregisterProvider">;
@@ -12,7 +13,13 @@ export function providerCalls({ scope, room }: ExtensionPlace): ProviderCalls {
       scope.checkLoaded("registerProvider");
       const said = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
       const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(said) };
-      const takeOut = room.providers.register(name, all);
+      const { stream } = all;
+      const takeOut = room.providers.register(name, {
+        ...all,
+        ...(typeof stream === "function"
+          ? { stream: (request) => runOf(scope, () => stream.call(all, request)) }
+          : {}),
+      });
       const undo = scope.keepAs(`provider ${name}`, () => {
         if (own.get(name)?.undo === undo) own.delete(name);
         takeOut();

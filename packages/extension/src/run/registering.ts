@@ -5,6 +5,7 @@ import type { ExtensionTool } from "../api/extension-tool.ts";
 import { agentTool } from "./agent-tool.ts";
 import { badArgument } from "./bad-argument.ts";
 import { commandInfo, isReserved } from "./command-names.ts";
+import { runOf } from "./extension-work.ts";
 import type { ExtensionPlace } from "./room.ts";
 
 type Registering = Pick<
@@ -31,10 +32,12 @@ export function registering(place: ExtensionPlace): Registering {
       if (typeof options?.handler !== "function")
         throw badArgument(scope, `registerCommand("${name}", …)`, "a handler, a function", options);
       if (isReserved(place, name)) return () => {};
-      const run = async (args: string) => options.handler(args, place.commandContext());
+      const run = async (args: string) => runOf(scope, () => options.handler(args, place.commandContext()));
+      const complete = async (prefix: string) =>
+        runOf(scope, () => options.getArgumentCompletions?.(prefix)) ?? [];
       return scope.keepAs(
         `command ${name}`,
-        room.commands.add({ name, value: { options, run }, source, path }),
+        room.commands.add({ name, value: { options, run, complete }, source, path }),
       );
     },
     registerFlag(name, options) {
@@ -53,7 +56,7 @@ export function registering(place: ExtensionPlace): Registering {
         throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
       if (typeof options?.handler !== "function")
         throw badArgument(scope, `registerShortcut("${key}", …)`, "a handler, a function", options);
-      const run = async () => options.handler(place.context());
+      const run = async () => runOf(scope, () => options.handler(place.context()));
       return scope.keepAs(
         `key ${key}`,
         room.shortcuts.add({ name: key, value: { options, run }, source, path }),
@@ -66,7 +69,8 @@ export function registering(place: ExtensionPlace): Registering {
   };
 }
 
-function checkedTool({ scope, context }: ExtensionPlace, tool: ExtensionTool) {
+function checkedTool(place: ExtensionPlace, tool: ExtensionTool) {
+  const { scope } = place;
   const call = `registerTool({ name: ${JSON.stringify(tool?.name)}, … })`;
   if (typeof tool?.name !== "string") throw badArgument(scope, "registerTool", "a tool with a name", tool);
   if (typeof tool.description !== "string")
@@ -74,7 +78,7 @@ function checkedTool({ scope, context }: ExtensionPlace, tool: ExtensionTool) {
   if (typeof tool.execute !== "function") throw badArgument(scope, call, "execute, a function", tool.execute);
   if (isFieldsOfZod(tool.parameters))
     throw badArgument(scope, call, "parameters with z.object({…}) around them", Object.keys(tool.parameters));
-  const forAgent = agentTool(tool, context);
+  const forAgent = agentTool(tool, place);
   // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
   new ToolRegistry().register(forAgent);
   return forAgent;

@@ -1,4 +1,4 @@
-import type { CommandOptions } from "../api/command.ts";
+import type { ArgumentCompletion, CommandOptions } from "../api/command.ts";
 import type { ExtensionCommandContext, ExtensionContext } from "../api/extension-context.ts";
 import type { FlagOptions } from "../api/flag.ts";
 import type { ShortcutOptions } from "../api/shortcut.ts";
@@ -16,7 +16,10 @@ export interface Runnable<Options, Args extends unknown[]> {
   run(...args: Args): Promise<void>;
 }
 
-export type RegisteredCommand = Runnable<CommandOptions, [args: string]>;
+export interface RegisteredCommand extends Runnable<CommandOptions, [args: string]> {
+  complete(prefix: string): Promise<readonly ArgumentCompletion[] | null>;
+}
+
 export type RegisteredShortcut = Runnable<ShortcutOptions, []>;
 
 /** What all extensions share. */

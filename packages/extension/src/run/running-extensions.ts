@@ -84,7 +84,7 @@ export class RunningExtensions implements Extensions {
   async completeCommand(name: string, prefix: string): Promise<readonly ArgumentCompletion[]> {
     const command = this.#room.commands.get(name);
     try {
-      return (await command?.value.options.getArgumentCompletions?.(prefix)) ?? [];
+      return (await command?.value.complete(prefix)) ?? [];
     } catch (error) {
       const message = failureText(`Completing /${name} of ${command?.source}`, error);
       this.#options.host.onNotice({ level: "warning", code: "extension_completion_failed", message });

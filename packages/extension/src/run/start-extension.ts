@@ -1,5 +1,6 @@
 import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import { extensionFailure } from "./extension-errors.ts";
+import { runOf } from "./extension-work.ts";
 import type { ExtensionScope } from "./scope.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
@@ -16,8 +17,8 @@ export interface StartOptions {
  */
 export async function startExtension({ scope, factory, api }: StartOptions): Promise<void> {
   try {
-    const start = await factory();
-    await withTimeLimit(scope.source, async () => start(api));
+    const start = await runOf(scope, factory);
+    await withTimeLimit(scope.source, async () => runOf(scope, () => start(api)));
     scope.start();
   } catch (error) {
     throw extensionFailure(scope, error);

@@ -1,7 +1,8 @@
 import { type Agent, type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import { describeNotice, Lifecycle } from "@bonsai-agent/lifecycle";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
+import { lifecycleNotice } from "../run/extension-errors.ts";
 import type { ExtensionHost, ExtensionModels } from "../run/extension-host.ts";
 import type { OpenTestSessionOptions } from "./open-test-session-options.ts";
 import { scriptedUi, type UICall } from "./scripted-ui.ts";
@@ -32,8 +33,7 @@ export function testHost(parts: TestHostOptions): ExtensionHost {
     cwd,
     lifecycle: new Lifecycle<LifecycleEvents>({
       rules: lifecycleEventRules,
-      onNotice: (notice) =>
-        onNotice({ level: "warning", code: notice.type, message: describeNotice(notice) }),
+      onNotice: (notice) => onNotice(lifecycleNotice(notice)),
     }),
     ui: options.ui === undefined ? undefined : scriptedUi(options.ui, record.ui),
     session: () => session,

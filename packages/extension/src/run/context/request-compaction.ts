@@ -1,6 +1,7 @@
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactOptions } from "../../api/extension-context.ts";
+import { failureText } from "../extension-errors.ts";
 import type { ExtensionHost } from "../extension-host.ts";
 import type { ContextExtras } from "./context-extras.ts";
 
@@ -14,12 +15,8 @@ export function requestCompaction(
   { customInstructions, onComplete, onError }: CompactOptions = {},
 ): void {
   const report = (error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
-    host.onNotice({
-      level: "warning",
-      code: "extension_callback_failed",
-      message: `${extensionPath}: what it does after a compaction failed: ${message}`,
-    });
+    const message = failureText(`What ${extensionPath} does after a compaction`, error);
+    host.onNotice({ level: "warning", code: "extension_callback_failed", message });
   };
   const told = async () => {
     const result = await compacted(host, customInstructions);

@@ -1,0 +1,28 @@
+import { type ExtensionHost, strayErrorNotice } from "@bonsai-agent/extension";
+import { ExitCode } from "../exit-code.ts";
+
+let tell: ExtensionHost["onNotice"] | undefined;
+/** One in a timer that returns is told once. */
+const told = new Set<string>();
+
+/**
+ * An error in a timer of an extension, or in a promise that it does not wait for, is a notice, and the work goes on. Any
+ * other ends the process, as it would without this.
+ */
+export function surviveStrayErrors(onNotice: ExtensionHost["onNotice"]): void {
+  if (tell === undefined) process.on("uncaughtException", caught);
+  tell = onNotice;
+}
+
+function caught(error: unknown): void {
+  const notice = strayErrorNotice(error);
+  if (notice !== undefined) {
+    if (!told.has(notice.message)) tell?.(notice);
+    told.add(notice.message);
+    return;
+  }
+  // Whoever else listens decides.
+  if (process.listenerCount("uncaughtException") > 1) return;
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(ExitCode.failed);
+}
