@@ -1,0 +1,119 @@
+import { appendFileSync, closeSync, constants, mkdirSync, openSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { type ExtensionAPI, type ExtensionContext, lifecycleEventNames } from "@bonsai-agent/extension";
+import { redacted } from "./redacted.ts";
+
+/** One JSON line in a file for everything that the agent does. */
+export default function auditLog(bonsai: ExtensionAPI): void {
+  bonsai.registerFlag("audit-log", {
+    type: "string",
+    description: "File of the audit log. Default: BONSAI_AUDIT_LOG, else one for each day in ~/.bonsai/audit",
+  });
+  const log = new LogFile(() => bonsai.getFlag("audit-log") || process.env.BONSAI_AUDIT_LOG);
+  for (const name of lifecycleEventNames)
+    bonsai.on(name, (event: object, ctx: ExtensionContext): undefined => {
+      log.write(ctx, name, () => redacted(recorded(name, { ...event })));
+    });
+}
+
+/** Owner of the file, and of what is known of its failures. */
+class LogFile {
+  readonly #chosen: () => unknown;
+  #missed = 0;
+  #isTold = false;
+
+  constructor(chosen: () => unknown) {
+    this.#chosen = chosen;
+  }
+
+  /** Never throws: a log that cannot be written breaks no run. */
+  write(ctx: ExtensionContext, event: string, payload: () => unknown): void {
+    const file = this.#file(ctx);
+    const head = { time: new Date().toISOString(), session: sessionOf(ctx) };
+    try {
+      const line = JSON.stringify({ ...head, event, payload: payload() });
+      const gap = JSON.stringify({ ...head, event: "gap", payload: { missed: this.#missed } });
+      // A line that a full disk cut off is ended first, so that none is glued to it.
+      append(file, this.#missed === 0 ? `${line}\n` : `\n${gap}\n${line}\n`);
+      this.#missed = 0;
+    } catch (error) {
+      this.#missed += 1;
+      if (this.#isTold) return;
+      this.#isTold = true;
+      const why = error instanceof Error ? error.message : String(error);
+      ctx.ui.notify(`The audit log ${file} cannot be written, and has gaps: ${why}`, "warning");
+    }
+  }
+
+  #file({ cwd }: ExtensionContext): string {
+    const chosen = this.#chosen();
+    if (typeof chosen === "string") return resolve(cwd, chosen.replace(/^~(?=\/)/, homedir()));
+    const home = process.env.BONSAI_HOME || join(homedir(), ".bonsai");
+    return join(home, "audit", `${new Date().toISOString().slice(0, 10)}.jsonl`);
+  }
+}
+
+/** Not waiting for the reader of a pipe that nobody reads. */
+const FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | (constants.O_NONBLOCK ?? 0);
+
+function append(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const descriptor = openSync(file, FLAGS, 0o600);
+  try {
+    appendFileSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function sessionOf({ sessionManager }: ExtensionContext): string | null {
+  try {
+    return sessionManager.getSessionId();
+  } catch {
+    // There is none yet.
+    return null;
+  }
+}
+
+/** What would repeat the session with each request, or tell a message in pieces, is told by its size. */
+function recorded(
+  name: string,
+  { type: _type, current: _current, signal: _signal, ...event }: Record<string, unknown>,
+): object {
+  switch (name) {
+    case "message_update":
+      return { update: pieceOf(event.assistantMessageEvent as Record<string, unknown>) };
+    case "tool_execution_update":
+      return { ...event, args: undefined, partialResult: sizeOf(event.partialResult) };
+    case "context":
+      return { messageCount: (event.messages as readonly unknown[]).length };
+    case "before_provider_request":
+      return sizeOf(event.payload);
+    case "session_before_compact":
+    case "session_before_tree":
+      return { ...event, branchEntries: undefined, preparation: counted(event.preparation as object) };
+    case "agent_end":
+      return { ...event, messages: undefined, messageCount: (event.messages as readonly unknown[]).length };
+    default:
+      return event;
+  }
+}
+
+function pieceOf({ type, contentIndex, delta }: Record<string, unknown>): object {
+  return { type, contentIndex, ...(typeof delta === "string" ? { characters: delta.length } : {}) };
+}
+
+function sizeOf(value: unknown): object {
+  return { characters: JSON.stringify(value)?.length ?? 0 };
+}
+
+/** Lists by their lengths. */
+function counted(preparation: object): object {
+  return Object.fromEntries(
+    Object.entries(preparation).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? { count: value.length } : value,
+    ]),
+  );
+}
