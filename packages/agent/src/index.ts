@@ -1,6 +1,7 @@
 export { Agent } from "./agent.ts";
 export type { AgentOptions, PromptOptions } from "./agent-options.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
+export type { CommandOperations } from "./command-operations.ts";
 export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
 export { type LifecycleEvents, lifecycleEventRules } from "./events/lifecycle-events.ts";
 export type { CommandGuardResult, InputResult, RunEvents } from "./events/run-events.ts";

@@ -11,8 +11,15 @@ export interface CallOptions {
   signal: AbortSignal;
 }
 
+/** A call that has ended. */
+export interface EndedCall {
+  message: ToolResultMessage;
+  /** True where the model need not hear of it. */
+  terminate: boolean;
+}
+
 /** Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change the result. Never throws. */
-export async function runCall(options: CallOptions): Promise<ToolResultMessage> {
+export async function runCall(options: CallOptions): Promise<EndedCall> {
   const { work, call } = options;
   const { events } = work;
   const { id: toolCallId, name: toolName, arguments: args } = call;
@@ -26,7 +33,7 @@ export async function runCall(options: CallOptions): Promise<ToolResultMessage> 
     result,
     isError,
   });
-  return resultMessage(call, result, work.now());
+  return { message: resultMessage(call, result, work.now()), terminate: result.terminate === true };
 }
 
 /** The last net: arguments that cannot be copied, a schema that throws. */
@@ -45,7 +52,10 @@ async function executed({ work, call, signal }: CallOptions): Promise<ToolResult
   const asked = { type: "tool_call" as const, toolCallId: call.id, toolName: call.name, input };
   const { result } = await work.events.decide("tool_call", asked, signal);
   if (signal.aborted) return failed("Not run: the user stopped the work.");
-  if (result?.block) return failed(`Blocked: ${result.reason ?? "an extension refused it."}`);
+  if (result?.block) {
+    const { reason = "an extension refused it.", terminate } = result;
+    return { ...failed(`Blocked: ${reason}`), terminate };
+  }
   const checked = checkedInput(tool, input);
   if (!checked.ok) return failed(checked.problem);
   return execute(tool, checked.input, { work, call, signal });
@@ -82,7 +92,7 @@ function tellUpdate({ work, call }: CallOptions, partialResult: ToolResult): Pro
 
 async function changedResult({ work, call }: CallOptions, result: ToolResult): Promise<ToolResult> {
   if (!work.events.hasHandlers("tool_result")) return result;
-  const { content, details, isError = false, usage } = result;
+  const { content, details, isError = false, usage, terminate } = result;
   const { payload } = await work.events.decide("tool_result", {
     type: "tool_result",
     toolCallId: call.id,
@@ -98,6 +108,7 @@ async function changedResult({ work, call }: CallOptions, result: ToolResult): P
     details: payload.details,
     isError: payload.isError,
     usage: payload.usage,
+    terminate,
   };
 }
 

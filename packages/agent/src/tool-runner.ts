@@ -1,6 +1,6 @@
 import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
 import { withLinkedSignal } from "./run/linked-signal.ts";
-import { runCall } from "./tool-call.ts";
+import { type EndedCall, runCall } from "./tool-call.ts";
 import { errorResult } from "./tool-result.ts";
 import type { Workplace } from "./workplace.ts";
 
@@ -15,18 +15,22 @@ export interface ToolBatchOptions {
 /**
  * Runs the calls of one answer: side by side, except for tools that want to be alone. Every call gets exactly one
  * result, also after an abort.
+ * @returns true when all results say that the model need not be asked again
  * @throws what `onResult` throws, after the tools that still run were stopped.
  */
-export function runToolBatch(options: ToolBatchOptions): Promise<void> {
+export function runToolBatch(options: ToolBatchOptions): Promise<boolean> {
   return withLinkedSignal(options.signal, async (own) => {
     const batch = { ...options, signal: own.signal };
     const delivery = new Delivery(options.onResult, (error) => own.abort(error));
-    for (const group of groups(batch)) {
-      await Promise.all(
-        group.map(async (index) => delivery.add(index, await resultOf(batch, options.calls[index]!))),
-      );
-    }
+    let isLast = options.calls.length > 0;
+    const runAt = async (index: number) => {
+      const { message, terminate } = await endOf(batch, options.calls[index]!);
+      isLast &&= terminate;
+      await delivery.add(index, message);
+    };
+    for (const group of groups(batch)) await Promise.all(group.map(runAt));
     delivery.throwIfFailed();
+    return isLast;
   });
 }
 
@@ -83,8 +87,10 @@ function groups({ work, calls }: ToolBatchOptions): number[][] {
   return found;
 }
 
-function resultOf({ work, signal }: ToolBatchOptions, call: ToolCall): Promise<ToolResultMessage> {
-  if (signal.aborted)
-    return Promise.resolve(errorResult(call, "Not run: the user stopped the work.", work.now()));
+async function endOf({ work, signal }: ToolBatchOptions, call: ToolCall): Promise<EndedCall> {
+  if (signal.aborted) {
+    const message = errorResult(call, "Not run: the user stopped the work.", work.now());
+    return { message, terminate: false };
+  }
   return runCall({ work, call, signal });
 }

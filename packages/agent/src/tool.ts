@@ -52,4 +52,6 @@ export interface ToolResult<Details = unknown> {
   isError?: boolean | undefined;
   /** What the tool's own model requests used. */
   usage?: Usage | undefined;
+  /** True: the model is not asked again, if all results of its answer say so. Default false. */
+  terminate?: boolean | undefined;
 }

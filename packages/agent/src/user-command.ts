@@ -1,4 +1,5 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
+import { commandElsewhere } from "./command-operations.ts";
 import { recordMessage } from "./run/record-message.ts";
 import type { CommandOutput, RunCommand } from "./run-command.ts";
 import type { Workplace } from "./workplace.ts";
@@ -12,7 +13,7 @@ export interface UserCommandOptions {
 }
 
 /**
- * Runs what the user typed behind `!`, unless an extension has run it, and stores it with its output.
+ * Runs what the user typed behind `!`, unless an extension has run it or says where, and stores it with its output.
  * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
  */
 export async function runUserCommand(
@@ -24,7 +25,8 @@ export async function runUserCommand(
   const { result } = await work.events.decide("user_bash", asked, signal);
   if (result?.block)
     throw blocked(command, signal.aborted ? "it was stopped before it began." : result.reason);
-  const ran = result?.result ?? (await started(command, () => runCommand({ command, signal, onOutput })));
+  const run = result?.operations ? commandElsewhere(result.operations, cwd) : runCommand;
+  const ran = result?.result ?? (await started(command, () => run({ command, signal, onOutput })));
   const message: BashExecutionMessage = {
     role: "bashExecution",
     command,

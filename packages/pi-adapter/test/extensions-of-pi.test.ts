@@ -71,14 +71,15 @@ test("a guard asks through ctx.ui, changes input in place, and adds to results",
   expect(session.notices).toEqual([]);
 });
 
-test("a guard blocks where nobody can be asked, whatever else it says", async () => {
+test("a guard blocks where nobody can be asked, and ends the work where it says so", async () => {
   const session = await openPiSession("permission-gate", {
-    answers: [{ calls: [{ name: "bash", arguments: { command: "sudo true" } }] }, "I may not."],
+    answers: [{ calls: [{ name: "bash", arguments: { command: "sudo true" } }] }, "Unasked."],
   });
   await session.prompt("Be root.");
-  const result = session.requests.at(-1)?.messages.findLast(({ role }) => role === "toolResult");
-  expect(result).toMatchObject({ isError: true });
-  expect(messageText(result!)).toContain("nobody to ask");
+  const last = session.session.entries().at(-1);
+  expect(last).toMatchObject({ message: { role: "toolResult", isError: true } });
+  expect(JSON.stringify(last)).toContain("nobody to ask");
+  expect(session.requests).toHaveLength(1);
   expect(session.notices).toEqual([]);
 });
 
@@ -139,10 +140,17 @@ test("Bonsai's own tools can be wrapped, and run elsewhere", async () => {
   expect(session.session.entries()).toContainEqual(
     expect.objectContaining({ customType: "read-log", data: { path: "missing.txt" } }),
   );
-  await expect(session.agent.runUserCommand("i vim")).rejects.toMatchObject({
-    code: "command_blocked",
-    message: expect.stringContaining("handled"),
-  });
+});
+
+test("a user's command is run by the extension, or where it says", async () => {
+  const session = await openPiSession("tool-override");
+  const run = session.agent.runUserCommand.bind(session.agent);
+  expect(await run("i vim")).toMatchObject({ output: "handled", exitCode: 2, cancelled: false });
+  const shown: string[] = [];
+  const far = await run("far away 2>&1 || echo $0; exit 3", { onOutput: (text) => shown.push(text) });
+  expect(far).toMatchObject({ output: expect.stringMatching(/not found[\s\S]*bash/), exitCode: 3 });
+  expect(shown.join("")).toBe(far.output);
+  expect(session.notices).toEqual([]);
 });
 
 test("a command hands over to a new session, whose context can send messages", async () => {

@@ -42,12 +42,16 @@ export function isGuardResult(value: Fields<"block" | "reason">): boolean {
   return block !== undefined || reason !== undefined || Object.keys(others).length === 0;
 }
 
-/** The same, or what a command that the extension ran by itself has put out. */
-export function isCommandGuardResult(value: Fields<"block" | "reason" | "result">): boolean {
-  const { result, ...guarded } = value;
+/** The same, or what a command that the extension ran by itself has put out, or where it is to run. */
+export function isCommandGuardResult(value: Fields<"block" | "reason" | "result" | "operations">): boolean {
+  const { result, operations, ...guarded } = value;
   if (result !== undefined && !commandOutput.safeParse(result).success) return false;
-  return isGuardResult(result === undefined ? guarded : { ...guarded, block: guarded.block ?? false });
+  if (operations !== undefined && !commandOperations.safeParse(operations).success) return false;
+  const isAnswered = result !== undefined || operations !== undefined;
+  return isGuardResult(isAnswered ? { ...guarded, block: guarded.block ?? false } : guarded);
 }
+
+const commandOperations = z.object({ exec: z.custom((value) => typeof value === "function") });
 
 const commandOutput = z.object({
   output: z.string(),

@@ -90,7 +90,11 @@ export const runEventRules: EventRules<RunEvents> = {
   tool_execution_start: notify,
   tool_execution_update: notify,
   tool_execution_end: notify,
-  user_bash: { ...blocking<CommandGuardResult>(), exclusive: ["result"], isResult: isCommandGuardResult },
+  user_bash: {
+    ...blocking<CommandGuardResult>(),
+    exclusive: ["result", "operations"],
+    isResult: isCommandGuardResult,
+  },
   model_select: notify,
   thinking_level_select: notify,
 };

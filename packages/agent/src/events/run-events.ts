@@ -8,6 +8,7 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
+import type { CommandOperations } from "../command-operations.ts";
 import type { CustomInput } from "../run/custom-input.ts";
 import type { InputSource, StreamingBehavior } from "../run/prompt-input.ts";
 import type { RunResult } from "../run/run-result.ts";
@@ -28,6 +29,8 @@ export interface CommandGuardResult {
   reason?: string;
   /** The extension ran it itself: this is stored. Of two, the later stands. */
   result?: CommandOutput;
+  /** The command runs through these, not here; a `result` comes before them. Of two, the later stand. */
+  operations?: CommandOperations;
 }
 
 /** The events of an agent at work, in pi's names and shapes. */
@@ -86,7 +89,7 @@ export interface RunEvents {
   /** `input` can be changed in place. */
   tool_call: DecideEvent<
     { type: "tool_call"; toolCallId: string; toolName: string; input: Record<string, unknown> },
-    { block?: boolean; reason?: string }
+    { block?: boolean; reason?: string; terminate?: boolean }
   >;
   tool_result: DecideEvent<
     {

@@ -23,6 +23,13 @@ export interface RunLoopOptions {
   signal: AbortSignal;
 }
 
+/** What came of an answer's calls. */
+interface ToolTurn {
+  results: Recorded<ToolResultMessage>[];
+  /** True when the model need not be asked again. */
+  isLast: boolean;
+}
+
 /**
  * From a user's message to the last answer: request, tools, request, until the model stops and nobody has more to say.
  * One object for one run: owner of the turn count and of what comes before the next request.
@@ -94,7 +101,8 @@ export class RunLoop {
     await work.events.notify("turn_start", { type: "turn_start", turnIndex, timestamp: work.now() });
     const answer = await requestAnswer({ work, systemPrompt, signal });
     this.#answer = answer.message;
-    const results = answer.status === "good" ? await this.#runTools(answer.message) : [];
+    const { results, isLast } =
+      answer.status === "good" ? await this.#runTools(answer.message) : { results: [], isLast: true };
     await work.events.notify("turn_end", {
       type: "turn_end",
       turnIndex,
@@ -105,27 +113,27 @@ export class RunLoop {
     });
     if (answer.status === "failed") return this.#failed(answer);
     if (answer.status === "aborted" || signal.aborted) return { status: "aborted" };
-    return this.#goOn(results.length > 0);
+    return this.#goOn(results.length > 0 && !isLast);
   }
 
   /** After an abort too: then each call gets a result that says so. */
-  async #runTools(answer: AssistantMessage): Promise<Recorded<ToolResultMessage>[]> {
+  async #runTools(answer: AssistantMessage): Promise<ToolTurn> {
     const { work, signal } = this.#options;
     work.controller.answerArrived();
     this.#hasAskedOther = false;
-    const stored: Recorded<ToolResultMessage>[] = [];
+    const results: ToolTurn["results"] = [];
     const onResult = async (result: ToolResultMessage) => {
-      stored.push(await recordResult(work, result));
+      results.push(await recordResult(work, result));
     };
-    await runToolBatch({ work, calls: toolCalls(answer), signal, onResult });
-    return stored;
+    const isLast = await runToolBatch({ work, calls: toolCalls(answer), signal, onResult });
+    return { results, isLast };
   }
 
   /** What the next request is for; the run is over when there is none. */
-  async #goOn(hasResults: boolean): Promise<RunResult | undefined> {
+  async #goOn(hasNews: boolean): Promise<RunResult | undefined> {
     const { work, signal } = this.#options;
-    this.#isSteerable = hasResults;
-    if (hasResults || (await this.#say(() => work.queue.takeUrgent()))) {
+    this.#isSteerable = hasNews;
+    if (hasNews || (await this.#say(() => work.queue.takeUrgent()))) {
       this.#site = "betweenTools";
       return undefined;
     }

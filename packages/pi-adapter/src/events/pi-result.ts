@@ -2,8 +2,8 @@ type Result = Readonly<Record<string, unknown>>;
 
 /** Results of handlers that were written for pi, in our shapes; a string is a notice about what cannot be done. */
 export const piResults: Readonly<Record<string, (result: Result) => Result | string | undefined>> = {
-  tool_call: ({ block, reason }) =>
-    block === true ? { block, ...(reason === undefined ? {} : { reason }) } : undefined,
+  tool_call: ({ block, reason, terminate }) =>
+    block === true ? { block, terminate, ...(reason === undefined ? {} : { reason }) } : undefined,
   session_before_fork: ({ cancel }) => (cancel === true ? { cancel } : undefined),
   user_bash: userBashResult,
   turn_end: ({ entries, continue: goesOn }) =>
@@ -12,14 +12,18 @@ export const piResults: Readonly<Record<string, (result: Result) => Result | str
       : undefined,
 };
 
-/** What the extension ran itself is not run again; what should run elsewhere is not run here. */
+/** Operations are the same here. Of a result, pi wants less to be said. */
 function userBashResult({ result, operations }: Result): Result | undefined {
-  if (operations !== undefined) {
-    return {
-      block: true,
-      reason: "The extension wants to run the command elsewhere, which Bonsai cannot do.",
-    };
-  }
-  const output = (result as { output?: unknown } | undefined)?.output;
-  return result === undefined ? undefined : { block: true, reason: String(output ?? "") };
+  if (operations !== undefined && operations !== null) return { operations };
+  if (typeof result !== "object" || result === null) return undefined;
+  const { output = "", exitCode, cancelled = false, truncated = false, fullOutputPath } = result as Result;
+  return {
+    result: {
+      output: String(output),
+      cancelled,
+      truncated,
+      ...(typeof exitCode === "number" ? { exitCode } : {}),
+      ...(typeof fullOutputPath === "string" ? { fullOutputPath } : {}),
+    },
+  };
 }
