@@ -163,6 +163,55 @@ describe("questions over RPC", () => {
     await rpc.end();
   });
 
+  test.each([
+    { type: "new_session", waits: `ctx.ui.confirm("Leave?", "")` },
+    { type: "fork", waits: `ctx.ui.confirm("Leave?", "")` },
+    { type: "new_session", waits: "new Promise(() => {})" },
+  ])("abort gets past $type, where an extension waits for $waits", async ({ type, waits }) => {
+    const guard = ["switch", "fork"]
+      .map(
+        (name) =>
+          `bonsai.on("session_before_${name}", async (event, ctx) => { ctx.ui.setTitle("asked"); await ${waits}; });`,
+      )
+      .join("\n");
+    const rpc = rpcWith(does("", guard));
+    await rpc.ask({ type: "prompt", message: "hi" });
+    await rpc.wait(isEnd);
+    const { leafId, sessionId } = (await rpc.ask({ type: "get_state" })).data as RpcLine;
+    rpc.send({ id: 1, type, ...(type === "fork" ? { entryId: leafId } : {}) });
+    await rpc.wait(({ method }) => method === "setTitle");
+    expect(await rpc.ask({ type: "abort" })).toMatchObject({ success: true });
+    expect(await rpc.wait(({ id }) => id === 1)).toMatchObject({ data: { cancelled: true, sessionId } });
+    expect(await rpc.ask({ type: "prompt", message: "still here" })).toMatchObject({ success: true });
+    expect(await rpc.end()).toMatchObject({ code: 0, stderr: "" });
+    expect(rpc.lines.filter(({ command }) => command === "abort")).toHaveLength(1);
+  });
+
+  test("shutdown gets past a command that never ends; what came behind it is not begun", async () => {
+    const guard = `bonsai.on("session_before_switch", async (event, ctx) => { ctx.ui.setTitle("asked"); await new Promise(() => {}); });`;
+    const rpc = rpcWith(does("", guard));
+    rpc.send({ type: "new_session" });
+    await rpc.wait(({ method }) => method === "setTitle");
+    rpc.send({ type: "shutdown" });
+    rpc.send({ type: "prompt", message: "too late" });
+    expect((await rpc.ended).code).toBe(0);
+    expect(rpc.lines.filter(({ type }) => type === "response").map(({ command }) => command)).toEqual([
+      "shutdown",
+      "new_session",
+    ]);
+  });
+
+  test("abort ends a run that waits for an answer", async () => {
+    const play = { contextWindow: 100_000, turn: [{ calls: [{ name: "ls" }] }, { text: "done" }] };
+    const guard = `bonsai.on("tool_call", async (event, ctx) => ({ block: !(await ctx.ui.confirm("ls?", "")) }));`;
+    const rpc = rpcWith(does("", guard, play as never));
+    await rpc.ask({ type: "prompt", message: "hi" });
+    await rpc.wait(isQuestion);
+    expect(await rpc.ask({ type: "abort" })).toMatchObject({ success: true });
+    expect(await rpc.wait(isEnd)).toMatchObject({ result: { status: "aborted" } });
+    await rpc.end();
+  });
+
   test("one that a session's start waits for can be answered", async () => {
     const start = `bonsai.on("session_start", async (event, ctx) => { ctx.ui.notify("told " + await ctx.ui.confirm("Begin?", "")); });`;
     const rpc = rpcWith(does("", start));

@@ -304,6 +304,25 @@ describe("--mode rpc", () => {
     expect(listSessions(project).sessions).toHaveLength(3);
   });
 
+  test("a copy of a session that names no model goes on with the model of the call", async () => {
+    const project = agentProject(says("yes"));
+    const file = join(project.cwd, "no-model.jsonl");
+    const timestamp = new Date(0).toISOString();
+    const lines = [
+      { type: "session", version: 3, id: "no-model", timestamp, cwd: project.cwd },
+      {
+        ...{ type: "message", id: "00000001", parentId: null, timestamp },
+        message: { role: "user", content: "hi", timestamp: 0 },
+      },
+    ];
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const rpc = new RpcSession(project, ["--session", file]);
+    expect(await rpc.ask({ type: "fork", entryId: "00000001" })).toMatchObject({ success: true });
+    expect((await rpc.ask({ type: "get_state" })).data).toMatchObject({ model: { provider: "scripted" } });
+    expect(await rpc.ask({ type: "switch_session", session: file })).toMatchObject({ success: true });
+    await rpc.end();
+  });
+
   test("who has read agent_end can go on at once", async () => {
     const rpc = new RpcSession(agentProject(says("yes")));
     for (let round = 0; round < 5; round += 1) {

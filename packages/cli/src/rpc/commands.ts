@@ -2,6 +2,7 @@ import type { PromptOptions } from "@bonsai-agent/agent";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
 import { untilAborted } from "../extensions/dialog-end.ts";
+import { noSuchCommand } from "../extensions/no-such-command.ts";
 import { errorJson } from "../modes/error-json.ts";
 import { modelJson } from "../modes/model-json.ts";
 import { treeRows } from "../reports/tree-row.ts";
@@ -55,7 +56,7 @@ export const rpcHandlers: Handlers = {
   steer: (work, input) => queue(work, input, "steer"),
   follow_up: (work, input) => queue(work, input, "followUp"),
   abort: async ({ host }) => {
-    await host.agent.abort();
+    await host.stop();
     return undefined;
   },
   compact,
@@ -116,7 +117,8 @@ export const rpcHandlers: Handlers = {
   },
   bash: ({ host }, { command, excludeFromContext = false }) =>
     host.agent.runUserCommand(command, { excludeFromContext }),
-  shutdown: ({ shutdown }) => {
+  shutdown: ({ host, shutdown }) => {
+    host.stopMoving();
     shutdown();
     return undefined;
   },
@@ -129,8 +131,12 @@ async function prompt(
   work: RpcWork,
   { streamingBehavior, ...input }: RpcParams<"prompt">,
 ): Promise<{ queued: boolean }> {
-  const { extensions } = work.host.workshop;
-  if (!extensions.hasCommand(input.message)) return say(work, input, streamingBehavior);
+  const { extensions, onNotice } = work.host.workshop;
+  if (!extensions.hasCommand(input.message)) {
+    const notice = noSuchCommand(input.message, extensions.commands);
+    if (notice !== undefined) onNotice(notice);
+    return say(work, input, streamingBehavior);
+  }
   await untilAborted(extensions.runCommand(input.message), work.stopped);
   return { queued: false };
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
 import { type EventJson, tellEvents } from "../modes/event-json.ts";
@@ -62,6 +63,7 @@ async function work({ host, runs, asked, out, signal }: Working): Promise<void> 
     {
       work: { host, runs, stopped, shutdown: () => shutdown.abort() },
       answer: (answer) => asked.answer(answer),
+      questionWaits: () => asked.waiting(),
       respond: (response) => out.write(response),
     },
     host.start(),
@@ -69,7 +71,7 @@ async function work({ host, runs, asked, out, signal }: Working): Promise<void> 
   const { call, seat } = host.workshop;
   await serve({ call, dispatcher, asked, signal, ended: AbortSignal.any([stopped, seat.ending]) });
   asked.close();
-  if (stopped.aborted) await host.agent.abort();
+  if (stopped.aborted) await host.stop();
   await runs.idle(host);
 }
 
@@ -83,9 +85,12 @@ interface Serving {
   ended: AbortSignal;
 }
 
+/** After `shutdown`, a command that does not end is waited for so long. */
+const endPatienceMs = 5_000;
+
 /**
- * Takes lines until the input ends or nothing more is wanted; an input that stays open is let go of. A command at a
- * time, but while a question waits, lines are read ahead: one of them is its answer.
+ * Takes lines until the input ends or nothing more is wanted; an input that stays open is let go of. Lines are read
+ * ahead: one of them may answer the question that a command waits for, or stop what does not end.
  */
 async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promise<void> {
   const { stdin } = call.io;
@@ -99,12 +104,13 @@ async function serve({ call, dispatcher, asked, signal, ended }: Serving): Promi
     const next = await Promise.race([lines.next(), stop, failed]);
     if (next === undefined || next.done) break;
     last = dispatcher.receive(next.value);
-    await Promise.race([last, asked.waiting(), interrupted]);
+    if (dispatcher.isFull) await Promise.race([last, asked.waiting(), interrupted]);
   }
   if (ended.aborted) stdin?.destroy?.();
+  else await Promise.race([last, asked.waiting(), interrupted]);
   // Nobody answers any more: what waits for an answer goes on without.
   asked.close();
-  await Promise.race([last, interrupted]);
+  await Promise.race([last, interrupted, ...(ended.aborted ? [delay(endPatienceMs)] : [])]);
 }
 
 function aborted(signal: AbortSignal): Promise<undefined> {

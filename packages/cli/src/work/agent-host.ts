@@ -15,6 +15,8 @@ export class AgentHost {
   #agent: Agent;
   /** One change of session after the other. */
   #moved: Promise<unknown> = Promise.resolve();
+  /** Stops the extensions that are asked whether the session may be left. */
+  #asking = new AbortController();
 
   private constructor(workshop: Workshop, agent: Agent, startReason: SessionChoice["reason"]) {
     this.workshop = workshop;
@@ -68,6 +70,18 @@ export class AgentHost {
     return this.#move(() => this.#fork(entryId, choice, position));
   }
 
+  /** Stops whatever is going on; resolves when the agent is idle. */
+  stop(): Promise<void> {
+    this.stopMoving();
+    return this.#agent.abort();
+  }
+
+  /** Stays in the session, where extensions have not yet said whether it may be left. */
+  stopMoving(): void {
+    this.#asking.abort();
+    this.#asking = new AbortController();
+  }
+
   #move(go: () => Promise<boolean>): Promise<boolean> {
     const moved = this.#moved.then(go);
     this.#moved = moved.catch(() => {});
@@ -76,21 +90,23 @@ export class AgentHost {
 
   async #replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
     const file = choice.origin?.file;
-    const { result } = await this.workshop.lifecycle.decide("session_before_switch", {
-      type: "session_before_switch",
-      reason,
-      ...(file === undefined ? {} : { targetSessionFile: file }),
-    });
-    return result?.cancel === true ? false : this.#goOnIn(choice, reason);
+    const { signal } = this.#asking;
+    const { result } = await this.workshop.lifecycle.decide(
+      "session_before_switch",
+      { type: "session_before_switch", reason, ...(file === undefined ? {} : { targetSessionFile: file }) },
+      { signal },
+    );
+    return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, reason);
   }
 
   async #fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean> {
-    const { result } = await this.workshop.lifecycle.decide("session_before_fork", {
-      type: "session_before_fork",
-      entryId,
-      position,
-    });
-    return result?.cancel === true ? false : this.#goOnIn(choice, "fork");
+    const { signal } = this.#asking;
+    const { result } = await this.workshop.lifecycle.decide(
+      "session_before_fork",
+      { type: "session_before_fork", entryId, position },
+      { signal },
+    );
+    return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, "fork");
   }
 
   async #goOnIn(choice: SessionChoice, reason: "new" | "resume" | "fork"): Promise<true> {
@@ -124,10 +140,8 @@ async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Hand
   const { origin } = choice;
   const named =
     typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
-  const model =
-    before !== undefined && origin === undefined
-      ? before.model
-      : await chooseModel(shelf, { named, origin, usual: workshop.settings.model });
+  const usual = workshop.settings.model;
+  const model = await chooseModel(shelf, { named, origin, before: before?.model, usual });
   const settings = { ...workshop.settings, thinking: thinkingFor(workshop, origin, before) };
   const smallModel = await smallModelOf(workshop);
   const session = choice.open();

@@ -23,23 +23,26 @@ export interface ModelWish {
   named?: string | undefined;
   /** The session that is gone on with. */
   origin?: Session | undefined;
+  /** What the session that is left was worked on with. */
+  before?: CatalogueModel | undefined;
   /** The `model` of the settings. */
   usual?: string | undefined;
 }
 
 /**
- * The model to work with: the one that was named, else the session's own, else the usual one, else the first that can
- * be used.
+ * The model to work with: the one that was named, else the session's own, else the one of the session before, else the
+ * usual one, else the first that can be used.
  * @throws BonsaiError `no_model`, and what the catalogue throws for one that was named.
  */
 export async function chooseModel(
   shelf: ModelShelf,
-  { named, origin, usual }: ModelWish,
+  { named, origin, before, usual }: ModelWish,
 ): Promise<CatalogueModel> {
   if (named !== undefined) return findModel(shelf, named);
   const own = origin?.settings().model;
   const earlier = own === undefined ? undefined : await earlierModel(shelf, `${own.provider}/${own.modelId}`);
   if (earlier !== undefined) return earlier;
+  if (before !== undefined) return before;
   if (usual !== undefined) return findModel(shelf, usual);
   const usable = await defaultModel(shelf);
   if (usable !== undefined) return usable.model;
