@@ -191,11 +191,17 @@ describe("a prompt that is a command of an extension", () => {
     expect(await to("end")).toContain("greeted end");
   });
 
-  test("a word that no extension knows is a prompt", async () => {
-    const project = projectWith(greeter);
-    expect(await said(project, ["-p", "-e", "own.ts", "/great you"])).toMatchObject({
-      stdout: "the answer\n",
-    });
+  test.each([
+    ["/gret now", true, "Did you mean /greet?"],
+    ["/compact", true, "No extension has the command /compact: the text went to the model."],
+    ["/tmp is full", false, ""],
+    ["/etc/passwd has what?", false, ""],
+    ["either/or", false, ""],
+  ])("%j is told of as no command: %s", async (text, isTold, words) => {
+    const { code, stdout, stderr } = await said(projectWith(greeter), ["-p", text, "-e", "own.ts"]);
+    expect([code, stdout]).toEqual([0, "the answer\n"]);
+    expect(stderr.includes("went to the model")).toBe(isTold);
+    expect(stderr).toContain(words);
   });
 
   test("in JSON mode, the last line is agent_end all the same", async () => {

@@ -17,7 +17,7 @@ function lastLine(state: Partial<AgentState>): string {
       },
     },
     stdin: undefined,
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", BONSAI_HOME: "/h" },
     cwd: "/",
     now: Date.now,
     interruptible: <T>(work: (signal: AbortSignal) => Promise<T>) => work(new AbortController().signal),
@@ -29,7 +29,13 @@ function lastLine(state: Partial<AgentState>): string {
 }
 
 test.each([
-  ["a session with entries", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai -r abc"],
+  ["a recorded session", { sessionFile: "/h/sessions/-p/s.jsonl", leafId: "1" }, "bonsai -r abc"],
+  ["a session file elsewhere", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai --session s.jsonl"],
+  [
+    "a file with a blank",
+    { sessionFile: "/o/it's 1.jsonl", leafId: "1" },
+    "bonsai --session '/o/it'\\''s 1.jsonl'",
+  ],
   ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not kept"],
   ["a session in memory", { leafId: "1" }, "not kept"],
 ])("how to go on with %s", (_, state, words) => {

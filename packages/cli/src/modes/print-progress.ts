@@ -3,6 +3,7 @@ import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import { promptTokens } from "@bonsai-agent/messages";
 import type { AgentCall } from "../invocation.ts";
 import { callPreview, failurePreview } from "../preview.ts";
+import { resumeCommand } from "../resume-command.ts";
 import { fitLine, type Line, span } from "../views/line.ts";
 import { count, counted, usd } from "../views/numbers.ts";
 import type { AnswerScreen } from "./answer-screen.ts";
@@ -59,7 +60,8 @@ export class PrintProgress {
   ended({ status }: RunResult, { sessionId, sessionFile, leafId }: AgentState, { usage }: RunCost): void {
     if (status === "handled" && usage.totalTokens === 0) return;
     const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
-    const goOn = sessionFile === undefined || leafId === null ? "not kept" : `bonsai -r ${sessionId}`;
+    const isKept = sessionFile !== undefined && leafId !== null;
+    const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
     this.#say([span(`${spent} · ${goOn}`, "gray")]);
   }
 

@@ -1,4 +1,5 @@
 import type { RunResult } from "@bonsai-agent/agent";
+import { noSuchCommand } from "../extensions/no-such-command.ts";
 import { runCommandToEnd } from "../extensions/run-command.ts";
 import type { AgentHost } from "../work/agent-host.ts";
 import type { PromptInput } from "../work/prompt-input.ts";
@@ -30,5 +31,7 @@ async function say(host: AgentHost, { text, images }: PromptInput, signal: Abort
   if (seat.ending.aborted) return { status: "handled" };
   if (extensions.hasCommand(text))
     return runCommandToEnd({ extensions, lifecycle, agent: () => host.agent }, text, signal);
+  const notice = noSuchCommand(text, extensions.commands);
+  if (notice !== undefined) host.workshop.onNotice(notice);
   return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
 }
