@@ -1,0 +1,98 @@
+import { type ExtensionAPI, type ExtensionContext, shellCommands } from "@bonsai-agent/extension";
+import { type Danger, dangersOf, worded } from "./dangers.ts";
+
+const ONCE = "Run it this once";
+const ALWAYS = "Always allow exactly this in this session";
+const NO = "No";
+
+/** Asks before the model runs a command that destroys, publishes, or takes more power. */
+export default function permissionGate(bonsai: ExtensionAPI): void {
+  bonsai.registerFlag("gate-also", {
+    type: "string",
+    description: "A regular expression: commands to ask about as well. Default: BONSAI_GATE_ALSO",
+  });
+  bonsai.registerFlag("gate-allow", {
+    type: "string",
+    description: "A regular expression: commands never to ask about, as a whole. Default: BONSAI_GATE_ALLOW",
+  });
+  const also = () => pattern(bonsai.getFlag("gate-also") || process.env.BONSAI_GATE_ALSO, "gate-also");
+  const never = () => pattern(bonsai.getFlag("gate-allow") || process.env.BONSAI_GATE_ALLOW, "gate-allow");
+  const allowed = new Set<string>();
+  bonsai.on("session_start", () => allowed.clear());
+
+  // Several calls side by side are asked about one after the other, so that "always" holds for the next.
+  let asking: Promise<unknown> = Promise.resolve();
+  bonsai.on("tool_call", async ({ input }, ctx) => {
+    const line = lineOf(input.command);
+    if (line === undefined) return;
+    const all = dangersIn(line, also()).filter(({ command }) => !never()?.test(command));
+    if (all.length === 0) return;
+    const answer = asking.then(() => permission({ line, dangers: all, allowed, ctx }));
+    asking = answer.catch(() => {});
+    return await answer;
+  });
+}
+
+/** What a tool is to run: any tool that takes a `command` runs it. */
+function lineOf(command: unknown): string | undefined {
+  if (typeof command === "string") return command;
+  if (!Array.isArray(command)) return undefined;
+  return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
+}
+
+/** @throws Error for what is no regular expression: a guard that throws refuses */
+function pattern(source: unknown, name: string): RegExp | undefined {
+  if (typeof source !== "string") return undefined;
+  try {
+    return new RegExp(name === "gate-allow" ? `^(?:${source})$` : source);
+  } catch (error) {
+    throw new Error(`${name} is no regular expression: ${source}`, { cause: error });
+  }
+}
+
+function dangersIn(line: string, also: RegExp | undefined): Danger[] {
+  const commands = shellCommands(line);
+  const own = commands.map(worded).filter((command) => also?.test(command) === true);
+  const all = [
+    ...dangersOf(line, commands),
+    ...own.map((command) => ({ command, reason: "one of the patterns to ask about" })),
+  ];
+  return all.filter(({ command }, at) => all.findIndex((each) => each.command === command) === at);
+}
+
+interface Question {
+  line: string;
+  dangers: Danger[];
+  /** Grows with each "always". */
+  allowed: Set<string>;
+  ctx: ExtensionContext;
+}
+
+async function permission({ line, dangers, allowed, ctx }: Question): Promise<Refusal | undefined> {
+  const open = dangers.filter(({ command }) => !allowed.has(command));
+  if (open.length === 0) return undefined;
+  const reasons = open.map(({ command, reason }) => `${shown(command)}: ${reason}`).join("; ");
+  if (!ctx.hasUI) return refusal(reasons, "nobody is there who could allow it");
+  const title = `Run this command?\n\n${shown(line, 2_000)}\n\n${reasons}`;
+  const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
+  const choice = await ctx.ui.select(title, [ONCE, ALWAYS, NO], options);
+  if (choice === ALWAYS) for (const { command } of open) allowed.add(command);
+  return choice === ONCE || choice === ALWAYS ? undefined : refusal(reasons, "the user did not allow it");
+}
+
+interface Refusal {
+  block: true;
+  reason: string;
+}
+
+function refusal(reasons: string, why: string): Refusal {
+  const advice =
+    "Do not try to reach the same in another way. Go on without it, or say what you need and why.";
+  return { block: true, reason: `The command was not run: ${why} (${reasons}). ${advice}` };
+}
+
+/** On a terminal: without what would move its cursor. */
+function shown(text: string, length = 200): string {
+  const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\n" || char === "\t" ? char : "�"));
+  return clean.length <= length ? clean : `${clean.slice(0, length)} … (${clean.length} characters)`;
+}
