@@ -2,69 +2,110 @@ import {
   type CatalogueModel,
   type ExtensionAPI,
   type ExtensionContext,
+  type Summariser,
   summariseEntries,
   summarisePreparation,
+  type Usage,
 } from "@bonsai-agent/extension";
 
 /**
- * A cheaper model writes the summaries: the one that `--summary-model` names, else the cheapest of the session's own
- * provider. Where it fails, the usual summary is made as if it had not been asked.
+ * A cheaper model writes the summaries: the one that is named, else the cheapest fit one of the session's own provider.
+ * Where there is none, or it fails, the usual summary is made as if nobody had been asked.
  */
 export default function cheapSummary(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("summary-model", {
     type: "string",
-    description: "the model that summarises, like anthropic/claude-haiku-4-5",
+    description: "the model that summarises, like anthropic/claude-haiku-5-5",
+  });
+  const name = () => String(bonsai.getFlag("summary-model") || process.env.BONSAI_SUMMARY_MODEL || "");
+
+  bonsai.on("session_start", (_event, ctx) => {
+    if (name() !== "") namedModel(ctx, name());
   });
 
   bonsai.on("session_before_compact", ({ preparation, customInstructions, signal }, ctx) =>
-    withCheapModel(ctx, (summariser) =>
-      summarisePreparation({ preparation, summariser, customInstructions, signal }),
-    ),
+    cheaply(ctx, { tokens: preparation.tokensBefore, signal }, async (summariser) => {
+      const result = await summarisePreparation({ preparation, summariser, customInstructions, signal });
+      return { result, usage: result.compaction.usage };
+    }),
   );
 
-  bonsai.on("session_before_tree", ({ preparation, signal }, ctx) => {
-    const { entriesToSummarize: entries, customInstructions, userWantsSummary } = preparation;
-    if (!userWantsSummary) return undefined;
-    return withCheapModel(ctx, async (summariser) => ({
-      summary: await summariseEntries({ entries, summariser, customInstructions, signal }),
-    }));
+  bonsai.on("session_before_tree", ({ preparation, current, signal }, ctx) => {
+    if (!preparation.userWantsSummary) return undefined;
+    const asked = { ...preparation, ...current };
+    const { entriesToSummarize: entries, customInstructions, replaceInstructions } = asked;
+    const tokens = ctx.getContextUsage()?.tokens ?? 0;
+    return cheaply(ctx, { tokens, signal }, async (summariser) => {
+      const how = { customInstructions, replaceInstructions, signal };
+      const summary = await summariseEntries({ entries, summariser, ...how });
+      return { result: { summary }, usage: summary.usage };
+    });
   });
 
-  async function withCheapModel<Result>(
+  async function cheaply<Result>(
     ctx: ExtensionContext,
-    summarise: (summariser: ReturnType<ExtensionContext["summariserFor"]>) => Promise<Result>,
+    { tokens, signal }: { tokens: number; signal: AbortSignal },
+    summarise: (summariser: Summariser) => Promise<{ result: Result; usage: Usage | undefined }>,
   ): Promise<Result | undefined> {
-    const model = summaryModel(ctx, bonsai.getFlag("summary-model"));
+    const model = name() === "" ? cheapestModel(ctx, tokens) : namedModel(ctx, name());
     if (model === undefined) return undefined;
     try {
-      return await summarise(ctx.summariserFor(model));
+      const { result, usage } = await summarise(ctx.summariserFor(model));
+      const price = usage === undefined ? "" : `, for $${usage.cost.total.toFixed(4)}`;
+      ctx.ui.notify(`cheap-summary: ${nameOf(model)} wrote the summary${price}.`);
+      return result;
     } catch (error) {
-      if (!ctx.signal?.aborted)
-        ctx.ui.notify(`cheap-summary: ${model.id} did not summarise: ${(error as Error).message}`, "warning");
+      if (signal.aborted) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      ctx.ui.notify(`cheap-summary: the usual summary is made instead. ${why}`, "warning");
       return undefined;
     }
   }
 }
 
-function summaryModel(ctx: ExtensionContext, named: unknown): CatalogueModel | undefined {
-  if (typeof named === "string") return namedModel(ctx, named);
+/** Undefined, and the user is told, where it cannot be asked. */
+function namedModel(
+  { model, modelRegistry, ui }: ExtensionContext,
+  name: string,
+): CatalogueModel | undefined {
+  const [provider = "", ...id] = name.split("/");
+  const own = model && modelRegistry.find(model.provider, name);
+  const named = modelRegistry.find(provider, id.join("/")) ?? own;
+  if (named !== undefined && modelRegistry.hasConfiguredAuth(named)) return named;
+  const problem = named === undefined ? "is no model that Bonsai knows" : "has no key";
+  ui.notify(`cheap-summary: ${name} ${problem}; the session's own model summarises.`, "warning");
+  return undefined;
+}
+
+/** Below that, the session's own model is hardly dearer: much of what it reads is in the provider's cache. */
+const TIMES_CHEAPER = 5;
+/** For instructions and the summary itself. */
+const ROOM_TOKENS = 16_000;
+
+function cheapestModel(ctx: ExtensionContext, tokens: number): CatalogueModel | undefined {
   const { model, modelRegistry } = ctx;
   if (model === undefined) return undefined;
-  const cheaper = modelRegistry
-    .getAvailable()
-    .filter((other) => other.provider === model.provider && price(other) < price(model))
-    .toSorted((one, other) => price(one) - price(other));
-  return cheaper[0];
+  const isFit = (other: CatalogueModel) =>
+    other.provider === model.provider &&
+    lineOf(other) === lineOf(model) &&
+    (other.reasoning || !model.reasoning) &&
+    (other.contextWindow ?? 0) >= tokens + ROOM_TOKENS &&
+    price(other) * TIMES_CHEAPER <= price(model);
+  const fit = modelRegistry.getAvailable().filter(isFit);
+  return fit.toSorted((one, other) => price(one) - price(other))[0];
 }
 
-function namedModel({ modelRegistry, ui }: ExtensionContext, name: string): CatalogueModel | undefined {
-  const [provider = "", ...id] = name.split("/");
-  const model = modelRegistry.find(provider, id.join("/"));
-  if (model === undefined) ui.notify(`cheap-summary: no model is called ${name}.`, "warning");
-  return model;
+/** Who makes it and in which variant, where a provider serves those of many: `maker/model:variant`. */
+function lineOf({ id }: CatalogueModel): string {
+  return id.replace(/[^/]*?(:[^/:]*)?$/, "$1");
 }
 
-/** A summary reads much and writes little. Unknown prices are not cheap. */
+/** A summary reads much and writes little. A price that is unknown or nought tells nothing. */
 function price({ usdPerMillionTokens: prices }: CatalogueModel): number {
-  return prices === undefined ? Number.POSITIVE_INFINITY : prices.input * 10 + prices.output;
+  const weighted = prices === undefined ? 0 : prices.input * 10 + prices.output;
+  return weighted > 0 ? weighted : Number.POSITIVE_INFINITY;
+}
+
+function nameOf({ provider, id }: CatalogueModel): string {
+  return `${provider}/${id}`;
 }
