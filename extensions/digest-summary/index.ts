@@ -1,21 +1,50 @@
 import {
   digestSummariser,
+  type Entry,
   type ExtensionAPI,
   summariseEntries,
   summarisePreparation,
 } from "@bonsai-agent/extension";
 
-/** Summaries that cost nothing: the built-in digest writes all of them, and no model is ever asked. */
+/**
+ * Summaries that cost nothing: the built-in digest writes all of them. Every way out returns something, for where nothing
+ * is returned a model is asked.
+ */
 export default function digestSummary(bonsai: ExtensionAPI): void {
   const summariser = digestSummariser();
 
-  bonsai.on("session_before_compact", ({ preparation, customInstructions, signal }) =>
-    summarisePreparation({ preparation, summariser, customInstructions, signal }),
-  );
+  bonsai.on("session_before_compact", async ({ preparation, customInstructions, reason, signal }) => {
+    try {
+      const asked = { preparation, customInstructions, signal };
+      return await summarisePreparation({ ...asked, summariser, mayGrow: true });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (reason !== "overflow") return { cancel: true, reason: messageOf(error) };
+      // The request would fail for good; with something in its place, what is kept can be shortened.
+      const { firstKeptEntryId, tokensBefore, previousSummary: summary = NOTHING } = preparation;
+      return { compaction: { summary, firstKeptEntryId, tokensBefore } };
+    }
+  });
 
   bonsai.on("session_before_tree", async ({ preparation, signal }) => {
     const { entriesToSummarize: entries, customInstructions, userWantsSummary } = preparation;
-    if (!userWantsSummary) return undefined;
-    return { summary: await summariseEntries({ entries, summariser, customInstructions, signal }) };
+    // Of a branch that holds nothing, nobody is asked for a summary.
+    if (!userWantsSummary || !entries.some(isSeen)) return undefined;
+    try {
+      return { summary: await summariseEntries({ entries, summariser, customInstructions, signal }) };
+    } catch {
+      signal.throwIfAborted();
+      return { summary: { summary: NOTHING } };
+    }
   });
+}
+
+const NOTHING = "Nothing that was said before is of note.";
+
+function isSeen({ type }: Entry): boolean {
+  return type === "message" || type === "custom_message" || type === "branch_summary";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
