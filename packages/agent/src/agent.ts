@@ -68,6 +68,11 @@ export class Agent {
     return this.#activity.kind !== undefined;
   }
 
+  /** True for a handler or a tool that the agent waits for: if it waited for the agent in turn, both would for ever. */
+  get isWaitingForCaller(): boolean {
+    return this.#work.ownWork.isInside;
+  }
+
   get isCompacting(): boolean {
     return this.#compaction.isRunning;
   }

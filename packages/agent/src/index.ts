@@ -10,6 +10,7 @@ export { modelNotice } from "./model-notice.ts";
 export type { NavigateOptions } from "./navigation.ts";
 export type { AgentNotice } from "./notice.ts";
 export { type OpenAgentOptions, openAgent } from "./open-agent.ts";
+export { OwnWork } from "./own-work.ts";
 export {
   type ProjectInstruction,
   type ProjectInstructionsOptions,

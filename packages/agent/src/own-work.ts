@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * Knows what is called from within: by handlers and tools, for whom the agent waits. If they waited for the agent too,
- * both would wait for ever.
+ * Knows what is called from within: by handlers and tools, for whom somebody (the agent, a reload) waits. If they waited
+ * for that too, both would wait for ever.
  */
 export class OwnWork {
   readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();

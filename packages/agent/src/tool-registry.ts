@@ -3,39 +3,53 @@ import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { Tool } from "./tool.ts";
 import { readParameters } from "./tool-parameters.ts";
 
-/** Owner of the tools an agent has, and of which of them the model is offered. */
+interface Registered {
+  name: string;
+  tool: Tool;
+}
+
+/**
+ * Owner of the tools an agent has, and of which of them the model is offered.
+ * Invariant: after any undoing, in whatever order, all is as if only what is left had ever been registered.
+ */
 export class ToolRegistry {
-  readonly #tools = new Map<string, Tool>();
+  /** In the order in which they came. */
+  readonly #registered = new Set<Registered>();
+  /** The latest of a name stands. */
+  readonly #byName = new Map<string, readonly Registered[]>();
   #active: readonly string[] | undefined;
 
   /**
-   * A later tool of the same name takes the place of the earlier; the function returned brings that one back.
+   * A later tool of the same name takes the place of the earlier; the function returned takes this one out.
    * @throws BonsaiError `tool_name_invalid`, `tool_parameters_invalid`.
    */
   register(tool: Tool): () => void {
-    checkName(tool.name);
+    const { name } = tool;
+    checkName(name);
     readParameters(tool);
-    const earlier = this.#tools.get(tool.name);
-    this.#tools.set(tool.name, tool);
+    const own: Registered = { name, tool };
+    this.#registered.add(own);
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), own]);
     return () => {
-      if (this.#tools.get(tool.name) !== tool) return;
-      if (earlier === undefined) this.#tools.delete(tool.name);
-      else this.#tools.set(tool.name, earlier);
+      if (!this.#registered.delete(own)) return;
+      const left = this.#byName.get(name)!.filter((each) => each !== own);
+      if (left.length > 0) this.#byName.set(name, left);
+      else this.#byName.delete(name);
     };
   }
 
   get(name: string): Tool | undefined {
-    return this.isActive(name) ? this.#tools.get(name) : undefined;
+    return this.isActive(name) ? this.#standing(name) : undefined;
   }
 
   /** All tools, offered or not. */
   allTools(): readonly Tool[] {
-    return [...this.#tools.values()];
+    return this.names.map((name) => this.#standing(name)!);
   }
 
   /** Names of all tools, offered or not. */
   get names(): readonly string[] {
-    return [...this.#tools.keys()];
+    return [...new Set([...this.#registered].map(({ name }) => name))];
   }
 
   /** Names of the tools that the model is offered. */
@@ -45,7 +59,7 @@ export class ToolRegistry {
 
   /** The tools that the model is offered. */
   activeTools(): readonly Tool[] {
-    return this.active.map((name) => this.#tools.get(name)!);
+    return this.active.map((name) => this.#standing(name)!);
   }
 
   /** Offers only these; undefined offers all, also those that come later. */
@@ -60,6 +74,10 @@ export class ToolRegistry {
 
   isActive(name: string): boolean {
     return this.#active === undefined || this.#active.includes(name);
+  }
+
+  #standing(name: string): Tool | undefined {
+    return this.#byName.get(name)?.at(-1)?.tool;
   }
 
   /** As the model sees them, in the order of registration: a stable prefix for the provider's cache. */

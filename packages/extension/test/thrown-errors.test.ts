@@ -70,7 +70,7 @@ test.each(unreadable)("an extension that throws %s everywhere disturbs nothing",
     extensions(bonsai) {
       for (const event of ["session_start", "input", "context", "turn_end", "agent_end"] as const)
         bonsai.on(event, thrown);
-      bonsai.on("message_end", () => Object.fromEntries([["then", thrown]]) as never);
+      bonsai.on("message_end", () => Object.fromEntries(new Map().set("then", thrown)) as never);
       bonsai.registerTool({ ...saying("fall"), execute: thrown });
       bonsai.registerTool({ ...saying("trip"), prepareArguments: thrown });
       bonsai.registerCommand("fall", { handler: thrown, getArgumentCompletions: thrown });

@@ -22,20 +22,26 @@ export class ExtensionTools {
   readonly #registrations: Registrations<RegisteredTool>;
   #choices: readonly Choice[] = [];
   #agent: Agent | undefined;
-  #undos: (() => void)[] = [];
+  /** By registration: what takes it out of the agent. */
+  readonly #undos = new Map<Registration<RegisteredTool>, () => void>();
   /** What the agent offered before an extension chose, and what it offers for it now. */
   #chosen: { before: readonly string[] | undefined; now: readonly string[] } | undefined;
 
   constructor({ onConflict }: Pick<RegistrationsOptions<RegisteredTool>, "onConflict">) {
-    this.#registrations = new Registrations({
-      ...(onConflict === undefined ? {} : { onConflict }),
-      onChange: () => this.#offer(),
-    });
+    this.#registrations = new Registrations(onConflict === undefined ? {} : { onConflict });
   }
 
   /** The function returned takes the tool out. */
   register(registration: Registration<RegisteredTool>): () => void {
-    return this.#registrations.add(registration);
+    const forget = this.#registrations.add(registration);
+    this.#offer(registration);
+    this.#applyChoice();
+    return () => {
+      forget();
+      this.#undos.get(registration)?.();
+      this.#undos.delete(registration);
+      this.#applyChoice();
+    };
   }
 
   get(name: string): Registration<RegisteredTool> | undefined {
@@ -57,23 +63,15 @@ export class ExtensionTools {
   attach(agent: Agent | undefined): void {
     this.#choices = [];
     this.#applyChoice();
-    this.#withdraw();
+    for (const undo of this.#undos.values()) undo();
+    this.#undos.clear();
     this.#agent = agent;
-    this.#offer();
+    for (const registration of this.#registrations.all) this.#offer(registration);
   }
 
-  /** Anew after each change, so that the order is that of the registrations that are left. */
-  #offer(): void {
-    this.#withdraw();
-    const agent = this.#agent;
-    if (agent === undefined) return;
-    this.#undos = this.#registrations.standing().map(({ value }) => agent.tools.register(value.forAgent));
-    this.#applyChoice();
-  }
-
-  #withdraw(): void {
-    for (const undo of this.#undos.reverse()) undo();
-    this.#undos = [];
+  #offer(registration: Registration<RegisteredTool>): void {
+    const undo = this.#agent?.tools.register(registration.value.forAgent);
+    if (undo !== undefined) this.#undos.set(registration, undo);
   }
 
   #applyChoice(): void {

@@ -72,6 +72,7 @@ export interface Extensions {
   /**
    * Waits until the agent is idle, unloads all and loads what is found now, around `session_shutdown` and
    * `session_start` with reason "reload". A call while one is under way gets that one's report.
+   * @throws BonsaiError `extension_waits_for_itself` for a handler or a tool that is waited for
    */
   reload(): Promise<ReloadReport>;
   /** Undoes everything that was registered. */

@@ -11,8 +11,6 @@ export interface Registration<Value> {
 export interface RegistrationsOptions<Value> {
   /** Told when two extensions have one name. */
   onConflict?: (earlier: Registration<Value>, later: Registration<Value>) => void;
-  /** Told after each change. */
-  onChange?: () => void;
 }
 
 /**
@@ -21,7 +19,9 @@ export interface RegistrationsOptions<Value> {
  */
 export class Registrations<Value> {
   readonly #options: RegistrationsOptions<Value>;
-  #entries: readonly Registration<Value>[] = [];
+  /** In the order in which they came. */
+  readonly #all = new Set<Registration<Value>>();
+  readonly #byName = new Map<string, readonly Registration<Value>[]>();
 
   constructor(options: RegistrationsOptions<Value> = {}) {
     this.#options = options;
@@ -29,26 +29,35 @@ export class Registrations<Value> {
 
   /** The function returned takes this registration out. */
   add(registration: Registration<Value>): () => void {
-    const { onConflict, onChange } = this.#options;
-    const earlier = this.get(registration.name);
-    const entry = { ...registration };
-    this.#entries = [...this.#entries, entry];
-    onChange?.();
-    if (earlier !== undefined && earlier.source !== entry.source) onConflict?.(earlier, entry);
+    const { name, source } = registration;
+    const earlier = this.get(name);
+    this.#all.add(registration);
+    this.#byName.set(name, [...this.#of(name), registration]);
+    if (earlier !== undefined && earlier.source !== source) this.#options.onConflict?.(earlier, registration);
     return () => {
-      if (!this.#entries.includes(entry)) return;
-      this.#entries = this.#entries.filter((other) => other !== entry);
-      onChange?.();
+      if (!this.#all.delete(registration)) return;
+      const left = this.#of(name).filter((other) => other !== registration);
+      if (left.length > 0) this.#byName.set(name, left);
+      else this.#byName.delete(name);
     };
   }
 
   /** The registration that stands. */
   get(name: string): Registration<Value> | undefined {
-    return this.#entries.findLast((entry) => entry.name === name);
+    return this.#of(name).at(-1);
+  }
+
+  /** Each that was not taken out, also those that another covers. */
+  get all(): Iterable<Registration<Value>> {
+    return this.#all;
   }
 
   /** Those that stand, each name at the place where it first came. */
   standing(): readonly Registration<Value>[] {
-    return [...new Map(this.#entries.map((entry) => [entry.name, entry])).values()];
+    return [...new Map([...this.#all].map((entry) => [entry.name, entry])).values()];
+  }
+
+  #of(name: string): readonly Registration<Value>[] {
+    return this.#byName.get(name) ?? [];
   }
 }

@@ -1,4 +1,4 @@
-import type { Agent } from "@bonsai-agent/agent";
+import { type Agent, OwnWork } from "@bonsai-agent/agent";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { ArgumentCompletion, CommandInfo } from "../api/command.ts";
 import type { FlagOptions } from "../api/flag.ts";
@@ -21,7 +21,8 @@ import type { ExtensionRoom } from "./room.ts";
 import { ExtensionScope } from "./scope.ts";
 import { freeName, shownPath } from "./shown-path.ts";
 import { startExtension } from "./start-extension.ts";
-import { tellOfReload } from "./tell-of-reload.ts";
+import { tellOfReload, tellOfStart } from "./tell-of-reload.ts";
+import { waitsForItself } from "./waits-for-itself.ts";
 
 /** Owner of the extensions that are loaded: their order, and their ends. */
 export class RunningExtensions implements Extensions {
@@ -34,6 +35,8 @@ export class RunningExtensions implements Extensions {
   /** Counts unloadings. */
   #turn = 0;
   #reloading: Promise<ReloadReport> | undefined;
+  /** For whom a reload waits. */
+  readonly #ownWork = new OwnWork();
 
   constructor(options: LoadExtensionsOptions, models: OpenedModels) {
     const { host, adapter } = options;
@@ -109,7 +112,9 @@ export class RunningExtensions implements Extensions {
     return this.#startAll(extensionsToStart(this.#options));
   }
 
-  reload(): Promise<ReloadReport> {
+  async reload(): Promise<ReloadReport> {
+    if (this.#ownWork.isInside || this.#options.host.agent()?.isWaitingForCaller === true)
+      throw waitsForItself("reload");
     this.#reloading ??= this.#reload().finally(() => {
       this.#reloading = undefined;
     });
@@ -131,16 +136,16 @@ export class RunningExtensions implements Extensions {
     const startedMs = performance.now();
     // Before anything is undone: what cannot be found leaves all as it is.
     const found = extensionsToStart(this.#options);
-    await tellOfReload(host.lifecycle);
+    await this.#ownWork.run(() => tellOfReload(host.lifecycle));
     const open = holdDecisions(host.lifecycle);
     try {
       this.unload();
-      await this.#startAll(found);
+      await this.#ownWork.run(() => this.#startAll(found));
     } finally {
       open();
     }
     const elapsedMs = performance.now() - startedMs;
-    await host.lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
+    await this.#ownWork.run(() => tellOfStart(host.lifecycle));
     return { loaded: this.#loaded, failed: this.#failed, elapsedMs };
   }
 

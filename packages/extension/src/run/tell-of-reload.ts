@@ -3,6 +3,8 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 
 /** As long as handlers have when an agent is closed. */
 const patienceMs = 5_000;
+/** As long as handlers have before they are named. */
+const startPatienceMs = 30_000;
 
 /** Tells extensions that they will be unloaded; who takes longer than five seconds is not waited for. */
 export async function tellOfReload(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
@@ -11,6 +13,18 @@ export async function tellOfReload(lifecycle: Lifecycle<LifecycleEvents>): Promi
   try {
     const { signal } = late;
     await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "reload" }, { signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Tells extensions that they were loaded anew; after half a minute the others are told without anybody waiting. */
+export async function tellOfStart(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, startPatienceMs);
+  try {
+    const told = lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
+    await Promise.race([told, late.promise]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionCommandContext, ExtensionContext, WithSession } from "../../api/extension-context.ts";
 import type { ExtensionHost, SessionControl } from "../extension-host.ts";
+import { waitsForItself } from "../waits-for-itself.ts";
 import type { CommandContextExtras } from "./context-extras.ts";
 import { makeContext } from "./make-context.ts";
 
@@ -29,7 +30,9 @@ function sessionMoves(host: ExtensionHost, extras: CommandContextExtras): Sessio
   };
   return {
     async waitForIdle() {
-      await host.agent()?.idle();
+      const agent = host.agent();
+      if (agent?.isWaitingForCaller === true) throw waitsForItself("waitForIdle");
+      await agent?.idle();
     },
     async newSession({ parentSession, withSession } = {}) {
       const options = parentSession === undefined ? {} : { parentSession };
