@@ -1,41 +1,82 @@
-import type { ExtensionAPI, Message } from "@bonsai-agent/extension";
-import { messageText } from "@bonsai-agent/extension";
+import {
+  byScriptEstimator,
+  type CompactionPreparation,
+  type CompactionReason,
+  type ExtensionAPI,
+  type Message,
+  messageText,
+} from "@bonsai-agent/extension";
 
 /** Asks before a compaction, and shows what would go. Where nobody can be asked, compactions go on. */
 export default function confirmCompact(bonsai: ExtensionAPI): void {
+  /** After a no at the threshold, it is not asked again before the context has so many tokens. */
+  let askAgainAt = 0;
+  const forget = () => {
+    askAgainAt = 0;
+  };
+  bonsai.on("session_start", forget);
+  bonsai.on("session_compact", forget);
+  bonsai.on("session_tree", forget);
+
   bonsai.on("session_before_compact", async ({ preparation, reason, signal }, ctx) => {
     if (!ctx.hasUI) return undefined;
-    const { messagesToSummarize, turnPrefixMessages, tokensBefore } = preparation;
-    const going = [...messagesToSummarize, ...turnPrefixMessages];
-    const title = `Compact ${tokensBefore.toLocaleString("en")} tokens? (${reasons[reason]})`;
-    const isWanted = await ctx.ui.confirm(title, picture(going), { signal });
-    return isWanted ? undefined : { cancel: true, reason: "The user did not want it." };
+    const { tokensBefore } = preparation;
+    const again = `You said no; you are asked again at ${count(askAgainAt)} tokens.`;
+    if (reason === "threshold" && tokensBefore < askAgainAt) return { cancel: true, reason: again };
+    const title = `Compact the context of ${count(tokensBefore)} tokens? ${reasons[reason]}`;
+    if (await ctx.ui.confirm(title, picture(preparation), { signal })) return undefined;
+    if (reason === "threshold") askAgainAt = Math.ceil(tokensBefore * 1.1);
+    return { cancel: true, reason: "You said no." };
   });
 }
 
-const reasons = {
-  manual: "you asked for it",
-  threshold: "the context is nearly full",
-  overflow: "the request did not fit; without it the request fails",
-} as const;
+const reasons: Record<CompactionReason, string> = {
+  manual: "You asked for it.",
+  threshold: "It is nearly full.",
+  overflow: "The model refused it as too long; without a compaction the request fails.",
+};
 
-/** Lines of the requests that would go. */
-const SHOWN = 8;
+/** Requests, and files, that are listed. */
+const LISTED = 6;
 
-function picture(going: readonly Message[]): string {
-  const requests = going.filter(({ role }) => role === "user").map(firstLine);
-  const counts = Map.groupBy(going, ({ role }) => role);
-  const results = counts.get("toolResult")?.length ?? 0;
-  const answers = counts.get("assistant")?.length ?? 0;
+function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: CompactionPreparation): string {
+  const going = [...messagesToSummarize, ...turnPrefixMessages];
+  const tokens = going.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  const of = (role: Message["role"]) => going.filter((message) => message.role === role);
+  const requests = of("user").map(firstLine);
+  const { read, modified } = preparation.fileOps;
+  const counts = [
+    [requests.length, "request"] as const,
+    [of("assistant").length, "answer"] as const,
+    [of("toolResult").length, "tool result"] as const,
+  ];
+  const parts = counts.filter(([number]) => number > 0).map(([number, noun]) => counted(number, noun));
+  const become =
+    preparation.previousSummary === undefined ? "become a summary" : "go into the earlier summary";
   return [
-    `${going.length} messages become a summary: ${requests.length} requests, ${answers} answers, ${results} tool results.`,
-    ...requests.slice(-SHOWN).map((line) => `  - ${line}`),
-    ...(requests.length > SHOWN ? [`  (and ${requests.length - SHOWN} before them)`] : []),
-    "The session keeps all of them; /tree and `bonsai undo` bring them back.",
+    `${counted(going.length, "message")} of about ${count(tokens)} tokens would ${become}: ${parts.join(", ")}.`,
+    ...listed("Requests, the latest last:", requests.slice(-LISTED), requests.length),
+    ...listed("Files modified:", modified.slice(0, LISTED), modified.length),
+    ...listed("Files read:", read.slice(0, LISTED), read.length),
+    "The session keeps every message; /tree goes back to before the compaction.",
   ].join("\n");
 }
 
+function listed(heading: string, lines: readonly string[], total: number): string[] {
+  if (total === 0) return [];
+  const more = total > lines.length ? [`  and ${total - lines.length} more`] : [];
+  return [heading, ...lines.map((line) => `  ${line}`), ...more];
+}
+
 function firstLine(message: Message): string {
-  const line = messageText(message).trim().split("\n", 1)[0] ?? "";
-  return line.length > 70 ? `${line.slice(0, 69)}…` : line;
+  const line = messageText(message).trim().split("\n", 1)[0] || "(no text)";
+  return line.length > 70 ? `${line.slice(0, 69).trimEnd()}…` : line;
+}
+
+function counted(number: number, noun: string): string {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function count(number: number): string {
+  return number.toLocaleString("en");
 }
