@@ -4,32 +4,40 @@ import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 export default function compactAt(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("compact-at", {
     type: "string",
-    description: "compact when the context has so many tokens, like 80k",
+    description: "compact when the context has so many tokens, like 80k; default: BONSAI_COMPACT_AT",
   });
   bonsai.registerFlag("compact-at-cost", {
     type: "string",
-    description: "compact when so many US dollars were spent since the last compaction, like 1.50",
+    description:
+      "compact when so many US dollars were spent since the last compaction, like 1.50; default: BONSAI_COMPACT_AT_COST",
   });
-  /** Not asked again for the same reason before there is more of it by a tenth: a failure is not repeated each turn. */
-  let next = { tokens: 0, costUsd: 0 };
+  let limit = never;
+  /** Whatever came of the last compaction, the next is not tried before there is a fifth more than it left. */
+  let notBefore = always;
 
-  bonsai.on("session_start", () => {
-    next = { tokens: 0, costUsd: 0 };
+  bonsai.on("session_start", (_event, ctx) => {
+    notBefore = always;
+    limit = readLimits(bonsai, (problem) => ctx.ui.notify(`compact-at: ${problem}`, "warning"));
   });
-  bonsai.on("session_compact", () => {
-    next = { tokens: 0, costUsd: 0 };
+  bonsai.on("session_tree", () => {
+    notBefore = always;
   });
-  bonsai.on("turn_end", (_event, ctx) => {
-    const limit = limits(bonsai);
-    const now = { tokens: ctx.getContextUsage()?.tokens ?? 0, costUsd: spentSinceCompaction(ctx) };
-    const isFull = now.tokens > Math.max(limit.tokens, next.tokens);
-    const isDear = now.costUsd > Math.max(limit.costUsd, next.costUsd);
-    if (!isFull && !isDear) return;
-    next = { tokens: now.tokens * 1.1, costUsd: now.costUsd * 1.1 };
-    ctx.compact({
-      onError: (error) => ctx.ui.notify(`compact-at: ${error.message}`, "warning"),
-    });
+  bonsai.on("auto_compaction_end", ({ outcome }, ctx) => {
+    notBefore = { tokens: outcome.tokensAfter * 1.2, costUsd: spentSinceCompaction(ctx) * 1.2 };
   });
+
+  // Before the first request too: a session that is gone on with may be over the limit already.
+  bonsai.on("before_agent_start", (_event, ctx) => compactIfDue(ctx));
+  bonsai.on("turn_end", (_event, ctx) => compactIfDue(ctx));
+
+  function compactIfDue(ctx: ExtensionContext): undefined {
+    const tokens = ctx.getContextUsage()?.tokens ?? 0;
+    const isFull = tokens >= Math.max(limit.tokens, notBefore.tokens);
+    // The path is read only where its costs are asked for.
+    const costUsd = limit.costUsd < never.costUsd ? spentSinceCompaction(ctx) : 0;
+    if (!isFull && costUsd < Math.max(limit.costUsd, notBefore.costUsd)) return;
+    ctx.compact({ onError: (error) => ctx.ui.notify(`compact-at: ${error.message}`, "warning") });
+  }
 }
 
 interface Limits {
@@ -37,20 +45,27 @@ interface Limits {
   costUsd: number;
 }
 
-/** What is not set, or cannot be read, is never reached. */
-function limits(bonsai: ExtensionAPI): Limits {
-  const never = Number.POSITIVE_INFINITY;
-  return {
-    tokens: numberOf(bonsai.getFlag("compact-at")) ?? never,
-    costUsd: numberOf(bonsai.getFlag("compact-at-cost")) ?? never,
-  };
-}
+const always: Limits = { tokens: 0, costUsd: 0 };
+const never: Limits = { tokens: Number.POSITIVE_INFINITY, costUsd: Number.POSITIVE_INFINITY };
 
-/** `80k`, `1.5m`, `80000`, `$2`. */
-function numberOf(value: unknown): number | undefined {
-  const [, digits, unit = ""] = /^\$?(\d+(?:\.\d+)?)([km]?)$/i.exec(String(value ?? "").trim()) ?? [];
-  if (digits === undefined) return undefined;
-  return Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
+/** What nothing is said of is never reached, nor is what is not understood. */
+function readLimits(bonsai: ExtensionAPI, onProblem: (problem: string) => void): Limits {
+  const [tokens, costUsd] = [
+    bonsai.getFlag("compact-at") || process.env.BONSAI_COMPACT_AT,
+    bonsai.getFlag("compact-at-cost") || process.env.BONSAI_COMPACT_AT_COST,
+  ];
+  const read = (text: unknown, pattern: RegExp, hint: string): number => {
+    if (text === undefined || text === "") return Number.POSITIVE_INFINITY;
+    const [, digits, unit = ""] = pattern.exec(String(text).trim()) ?? [];
+    const value = Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
+    if (value > 0) return value;
+    onProblem(`${JSON.stringify(text)} is no threshold; ${hint}.`);
+    return Number.POSITIVE_INFINITY;
+  };
+  return {
+    tokens: read(tokens, /^(\d+(?:\.\d+)?)([km]?)$/i, "write tokens as 80000, 80k or 0.2m"),
+    costUsd: read(costUsd, /^\$?(\d+(?:\.\d+)?)$/, "write dollars as 1.50"),
+  };
 }
 
 function spentSinceCompaction({ sessionManager }: ExtensionContext): number {
