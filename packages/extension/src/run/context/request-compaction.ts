@@ -55,7 +55,7 @@ function noAgent(): BonsaiError {
 function notCompacted({ status, detail }: CompactionOutcome): BonsaiError {
   return new BonsaiError({
     code: "extension_not_compacted",
-    message: `The compaction was ${status}: ${detail}`,
+    message: `The compaction ${status === "failed" ? "failed" : `was ${status}`}: ${detail}`,
     hint: status === "skipped" ? "There is nothing to do." : "Look at what the message says, and ask again.",
   });
 }
