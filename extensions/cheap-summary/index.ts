@@ -15,7 +15,7 @@ import {
 export default function cheapSummary(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("summary-model", {
     type: "string",
-    description: "the model that summarises, like anthropic/claude-haiku-5-5",
+    description: "the model that summarises, like anthropic/claude-haiku-5-5; default: BONSAI_SUMMARY_MODEL",
   });
   const name = () => String(bonsai.getFlag("summary-model") || process.env.BONSAI_SUMMARY_MODEL || "");
 
