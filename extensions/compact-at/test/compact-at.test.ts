@@ -136,7 +136,7 @@ describe("where a compaction does not help", () => {
     const settings = { compaction: { keepRecentTokens: 8_000 } };
     const session = await stage({ "compact-at": "5k" }, { settings });
     await say(session, words.slice(0, 24_000), words.slice(0, 44_000), "Two.", "Three.");
-    expect(purposes(session)).toEqual(["turn", "summary", "turn", "turn", "turn"]);
+    expect(purposes(session)).toEqual(["turn", "turn", "summary", "turn", "turn"]);
     expect(told(session)).toEqual([
       expect.stringContaining("all of the context is recent enough to be kept"),
     ]);
