@@ -2,7 +2,7 @@ import type { ExtensionAdapter, ExtensionAPI } from "@bonsai-agent/extension";
 import { piApi } from "./api/pi-api.ts";
 import { piContext } from "./context/pi-context.ts";
 import { PromptEvents } from "./events/prompt-events.ts";
-import { writtenForPi } from "./written-for-pi.ts";
+import { writtenForPi } from "./origin/written-for-pi.ts";
 
 /**
  * Lays pi's names that have no place in Bonsai over the API and the context. Where a name means one thing here and

@@ -1,27 +1,101 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { writtenForPi } from "../src/written-for-pi.ts";
+import { writtenForPi } from "../src/origin/written-for-pi.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "written-for-pi-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+let count = 0;
+function guess(files: Record<string, string>): boolean {
+  const own = join(folder, String(count++));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(own, name)), { recursive: true });
+    writeFileSync(join(own, name), text);
+  }
+  return writtenForPi(join(own, Object.keys(files)[0]!));
+}
+
+const typesOfPi = 'import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";';
+
 test.each([
-  ['import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";', true],
-  ["import { complete } from '@mariozechner/pi-ai';", true],
-  ['import { ExtensionAPI } from "@bonsai-agent/extension";', false],
-  ['import "@bonsai-agent/extension"; import "@earendil-works/pi-tui";', false],
-  ["export default (api) => {};", false],
-  ["export default function (pi) {}", true],
-  ["export default async (pi) => {};", true],
-  ["export default function named(pi: ExtensionAPI) {}", true],
-  ["export default function (pipe) {}", false],
-  ['import "@bonsai-agent/extension"; export default function (pi) {}', false],
-])("%s", (text, is) => {
-  const path = join(folder, "extension.ts");
-  writeFileSync(path, text);
-  expect(writtenForPi(path)).toBe(is);
+  [typesOfPi],
+  ["import { complete } from '@mariozechner/pi-ai';"],
+  ['import "@earendil-works/pi-tui"; export default (api) => {}'],
+  ['const { Text } = require("@earendil-works/pi-tui"); module.exports = (api) => {};'],
+  ['export default async (api) => { await import("@earendil-works/pi-ai"); };'],
+  ['/** @param {import("@earendil-works/pi-coding-agent").ExtensionAPI} api */ export default (api) => {};'],
+  ['/** @import { ExtensionAPI } from "@mariozechner/pi-coding-agent" */ export default (api) => {};'],
+  ['const glob = "src/**/*.ts";\nimport "@earendil-works/pi-ai"; /* end */'],
+  [`// runs in "@bonsai-agent/extension" too\n${typesOfPi}`],
+  ["export default function (pi) {}"],
+  ["export default async (pi) => {};"],
+  ["export default pi => {};"],
+  ["export default function named(pi: API) {}"],
+  ["export default defineExtension((pi) => {});"],
+  ["const todo = (pi) => {};\nexport default todo;"],
+  ["async function todo(pi) {}\nexport { todo as default };"],
+  ["module.exports = function (pi) {};"],
+  ["function todo(pi) {}\nmodule.exports = todo;"],
+])("for pi: %s", (text) => {
+  expect(guess({ "extension.ts": text })).toBe(true);
+});
+
+test.each([
+  ['import type { ExtensionAPI } from "@bonsai-agent/extension"; export default function (pi) {}'],
+  ['import "@bonsai-agent/extension"; import "@earendil-works/pi-tui";'],
+  ['import { messageText } from "@bonsai-agent/messages"; export default (pi) => {};'],
+  ["export default (api) => {};"],
+  ["export default function (pipe) {}"],
+  ["const pi = 3.14; export default (bonsai) => bonsai.on('x', () => area(pi));"],
+  ["export default (bonsai) => area(pi, 2);"],
+  ["const area = (pi) => pi * 2; export default function (bonsai) { area(3.14); }"],
+  ["export default make(pi);"],
+  ['// was: import "@earendil-works/pi-ai"\nexport default (bonsai) => {};'],
+  ['/* for pi, see "@earendil-works/pi-coding-agent" */ export default (bonsai) => {};'],
+  ['const names = ["@earendil-works/pi-ai"]; export default (bonsai) => {};'],
+  [""],
+])("not for pi: %s", (text) => {
+  expect(guess({ "extension.ts": text })).toBe(false);
+});
+
+test.each([
+  [
+    "the types stand elsewhere",
+    { "index.ts": 'export { default } from "./src/main.js";', "src/main.ts": typesOfPi },
+    true,
+  ],
+  [
+    "without an ending",
+    { "index.ts": 'import main from "./src"; export default main;', "src/index.ts": typesOfPi },
+    true,
+  ],
+  [
+    "only its name says so",
+    { "index.js": 'export { default } from "./main.js"', "main.js": "export default (pi) => {}" },
+    true,
+  ],
+  [
+    "it is near before far",
+    { "index.ts": `${typesOfPi} import "./both.ts"`, "both.ts": 'import "@bonsai-agent/extension"' },
+    true,
+  ],
+  [
+    "ours stand elsewhere",
+    {
+      "index.ts": 'export { default } from "./own.ts"',
+      "own.ts": 'import "@bonsai-agent/extension"; export default (pi) => {}',
+    },
+    false,
+  ],
+  [
+    "modules go in a circle",
+    { "a.ts": 'import "./b.ts"', "b.ts": 'import "./a.ts"; import "./gone.ts"' },
+    false,
+  ],
+])("where %s", (_where, files, is) => {
+  expect(guess(files as unknown as Record<string, string>)).toBe(is);
 });
 
 test("what is no file was not written for pi", () => {

@@ -64,6 +64,9 @@ function piFileOperations({
   };
 }
 
+/** In pi, `message_start` and `message_end` tell of these. */
+const untold: readonly string[] = ["start", "done", "error"];
+
 /**
  * The updates of streamed answers in pi's shape. One of ours can be several of pi's, of which the last of the kind that
  * carries text is told with the first ones before it.
@@ -74,6 +77,7 @@ export function updatesForPi(): (event: Payload<"message_update">) => object[] {
     if (event.assistantMessageEvent.type === "start") events = new PiEvents();
     return events
       .of(event.assistantMessageEvent)
+      .filter(({ type }) => !untold.includes(type))
       .map((assistantMessageEvent) => ({ ...event, assistantMessageEvent }));
   };
 }
