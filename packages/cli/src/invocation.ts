@@ -10,6 +10,8 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>;
   readonly io: CliIo;
   readonly output: Output;
+  /** What was said of the flags of extensions; undefined where none was given. */
+  readonly extensionFlags?: ReadonlyMap<string, boolean | string>;
 }
 
 /** What a module in `commands/` exports as `run`. Returns the exit code; nothing means done. */

@@ -111,6 +111,9 @@ function canBeRead(): boolean {
 
 const interrupting = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** The longest that a timer waits. */
+const aliveMs = 2 ** 31 - 1;
+
 /** What runs now and can be interrupted. */
 const running = new Set<AbortController>();
 
@@ -138,9 +141,12 @@ async function interruptibleBySignals<T>(
   };
   for (const name of interrupting) process.on(name, interrupt);
   running.add(controller);
+  // Without it, the process would end in the middle of what never comes, of an extension for instance, and tell nobody.
+  const alive = setInterval(() => {}, aliveMs);
   try {
     return await work(controller.signal);
   } finally {
+    clearInterval(alive);
     running.delete(controller);
     letGo();
   }

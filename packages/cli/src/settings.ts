@@ -76,6 +76,8 @@ function withWholePaths(settings: Section, folder: string): Section {
 }
 
 function wholePath(path: string, folder: string): string {
+  // No path; whoever looks for it says what to do.
+  if (path.startsWith("npm:")) return path;
   return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(folder, path);
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
-import { agentCall } from "../src/command-line.ts";
+import { agentCall } from "../src/agent-call.ts";
 import { AgentHost } from "../src/work/agent-host.ts";
 import { forkedSession, newSession, placeOf } from "../src/work/session-choice.ts";
 import { openWorkshop } from "../src/work/workshop.ts";

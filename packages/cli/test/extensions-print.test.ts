@@ -116,6 +116,8 @@ describe("flags of extensions", () => {
     [["-e", "own.ts", "--levle", "3"], "Did you mean --level?"],
     [["--plan"], "Unknown option '--plan'"],
     [["-e", "own.ts", "--qiet"], "Did you mean --quiet?"],
+    [["-e", "own.ts", "--plan=yes"], "The flag --plan takes no value."],
+    [["-e", "own.ts", "--level", "--quiet"], "write --level=--quiet where it is meant as the value"],
   ])("%j is wrong usage", async (flags, words) => {
     const project = projectWith(greeter);
     const { code, stdout, stderr } = await said(project, ["-p", ...flags, "hi"]);

@@ -1,7 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { openSession } from "@bonsai-agent/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
+import { longSession } from "./sample-session.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
@@ -14,12 +16,15 @@ interface Ended {
 /** The program itself, with one extension. */
 function bonsai(source: string, ...argv: string[]) {
   const project: AgentProject = agentProject(says("the answer"), { "own.ts": source });
-  const flags = ["--conditions=@bonsai-agent/source", "--no-warnings", main, "-e", "own.ts"];
-  const child: ChildProcessWithoutNullStreams = spawn(
-    process.execPath,
-    [...flags, ...project.model, ...argv],
-    { cwd: project.cwd, env: { ...process.env, NO_COLOR: "1", ...project.env } },
-  );
+  return started(project, ["-e", "own.ts", ...project.model, ...argv]);
+}
+
+function started({ cwd, env }: AgentProject, argv: readonly string[]) {
+  const flags = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...flags, ...argv], {
+    cwd,
+    env: { ...process.env, NO_COLOR: "1", ...env },
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   const said = { stdout: "", stderr: "" };
   const heard = new Set<() => void>();
@@ -132,5 +137,25 @@ describe("the process of a call with extensions", () => {
     await printed("hanging");
     child.kill("SIGINT");
     expect(await ended).toMatchObject({ code: 130, stdout: "" });
+  });
+
+  test.each(["compact", "goto"])("%s is cancelled while an extension does not answer", async (command) => {
+    const hangs = `export default (bonsai) => {
+      for (const name of ["session_before_compact", "session_before_tree"])
+        bonsai.on(name, () => { console.log("hanging"); return new Promise(() => {}); });
+    }`;
+    const file = longSession();
+    const { id } = openSession(file)
+      .entries()
+      .find(({ type }) => type === "message")!;
+    const words = command === "compact" ? [file] : [file, id, "--summarize"];
+    const { child, ended, printed } = started(agentProject(says(""), { "own.ts": hangs }), [
+      ...[command, "-e", "own.ts"],
+      ...words,
+    ]);
+    child.stdin.end();
+    await printed("hanging");
+    child.kill("SIGINT");
+    expect((await ended).code).toBe(130);
   });
 });

@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { InstallReport } from "../src/reports/install-report.ts";
 import type { ListReport } from "../src/reports/list-report.ts";
@@ -173,6 +173,22 @@ describe("bonsai list", () => {
       extensions: [],
       problems: [{ hint: expect.stringContaining("bonsai remove bonsai-notes") }],
     });
+  });
+
+  test("tells what can be seen to be broken without running it", async () => {
+    const { cwd, env } = place({
+      "home/extensions/broken.ts": "export default (b => {",
+      "home/extensions/rewritten.ts": `enum Colour { red }\n${module}`,
+    });
+    const report = await jsonOf<ListReport>(["list"], { cwd, env });
+    expect(report.extensions.map(({ path }) => basename(path))).toEqual(["rewritten.ts"]);
+    expect(report.problems).toEqual([
+      {
+        path: join(cwd, "home", "extensions", "broken.ts"),
+        message: expect.stringContaining("Expected ','"),
+        hint: expect.stringContaining("bonsai -e"),
+      },
+    ]);
   });
 
   test("runs nothing", async () => {

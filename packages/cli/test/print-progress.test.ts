@@ -2,7 +2,7 @@ import { type AgentState, lifecycleEventRules } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { agentCall } from "../src/command-line.ts";
+import { agentCall } from "../src/agent-call.ts";
 import { AnswerScreen } from "../src/modes/answer-screen.ts";
 import { PrintProgress } from "../src/modes/print-progress.ts";
 import { RunCost } from "../src/modes/run-cost.ts";

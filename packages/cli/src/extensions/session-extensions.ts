@@ -12,7 +12,7 @@ import { extensionChoice, mayHaveExtensions } from "./extension-choice.ts";
 import { terminalUi } from "./terminal-ui.ts";
 
 export interface OpenSessionExtensionsOptions {
-  invocation: Pick<Invocation, "io" | "options" | "output">;
+  invocation: Pick<Invocation, "io" | "options" | "output" | "extensionFlags">;
   /** Undefined for a command that opens no session. */
   session?: Session;
   /** Interrupts the command: questions are then answered as if nobody were there. */
@@ -61,7 +61,12 @@ export async function openSessionExtensions({
   const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) }));
   const ui = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });
   let model: CatalogueModel | undefined;
-  const host = hostOf({ cwd: io.cwd, lifecycle, ui, model: () => model, onNotice }, session, shop, home);
+  const host = hostOf(
+    { cwd: io.cwd, lifecycle, ui, model: () => model, onNotice, flagValues: invocation.extensionFlags },
+    session,
+    shop,
+    home,
+  );
   const extensions = new CallExtensions({ choice, host });
   const end = () => {
     extensions.unload();
@@ -106,6 +111,7 @@ async function tellEnd(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
 type HostParts = Pick<ExtensionHost, "cwd" | "lifecycle" | "onNotice"> & {
   ui: ExtensionUI | undefined;
   model: () => CatalogueModel | undefined;
+  flagValues: Invocation["extensionFlags"];
 };
 
 function hostOf(
@@ -126,7 +132,7 @@ function hostOf(
     // The command ends by itself.
     shutdown: () => {},
     isProjectTrusted: () => isTrusted(parts.cwd, home),
-    flag: () => undefined,
+    flag: (name) => parts.flagValues?.get(name),
   };
 }
 

@@ -2,24 +2,17 @@ import { killRunningCommands } from "@bonsai-agent/agent";
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
 
-/** The longest that a timer waits. */
-const aliveMs = 2 ** 31 - 1;
-
 /** Runs a call that Ctrl-C cancels; what breaks off with the signal's own reason was cancelled, and did not fail. */
 export function interruptibleCall(
   { io }: AgentCall,
   work: (signal: AbortSignal) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   return io.interruptible(async (signal) => {
-    // Without it, the process would end in the middle of an extension that waits for what never comes, and tell nobody.
-    const alive = setInterval(() => {}, aliveMs);
     try {
       return await work(signal);
     } catch (error) {
       if (signal.aborted && error === signal.reason) return ExitCode.cancelled;
       throw error;
-    } finally {
-      clearInterval(alive);
     }
   }, killRunningCommands);
 }

@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { agentCall, withExtensionFlags } from "../command-line.ts";
+import { agentCall, withExtensionFlags } from "../agent-call.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";

@@ -7,7 +7,7 @@ import {
 import type { ExtensionUI } from "@bonsai-agent/extension";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { withExtensionFlags } from "../command-line.ts";
+import { withExtensionFlags } from "../agent-call.ts";
 import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
 import { AgentSeat } from "../extensions/agent-seat.ts";
 import { CallExtensions } from "../extensions/call-extensions.ts";
