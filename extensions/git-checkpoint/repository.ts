@@ -1,0 +1,212 @@
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  type Stats,
+  statSync,
+  utimesSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { ExecResult, ExtensionAPI } from "@bonsai-agent/extension";
+
+const REFS = "refs/bonsai/checkpoints";
+/** Nothing of the user's runs, and submodules are left alone. */
+const QUIET = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "submodule.recurse=false", "gc.auto=0"];
+const UNDER_WAY = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+
+/** The files of a repository at one moment. */
+export interface Snapshot {
+  commit: string;
+  tree: string;
+}
+
+export interface Change {
+  /** What going from one snapshot to the other does to a file. */
+  kind: "added" | "changed" | "deleted";
+  path: string;
+}
+
+export class TooSlow extends Error {}
+
+interface RepositoryOptions {
+  exec: ExtensionAPI["exec"];
+  root: string;
+  /** Of one call of git. */
+  limitMs: number;
+}
+
+/**
+ * Owner of an index beside the user's, in which snapshots are made: the user's index, branch, HEAD and stash stay as
+ * they are.
+ */
+export class Repository {
+  readonly #exec: ExtensionAPI["exec"];
+  readonly #root: string;
+  readonly #limitMs: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-"));
+
+  constructor({ exec, root, limitMs }: RepositoryOptions) {
+    this.#exec = exec;
+    this.#root = root;
+    this.#limitMs = limitMs;
+  }
+
+  /** @returns why there is none, where there is none */
+  static async open({ exec, root: cwd, limitMs }: RepositoryOptions): Promise<Repository | string> {
+    const { code, stdout, stderr } = await exec("git", ["rev-parse", "--show-toplevel"], {
+      cwd,
+      timeout: limitMs,
+    });
+    if (code === 0 && stdout.trim() !== "")
+      return new Repository({ exec, root: stdout.replace(/\r?\n$/, ""), limitMs });
+    if (stderr.includes("ENOENT")) return "git is not installed";
+    return /not a git repository/i.test(stderr)
+      ? "this is no git repository"
+      : firstLine(stderr) || "this is no work tree";
+  }
+
+  /** Of everything but what is ignored; `problem` where a file could not be read. */
+  async snapshot(message: string): Promise<Snapshot & { problem?: string }> {
+    if (!existsSync(this.#index)) await this.#copyIndex();
+    const added = await this.#run(["add", "--all", "--ignore-errors"]);
+    const tree = await this.#git(["write-tree"]);
+    const head = await this.#run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
+    const parent = head.code === 0 ? ["-p", head.stdout.trim()] : [];
+    const commit = await this.#git(["commit-tree", tree, ...parent, "-m", message]);
+    return { commit, tree, ...(added.code === 0 ? {} : { problem: firstLine(added.stderr) }) };
+  }
+
+  /** Keeps a snapshot from being collected, and lets go of the oldest beyond `keep`. */
+  async keep({ commit }: Snapshot, session: string, keep: number): Promise<void> {
+    const name = `${Date.now()}-${commit.slice(0, 12)}`;
+    await this.#git(["update-ref", `${REFS}/${session.replaceAll(/[^\w-]/g, "-")}/${name}`, commit, ""]);
+    const refs = (await this.#git(["for-each-ref", "--format=%(refname)", REFS])).split("\n");
+    const time = (ref: string) => Number.parseInt(ref.slice(ref.lastIndexOf("/") + 1), 10);
+    const oldest = refs.toSorted((one, other) => time(one) - time(other)).slice(0, -keep);
+    for (const ref of oldest.slice(0, 50)) await this.#run(["update-ref", "-d", ref]);
+  }
+
+  async has(commit: string): Promise<boolean> {
+    return (await this.#run(["cat-file", "-e", `${commit}^{tree}`])).code === 0;
+  }
+
+  async changes(from: Snapshot, to: Snapshot): Promise<Change[]> {
+    const told = await this.#git([
+      "diff-tree",
+      "-r",
+      "-z",
+      "--no-renames",
+      "--name-status",
+      from.tree,
+      to.tree,
+    ]);
+    const fields = told.split("\0");
+    const kinds: Record<string, Change["kind"]> = { A: "added", D: "deleted" };
+    return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
+      kind: kinds[fields[2 * at]!] ?? "changed",
+      path: fields[2 * at + 1]!,
+    }));
+  }
+
+  /** What of the user's own is going on, so that files must not be exchanged. */
+  async underWay(): Promise<string | undefined> {
+    const paths = await this.#git(["rev-parse", ...UNDER_WAY.flatMap((name) => ["--git-path", name])]);
+    const found = paths.split("\n").findIndex((path) => existsSync(resolve(this.#root, path)));
+    return found === -1
+      ? undefined
+      : UNDER_WAY[found]!.toLowerCase()
+          .replace(/[_-](?:head|merge|apply)$/, "")
+          .replace("_", "-");
+  }
+
+  /**
+   * Files go from one snapshot to the other: all, or none. What is ignored stays.
+   * @throws Error where a file is no longer as in `from`, or an ignored one stands in the way
+   */
+  async exchange(from: Snapshot, to: Snapshot): Promise<void> {
+    const inTheWay = obstacle(this.#root, await this.changes(from, to));
+    if (inTheWay !== undefined) throw new Error(`${inTheWay} is ignored by git, and stands in the way`);
+    await this.#git(["read-tree", "-m", "-u", from.tree, to.tree]);
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #index(): string {
+    return join(this.#folder, "index");
+  }
+
+  /** The user's index knows which files are as they were: nothing has to be read again. */
+  async #copyIndex(): Promise<void> {
+    const own = resolve(this.#root, (await this.#git(["rev-parse", "--git-path", "index"])).trim());
+    if (!existsSync(own)) return;
+    const { atime, mtime } = statSync(own);
+    copyFileSync(own, this.#index);
+    // Git reads files again that are as young as their index.
+    utimesSync(this.#index, atime, mtime);
+  }
+
+  async #git(args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.#run(args);
+    if (code === 0) return stdout.replace(/\r?\n$/, "");
+    throw new Error(`git ${args[0]} failed: ${firstLine(stderr) || `exit code ${code}`}`);
+  }
+
+  async #run(args: string[]): Promise<ExecResult> {
+    const isIndexed = /^(?:add|write-tree|read-tree)$/.test(args[0]!);
+    const result = await this.#exec("git", [...QUIET.flatMap((setting) => ["-c", setting]), ...args], {
+      cwd: this.#root,
+      timeout: this.#limitMs,
+      env: {
+        LC_ALL: "C",
+        GIT_AUTHOR_NAME: "Bonsai",
+        GIT_AUTHOR_EMAIL: "bonsai@localhost",
+        GIT_COMMITTER_NAME: "Bonsai",
+        GIT_COMMITTER_EMAIL: "bonsai@localhost",
+        ...(isIndexed ? { GIT_INDEX_FILE: this.#index } : {}),
+      },
+    });
+    if (result.killed) throw new TooSlow(`git ${args[0]} took longer than ${this.#limitMs / 1_000} s`);
+    return result;
+  }
+}
+
+/** Git writes over what is ignored: a file in the place of one to come, or of its folder, that would not be deleted. */
+function obstacle(root: string, changes: Change[]): string | undefined {
+  const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === "deleted" ? [path] : [])));
+  const comes = changes.filter(({ kind }) => kind === "added").map(({ path }) => path);
+  const folders = new Set(
+    comes.flatMap((path) =>
+      path.split("/").flatMap((_, at, parts) => (at === 0 ? [] : [parts.slice(0, at).join("/")])),
+    ),
+  );
+  const files = [...folders].filter((path) => stateOf(join(root, path))?.isDirectory() === false);
+  return [...files, ...comes.flatMap((path) => filesAt(root, path))].find((path) => !deleted.has(path));
+}
+
+/** Undefined where there is nothing, also because a file stands in the place of its folder. */
+function stateOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path);
+  } catch (error) {
+    if (/^(?:ENOENT|ENOTDIR)$/.test((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
+}
+
+function filesAt(root: string, path: string): string[] {
+  const found = stateOf(join(root, path));
+  if (found === undefined) return [];
+  if (!found.isDirectory()) return [path];
+  return readdirSync(join(root, path)).flatMap((name) => filesAt(root, `${path}/${name}`));
+}
+
+function firstLine(text: string): string {
+  const lines = text.split("\n").filter((line) => line.trim() !== "" && !/^(?:warning|hint):/.test(line));
+  return (lines[0] ?? "").replace(/^(?:error|fatal): /, "");
+}

@@ -1,0 +1,386 @@
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import {
+  type OpenTestSessionOptions,
+  openTestSession,
+  type TestSession,
+} from "@bonsai-agent/extension/testing";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import gitCheckpoint from "../index.ts";
+
+let folder: string;
+const opened: TestSession[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-test-"));
+  for (const [name, value] of Object.entries({
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_AUTHOR_NAME: "A",
+    GIT_AUTHOR_EMAIL: "a@b",
+    GIT_COMMITTER_NAME: "A",
+    GIT_COMMITTER_EMAIL: "a@b",
+  }))
+    vi.stubEnv(name, value);
+});
+
+afterEach(async () => {
+  for (const session of opened.splice(0)) await session.close();
+  vi.unstubAllEnvs();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function git(...args: string[]): string {
+  return execFileSync("git", args, {
+    cwd: folder,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  }).trim();
+}
+
+function put(files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+/** A repository with one commit. */
+function repository(files: Record<string, string> = { "a.txt": "a0\n", ".gitignore": "ignored\n" }): void {
+  git("init", "-q", "-b", "main");
+  put(files);
+  git("add", "-A");
+  git("commit", "-qm", "begin");
+}
+
+function files(): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !`${entry.parentPath}/`.includes("/.git/"))
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1));
+  return Object.fromEntries(names.toSorted().map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+function refs(): string[] {
+  return git("for-each-ref", "--format=%(refname)", "refs/bonsai").split("\n").filter(Boolean);
+}
+
+/** What is the user's in git, and must stay as it is. */
+function ownState(): string[] {
+  return [git("symbolic-ref", "HEAD"), git("ls-files", "--stage"), git("stash", "list"), git("branch", "-a")];
+}
+
+/** A session in which each prompt runs one command of shell. */
+async function session(commands: string[], options: OpenTestSessionOptions = {}): Promise<TestSession> {
+  const answers = commands.flatMap((command) => [
+    { calls: [{ name: "bash", arguments: { command } }] },
+    "Done.",
+  ]);
+  const open = await openTestSession({
+    extensions: gitCheckpoint,
+    ui: { confirm: true },
+    cwd: folder,
+    answers,
+    ...options,
+  });
+  opened.push(open);
+  for (const [at] of commands.entries()) await open.prompt(`Step ${at + 1}`);
+  return open;
+}
+
+function userEntry({ session }: TestSession, text: string): string {
+  return session.projection().items.find(({ message }) => JSON.stringify(message).includes(text))!.entryId;
+}
+
+function notes({ ui }: TestSession): unknown[] {
+  return ui.filter(({ method }) => method === "notify").map(({ args }) => args[0]);
+}
+
+async function list(open: TestSession): Promise<string[]> {
+  await open.command("/checkpoints");
+  return (notes(open).at(-1) as string).split("\n");
+}
+
+describe("snapshots", () => {
+  test("one before the first change, one for each turn that changed something; the user's git stays as it is", async () => {
+    repository();
+    put({ "a.txt": "staged\n" });
+    git("add", "a.txt");
+    put({ "a.txt": "not staged\n", "new.txt": "untracked\n", ignored: "left out\n" });
+    const before = [...ownState(), git("status", "--porcelain")];
+    const open = await session(["true", "echo b > b.txt", "cat b.txt", "rm new.txt"]);
+    const listed = await list(open);
+    expect(listed.map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual([
+      'turn 1 of "Step 4"',
+      'turn 1 of "Step 2"',
+      'before "Step 1"',
+    ]);
+    expect(refs()).toHaveLength(3);
+    const [last, second, first] = listed.map((line) =>
+      git("ls-tree", "-r", "--name-only", line.slice(0, 7)).split("\n"),
+    );
+    expect(first).toEqual([".gitignore", "a.txt", "new.txt"]);
+    expect(second).toEqual([".gitignore", "a.txt", "b.txt", "new.txt"]);
+    expect(last).toEqual([".gitignore", "a.txt", "b.txt"]);
+    expect(git("show", `${listed[2]!.slice(0, 7)}:a.txt`)).toBe("not staged");
+    rmSync(join(folder, "b.txt"));
+    put({ "new.txt": "untracked\n" });
+    expect([...ownState(), git("status", "--porcelain")]).toEqual(before);
+  });
+
+  test("in a repository without commits, and from a folder within it", async () => {
+    git("init", "-q");
+    put({ "sub/x.txt": "x\n", "top.txt": "t\n" });
+    const open = await session(["echo y > y.txt"], { cwd: join(folder, "sub") });
+    expect(git("ls-tree", "-r", "--name-only", (await list(open))[0]!.slice(0, 7)).split("\n")).toEqual([
+      "sub/x.txt",
+      "sub/y.txt",
+      "top.txt",
+    ]);
+    expect(git("for-each-ref", "refs/heads")).toBe("");
+  });
+
+  test("of what the user changed between two prompts too", async () => {
+    repository();
+    const open = await session(["echo 1 > one"]);
+    put({ mine: "m" });
+    await open.prompt("And now?").catch(() => {});
+    expect((await list(open))[0]).toContain('before "And now?"');
+  });
+
+  test("beyond those to keep the oldest go, also those of other sessions", async () => {
+    repository();
+    await session(["echo 1 > a", "echo 2 > a", "echo 3 > a"], { flags: { "checkpoint-keep": "2" } });
+    expect(refs()).toHaveLength(2);
+    const before = refs();
+    await session(["echo 4 > a"], { flags: { "checkpoint-keep": "2" } });
+    expect(refs().filter((ref) => before.includes(ref))).toHaveLength(0);
+  });
+
+  test("of two sessions at once do not disturb each other", async () => {
+    repository();
+    const [one, other] = await Promise.all([session(["echo 1 > one"]), session(["echo 2 > other"])]);
+    expect(new Set(refs().map((ref) => ref.split("/")[3]))).toEqual(
+      new Set([one.session.id, other.session.id]),
+    );
+    expect([...notes(one), ...notes(other), ...one.notices, ...other.notices]).toEqual([]);
+  });
+
+  test("leave nothing behind but refs", async () => {
+    repository();
+    vi.stubEnv("TMPDIR", join(folder, ".git"));
+    const open = await session(["echo 1 > a"]);
+    const mine = () =>
+      readdirSync(join(folder, ".git")).filter((name) => name.startsWith("bonsai-checkpoint-"));
+    expect(mine()).toHaveLength(1);
+    await open.close();
+    expect(mine()).toEqual([]);
+  });
+});
+
+describe("/tree", () => {
+  test("brings the files back, asks first, and loses nothing", async () => {
+    repository();
+    const open = await session([
+      "echo a1 > a.txt; mkdir d; echo n > d/new",
+      "rm .gitignore; echo a2 > a.txt",
+    ]);
+    put({ mine: "by hand\n", ignored: "i\n" });
+    const atEnd = files();
+    const leaf = open.session.leafId!;
+    const before = ownState();
+    await open.agent.navigate(userEntry(open, "Step 2"));
+    expect(open.ui.find(({ method }) => method === "confirm")!.args).toEqual([
+      "Bring the files back too?",
+      "Files: 1 changed, 1 added, 2 deleted, as at that place:\n  added .gitignore\n  changed a.txt\n  deleted ignored\n  deleted mine",
+    ]);
+    expect(files()).toEqual({ ".gitignore": "ignored\n", "a.txt": "a1\n", "d/new": "n\n" });
+    expect(ownState()).toEqual(before);
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(files()).toEqual({ ".gitignore": "ignored\n", "a.txt": "a0\n" });
+    await open.agent.navigate(leaf);
+    expect(files()).toEqual(atEnd);
+    expect(notes(open)).toHaveLength(3);
+    expect(notes(open)[0]).toMatch(
+      /^Files: 1 changed, 1 added, 2 deleted as at that place\. As they were before: \w{7}$/,
+    );
+  });
+
+  test("goes to the middle of a run: the files are as after that turn", async () => {
+    repository();
+    const calls = ["echo 1 > n", "echo 2 > n"].map((command) => ({
+      calls: [{ name: "bash", arguments: { command } }],
+    }));
+    const open = await session([], { answers: [...calls, "Done."] });
+    await open.prompt("Go on.");
+    const [first] = open.session.projection().items.filter(({ message }) => message.role === "toolResult");
+    await open.agent.navigate(first!.entryId);
+    expect(files().n).toBe("1\n");
+  });
+
+  test("changes nothing where the user says no, and asks nothing where nothing would change", async () => {
+    repository();
+    const open = await session(["echo 1 > n", "cat n"], { ui: { confirm: false } });
+    await open.agent.navigate(userEntry(open, "Step 2"));
+    expect(open.ui).toEqual([]);
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(files().n).toBe("1\n");
+    expect(notes(open)).toEqual(["The files stay as they are."]);
+  });
+
+  test("changes nothing where nobody can be asked, unless a flag says so", async () => {
+    repository();
+    const open = await session(["echo 1 > n"], { ui: undefined as never });
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(files().n).toBe("1\n");
+    expect(open.notices.map(({ message }) => message).join()).toContain("--checkpoint-restore");
+    const other = await session(["echo 2 > n"], {
+      ui: undefined as never,
+      flags: { "checkpoint-restore": true },
+    });
+    await other.agent.navigate(userEntry(other, "Step 1"));
+    expect(files().n).toBe("1\n");
+  });
+
+  test("leaves the files alone in the middle of a merge, whose state is kept in the snapshots", async () => {
+    repository();
+    const open = await session(["echo 1 > n"]);
+    git("checkout", "-qb", "other");
+    put({ "a.txt": "theirs\n" });
+    git("commit", "-qam", "theirs");
+    git("checkout", "-q", "main");
+    put({ "a.txt": "ours\n" });
+    git("commit", "-qam", "ours");
+    expect(() => git("merge", "other")).toThrow();
+    const before = git("ls-files", "--stage");
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(notes(open)).toEqual(["A merge is under way in git: the files stay as they are."]);
+    expect([files().n, git("ls-files", "--stage")]).toEqual(["1\n", before]);
+    expect(files()["a.txt"]).toContain("<<<<<<<");
+  });
+
+  test("stops where an ignored file stands in the way: nothing is changed", async () => {
+    repository();
+    put({ x: "wanted\n" });
+    const open = await session(["rm x; echo x >> .gitignore; echo 2 > n"]);
+    put({ x: "ignored by now\n" });
+    const before = files();
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(files()).toEqual(before);
+    expect(notes(open).at(-1)).toBe("The files stay as they are: x is ignored by git, and stands in the way");
+  });
+
+  test("an ignored file stands in the way of a folder too, and a folder of a file; a tracked one does not", async () => {
+    repository();
+    put({ "d/x": "wanted\n", f: "file\n" });
+    const open = await session(["rm -r d f; mkdir f; echo in > f/in; echo t > d"]);
+    const step = userEntry(open, "Step 1");
+    const leaf = open.session.leafId!;
+    await open.agent.navigate(step);
+    expect(files()).toMatchObject({ "d/x": "wanted\n", f: "file\n" });
+    await open.agent.navigate(leaf);
+    expect(files()).toMatchObject({ d: "t\n", "f/in": "in\n" });
+    put({ ".gitignore": "ignored\nd\nkept\n", "f/kept": "k\n" });
+    const before = files();
+    rmSync(join(folder, "d"));
+    put({ d: "ignored now\n" });
+    await open.agent.navigate(step);
+    expect(files()).toEqual({ ...before, d: "ignored now\n" });
+    expect(notes(open).at(-1)).toMatch(/is ignored by git, and stands in the way$/);
+  });
+
+  test("says so where a checkpoint is gone", async () => {
+    repository();
+    const open = await session(["echo 1 > n"]);
+    for (const ref of refs()) git("update-ref", "-d", ref);
+    git("-c", "gc.pruneExpire=now", "gc", "-q", "--prune=now");
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(notes(open)[0]).toMatch(/^The files stay as they are: their checkpoint \w{7} is gone$/);
+    expect(files().n).toBe("1\n");
+  });
+});
+
+test("in a fork too the files are brought back", async () => {
+  repository();
+  const open = await session(["echo 1 > n"]);
+  open.session.moveTo(open.session.entries().find((entry) => entry.type === "message")!.parentId);
+  await open.lifecycle.notify("session_start", { type: "session_start", reason: "fork" });
+  expect(open.ui[0]!.method).toBe("confirm");
+  expect(existsSync(join(folder, "n"))).toBe(false);
+});
+
+describe("where there is nothing to do", () => {
+  test("outside of git: no files, no notices, and /checkpoints says why", async () => {
+    const open = await session(["echo 1 > n"]);
+    expect(await list(open)).toEqual(["There are no checkpoints: this is no git repository."]);
+    expect(open.notices).toEqual([]);
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(files()).toEqual({ n: "1\n" });
+  });
+
+  test("without git on the machine", async () => {
+    repository();
+    vi.stubEnv("PATH", folder);
+    const open = await session([]);
+    expect(await list(open)).toEqual(["There are no checkpoints: git is not installed."]);
+  });
+
+  test("before the first prompt", async () => {
+    repository();
+    expect(await list(await session([]))).toEqual(["There are no checkpoints yet."]);
+  });
+});
+
+describe("what stands in the way", () => {
+  test("a repository too big for the time limit: told once, and no more checkpoints in this session", async () => {
+    repository({ "a.txt": "a\n" });
+    git("config", "filter.slow.clean", "sleep 20");
+    put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
+    const open = await session(["echo 1 > n", "echo 2 > n"], { flags: { "checkpoint-seconds": "0.5" } });
+    expect(notes(open)).toEqual(["No more checkpoints in this session: git add took longer than 0.5 s"]);
+    expect(await list(open)).toEqual(["There are no checkpoints: git add took longer than 0.5 s."]);
+    expect(files().n).toBe("2\n");
+  });
+
+  test("a repository within the repository, with and without commits, stays as it is", async () => {
+    repository();
+    git("init", "-q", "empty");
+    git("init", "-q", "inner");
+    put({ "inner/x": "x\n", "empty/y": "y\n" });
+    execFileSync("git", ["add", "."], { cwd: join(folder, "inner") });
+    execFileSync("git", ["commit", "-qm", "inner"], { cwd: join(folder, "inner") });
+    const open = await session(["echo 1 > n; echo 2 > inner/x; rm -r inner/.git/hooks"]);
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    expect(files()).toMatchObject({ "inner/x": "2\n", "empty/y": "y\n" });
+    expect(files().n).toBeUndefined();
+  });
+
+  test("refs that cannot be written: told once, and the work goes on", async () => {
+    repository();
+    git("update-ref", "refs/bonsai/checkpoints", "HEAD");
+    const open = await session(["echo 1 > n", "echo 2 > n"]);
+    expect(notes(open)).toHaveLength(1);
+    expect(notes(open)[0]).toMatch(/^No checkpoint of the files: git update-ref failed/);
+    expect(files().n).toBe("2\n");
+  });
+
+  test("an entry that is damaged is passed over", async () => {
+    repository();
+    const open = await session([]);
+    open.session.append({
+      type: "custom",
+      customType: "git-checkpoint",
+      data: { commit: "--help", tree: 7 },
+    });
+    expect(await list(open)).toEqual(["There are no checkpoints yet."]);
+  });
+});
