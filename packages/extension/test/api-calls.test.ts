@@ -122,6 +122,13 @@ test.each([true, false])(
   },
 );
 
+/** Cannot be shown as JSON. */
+function round(): object {
+  const object = { self: {} };
+  object.self = object;
+  return object;
+}
+
 test.each<[string, (bonsai: ExtensionAPI) => unknown]>([
   ["appendEntry", (b) => b.appendEntry(undefined as never)],
   ["setSessionName", (b) => b.setSessionName(7 as never)],
@@ -129,6 +136,16 @@ test.each<[string, (bonsai: ExtensionAPI) => unknown]>([
   ["setActiveTools", (b) => b.setActiveTools("read" as never)],
   ["setThinkingLevel", (b) => b.setThinkingLevel("loud" as never)],
   ["sendUserMessage", (b) => b.sendUserMessage(undefined as never)],
+  ["sendUserMessage", (b) => b.sendUserMessage([{ type: "text" }] as never)],
+  ["setLabel", (b) => b.setLabel(null as never, "x")],
+  ["setActiveTools", (b) => b.setActiveTools([7] as never)],
+  ["setModel", (b) => b.setModel(undefined as never)],
+  ["setModel", (b) => b.setModel("scripted/test" as never)],
+  ["on", (b) => b.on(undefined as never, () => {})],
+  ["registerCommand", (b) => b.registerCommand(7 as never, { handler() {} })],
+  ["registerFlag", (b) => b.registerFlag(Symbol("s") as never, { type: "string" })],
+  ["events.on", (b) => b.events.on("channel", undefined as never)],
+  ["setSessionName", (b) => b.setSessionName(round() as never)],
 ])("%s refuses what it cannot take, and nothing is stored", async (name, call) => {
   const { extension, api } = held();
   await using session = await openTestSession({ extensions: extension });

@@ -1,7 +1,8 @@
 import { rmSync } from "node:fs";
+import { history } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import type { ExtensionAPI, ExtensionUI } from "../src/index.ts";
-import { openTestSession } from "../src/testing/index.ts";
+import { openTestSession, type TestSession } from "../src/testing/index.ts";
 import { scratchModules } from "./scratch.ts";
 import { saying } from "./test-tool.ts";
 
@@ -148,6 +149,51 @@ test("what begins while extensions load waits for them: no guard is missed", asy
   expect(session.requests[0]?.messages.at(-1)).toMatchObject({ content: "Now, guarded" });
 });
 
+/** What an event asks while extensions load must be asked of the new ones. */
+const heldEvents = {
+  input: (session: TestSession) => session.prompt("Now"),
+  before_agent_start: (session: TestSession) => session.prompt("Now"),
+  context: (session: TestSession) => session.prompt("Now"),
+  before_provider_request: (session: TestSession) => session.prompt("Now"),
+  tool_call: (session: TestSession) => session.prompt("Now"),
+  tool_result: (session: TestSession) => session.prompt("Now"),
+  message_end: (session: TestSession) => session.prompt("Now"),
+  session_before_compact: (session: TestSession) => session.agent.compact(),
+  session_before_tree: (session: TestSession) => session.agent.navigate(session.session.path()[0]!.id),
+};
+
+test.each(Object.entries(heldEvents))("%s waits while extensions load", async (event, happen) => {
+  const heard: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const reloads = Promise.withResolvers<void>();
+  let kind = "old";
+  const guard = async (bonsai: ExtensionAPI) => {
+    const own = kind;
+    if (own === "new") {
+      reloads.resolve();
+      await gate.promise;
+    }
+    bonsai.on(event as "input", () => void heard.push(own));
+  };
+  await using session = await openTestSession({
+    extensions: guard,
+    session: history("U A | U A").session,
+    settings: { compaction: { keepRecentTokens: 1 } },
+    answers: [{ calls: [{ name: "ls" }] }, "Done."],
+  });
+  kind = "new";
+  const reloading = session.extensions.reload();
+  await reloads.promise;
+  const happening = happen(session);
+  // Whatever goes on without asking has its time.
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect(heard).toEqual([]);
+  gate.resolve();
+  await reloading;
+  await happening;
+  expect(new Set(heard)).toEqual(new Set(["new"]));
+});
+
 test("a handler of session_shutdown that hangs is left behind after five seconds", async () => {
   vi.useFakeTimers();
   try {
@@ -266,7 +312,10 @@ test.each(["a tool", "a handler"])(
           },
         });
         if (who === "a handler") bonsai.on("turn_start", async () => void (await asking()));
-        bonsai.registerTool({ ...saying("again"), execute: who === "a tool" ? asking : async () => "no" });
+        bonsai.registerTool({
+          ...saying("again"),
+          execute: who === "a tool" ? asking : async () => ({ content: [] }),
+        });
       },
       answers: [{ calls: [{ name: "again" }] }, "Done."],
     });

@@ -1,6 +1,8 @@
 import type { Agent, RunResult } from "@bonsai-agent/agent";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import { thinkingLevels } from "@bonsai-agent/models";
+import { z } from "zod";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import { badArgument } from "./bad-argument.ts";
 import { failureText } from "./extension-errors.ts";
@@ -45,7 +47,7 @@ export function agentCalls(place: ExtensionPlace): AgentCalls {
     },
     sendUserMessage(content, { deliverAs = "steer" } = {}) {
       const agent = agentFor(place, "sendUserMessage");
-      if (typeof content !== "string" && !Array.isArray(content))
+      if (typeof content !== "string" && !isUserContent(content))
         throw badArgument(scope, "sendUserMessage", "a text, or a list of texts and images", content);
       const images = typeof content === "string" ? [] : content.filter((part) => part.type === "image");
       const prompted = agent.prompt(contentText(content), {
@@ -57,6 +59,7 @@ export function agentCalls(place: ExtensionPlace): AgentCalls {
     },
     async setModel(model) {
       const agent = agentFor(place, "setModel");
+      if (!isModel(model)) throw badArgument(scope, "setModel", "a model of ctx.modelRegistry", model);
       if (!place.context().modelRegistry.hasConfiguredAuth(model)) return false;
       await agent.setModel(model);
       return true;
@@ -69,4 +72,21 @@ export function agentCalls(place: ExtensionPlace): AgentCalls {
       void begun("setThinkingLevel", agent.setThinking(level));
     },
   };
+}
+
+function isUserContent(content: unknown): boolean {
+  return z.array(userContentSchema).safeParse(content).success;
+}
+
+const modelSchema = z.looseObject({
+  provider: z.string(),
+  id: z.string(),
+  api: z.string(),
+  baseUrl: z.string(),
+  input: z.array(z.string()),
+});
+
+/** What `find` gives where it finds nothing is none. */
+function isModel(model: unknown): boolean {
+  return modelSchema.safeParse(model).success;
 }

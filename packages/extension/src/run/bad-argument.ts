@@ -17,6 +17,15 @@ export function badArgument(
 
 function shown(value: unknown): string {
   if (typeof value === "function") return "a function";
-  const text = JSON.stringify(value) ?? String(value);
+  const text = textOf(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** What goes round in circles, or has a getter that throws, is shown by its type. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return `a ${typeof value} that cannot be written down`;
+  }
 }

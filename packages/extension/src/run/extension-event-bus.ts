@@ -1,4 +1,5 @@
 import type { EventBus } from "../api/event-bus.ts";
+import { badArgument } from "./bad-argument.ts";
 import { runOf } from "./extension-work.ts";
 import type { ExtensionScope } from "./scope.ts";
 
@@ -14,7 +15,7 @@ export type OnListenerError = (scope: ExtensionScope, channel: string, error: un
 /** Carries messages between the extensions of one load. */
 export class ExtensionEventBus {
   readonly #onError: OnListenerError;
-  #listeners: readonly Listener[] = [];
+  readonly #listeners = new Set<Listener>();
 
   constructor(onError: OnListenerError) {
     this.#onError = onError;
@@ -29,17 +30,18 @@ export class ExtensionEventBus {
       },
       on: (channel, handler) => {
         scope.checkLoaded("events.on");
+        if (typeof handler !== "function") throw badArgument(scope, "events.on", "a function", handler);
         const listener = { channel, scope, handler };
-        this.#listeners = [...this.#listeners, listener];
-        return scope.keep(() => {
-          this.#listeners = this.#listeners.filter((other) => other !== listener);
-        });
+        this.#listeners.add(listener);
+        return scope.keep(() => void this.#listeners.delete(listener));
       },
     };
   }
 
   #emit(channel: string, data: unknown): void {
-    for (const { scope, handler } of this.#listeners.filter((listener) => listener.channel === channel)) {
+    for (const { scope, handler } of [...this.#listeners].filter(
+      (listener) => listener.channel === channel,
+    )) {
       const failed = (error: unknown) => this.#onError(scope, channel, error);
       try {
         Promise.resolve(runOf(scope, () => handler(data))).catch(failed);

@@ -12,6 +12,7 @@ export function listening({ scope, host, context }: ExtensionPlace): Pick<Extens
   return {
     on(event, handler, { onError } = {}) {
       scope.checkLoaded("on");
+      if (typeof event !== "string") throw badArgument(scope, "on", "the name of an event", event);
       if (typeof handler !== "function") throw badArgument(scope, `on("${event}", …)`, "a function", handler);
       if (!Object.hasOwn(lifecycleEventRules, event)) {
         if (!unknown.has(event)) host.onNotice(unknownEvent(scope.source, event));

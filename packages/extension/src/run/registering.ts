@@ -29,6 +29,7 @@ export function registering(place: ExtensionPlace): Registering {
     },
     registerCommand(name, options) {
       scope.checkLoaded("registerCommand");
+      if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a name, a text", name);
       if (typeof options?.handler !== "function")
         throw badArgument(scope, `registerCommand("${name}", …)`, "a handler, a function", options);
       if (isReserved(place, name)) return () => {};
@@ -93,6 +94,7 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
 }
 
 function checkFlag({ scope }: ExtensionPlace, name: string, options: unknown): void {
+  if (typeof name !== "string") throw badArgument(scope, "registerFlag", "a name, a text", name);
   const { type } = (options ?? {}) as { type?: unknown };
   if (type !== "boolean" && type !== "string")
     throw badArgument(scope, `registerFlag("${name}", …)`, 'type "boolean" or "string"', options);

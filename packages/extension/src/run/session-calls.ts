@@ -30,8 +30,10 @@ export function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
     getSessionName: () => session("getSessionName").name,
     setLabel(targetId, label) {
       const open = session("setLabel");
-      if (open.entry(targetId) === undefined)
+      if (typeof targetId !== "string" || open.entry(targetId) === undefined)
         throw badArgument(scope, "setLabel", "the id of an entry of this session", targetId);
+      if (label !== undefined && typeof label !== "string")
+        throw badArgument(scope, "setLabel", "a text, or undefined to take the label away", label);
       open.append({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
     },
   };

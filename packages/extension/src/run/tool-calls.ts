@@ -24,7 +24,8 @@ export function toolCalls(place: ExtensionPlace): ToolCalls {
     },
     setActiveTools(names) {
       agentFor(place, "setActiveTools");
-      if (!Array.isArray(names)) throw badArgument(scope, "setActiveTools", "a list of names", names);
+      if (!Array.isArray(names) || names.some((name) => typeof name !== "string"))
+        throw badArgument(scope, "setActiveTools", "a list of names", names);
       scope.keepAs("choice of tools", room.tools.choose(names));
     },
   };

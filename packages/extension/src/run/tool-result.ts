@@ -1,4 +1,6 @@
 import type { ToolResult } from "@bonsai-agent/agent";
+import { usageSchema } from "@bonsai-agent/messages/schemas";
+import { readableError } from "../load/readable-error.ts";
 
 /**
  * What a tool gave back, as a result: a text alone is one. Undefined for what cannot be one; the agent tells the model
@@ -12,13 +14,21 @@ export function toolResultOf(returned: unknown): ToolResult | undefined {
   return { ...others, content: typeof said === "string" ? [{ type: "text", text: said }] : content };
 }
 
-/** Without details that cannot be stored: what the model sees is worth more than they. */
-export function storable(result: ToolResult): ToolResult {
+/** Without details and counts of tokens that cannot be stored: what the model sees is worth more than they. */
+export function storable({ usage, isError, ...result }: ToolResult): ToolResult {
+  return {
+    ...result,
+    ...("details" in result ? { details: storableDetails(result.details) } : {}),
+    ...(isError === undefined ? {} : { isError: Boolean(isError) }),
+    ...(usage !== undefined && usageSchema.safeParse(usage).success ? { usage } : {}),
+  };
+}
+
+function storableDetails(details: unknown): unknown {
   try {
-    JSON.stringify(result.details);
-    return result;
+    JSON.stringify(details);
+    return details;
   } catch (error) {
-    const unstorable = error instanceof Error ? error.message.split("\n")[0] : String(error);
-    return { ...result, details: { unstorable } };
+    return { unstorable: readableError(error).message.split("\n")[0] };
   }
 }
