@@ -9,6 +9,7 @@ import { isTrusted } from "../trust.ts";
 import { type ModelShop, openModelShop } from "../work/model-shop.ts";
 import { CallExtensions } from "./call-extensions.ts";
 import { extensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+import { patience } from "./patience.ts";
 import { terminalUi } from "./terminal-ui.ts";
 
 export interface OpenSessionExtensionsOptions {
@@ -54,12 +55,14 @@ export async function openSessionExtensions({
   const choice = () => extensionChoice(invocation, { home, settings });
   if (!mayHaveExtensions(choice())) return undefined;
   const onNotice: ExtensionHost["onNotice"] = (notice) => output.tell(notice);
+  const terminal = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });
+  const { ui, setTimer } = patience(terminal);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
+    setTimer,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) }));
-  const ui = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });
   let model: CatalogueModel | undefined;
   const host = hostOf(
     { cwd: io.cwd, lifecycle, ui, model: () => model, onNotice, flagValues: invocation.extensionFlags },

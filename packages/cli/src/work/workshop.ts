@@ -13,6 +13,7 @@ import { AgentSeat } from "../extensions/agent-seat.ts";
 import { CallExtensions } from "../extensions/call-extensions.ts";
 import { untilAborted } from "../extensions/dialog-end.ts";
 import { extensionChoice } from "../extensions/extension-choice.ts";
+import { patience } from "../extensions/patience.ts";
 import type { AgentCall } from "../invocation.ts";
 import { agentCallSettings } from "../settings.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
@@ -54,7 +55,8 @@ export interface OpenWorkshopOptions {
  */
 export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions): Promise<Workshop> {
   const { io } = call;
-  const { ui, listen, signal = new AbortController().signal } = options;
+  const { listen, signal = new AbortController().signal } = options;
+  const { ui, setTimer } = patience(options.ui);
   const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(call);
   const { log, onNotice } = voices(call, home, options.tell);
@@ -62,6 +64,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
     onNotice({ level: "warning", code, message });
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
+    setTimer,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   log?.listen(lifecycle);
