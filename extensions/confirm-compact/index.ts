@@ -55,7 +55,7 @@ function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: Co
     preparation.previousSummary === undefined ? "become a summary" : "go into the earlier summary";
   return [
     `${counted(going.length, "message")} of about ${count(tokens)} tokens would ${become}: ${parts.join(", ")}.`,
-    ...listed("Requests, the latest last:", requests.slice(-LISTED), requests.length),
+    ...listed("The latest requests:", requests.slice(-LISTED), requests.length),
     ...listed("Files modified:", modified.slice(0, LISTED), modified.length),
     ...listed("Files read:", read.slice(0, LISTED), read.length),
     "The session keeps every message; /tree goes back to before the compaction.",
@@ -64,7 +64,7 @@ function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: Co
 
 function listed(heading: string, lines: readonly string[], total: number): string[] {
   if (total === 0) return [];
-  const more = total > lines.length ? [`  and ${total - lines.length} more`] : [];
+  const more = total > lines.length ? [`  and ${count(total - lines.length)} more`] : [];
   return [heading, ...lines.map((line) => `  ${line}`), ...more];
 }
 

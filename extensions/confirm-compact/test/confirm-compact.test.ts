@@ -60,7 +60,7 @@ describe("the question", () => {
       expect.stringMatching(
         /^20 messages of about \d{3} tokens would become a summary: 7 requests, 10 answers, 3 tool results\.$/,
       ),
-      "Requests, the latest last:",
+      "The latest requests:",
       ...[1, 2, 3, 4, 5, 6].map((each) => `  Knock ${each}.`),
       "  and 1 more",
       "Files modified:",
