@@ -21,12 +21,12 @@ export default function confirmCompact(bonsai: ExtensionAPI): void {
   bonsai.on("session_before_compact", async ({ preparation, reason, signal }, ctx) => {
     if (!ctx.hasUI) return undefined;
     const { tokensBefore } = preparation;
-    const again = `You said no; you are asked again at ${count(askAgainAt)} tokens.`;
+    const again = `It was not confirmed; the question comes again at ${count(askAgainAt)} tokens.`;
     if (reason === "threshold" && tokensBefore < askAgainAt) return { cancel: true, reason: again };
     const title = `Compact the context of ${count(tokensBefore)} tokens? ${reasons[reason]}`;
     if (await ctx.ui.confirm(title, picture(preparation), { signal })) return undefined;
     if (reason === "threshold") askAgainAt = Math.ceil(tokensBefore * 1.1);
-    return { cancel: true, reason: "You said no." };
+    return { cancel: true, reason: "It was not confirmed." };
   });
 }
 

@@ -110,7 +110,10 @@ describe("a no", () => {
     await say(session, "One.", words, "Two.");
     const before = session.session.projection().items.length;
     const outcome = await session.agent.compact();
-    expect(outcome).toMatchObject({ status: "cancelled", detail: "Compaction cancelled. You said no." });
+    expect(outcome).toMatchObject({
+      status: "cancelled",
+      detail: "Compaction cancelled. It was not confirmed.",
+    });
     expect(session.session.projection().items).toHaveLength(before);
     expect((await session.prompt("Go on.")).status).toBe("done");
     expect((await session.agent.compact()).status).toBe("compacted");
