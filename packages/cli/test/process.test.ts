@@ -59,6 +59,7 @@ test("in a folder that is gone, a file is still found by its whole path, and the
     mkdirSync(folder, { recursive: true });
     return spawnSync("sh", ["-c", command, process.execPath, file, folder, name], { encoding: "utf8" });
   };
+  expect(run("--help", "")).toMatchObject({ status: 0, stderr: "" });
   const { status, stderr } = run("show", "session.jsonl");
   expect(status).toBe(1);
   expect(JSON.parse(stderr).error.code).toBe("working_folder_gone");
