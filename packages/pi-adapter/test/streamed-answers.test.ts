@@ -99,6 +99,14 @@ async function* told(...list: PiStreamEvent[]): AsyncIterable<PiStreamEvent> {
   yield* list;
 }
 
+test("events can be promised; what is no stream is named", async () => {
+  const stream = createAssistantMessageEventStream();
+  stream.push({ type: "done", reason: "stop", message: message() });
+  expect(await all(fromPiEvents(Promise.resolve(stream)))).toEqual([{ type: "done", message: message() }]);
+  await expect(all(fromPiEvents(Promise.reject(new Error("no key"))))).rejects.toThrow("no key");
+  await expect(all(fromPiEvents(undefined as never))).rejects.toThrow("no stream of events");
+});
+
 test("a failure of a provider is sorted, an abort is none", async () => {
   const failed = { ...message("error"), errorMessage: "prompt is too long: 210000 tokens > 200000 maximum" };
   const { type, failure } = (await finalEvent(

@@ -138,7 +138,7 @@ test("what Bonsai does not do with a provider is told, and a call without option
   tell.mockClear();
   bonsaiProvider("box", { oauth: {}, refreshModels: () => {} }, tell);
   expect(tell.mock.calls.map(([thing]) => thing)).toEqual(["oauth box", "models box"]);
-  for (const args of [["box"], [{}], ["", {}]] as unknown as [string, object][])
+  for (const args of [["box"], ["box", null], [null], [{}], ["", {}]] as unknown as [string, object][])
     expect(() => bonsaiProvider(args[0], args[1], tell)).toThrow(
       expect.objectContaining({ code: "pi_provider_invalid" }),
     );

@@ -1,12 +1,11 @@
 import type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "@bonsai-agent/extension";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { PiStreamEvent } from "../models/assistant-stream.ts";
-import { fromPiEvents } from "../models/from-pi-events.ts";
+import { fromPiEvents, type PiEventSource } from "../models/from-pi-events.ts";
 import { bonsaiModel, piModel } from "../models/pi-model.ts";
 import { initialSystemMessage } from "../models/transcript.ts";
 import type { Tell } from "./once-told.ts";
 
-type PiStreaming = (model: object, context: object, options: object) => AsyncIterable<PiStreamEvent>;
+type PiStreaming = (model: object, context: object, options: object) => PiEventSource;
 
 /** What pi's `registerProvider` takes: options behind a name, or a provider object that has both. */
 export interface PiProvider extends Omit<ProviderOptions, "stream"> {
@@ -26,7 +25,7 @@ export function bonsaiProvider(
 ): { name: string; options: ProviderOptions } {
   const provider = typeof name === "string" ? given : name;
   const id = typeof name === "string" ? name : name?.id;
-  if (!id || typeof provider !== "object") throw invalidProvider(name);
+  if (!id || typeof provider !== "object" || provider === null) throw invalidProvider(name);
   const { oauth, refreshModels, authHeader, streamSimple, getModels, id: _id, ...options } = provider;
   if (oauth !== undefined)
     tell(`oauth ${id}`, `brings a login for ${id}, which Bonsai does not offer; it needs a key`);

@@ -2,9 +2,18 @@ import type { AssistantMessage } from "@bonsai-agent/messages";
 import { classifyFailure, type ModelFailure, ProviderError, type StreamEvent } from "@bonsai-agent/models";
 import type { PiStreamEvent } from "./assistant-stream.ts";
 
-/** What a provider that was written for pi streams, as ours; what has no counterpart is left out. */
-export async function* fromPiEvents(source: AsyncIterable<PiStreamEvent>): AsyncIterable<StreamEvent> {
-  for await (const event of source) {
+/** The events of an answer, at once or when there are any. */
+export type PiEventSource = AsyncIterable<PiStreamEvent> | Promise<AsyncIterable<PiStreamEvent>>;
+
+/**
+ * What a provider that was written for pi streams, as ours; what has no counterpart is left out.
+ * @throws Error when the source is no stream
+ */
+export async function* fromPiEvents(source: PiEventSource): AsyncIterable<StreamEvent> {
+  const events = await source;
+  if (!events?.[Symbol.asyncIterator])
+    throw new Error("streamSimple of the provider gave back no stream of events.");
+  for await (const event of events) {
     const told = ofPiEvent(event);
     if (told !== undefined) yield told;
   }
