@@ -1,0 +1,104 @@
+import { closeSync, openSync, writeSync } from "node:fs";
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+
+const STYLES = ["auto", "bell", "osc9", "osc777", "off"];
+
+/** Tells the user when the agent has finished after a while, or when something failed. */
+export default function notify(bonsai: ExtensionAPI): void {
+  bonsai.registerFlag("notify", {
+    type: "string",
+    description:
+      "How to tell on the terminal: auto, bell, osc9, osc777, off. Default: BONSAI_NOTIFY, else auto",
+  });
+  bonsai.registerFlag("notify-after", {
+    type: "string",
+    description: "Seconds that a run must have taken. Default: BONSAI_NOTIFY_AFTER, else 10",
+  });
+  bonsai.registerFlag("notify-command", {
+    type: "string",
+    description:
+      "A command in the place of the terminal; it gets title and text. Default: BONSAI_NOTIFY_COMMAND",
+  });
+  const setting = (flag: string) =>
+    String(bonsai.getFlag(flag) || process.env[`BONSAI_${flag.toUpperCase().replace("-", "_")}`] || "");
+  let isTold = false;
+  const tell = async (ctx: ExtensionContext, text: string) => {
+    const command = setting("notify-command");
+    const why = command === "" ? onTerminal(ctx, setting("notify"), text) : await run(bonsai, command, text);
+    if (why !== undefined && !isTold) ctx.ui.notify(`Notifications do not work: ${why}`, "warning");
+    isTold ||= why !== undefined;
+  };
+
+  let startedAt = 0;
+  bonsai.on("agent_start", () => {
+    startedAt = performance.now();
+  });
+  bonsai.on("agent_end", async ({ result }, ctx) => {
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const said = setting("notify-after");
+    const least = said === "" || Number.isNaN(Number(said)) ? 10 : Number(said);
+    if (result.status === "failed")
+      await tell(ctx, `The run failed: ${result.error?.message ?? "no reason is known"}`);
+    else if (seconds < least) return;
+    else if (result.status === "done") await tell(ctx, `Finished after ${Math.round(seconds)} s`);
+    else if (result.status === "paused") await tell(ctx, "Paused: the next prompt goes on");
+  });
+  bonsai.on("session_compact_failed", async ({ aborted, errorMessage }, ctx) => {
+    if (!aborted) await tell(ctx, `Compaction failed: ${errorMessage ?? "no reason is known"}`);
+  });
+}
+
+/** The user's command, with title and text as its last arguments. @returns why it did not work */
+async function run(bonsai: ExtensionAPI, command: string, text: string): Promise<string | undefined> {
+  const isWindows = process.platform === "win32";
+  const [program, args] = isWindows ? [command, []] : ["/bin/sh", ["-c", `${command} "$@"`, "notify"]];
+  const { code, killed, stderr } = await bonsai.exec(program, [...args, "Bonsai", clean(text)], {
+    timeout: 10_000,
+  });
+  if (killed) return `${command} took longer than 10 s`;
+  return code === 0 ? undefined : `${command} ended with ${code} ${stderr.trim().slice(0, 200)}`.trim();
+}
+
+/** On the terminal that the program was started from, never on its output. Programs that drive Bonsai tell themselves. */
+function onTerminal({ mode }: ExtensionContext, style: string, text: string): string | undefined {
+  if (style !== "" && !STYLES.includes(style)) return `notify is one of ${STYLES.join(", ")}, not ${style}`;
+  if (style === "off" || mode === "rpc") return undefined;
+  let terminal: number;
+  try {
+    terminal = openSync(process.env.BONSAI_NOTIFY_TERMINAL || "/dev/tty", "a");
+  } catch {
+    // There is none: nobody sits in front of it.
+    return undefined;
+  }
+  try {
+    writeSync(
+      terminal,
+      sequence(style === "" || style === "auto" ? styleOf(process.env) : style, clean(text)),
+    );
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    closeSync(terminal);
+  }
+  return undefined;
+}
+
+/** What the terminal understands, where it says who it is. */
+function styleOf({ TMUX, TERM = "", TERM_PROGRAM = "" }: NodeJS.ProcessEnv): string {
+  if (TMUX) return "bell";
+  if (/^(?:iTerm\.app|WezTerm|ghostty)$/.test(TERM_PROGRAM) || TERM === "xterm-ghostty") return "osc9";
+  return /^(?:rxvt|foot)/.test(TERM) ? "osc777" : "bell";
+}
+
+function sequence(style: string, text: string): string {
+  if (style === "osc9") return `\x1b]9;Bonsai: ${text}\x07`;
+  return style === "osc777" ? `\x1b]777;notify;Bonsai;${text.replaceAll(";", ",")}\x07` : "\x07";
+}
+
+/** One short line that no terminal takes for a command. */
+function clean(text: string): string {
+  return text
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim()
+    .slice(0, 200);
+}
