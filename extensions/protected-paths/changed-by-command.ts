@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { type ShellCommand, type ShellWord, shellCommands } from "@bonsai-agent/extension";
 import { absolutePath } from "./absolute-path.ts";
 import { patternOf } from "./rules.ts";
