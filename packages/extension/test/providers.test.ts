@@ -213,6 +213,21 @@ const failures: [string, NonNullable<ProviderOptions["stream"]>, object][] = [
     { message: expect.stringContaining("without done or error") },
   ],
   ["nothing", (async () => undefined) as never, { message: expect.stringContaining("gave undefined") }],
+  [
+    "a text without text",
+    (async () => answer({ content: [{ type: "text" }] as never })) as never,
+    { message: expect.stringContaining("content.0.text") },
+  ],
+  [
+    "content of a kind that there is not",
+    (async () => answer({ content: [{ type: "smell" }] as never })) as never,
+    { message: expect.stringContaining("content.0.type") },
+  ],
+  [
+    "a call of nothing",
+    (async () => answer({ content: [{ type: "toolCall", id: "1" }] as never })) as never,
+    { message: expect.stringContaining("content.0.name") },
+  ],
   ["no answer", (async () => ({ text: "Hi" })) as never, { message: expect.stringContaining("gave object") }],
 ];
 
@@ -228,6 +243,15 @@ test.each(failures)(
     });
   },
 );
+
+test("counts of tokens that are none are left out", async () => {
+  const { register, ask } = await stage();
+  const usage = { input: 5, output: "many", cacheRead: Number.NaN, cost: null };
+  register("mine", { models, stream: async () => answer({ usage: usage as never }) });
+  expect((await ask("mine/m")).final).toMatchObject({
+    message: { usage: { input: 5, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 5 } },
+  });
+});
 
 test("an abort ends a stream that does not listen", async () => {
   const { register, ask } = await stage();

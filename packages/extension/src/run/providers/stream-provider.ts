@@ -1,4 +1,5 @@
 import { type AssistantMessage, emptyUsage } from "@bonsai-agent/messages";
+import { textContentSchema, thinkingContentSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import {
   type AnswerBuilder,
   type Provider,
@@ -6,7 +7,9 @@ import {
   ProviderError,
   type StreamEvent,
 } from "@bonsai-agent/models";
+import { z } from "zod";
 import type { ProviderOptions, ProviderStreamRequest } from "../../api/provider-options.ts";
+import { readableError } from "../../load/readable-error.ts";
 import { ownCopy } from "../context/own-copy.ts";
 
 type Answering = NonNullable<ProviderOptions["stream"]>;
@@ -24,8 +27,7 @@ async function* answered(
   call.signal.throwIfAborted();
   const given: unknown = await answering(await requestOf(call));
   await call.onResponse({ status: 200, headers: {} });
-  const message = isStream(given) ? yield* followed(given, answer) : given;
-  if (!isAnswer(message)) throw noAnswer(message);
+  const message = checkedAnswer(isStream(given) ? yield* followed(given, answer) : given);
   if (message.stopReason === "aborted") call.signal.throwIfAborted();
   if (message.stopReason === "error" || message.stopReason === "aborted")
     throw refused(message.errorMessage ?? "The provider failed and did not say why.");
@@ -50,10 +52,10 @@ async function* followed(
   for await (const event of events) {
     switch (event?.type) {
       case "text":
-        yield answer.text(String(event.delta));
+        yield answer.text(textOf(event.delta));
         break;
       case "thinking":
-        yield answer.thinking(String(event.delta));
+        yield answer.thinking(textOf(event.delta));
         break;
       case "done":
       case "error":
@@ -81,33 +83,56 @@ function* taken(
     } else if (isNew && block.type === "text") yield answer.text(block.text);
     else answer.add({ ...block });
   }
-  const { cost, totalTokens: _total, ...counts } = message.usage ?? emptyUsage();
-  answer.setUsage(counts);
+  const { cost, totalTokens: _total, ...counts } = { ...emptyUsage(), ...message.usage };
+  const numbers = Object.entries(counts).filter(([, count]) => typeof count === "number");
+  answer.setUsage(Object.fromEntries(numbers));
   // Who tells a cost of its own knows better than a list of prices.
-  if (cost?.total > 0) answer.message.usage.cost = { ...cost };
+  const told = usageSchema.shape.cost.safeParse(cost);
+  if (told.success && told.data.total > 0) answer.message.usage.cost = { ...told.data };
   answer.stop(message.stopReason, message.rawStopReason);
+}
+
+/** What is no text says nothing. */
+function textOf(delta: unknown): string {
+  return typeof delta === "string" ? delta : "";
 }
 
 function isStream(value: unknown): value is AsyncIterable<StreamEvent> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-const reasons: ReadonlySet<unknown> = new Set(["stop", "length", "toolUse", "error", "aborted"]);
+/** What is missing of a call (its id, its arguments) is given to it. */
+const blockSchema = z.discriminatedUnion("type", [
+  textContentSchema,
+  thinkingContentSchema,
+  z.looseObject({ type: z.literal("toolCall"), name: z.string().min(1), id: z.string().default("") }),
+]);
 
-function isAnswer(value: unknown): value is AssistantMessage {
-  const { content, stopReason } = (value ?? {}) as Partial<AssistantMessage>;
-  return (
-    Array.isArray(content) &&
-    reasons.has(stopReason) &&
-    content.every((block) => typeof block?.type === "string")
-  );
+const answerSchema = z.looseObject({
+  content: z.array(blockSchema),
+  stopReason: z.enum(["stop", "length", "toolUse", "error", "aborted"]),
+  errorMessage: z.string().optional(),
+  rawStopReason: z.string().optional(),
+});
+
+/** @throws ProviderError for what is no answer: it would be stored, and read as one for ever. */
+function checkedAnswer(value: unknown): AssistantMessage {
+  try {
+    const parsed = answerSchema.safeParse(value);
+    if (parsed.success) return parsed.data as unknown as AssistantMessage;
+    const [issue] = parsed.error.issues;
+    throw noAnswer(value, `${issue?.path.join(".") || "all of it"}: ${issue?.message}`);
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
+    throw noAnswer(value, readableError(error).message);
+  }
 }
 
-function noAnswer(value: unknown): ProviderError {
+function noAnswer(value: unknown, why: string): ProviderError {
   const found = Array.isArray(value) ? "an array" : typeof value;
   return new ProviderError({
     kind: "garbled",
-    message: `The provider's stream gave ${found} where an assistant message with content and stopReason was expected.`,
+    message: `The provider's stream gave ${found} where an assistant message with content and stopReason was expected (${why}).`,
   });
 }
 
