@@ -35,7 +35,7 @@ export const eventWords: Readonly<Record<keyof LifecycleEvents, string>> = {
   tool_execution_start: "a call is taken up",
   tool_execution_update: "a tool shows what it has so far",
   tool_execution_end: "the call is done with",
-  user_bash: "the user typed a command behind `!`: block it",
+  user_bash: "the user typed a command behind `!`: block it, say what it put out, or where it runs",
   model_select: "another model is in use",
   thinking_level_select: "another thinking level is in use",
 };

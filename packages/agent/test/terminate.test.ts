@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/tool.ts";
-import { echo, scriptedAgent } from "./scripted-agent.ts";
+import { echo, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 
 /** Gives the answer itself: the model need not be asked again. */
 const finish = defineTool({
@@ -59,4 +59,22 @@ test.each([
   }));
   await run.agent.prompt("Go on.");
   expect(run.turns).toHaveLength(count);
+});
+
+test("the context is made small behind it where it has grown too large, and nothing is asked", async () => {
+  const long = {
+    ...finish,
+    execute: async () => ({ content: [{ type: "text" as const, text: filler(8_000) }], terminate: true }),
+  };
+  const run = scriptedAgent({
+    tools: [long, echo],
+    turn: [calls("echo"), { text: filler(6_000) }, calls("finish"), { text: "Next." }],
+    summary: () => summary,
+  });
+  await run.agent.prompt(filler(3_000));
+  expect(await run.agent.prompt("What is it?")).toMatchObject({ status: "done" });
+  expect(run.turns).toHaveLength(3);
+  expect(run.session.path().at(-1)?.type).toBe("compaction");
+  await run.agent.prompt("And now?");
+  expect(run.turns).toHaveLength(4);
 });
