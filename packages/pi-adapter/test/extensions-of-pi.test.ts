@@ -102,11 +102,12 @@ test("prompt sections, messages, streamed text and settling are pi's", async () 
   expect(session.notices).toEqual([]);
 });
 
-test("types among imported values and the old name of TypeBox load", async () => {
+test("types among imported values, the old name of TypeBox, and the old way to a key", async () => {
   const session = await openPiSession("old-style", { ui: {} });
   await session.command('/check {"count": 2}');
   await session.command('/check {"count": 0}');
-  expect(told(session)).toEqual(["fits", "does not fit"]);
+  await session.command("/key");
+  expect(told(session)).toEqual(["fits", "does not fit", "k1 undefined"]);
 });
 
 test("a provider with a stream of its own answers through the registry", async () => {

@@ -29,6 +29,11 @@ export function piRegistry(registry: ModelRegistry): ModelRegistry {
     find: (provider: string, id: string) => optional(registry.find(provider, id)),
     hasConfiguredAuth: (model: GivenModel) => registry.hasConfiguredAuth(bonsaiModel(model)),
     getApiKeyAndHeaders: (model: GivenModel) => registry.getApiKeyAndHeaders(bonsaiModel(model)),
+    // Of earlier versions of pi.
+    getApiKey: async (model: GivenModel) => {
+      const auth = await registry.getApiKeyAndHeaders(bonsaiModel(model));
+      return auth.ok ? auth.apiKey : undefined;
+    },
     complete: (model: GivenModel, context: PiContext, options?: PiAskOptions) =>
       registry.complete(bonsaiModel(model), bonsaiContext(context), bonsaiOptions(options)),
     stream: streamed,
