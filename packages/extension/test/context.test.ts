@@ -166,10 +166,11 @@ test("compact: nothing to do, and a summary that fails, are errors; exactly one 
     "returned",
     { code: "extension_not_compacted", message: expect.stringContaining("no more") },
   ]);
-  await failing.session.close();
+  await failing.session.agent.close();
   const closed = compaction(failing.ctx);
   await closed.done;
   expect(closed.calls).toMatchObject(["returned", { code: "agent_closed" }]);
+  await failing.session.close();
 });
 
 test("a callback that throws, at once or later, is reported, and the other is not called for it", async () => {

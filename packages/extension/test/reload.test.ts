@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
-import type { ExtensionAPI, ExtensionUI } from "../src/index.ts";
+import type { ExtensionAPI, ExtensionCommandContext, ExtensionUI } from "../src/index.ts";
 import { openTestSession, type TestSession } from "../src/testing/index.ts";
 import { scratchModules } from "./scratch.ts";
 import { saying } from "./test-tool.ts";
@@ -363,4 +363,40 @@ test("a handler of session_start that hangs is left behind by the reload", async
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("what is kept of a context acts no more once its extension was unloaded; it can still be read", async () => {
+  const kept: ExtensionCommandContext[] = [];
+  await using session = await openTestSession({
+    extensions: (bonsai) =>
+      void bonsai.registerCommand("keep", { handler: (_args, ctx) => void kept.push(ctx) }),
+    control: {
+      newSession: async () => true,
+      fork: async () => true,
+      switchSession: async () => true,
+      navigateTree: async () => true,
+    },
+  });
+  await session.command("/keep");
+  await session.extensions.reload();
+  const [ctx] = kept;
+  const acts: Record<string, () => unknown> = {
+    abort: () => ctx!.abort(),
+    shutdown: () => ctx!.shutdown(),
+    compact: () => ctx!.compact(),
+    reload: () => ctx!.reload(),
+    newSession: () => ctx!.newSession(),
+    fork: () => ctx!.fork("x"),
+    switchSession: () => ctx!.switchSession("x"),
+    navigateTree: () => ctx!.navigateTree("x"),
+  };
+  for (const [name, act] of Object.entries(acts))
+    await expect((async () => act())(), name).rejects.toMatchObject({
+      code: "extension_unloaded",
+      message: `inline:extensions-1 called ctx.${name} after it had been unloaded.`,
+    });
+  expect(session.isShutdown).toBe(false);
+  expect(ctx!.sessionManager.getSessionId()).toBe(session.session.id);
+  await ctx!.waitForIdle();
+  ctx!.ui.notify("Loaded anew.");
 });

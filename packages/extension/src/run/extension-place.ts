@@ -28,7 +28,8 @@ export function placeOf(scope: ExtensionScope, { room, host, models, adapter, re
   };
   const adapt = <Context extends ExtensionContext>(context: Context): Context =>
     adapter?.context?.(context, extension) ?? context;
-  const extras = { extensionPath: scope.source, models, adapt };
+  const checkLoaded = (call: string) => scope.checkLoaded(call);
+  const extras = { extensionPath: scope.source, models, adapt, checkLoaded };
   const place: ExtensionPlace = {
     room,
     scope,

@@ -20,7 +20,10 @@ export function makeCommandContext(
 }
 
 function sessionMoves(host: ExtensionHost, extras: CommandContextExtras): SessionMoves {
-  const control = (): SessionControl => host.control ?? noControl(extras.extensionPath);
+  const control = (call: keyof SessionControl): SessionControl => {
+    extras.checkLoaded(`ctx.${call}`);
+    return host.control ?? noControl(extras.extensionPath);
+  };
   /** Whoever follows gets a context of the session that is worked in then. */
   const followed = async (isDone: boolean, withSession: WithSession["withSession"]) => {
     if (!isDone) return { cancelled: true };
@@ -36,18 +39,19 @@ function sessionMoves(host: ExtensionHost, extras: CommandContextExtras): Sessio
     },
     async newSession({ parentSession, withSession } = {}) {
       const options = parentSession === undefined ? {} : { parentSession };
-      return followed(await control().newSession(options), withSession);
+      return followed(await control("newSession").newSession(options), withSession);
     },
     async fork(entryId, { position = "before", withSession } = {}) {
-      return followed(await control().fork(entryId, { position }), withSession);
+      return followed(await control("fork").fork(entryId, { position }), withSession);
     },
     async navigateTree(targetId, options = {}) {
-      return { cancelled: !(await control().navigateTree(targetId, options)) };
+      return { cancelled: !(await control("navigateTree").navigateTree(targetId, options)) };
     },
     async switchSession(sessionPath, { withSession } = {}) {
-      return followed(await control().switchSession(sessionPath), withSession);
+      return followed(await control("switchSession").switchSession(sessionPath), withSession);
     },
     async reload() {
+      extras.checkLoaded("ctx.reload");
       await extras.reload();
     },
   };

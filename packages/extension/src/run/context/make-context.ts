@@ -11,7 +11,7 @@ import { silentUi } from "./silent-ui.ts";
 
 /** What handlers, tools and shortcuts get; made for each call. Its getters read the host when they are asked. */
 export function makeContext(host: ExtensionHost, extras: ContextExtras): ExtensionContext {
-  const { extensionPath, models, signal } = extras;
+  const { extensionPath, models, signal, checkLoaded } = extras;
   const model = () => host.agent()?.model ?? host.model?.();
   const session = () => host.session() ?? notStarted(extensionPath);
   return {
@@ -43,15 +43,22 @@ export function makeContext(host: ExtensionHost, extras: ContextExtras): Extensi
       return steering.length + followUps.length > 0;
     },
     abort() {
+      checkLoaded("ctx.abort");
       // What is stopped tells of itself; nobody waits here.
       host
         .agent()
         ?.abort()
         .catch(() => {});
     },
-    shutdown: () => host.shutdown(),
+    shutdown() {
+      checkLoaded("ctx.shutdown");
+      host.shutdown();
+    },
     getContextUsage: () => contextUsage(host),
-    compact: (options) => requestCompaction(host, extras, options),
+    compact(options) {
+      checkLoaded("ctx.compact");
+      requestCompaction(host, extras, options);
+    },
     getSystemPrompt: () => host.agent()?.systemPrompt ?? "",
     summariserFor(asked) {
       const cacheKey = host.session()?.id;

@@ -111,8 +111,7 @@ const blockSchema = z.discriminatedUnion("type", [
 const answerSchema = z.looseObject({
   content: z.array(blockSchema),
   stopReason: z.enum(["stop", "length", "toolUse", "error", "aborted"]),
-  errorMessage: z.string().optional(),
-  rawStopReason: z.string().optional(),
+  errorMessage: z.string().nullish(),
 });
 
 /** @throws ProviderError for what is no answer: it would be stored, and read as one for ever. */
