@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { ToolResult } from "@bonsai-agent/agent";
-import { formatSize, truncateTail } from "./truncate.ts";
+import { OutputEnd } from "./output-end.ts";
 
 /** Where commands run, as extensions of pi say it. */
 export interface BashOperations {
@@ -30,18 +30,17 @@ export interface BashRun {
 /** Runs a command through operations; a failed one throws with its output, as tools do. */
 export async function runThrough(operations: BashOperations, run: BashRun): Promise<ToolResult> {
   const { command, cwd, onOutput, timeout, signal, env } = run;
-  const chunks: Buffer[] = [];
-  const shown = () => bounded(Buffer.concat(chunks).toString("utf8"));
+  const end = new OutputEnd();
   const { exitCode } = await operations.exec(command, cwd, {
     onData(data) {
-      chunks.push(data);
-      onOutput(shown());
+      end.push(data);
+      onOutput(end.text);
     },
     ...(timeout === undefined ? {} : { timeout }),
     ...(signal === undefined ? {} : { signal }),
     ...(env === undefined ? {} : { env }),
   });
-  const output = shown() || "(no output)";
+  const output = end.text || "(no output)";
   if (exitCode !== 0) throw new Error(`${output}\n\nThe command ended with code ${exitCode ?? "unknown"}.`);
   return { content: [{ type: "text", text: output }], details: { exitCode } };
 }
@@ -89,9 +88,4 @@ function killGroup(pid: number): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
-}
-
-function bounded(output: string): string {
-  const { content, truncated, totalBytes } = truncateTail(output);
-  return truncated ? `[The last part of ${formatSize(totalBytes)} of output]\n${content}` : content;
 }
