@@ -1,9 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { isEnd, type RpcLine, RpcSession } from "./rpc-session.ts";
+import { runCli } from "./run-cli.ts";
 
 /** An extension whose command `/do` does this; `told` gives what came of it to the client. */
 function does(statement: string, more = "", scenario = says("the answer")): AgentProject {
@@ -357,6 +358,26 @@ describe("extensions over RPC", () => {
     expect((await rpc.ask({ type: "reload" })).data).toMatchObject({ loaded: [{ origin: "settings" }] });
     expect(rpc.lines.find(({ message }) => message === "new reload")).toBeDefined();
     await rpc.end();
+  });
+
+  test("extensions of a project that is trusted no more are gone at a reload, which tells it", async () => {
+    const project = agentProject(says("ok"));
+    const folder = join(project.cwd, ".bonsai", "extensions");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(
+      join(folder, "ours.ts"),
+      `export default (bonsai) => bonsai.registerCommand("ours", { handler() {} })`,
+    );
+    await runCli(["trust"], project);
+    const rpc = new RpcSession(project);
+    expect((await rpc.ask({ type: "get_extensions" })).data).toMatchObject({
+      loaded: [{ origin: "project" }],
+    });
+    rmSync(join(project.home, "trust.json"));
+    expect((await rpc.ask({ type: "reload" })).data).toMatchObject({ loaded: [], failed: [] });
+    expect(rpc.lines.find(({ type }) => type === "notice")).toMatchObject({ code: "project_not_trusted" });
+    expect((await rpc.ask({ type: "get_commands" })).data).toEqual({ commands: [] });
+    expect(await rpc.end()).toMatchObject({ stderr: "" });
   });
 
   test("settings that became unreadable are told of at a reload, which goes by those from before", async () => {

@@ -1,4 +1,4 @@
-import { type AgentState, lifecycleEventRules } from "@bonsai-agent/agent";
+import { type AgentState, lifecycleEventRules, type RunResult } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ import { AnswerScreen } from "../src/modes/answer-screen.ts";
 import { PrintProgress } from "../src/modes/print-progress.ts";
 import { RunCost } from "../src/modes/run-cost.ts";
 
-function lastLine(state: Partial<AgentState>): string {
+function lastLine(state: Partial<AgentState>, status: RunResult["status"] = "done"): string {
   let stderr = "";
   const io = {
     stdout: { write: () => {} },
@@ -24,7 +24,7 @@ function lastLine(state: Partial<AgentState>): string {
   };
   const progress = new PrintProgress(agentCall(["-p", "hi"], io), new AnswerScreen(io.stdout));
   const cost = new RunCost();
-  progress.ended({ status: "done" }, { sessionId: "abc", ...state } as AgentState, cost);
+  progress.ended({ status }, { sessionId: "abc", ...state } as AgentState, cost);
   return stderr.trim().split(" · ").at(-1)!;
 }
 
@@ -40,6 +40,11 @@ test.each([
   ["a session in memory", { leafId: "1" }, "not kept"],
 ])("how to go on with %s", (_, state, words) => {
   expect(lastLine(state)).toBe(words);
+});
+
+test("a command that was interrupted before it asked a model took nothing", () => {
+  expect(lastLine({}, "aborted")).toBe("");
+  expect(lastLine({ sessionFile: "/h/sessions/-p/s.jsonl", leafId: "1" }, "aborted")).toBe("bonsai -r abc");
 });
 
 test("a run's cost is that of answers, of tools that asked models, and of summaries", async () => {

@@ -58,9 +58,9 @@ export class PrintProgress {
 
   /** The last line: what it took, and how to go on. A command that asked no model took nothing. */
   ended({ status }: RunResult, { sessionId, sessionFile, leafId }: AgentState, { usage }: RunCost): void {
-    if (status === "handled" && usage.totalTokens === 0) return;
-    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
     const isKept = sessionFile !== undefined && leafId !== null;
+    if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
+    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
     const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
     this.#say([span(`${spent} · ${goOn}`, "gray")]);
   }

@@ -16,6 +16,7 @@ import { extensionChoice } from "../extensions/extension-choice.ts";
 import { patience } from "../extensions/patience.ts";
 import type { AgentCall } from "../invocation.ts";
 import { agentCallSettings } from "../settings.ts";
+import type { SettingsCall } from "../settings-call.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
 import { type ModelShop, openModelShop } from "./model-shop.ts";
 
@@ -58,10 +59,11 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
   const { listen, signal = new AbortController().signal } = options;
   const { ui, setTimer } = patience(options.ui);
   const home = bonsaiHome({ ...io.env });
-  const settings = agentCallSettings(call);
   const { log, onNotice } = voices(call, home, options.tell);
   const warn = ({ code, message }: { code: string; message: string }) =>
     onNotice({ level: "warning", code, message });
+  const settingsCall = { ...call, output: { tell: warn } };
+  const settings = agentCallSettings(settingsCall);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
@@ -73,7 +75,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
   const seat = new AgentSeat();
   let flags: ReadonlyMap<string, boolean | string> = new Map();
   const extensions = new CallExtensions({
-    choice: choices(call, home, settings),
+    choice: choices(settingsCall, home, settings),
     host: agentExtensionHost({ call, home, lifecycle, shop, seat, ui, flags: () => flags, onNotice }),
     ...(log === undefined ? {} : { onLoad: (report) => log.loaded(report) }),
   });
@@ -115,7 +117,7 @@ function voices(
 }
 
 /** At a reload, settings are read anew. */
-function choices(call: AgentCall, home: string, first: AgentSettings) {
+function choices(call: SettingsCall, home: string, first: AgentSettings) {
   let read: AgentSettings | undefined = first;
   return () => {
     const settings = read ?? agentCallSettings(call);
