@@ -73,7 +73,7 @@ function namedModel(
   const named = modelRegistry.find(provider, id.join("/")) ?? own;
   if (named !== undefined && modelRegistry.hasConfiguredAuth(named)) return named;
   const problem = named === undefined ? "is no model that Bonsai knows" : "has no key";
-  ui.notify(`cheap-summary: ${name} ${problem}; the session's own model summarises.`, "warning");
+  ui.notify(`cheap-summary: ${name} ${problem}; the usual summary is made.`, "warning");
   return undefined;
 }
 

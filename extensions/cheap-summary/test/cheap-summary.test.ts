@@ -105,7 +105,7 @@ describe("the model that is asked", () => {
     "is the session's own where it cannot be asked, which is told at the start: %s",
     async (name, problem) => {
       const session = await stage({ flags: { "summary-model": name } });
-      const expected = `cheap-summary: ${problem}; the session's own model summarises.`;
+      const expected = `cheap-summary: ${problem}; the usual summary is made.`;
       expect(told(session)).toEqual([expected]);
       expect((await session.agent.compact()).status).toBe("compacted");
       expect(asked(session)).toEqual(["test"]);
