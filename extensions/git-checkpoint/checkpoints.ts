@@ -1,0 +1,150 @@
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+import { type Checkpoint, checkpointAt, messageAt, TYPE } from "./remembered.ts";
+import { type Change, Repository, TooSlow } from "./repository.ts";
+
+/** Of the changes in a question. */
+const SHOWN = 12;
+
+export interface CheckpointSettings {
+  /** Files go back where nobody can be asked. */
+  restoresUnasked: boolean;
+  /** Checkpoints in the repository. */
+  keep: number;
+  /** Of one call of git. */
+  limitMs: number;
+}
+
+/** Owner of what a session knows of its repository. What goes wrong is told and never disturbs the work. */
+export class Checkpoints {
+  readonly #bonsai: ExtensionAPI;
+  readonly #settings: () => CheckpointSettings;
+  /** Kinds of trouble that come with every turn. */
+  readonly #told = new Set<string>();
+  #opened: Promise<Repository | string> | undefined;
+  /** Of the files as they were seen last at this place. */
+  #latestTree: string | undefined;
+
+  constructor(bonsai: ExtensionAPI, settings: () => CheckpointSettings) {
+    this.#bonsai = bonsai;
+    this.#settings = settings;
+  }
+
+  /** Where something changed since the latest. */
+  take(ctx: ExtensionContext, { entryId, label }: Pick<Checkpoint, "entryId" | "label">): Promise<void> {
+    const onFailure = (why: string) => this.#tellOnce(ctx, "No checkpoint of the files", why);
+    return this.#guarded(ctx, onFailure, async (repository) => {
+      const { problem, ...snapshot } = await repository.snapshot(message(ctx, entryId));
+      if (problem !== undefined) this.#tellOnce(ctx, "Checkpoints of the files are not complete", problem);
+      if (snapshot.tree === this.#latestTree) return;
+      await this.#remember(repository, ctx, { ...snapshot, entryId, label });
+      this.#latestTree = snapshot.tree;
+    });
+  }
+
+  /** The files become as they were at a place, where the user wants it. */
+  giveBack(
+    ctx: ExtensionContext,
+    { leafId, oldLeafId }: { leafId: string | null; oldLeafId: string | null },
+  ): Promise<void> {
+    const onFailure = (why: string) => ctx.ui.notify(`The files stay as they are: ${why}`, "warning");
+    return this.#guarded(ctx, onFailure, async (repository) => {
+      const wanted = checkpointAt(ctx, leafId);
+      this.#latestTree = undefined;
+      if (wanted === undefined) return;
+      if (!(await repository.has(wanted.commit)))
+        throw new Error(`their checkpoint ${wanted.commit.slice(0, 7)} is gone`);
+      const { commit, tree } = await repository.snapshot(message(ctx, oldLeafId));
+      const changes = await repository.changes({ commit, tree }, wanted);
+      if (changes.length === 0) return;
+      const why = await refusal(repository, ctx, { changes, ...this.#settings() });
+      if (why !== undefined) return ctx.ui.notify(why);
+      // Nothing is lost: what is here now can be gone back to.
+      const [entryId, label] = [messageAt(ctx, oldLeafId), "before files were brought back"];
+      await this.#remember(repository, ctx, { commit, tree, entryId, label, isElsewhere: true });
+      await repository.exchange({ commit, tree }, wanted);
+      this.#latestTree = wanted.tree;
+      ctx.ui.notify(`${counted(changes)} as at that place. As they were before: ${commit.slice(0, 7)}`);
+    });
+  }
+
+  /** Why there can be none; undefined where there can. */
+  async whyNone(ctx: ExtensionContext): Promise<string | undefined> {
+    const found = await this.#repository(ctx);
+    return typeof found === "string" ? found : undefined;
+  }
+
+  async close(): Promise<void> {
+    const last = await this.#opened;
+    this.#opened = undefined;
+    this.#latestTree = undefined;
+    this.#told.clear();
+    if (typeof last === "object") last.close();
+  }
+
+  #repository({ cwd }: ExtensionContext): Promise<Repository | string> {
+    const { limitMs } = this.#settings();
+    this.#opened ??= Repository.open({ exec: this.#bonsai.exec, root: cwd, limitMs });
+    return this.#opened;
+  }
+
+  async #guarded(
+    ctx: ExtensionContext,
+    onFailure: (why: string) => void,
+    work: (repository: Repository) => Promise<void>,
+  ): Promise<void> {
+    const found = await this.#repository(ctx);
+    if (typeof found === "string") return;
+    try {
+      await work(found);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof TooSlow)) return onFailure(why);
+      this.#tellOnce(ctx, "No more checkpoints in this session", why);
+      found.close();
+      this.#opened = Promise.resolve(why);
+    }
+  }
+
+  async #remember(
+    repository: Repository,
+    ctx: ExtensionContext,
+    checkpoint: Omit<Checkpoint, "at">,
+  ): Promise<void> {
+    await repository.keep(checkpoint, ctx.sessionManager.getSessionId(), this.#settings().keep);
+    this.#bonsai.appendEntry<Checkpoint>(TYPE, { ...checkpoint, at: new Date().toISOString() });
+  }
+
+  #tellOnce(ctx: ExtensionContext, trouble: string, why: string): void {
+    if (!this.#told.has(trouble)) ctx.ui.notify(`${trouble}: ${why}`, "warning");
+    this.#told.add(trouble);
+  }
+}
+
+function message(ctx: ExtensionContext, entryId: string | null): string {
+  return `Bonsai checkpoint\n\nSession: ${ctx.sessionManager.getSessionId()}\nEntry: ${entryId ?? "none"}`;
+}
+
+/** Why the files stay as they are; undefined where they may be exchanged. */
+async function refusal(
+  repository: Repository,
+  ctx: ExtensionContext,
+  { changes, restoresUnasked }: { changes: Change[]; restoresUnasked: boolean },
+): Promise<string | undefined> {
+  const underWay = await repository.underWay();
+  if (underWay !== undefined) return `A ${underWay} is under way in git: the files stay as they are.`;
+  if (!ctx.hasUI)
+    return restoresUnasked
+      ? undefined
+      : "The files stay as they are: --checkpoint-restore brings them back too.";
+  const lines = changes.slice(0, SHOWN).map(({ kind, path }) => `  ${kind} ${path}`);
+  const more = changes.length > SHOWN ? [`  and ${changes.length - SHOWN} more`] : [];
+  const question = [`${counted(changes)}, as at that place:`, ...lines, ...more].join("\n");
+  const isWanted = await ctx.ui.confirm("Bring the files back too?", question);
+  return isWanted ? undefined : "The files stay as they are.";
+}
+
+function counted(changes: Change[]): string {
+  const of = (kind: Change["kind"]) => changes.filter((change) => change.kind === kind).length;
+  const parts = (["changed", "added", "deleted"] as const).filter((kind) => of(kind) > 0);
+  return `Files: ${parts.map((kind) => `${of(kind)} ${kind}`).join(", ")}`;
+}

@@ -1,0 +1,44 @@
+import type { ExtensionContext } from "@bonsai-agent/extension";
+import type { Snapshot } from "./repository.ts";
+
+/** Of the entries in the session. */
+export const TYPE = "git-checkpoint";
+
+/** What is remembered in the session. */
+export interface Checkpoint extends Snapshot {
+  /** The files were so at this entry and behind it; null: before the first. */
+  entryId: string | null;
+  /** ISO 8601. */
+  at: string;
+  /** For people. */
+  label: string;
+  /** It is not of the place in the tree where its own entry stands. */
+  isElsewhere?: boolean;
+}
+
+/** All of the session, oldest first; `id` is of the entry that remembers it. */
+export function rememberedCheckpoints({ sessionManager }: ExtensionContext): (Checkpoint & { id: string })[] {
+  return sessionManager.getEntries().flatMap((entry) => {
+    if (entry.type !== "custom" || entry.customType !== TYPE) return [];
+    const data = entry.data as Partial<Checkpoint> | undefined;
+    const isWhole = [data?.commit, data?.tree].every((id) => /^[0-9a-f]{40,64}$/.test(id ?? ""));
+    return isWhole ? [{ entryId: null, at: "", label: "", ...(data as Snapshot), id: entry.id }] : [];
+  });
+}
+
+/** The latest one at the nearest entry on the way to the root. */
+export function checkpointAt(ctx: ExtensionContext, leafId: string | null): Checkpoint | undefined {
+  const all = new Map<string, Checkpoint>();
+  for (const checkpoint of rememberedCheckpoints(ctx)) {
+    all.set(checkpoint.entryId ?? "", checkpoint);
+    if (checkpoint.isElsewhere !== true) all.set(checkpoint.id, checkpoint);
+  }
+  const way = leafId === null ? [] : ctx.sessionManager.getBranch(leafId).toReversed();
+  return all.get(way.find(({ id }) => all.has(id))?.id ?? "");
+}
+
+/** The message that an entry is or stands behind: what people go to in the tree. */
+export function messageAt({ sessionManager }: ExtensionContext, leafId: string | null): string | null {
+  const way = leafId === null ? [] : sessionManager.getBranch(leafId);
+  return way.findLast(({ type }) => /message|summary|compaction/.test(type))?.id ?? null;
+}
