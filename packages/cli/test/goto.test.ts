@@ -85,6 +85,16 @@ describe("bonsai goto", () => {
     expect(stderr).toContain("[wrong_usage]");
   });
 
+  test("of a long message, a human sees the start", async () => {
+    const [head, first] = sampleLines() as [object, { message: object }];
+    const content = Array.from({ length: 300 }, (_, at) => `line ${at}`).join("\n");
+    const file = writeLines([head, { ...first, message: { ...first.message, content } }]);
+    const { stdout } = await runCli(["goto", file, "aaaa0001"]);
+    expect(stdout).toContain("line 19\n");
+    expect(stdout).not.toContain("line 20");
+    expect(stdout).toContain("… and 280 lines more; `--json` prints it whole.");
+  });
+
   test("tells a human where one was, where one is and what to write anew", async () => {
     const { stdout } = await runCli(["goto", writeLines(sampleLines()), "cccc0002"], { columns: 60 });
     await expect(stdout).toMatchFileSnapshot("golden/goto-60.txt");

@@ -2,6 +2,7 @@ import type { Session } from "@bonsai-agent/session";
 import { kindOf, previewOf } from "../preview.ts";
 import type { GotoReport } from "../reports/goto-report.ts";
 import { fitLine, type Line, span } from "./line.ts";
+import { counted } from "./numbers.ts";
 import { printableLines } from "./printable.ts";
 import { kindStyle } from "./role-colour.ts";
 import { wrap } from "./text-width.ts";
@@ -28,10 +29,16 @@ export function* gotoView({ report, session, width }: GotoViewOptions): Generato
   if (report.editorText === undefined) return;
   yield [];
   yield [span("This message is to be written anew:", "bold")];
-  for (const line of printableLines(report.editorText).flatMap((text) => wrap(text, width - 4))) {
-    yield [span("  │ ", "cyan"), line];
-  }
+  const lines = printableLines(report.editorText).flatMap((text) => wrap(text, width - 4));
+  for (const line of lines.slice(0, mostLines)) yield [span("  │ ", "cyan"), line];
+  if (lines.length > mostLines)
+    yield [
+      span(`  … and ${counted(lines.length - mostLines, "line")} more; \`--json\` prints it whole.`, "gray"),
+    ];
 }
+
+/** The start of a message tells which it is. */
+const mostLines = 20;
 
 function placeLine(words: string, id: string | null, session: Session, width: number): Line {
   const entry = id === null ? undefined : session.entry(id);
