@@ -290,6 +290,6 @@ test("messages between extensions arrive in order; one handler that fails distur
 test("a program is run in the working folder", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({ extensions: extension });
-  const { code, stdout } = await api().exec("pwd", []);
+  const { code, stdout } = await api().exec("pwd", [], { cwd: undefined, timeout: undefined });
   expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: session.cwd });
 });

@@ -107,3 +107,24 @@ test("a handler that was taken out is called no more, and taking it out twice do
   await session.prompt("2");
   expect(count).toBe(3);
 });
+
+test("fields that are undefined abstain: what an event did not have can be handed back", async () => {
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      bonsai.on("input", ({ text, images }) => ({ action: "transform", text: `${text}!`, images }));
+      bonsai.on("tool_result", ({ content, isError, details, usage }) => ({
+        content: [...content],
+        isError,
+        details,
+        usage,
+      }));
+      bonsai.on("session_before_compact", () => ({ cancel: undefined, compaction: undefined }));
+    },
+    answers: [{ calls: [{ name: "ls" }] }, "Word ".repeat(200)],
+    settings: { compaction: { keepRecentTokens: 1 } },
+  });
+  expect(await session.prompt("Look")).toMatchObject({ status: "done" });
+  expect(await session.agent.compact()).toMatchObject({ status: "compacted" });
+  expect(session.requests[0]?.messages.at(-1)).toMatchObject({ content: "Look!" });
+  expect(session.notices).toEqual([]);
+});

@@ -3,11 +3,11 @@ import type { ExtensionCommandContext } from "./extension-context.ts";
 export interface ArgumentCompletion {
   value: string;
   label: string;
-  description?: string;
+  description?: string | undefined;
 }
 
 export interface CommandOptions {
-  description?: string;
+  description?: string | undefined;
   getArgumentCompletions?(prefix: string): ArgumentCompletion[] | null | Promise<ArgumentCompletion[] | null>;
   /** `args`: what stands behind the command's name, trimmed. */
   handler(args: string, ctx: ExtensionCommandContext): void | Promise<void>;

@@ -1,11 +1,11 @@
 export interface ExecOptions {
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds; after that the program is killed. Default: no limit. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Default: the working folder. */
-  cwd?: string;
+  cwd?: string | undefined;
   /** Laid over the environment; undefined takes a variable out. Default: the environment as it is. */
-  env?: Readonly<Record<string, string | undefined>>;
+  env?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 export interface ExecResult {

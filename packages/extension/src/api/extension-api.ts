@@ -14,7 +14,16 @@ import type { ShortcutOptions } from "./shortcut.ts";
 /** What an extension's module exports as its default. The host waits for a promise before anything else happens. */
 export type ExtensionFactory = (bonsai: ExtensionAPI) => void | Promise<void>;
 
-type Returned<Event> = ResultOf<Event> | undefined | void;
+/** A field that is undefined abstains, as one that is absent: what an event may not have can be handed back as it is. */
+type Abstaining<Result> = Result extends unknown
+  ? {
+      [Field in keyof Result]:
+        | Result[Field]
+        | (Record<never, never> extends Pick<Result, Field> ? undefined : never);
+    }
+  : never;
+
+type Returned<Event> = Abstaining<ResultOf<Event>> | undefined | void;
 
 /** A handler of one event. Handlers run in load order, then registration order, each awaited. */
 export type ExtensionHandler<Event> = (
@@ -24,7 +33,7 @@ export type ExtensionHandler<Event> = (
 
 export interface HandlerOptions {
   /** What a throw of a decide handler means. Default: the event's own policy. */
-  onError?: "report" | "cancel";
+  onError?: "report" | "cancel" | undefined;
 }
 
 /** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
@@ -34,22 +43,22 @@ export interface ExtensionMessage<Details = unknown> {
   /** False: front ends do not show it. */
   display: boolean;
   /** For the extension; never sent. */
-  details?: Details;
+  details?: Details | undefined;
 }
 
 export interface SendMessageOptions {
   /** True: an idle agent begins to work. False: a run that would end is not kept going. Default: neither. */
-  triggerTurn?: boolean;
+  triggerTurn?: boolean | undefined;
   /**
    * During a run: "steer" before its next request (the default), "followUp" when it would end. At any time: "nextTurn"
    * with the user's next prompt.
    */
-  deliverAs?: "steer" | "followUp" | "nextTurn";
+  deliverAs?: "steer" | "followUp" | "nextTurn" | undefined;
 }
 
 export interface SendUserMessageOptions {
   /** During a run: "steer" before its next request (the default), "followUp" when it would end. */
-  deliverAs?: "steer" | "followUp";
+  deliverAs?: "steer" | "followUp" | undefined;
 }
 
 /**

@@ -20,7 +20,7 @@ export interface ExtensionContextUsage {
 
 export interface CompactOptions {
   /** What the summary should dwell on. */
-  customInstructions?: string;
+  customInstructions?: string | undefined;
   /** Told when the context has become smaller; without an entry where masks alone did it. */
   onComplete?(result: { outcome: CompactionOutcome; compactionEntry?: CompactionEntry }): void;
   /** Told when it has not, also when there was nothing to do. */
@@ -59,11 +59,11 @@ export interface ExtensionContext {
 
 export interface NavigateOptions {
   /** Take a summary of the branch that is left along. Default false. */
-  summarize?: boolean;
-  customInstructions?: string;
+  summarize?: boolean | undefined;
+  customInstructions?: string | undefined;
   /** `customInstructions` takes the place of the instructions. */
-  replaceInstructions?: boolean;
-  label?: string;
+  replaceInstructions?: boolean | undefined;
+  label?: string | undefined;
 }
 
 interface Cancellable {
@@ -79,9 +79,12 @@ export interface WithSession {
 /** What command handlers get: they can also go elsewhere. Handlers of events cannot, for the agent waits for them. */
 export interface ExtensionCommandContext extends ExtensionContext {
   waitForIdle(): Promise<void>;
-  newSession(options?: { parentSession?: string } & WithSession): Promise<Cancellable>;
+  newSession(options?: { parentSession?: string | undefined } & WithSession): Promise<Cancellable>;
   /** Position "before" (the default): of a user message, the copy ends before it. */
-  fork(entryId: string, options?: { position?: "before" | "at" } & WithSession): Promise<Cancellable>;
+  fork(
+    entryId: string,
+    options?: { position?: "before" | "at" | undefined } & WithSession,
+  ): Promise<Cancellable>;
   navigateTree(targetId: string, options?: NavigateOptions): Promise<Cancellable>;
   switchSession(sessionPath: string, options?: WithSession): Promise<Cancellable>;
   /** Loads all extensions anew. The code that called it is of the old ones: return right after. */

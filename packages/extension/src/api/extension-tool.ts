@@ -16,31 +16,31 @@ export interface ExtensionToolResult<Details = unknown> {
   /** What the model sees. */
   content: UserContent[];
   /** For people, programs and the extension; kept with the result, never sent. */
-  details?: Details;
+  details?: Details | undefined;
   /** Default false; a throw is an error too. */
-  isError?: boolean;
+  isError?: boolean | undefined;
   /** What the tool's own model requests used. */
-  usage?: Usage;
+  usage?: Usage | undefined;
   /** True: the model is not asked again, if all results of its answer say so. Default false. */
-  terminate?: boolean;
+  terminate?: boolean | undefined;
 }
 
 export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, Details = unknown> {
   /** Letters, digits, `_` and `-`; at most 64. A built-in tool of the same name is replaced. */
   name: string;
   /** For people; default the name. */
-  label?: string;
+  label?: string | undefined;
   /** For the model: what it does, its limits, when to use it. */
   description: string;
   /** One line about the tool in the system prompt. */
-  promptSnippet?: string;
+  promptSnippet?: string | undefined;
   /** Lines of advice in the system prompt, while the tool is active. */
-  promptGuidelines?: string[];
+  promptGuidelines?: string[] | undefined;
   parameters: Schema;
   /** Mends arguments before they are checked against the schema. */
   prepareArguments?(args: unknown): unknown;
   /** "sequential": never beside another call. Default "parallel". */
-  executionMode?: "parallel" | "sequential";
+  executionMode?: "parallel" | "sequential" | undefined;
   /** A throw becomes an error result with its message. Must end soon after the signal is aborted. */
   execute(
     toolCallId: string,

@@ -1,15 +1,15 @@
 export interface DialogOptions {
   /** Ends the question: it is answered as if nobody had. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Milliseconds until the question ends by itself. Default: it waits. */
-  timeout?: number;
+  timeout?: number | undefined;
 }
 
 export type NotificationType = "info" | "warning" | "error";
 
 export interface WidgetOptions {
   /** Default "aboveEditor". */
-  placement?: "aboveEditor" | "belowEditor";
+  placement?: "aboveEditor" | "belowEditor" | undefined;
 }
 
 /**

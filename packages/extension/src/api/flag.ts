@@ -1,5 +1,5 @@
 export type FlagValue = boolean | string;
 
 export type FlagOptions =
-  | { description?: string; type: "boolean"; default?: boolean }
-  | { description?: string; type: "string"; default?: string };
+  | { description?: string | undefined; type: "boolean"; default?: boolean | undefined }
+  | { description?: string | undefined; type: "string"; default?: string | undefined };

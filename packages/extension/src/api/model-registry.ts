@@ -3,17 +3,17 @@ import type { CatalogueModel, StreamEvent, ThinkingLevel, ToolDeclaration } from
 
 /** What a model is asked, beside the conversation that is worked in. */
 export interface ModelContext {
-  systemPrompt?: string;
+  systemPrompt?: string | undefined;
   messages: readonly Message[];
-  tools?: readonly ToolDeclaration[];
+  tools?: readonly ToolDeclaration[] | undefined;
 }
 
 export interface AskOptions {
   /** Tokens of the longest answer. Default: the model's. */
-  maxTokens?: number;
-  signal?: AbortSignal;
+  maxTokens?: number | undefined;
+  signal?: AbortSignal | undefined;
   /** Default off. */
-  reasoning?: ThinkingLevel;
+  reasoning?: ThinkingLevel | undefined;
 }
 
 export type RequestAuth =

@@ -4,20 +4,22 @@ import type { ProviderApi, StreamEvent, ThinkingLevel, ToolDeclaration } from "@
 /** A model of a provider that an extension adds. */
 export interface ProviderModelOptions {
   id: string;
-  name?: string;
-  reasoning?: boolean;
+  name?: string | undefined;
+  reasoning?: boolean | undefined;
   /** Default text. */
-  input?: readonly ("text" | "image")[];
+  input?: readonly ("text" | "image")[] | undefined;
   /** US dollars per million tokens. */
-  cost?: { input: number; output: number; cacheRead?: number; cacheWrite?: number };
+  cost?:
+    | { input: number; output: number; cacheRead?: number | undefined; cacheWrite?: number | undefined }
+    | undefined;
   /** Tokens. */
-  contextWindow?: number;
+  contextWindow?: number | undefined;
   /** Tokens of the longest answer. */
-  maxTokens?: number;
+  maxTokens?: number | undefined;
   /** Default: the provider's. */
-  api?: ProviderApi | string;
-  baseUrl?: string;
-  headers?: Readonly<Record<string, string>>;
+  api?: ProviderApi | string | undefined;
+  baseUrl?: string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What a provider of one's own is asked. */
@@ -36,19 +38,19 @@ export interface ProviderStreamRequest {
 }
 
 export interface ProviderOptions {
-  name?: string;
+  name?: string | undefined;
   /** Needed where models are given, unless `stream` is. */
-  baseUrl?: string;
+  baseUrl?: string | undefined;
   /** The key itself, or `$NAME` of a variable of the environment. */
-  apiKey?: string;
+  apiKey?: string | undefined;
   /**
    * `anthropic-messages`, `openai-responses` or `openai-chat` (also as `openai-completions`). Default: what the provider
    * has, and `openai-chat` for a new one; of no account beside `stream`.
    */
-  api?: ProviderApi | string;
-  headers?: Readonly<Record<string, string>>;
+  api?: ProviderApi | string | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Takes the place of the provider's known models; without it, those stay. */
-  models?: readonly ProviderModelOptions[];
+  models?: readonly ProviderModelOptions[] | undefined;
   /**
    * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
    * that alone. A throw is a failed request; one that looks like a provider's error is read like one. Nothing for five

@@ -1,6 +1,6 @@
 import type { ExtensionContext } from "./extension-context.ts";
 
 export interface ShortcutOptions {
-  description?: string;
+  description?: string | undefined;
   handler(ctx: ExtensionContext): void | Promise<void>;
 }

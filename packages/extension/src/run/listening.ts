@@ -20,7 +20,8 @@ export function listening({ scope, host, context }: ExtensionPlace): Pick<Extens
         return () => {};
       }
       const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
-        runOf(scope, () => handler(payload, context(signal)));
+        // Fields that are undefined abstain: the lifecycle takes them for absent.
+        runOf(scope, () => handler(payload, context(signal))) as never;
       const options = { source: scope.source, ...(onError === undefined ? {} : { onError }) };
       return scope.keep(host.lifecycle.on(event, called, options as never));
     },

@@ -20,7 +20,7 @@ export function makeApi(place: ExtensionPlace): ExtensionAPI {
     ...toolCalls(place),
     exec(command, args, options) {
       scope.checkLoaded("exec");
-      return execProgram(command, args, { cwd: host.cwd, ...options });
+      return execProgram(command, args, { ...options, cwd: options?.cwd ?? host.cwd });
     },
     events: room.bus.of(scope),
   };

@@ -11,7 +11,7 @@ import type { ExtensionScope } from "./scope.ts";
 import type { ShownBy } from "./scoped-ui.ts";
 
 /** What was registered, and how to run it: with a context of the extension that registered it. */
-export interface Runnable<Options, Args extends unknown[]> {
+interface Runnable<Options, Args extends unknown[]> {
   readonly options: Options;
   run(...args: Args): Promise<void>;
 }
