@@ -158,4 +158,13 @@ describe("the process of a call with extensions", () => {
     child.kill("SIGINT");
     expect((await ended).code).toBe(130);
   });
+
+  test("gives help though an extension does not come to an end", async () => {
+    const project = agentProject(says(""), {
+      "own.ts": "await new Promise(() => {}); export default () => {};",
+    });
+    const { child, ended } = started(project, ["-e", "own.ts", "--help"]);
+    child.stdin.end();
+    expect(await ended).toMatchObject({ code: 0, stdout: expect.stringContaining("bonsai"), stderr: "" });
+  });
 });
