@@ -72,12 +72,17 @@ export class Repository {
   /** Of everything but what is ignored; `problem` where a file could not be read. */
   async snapshot(message: string): Promise<Snapshot & { problem?: string }> {
     if (!existsSync(this.#index)) await this.#copyIndex();
+    // Nobody else uses this index: a lock is of a git that was ended.
+    rmSync(`${this.#index}.lock`, { force: true });
     const added = await this.#run(["add", "--all", "--ignore-errors"]);
+    const problem = added.code === 0 ? undefined : firstLine(added.stderr);
+    // It was ended from outside: what it had added by then is no snapshot.
+    if (problem === "") throw new Error("git add was ended");
     const tree = await this.#git(["write-tree"]);
     const head = await this.#run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
     const parent = head.code === 0 ? ["-p", head.stdout.trim()] : [];
     const commit = await this.#git(["commit-tree", tree, ...parent, "-m", message]);
-    return { commit, tree, ...(added.code === 0 ? {} : { problem: firstLine(added.stderr) }) };
+    return { commit, tree, ...(problem === undefined ? {} : { problem }) };
   }
 
   /** Keeps a snapshot from being collected, and lets go of the oldest beyond `keep`. */

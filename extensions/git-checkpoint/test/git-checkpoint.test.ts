@@ -351,6 +351,15 @@ describe("what stands in the way", () => {
     expect(files().n).toBe("2\n");
   });
 
+  test("git that is ended from outside: no snapshot, and the next is taken", async () => {
+    repository();
+    git("config", "filter.fatal.clean", "test -e done && cat || { touch done; kill -9 $PPID; }");
+    put({ ".gitattributes": "*.fatal filter=fatal\n", "x.fatal": "x\n" });
+    const open = await session(["echo 1 > n"]);
+    expect(notes(open)).toEqual(["No checkpoint of the files: git add was ended"]);
+    expect((await list(open)).map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual(['turn 1 of "Step 1"']);
+  });
+
   test("a repository within the repository, with and without commits, stays as it is", async () => {
     repository();
     git("init", "-q", "empty");
