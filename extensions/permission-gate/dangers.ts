@@ -79,7 +79,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     "git",
-    /^(?:checkout|restore)\b(?!.* (?:--staged|-S)(?: |$)(?!.* (?:--worktree|-W)))(?=.* (?:\.|:\/|\*|-f|--force)(?: |$))/,
+    /^(?:checkout|restore|switch)\b(?!.* (?:--staged|-S)(?: |$)(?!.* (?:--worktree|-W)))(?=.* (?:\.|:\/|\*|-f|--force|--discard-changes)(?: |$))/,
     "it throws away changes that are not committed",
   ],
   ["git", /^stash (?:drop|clear)\b/, "it throws away stashed changes"],

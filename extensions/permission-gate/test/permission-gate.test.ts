@@ -80,6 +80,7 @@ test.each<[string, string]>([
   ["git clean -xdf", "git does not know"],
   ["git checkout -- .", "throws away changes"],
   ["git restore .", "throws away changes"],
+  ["git switch --discard-changes main", "throws away changes"],
   ["git stash drop", "throws away stashed"],
   ["git branch -D old", "not merged"],
   ["git filter-branch x", "rewrites or deletes history"],
