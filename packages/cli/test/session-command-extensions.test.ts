@@ -134,14 +134,16 @@ describe("bonsai compact -e", () => {
   test("a summary that cannot be taken fails, and the session stays as it is", async () => {
     const empty = `export default (bonsai) => bonsai.on("session_before_compact", ({ preparation }) => ({
       compaction: { summary: " ", firstKeptEntryId: preparation.firstKeptEntryId, tokensBefore: 1 } }));`;
-    const { json, told } = withExtensions({ "empty.js": empty, "tell.ts": teller() });
+    const { json, run, told } = withExtensions({ "empty.js": empty, "tell.ts": teller() });
     const file = longSession();
     const before = readFileSync(file);
     const report = await json<CompactionReport>("compact", file, "-e", "empty.js", "-e", "tell.ts");
-    expect([report.code, report.status]).toEqual([1, "failed"]);
+    expect([report.code, report.status, report.decidedBy]).toEqual([1, "failed", "empty.js"]);
     expect(jsonLines(report.stderr).at(-1)).toMatchObject({ error: { code: "extension_summary_empty" } });
     expect(told().slice(-3)).toEqual(["session_compact_failed", "auto_compaction_end", "session_shutdown"]);
     expect(readFileSync(file).equals(before)).toBe(true);
+    const { stderr } = await run(["compact", file, "-e", "empty.js"]);
+    expect(stderr).toMatch(/^The summary came from empty\.js\.\n✗ An extension's/);
   });
 
   test("of two that summarise, the later one stands", async () => {

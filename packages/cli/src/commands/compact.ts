@@ -19,6 +19,7 @@ import { leafOf, openNamedSession } from "../session-file.ts";
 import { callSettings } from "../settings.ts";
 import { type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 import { compactView } from "../views/compact-view.ts";
+import { span } from "../views/line.ts";
 
 const progressLabel = "Compacting";
 
@@ -86,12 +87,12 @@ function compact(invocation: Invocation, settings: CompactionSettings): Promise<
   });
 }
 
-/** The extension that had the last word: by its summary, or by its no. */
+/** The extension that had the last word: by its summary, also one that could not be used, or by its no. */
 function decidedBy({ status, entry }: CompactionResult, makers: SummaryMakers): { decidedBy?: string } {
   const named =
     status === "cancelled"
       ? makers.decidedBy("cancel")
-      : entry?.fromHook === true
+      : status === "failed" || entry?.fromHook === true
         ? makers.decidedBy("compaction")
         : undefined;
   return named === undefined ? {} : { decidedBy: named };
@@ -158,6 +159,10 @@ function finish({ io, output }: Invocation, { result, decidedBy, before, file }:
     const { width } = output;
     output.lines(compactView({ result, decidedBy, picture: planPicture(result, before), file, width }));
   }
-  if (error !== undefined) return reportFailure(error, io, output.wantsJson);
+  if (error !== undefined) {
+    if (decidedBy !== undefined && !output.wantsJson)
+      output.notice(["The summary came from ", span(decidedBy, "cyan"), "."]);
+    return reportFailure(error, io, output.wantsJson);
+  }
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }

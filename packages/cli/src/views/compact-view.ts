@@ -66,6 +66,6 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
   const undo =
     result.status === "masked"
       ? "Old tool results are masked in the model's view only: the file has them whole."
-      : "Nothing is lost from the file: `bonsai undo` takes the compaction back.";
+      : "Nothing is lost from the file: `bonsai undo FILE` takes the compaction back.";
   for (const text of wrap(undo, width)) yield [span(text, "gray")];
 }
