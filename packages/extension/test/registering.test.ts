@@ -300,29 +300,3 @@ test("commands complete their arguments, and keys run; what fails in them is tol
   ]);
   expect(session.notices[1]?.message).toBe("The key ctrl+b of inline:extensions-1 failed: no key");
 });
-
-test("what a tool gives beside its content is stored as far as it can be", async () => {
-  const cost: Record<string, unknown> = { total: 1 };
-  cost.self = cost;
-  const given = { content: [{ type: "text", text: "all the same" }], isError: "a little", usage: { cost } };
-  await using session = await openTestSession({
-    extensions: (bonsai) =>
-      void bonsai.registerTool({
-        ...saying("odd"),
-        execute: async () => ({ ...given, details: { n: 1n } }) as never,
-      }),
-    answers: [{ calls: [{ name: "odd" }] }, "Done."],
-  });
-  expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
-  const stored = session.session
-    .path()
-    .find((entry) => entry.type === "message" && entry.message.role === "toolResult");
-  expect(stored).toMatchObject({
-    message: {
-      content: given.content,
-      isError: true,
-      details: { unstorable: expect.stringContaining("BigInt") },
-    },
-  });
-  expect(stored).not.toHaveProperty("message.usage");
-});

@@ -1,9 +1,8 @@
-import { ToolRegistry } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
-import { agentTool } from "./agent-tool.ts";
 import { badArgument } from "./bad-argument.ts";
+import { checkedTool } from "./checked-tool.ts";
 import { commandInfo, isReserved } from "./command-names.ts";
 import { runOf } from "./extension-work.ts";
 import type { ExtensionPlace } from "./room.ts";
@@ -32,6 +31,7 @@ export function registering(place: ExtensionPlace): Registering {
       if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a name, a text", name);
       if (typeof options?.handler !== "function")
         throw badArgument(scope, `registerCommand("${name}", …)`, "a handler, a function", options);
+      checkDescription(place, `registerCommand("${name}", …)`, options);
       if (isReserved(place, name)) return () => {};
       const run = async (args: string) => runOf(scope, () => options.handler(args, place.commandContext()));
       const complete = async (prefix: string) =>
@@ -57,6 +57,7 @@ export function registering(place: ExtensionPlace): Registering {
         throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
       if (typeof options?.handler !== "function")
         throw badArgument(scope, `registerShortcut("${key}", …)`, "a handler, a function", options);
+      checkDescription(place, `registerShortcut("${key}", …)`, options);
       const run = async () => runOf(scope, () => options.handler(place.context()));
       return scope.keepAs(
         `key ${key}`,
@@ -70,38 +71,26 @@ export function registering(place: ExtensionPlace): Registering {
   };
 }
 
-function checkedTool(place: ExtensionPlace, tool: ExtensionTool) {
+function checkFlag(place: ExtensionPlace, name: string, options: unknown): void {
   const { scope } = place;
-  const call = `registerTool({ name: ${JSON.stringify(tool?.name)}, … })`;
-  if (typeof tool?.name !== "string") throw badArgument(scope, "registerTool", "a tool with a name", tool);
-  if (typeof tool.description !== "string")
-    throw badArgument(scope, call, "a description, a text for the model", tool.description);
-  if (typeof tool.execute !== "function") throw badArgument(scope, call, "execute, a function", tool.execute);
-  if (isFieldsOfZod(tool.parameters))
-    throw badArgument(scope, call, "parameters with z.object({…}) around them", Object.keys(tool.parameters));
-  const forAgent = agentTool(tool, place);
-  // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
-  new ToolRegistry().register(forAgent);
-  return forAgent;
-}
-
-/** Read as JSON Schema these would be an object without properties, and the model would not know what to give. */
-function isFieldsOfZod(parameters: unknown): parameters is object {
-  if (typeof parameters !== "object" || parameters === null || "_zod" in parameters) return false;
-  return Object.values(parameters).some(
-    (value) => typeof value === "object" && value !== null && "_zod" in value,
-  );
-}
-
-function checkFlag({ scope }: ExtensionPlace, name: string, options: unknown): void {
   if (typeof name !== "string") throw badArgument(scope, "registerFlag", "a name, a text", name);
   const { type } = (options ?? {}) as { type?: unknown };
   if (type !== "boolean" && type !== "string")
     throw badArgument(scope, `registerFlag("${name}", …)`, 'type "boolean" or "string"', options);
+  checkDescription(place, `registerFlag("${name}", …)`, options as { description?: unknown });
+  const { default: value } = options as { default?: unknown };
+  if (value !== undefined && typeof value !== type)
+    throw badArgument(scope, `registerFlag("${name}", …)`, `a default of the type ${type}`, value);
   if (/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(name)) return;
   throw new BonsaiError({
     code: "extension_flag_invalid",
     message: `${scope.source} registers a flag called ${JSON.stringify(name)}; allowed are letters, digits and - between them.`,
     hint: "Give the name without the dashes in front.",
   });
+}
+
+/** It is listed for people, and sent to clients as JSON. */
+function checkDescription({ scope }: ExtensionPlace, call: string, options: { description?: unknown }): void {
+  const { description = "" } = options;
+  if (typeof description !== "string") throw badArgument(scope, call, "a description, a text", description);
 }

@@ -87,7 +87,8 @@ export class RunningExtensions implements Extensions {
   async completeCommand(name: string, prefix: string): Promise<readonly ArgumentCompletion[]> {
     const command = this.#room.commands.get(name);
     try {
-      return (await command?.value.complete(prefix)) ?? [];
+      const offered: unknown = await command?.value.complete(prefix);
+      return Array.isArray(offered) ? offered.filter(isCompletion) : [];
     } catch (error) {
       const message = failureText(`Completing /${name} of ${command?.source}`, error);
       this.#options.host.onNotice({ level: "warning", code: "extension_completion_failed", message });
@@ -192,4 +193,9 @@ export class RunningExtensions implements Extensions {
     const command = name === undefined ? undefined : this.#room.commands.get(name);
     return command && { ...command, args: args ?? "" };
   }
+}
+
+function isCompletion(offered: unknown): offered is ArgumentCompletion {
+  const { value, label } = (offered ?? {}) as Partial<ArgumentCompletion>;
+  return typeof value === "string" && typeof label === "string";
 }
