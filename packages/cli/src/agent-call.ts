@@ -3,6 +3,7 @@ import {
   addedOptions,
   type ExtensionFlags,
   givenFlags,
+  isOurs,
   optionOf,
   parsed,
   settle,
@@ -46,6 +47,13 @@ export function withExtensionFlags(call: AgentCall, flags: ExtensionFlags): Flag
   parsed(command, call.argv);
   const values = givenFlags(command, added);
   return { call: { ...call, words: command.args, unknownFlags: [] }, values };
+}
+
+/** The names of flags that an extension registered and nobody can give it: they are the command's own. */
+export function takenFlags(flags: ExtensionFlags, io: CliIo): readonly string[] {
+  if (flags.size === 0) return [];
+  const command = agentCommand(io);
+  return [...flags.keys()].filter((name) => isOurs(command, name));
 }
 
 function agentCommand(io: CliIo): Command {

@@ -33,7 +33,7 @@ interface ExtensionFlag {
 
 export type ExtensionFlags = ReadonlyMap<string, ExtensionFlag>;
 
-function isOurs(command: Command, name: string): boolean {
+export function isOurs(command: Command, name: string): boolean {
   return command.options.some(({ long }) => long === `--${name}`);
 }
 

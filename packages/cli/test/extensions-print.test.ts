@@ -139,6 +139,7 @@ describe("flags of extensions", () => {
     }`);
     const { stderr } = await said(project, ["-p", "-e", "own.ts", "--name", "mine", "hi"]);
     expect(stderr).toContain("name=undefined");
+    expect(stderr).toContain("The flag --name of an extension cannot reach it");
     expect(listSessions(project).sessions[0]!.name).toBe("mine");
   });
 

@@ -7,7 +7,7 @@ import {
 import type { ExtensionUI } from "@bonsai-agent/extension";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { withExtensionFlags } from "../agent-call.ts";
+import { takenFlags, withExtensionFlags } from "../agent-call.ts";
 import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
 import { AgentSeat } from "../extensions/agent-seat.ts";
 import { CallExtensions } from "../extensions/call-extensions.ts";
@@ -85,6 +85,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
       await untilAborted(opening, signal);
       signal.throwIfAborted();
     }
+    for (const name of takenFlags(extensions.flags, io)) onNotice(flagTaken(name));
     const flagged = withExtensionFlags(call, extensions.flags);
     flags = flagged.values;
     const close = () => extensions.unload();
@@ -124,6 +125,11 @@ function choices(call: SettingsCall, home: string, first: AgentSettings) {
     read = undefined;
     return extensionChoice(call, { home, settings });
   };
+}
+
+function flagTaken(name: string): AgentNotice {
+  const message = `The flag --${name} of an extension cannot reach it: bonsai has one of that name.`;
+  return { level: "warning", code: "flag_taken", message };
 }
 
 function noLog({ message }: Error): AgentNotice {
