@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { checkChangesets } from "./house/changesets.ts";
 import { checkDist } from "./house/dist.ts";
 import { checkErrorTable } from "./house/error-table.ts";
+import { checkFirstParty } from "./house/first-party.ts";
 import { checkLayers } from "./house/layers.ts";
 import { checkNoticeTable } from "./house/notice-table.ts";
 import { checkPublicTypes } from "./house/public-types.ts";
@@ -11,6 +12,7 @@ import { checkSizes } from "./house/sizes.ts";
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 const checks = {
   layers: checkLayers,
+  "first-party extensions": checkFirstParty,
   sizes: checkSizes,
   "public types": checkPublicTypes,
   changesets: checkChangesets,

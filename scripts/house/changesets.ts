@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Findings, filesBelow, type Package, readPackages } from "./workspace.ts";
+import { type Findings, filesBelow, type Package, readExtensions, readPackages } from "./workspace.ts";
 
 /** Every published package whose source changed since its last release is named by a changeset. */
 export function checkChangesets(root: string): Findings {
@@ -10,7 +10,7 @@ export function checkChangesets(root: string): Findings {
   }
   const texts = filesBelow(join(root, ".changeset"), [".md"]).map((file) => readFileSync(file, "utf8"));
   const named = new Set(texts.flatMap(packagesNamed));
-  const errors = readPackages(root)
+  const errors = [...readPackages(root), ...readExtensions(root)]
     .filter((pkg) => !pkg.private && changedSinceRelease(root, pkg) && !named.has(pkg.name))
     .map((pkg) => `${pkg.name} changed since its last release, and no changeset names it`);
   return { errors, warnings: [] };
@@ -29,7 +29,12 @@ function changedSinceRelease(root: string, pkg: Package): boolean {
   if (!existsSync(changelog)) return true;
   const release = git(root, ["log", "-1", "--format=%H", "--", changelog]);
   if (!release) return true;
-  return Boolean(git(root, ["diff", "--name-only", release, "--", join(pkg.folder, "src")]));
+  return Boolean(git(root, ["diff", "--name-only", release, "--", ...sourcesOf(pkg)]));
+}
+
+/** An extension's modules stand beside its manifest. */
+function sourcesOf({ folder }: Package): string[] {
+  return [join(folder, "src"), join(folder, "*.ts")];
 }
 
 function git(root: string, args: string[]): string | undefined {

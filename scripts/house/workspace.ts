@@ -24,10 +24,19 @@ export interface Manifest {
 }
 
 export function readPackages(root: string): Package[] {
-  return readdirSync(join(root, "packages"))
-    .filter((room) => existsSync(join(root, "packages", room, "package.json")))
+  return packagesBelow(join(root, "packages"));
+}
+
+/** The first-party extensions; a room is a folder name under extensions/ then. */
+export function readExtensions(root: string): Package[] {
+  return packagesBelow(join(root, "extensions"));
+}
+
+function packagesBelow(parent: string): Package[] {
+  return readdirSync(parent)
+    .filter((room) => existsSync(join(parent, room, "package.json")))
     .map((room) => {
-      const folder = join(root, "packages", room);
+      const folder = join(parent, room);
       const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
       return { room, name: manifest.name, private: manifest.private === true, folder, manifest };
     });

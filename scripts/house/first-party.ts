@@ -1,0 +1,55 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Findings,
+  filesBelow,
+  importsOf,
+  type Manifest,
+  type Package,
+  readExtensions,
+  shown,
+} from "./workspace.ts";
+
+/** What a first-party extension may import: what an extension of anybody's may. */
+const ALLOWED = /^(?:@bonsai-agent\/extension|zod|node:[a-z/_]+|\.\.?\/.*)$/;
+
+interface ExtensionManifest extends Manifest {
+  bonsai?: { extensions?: string[] };
+  files?: string[];
+  peerDependencies?: Record<string, string>;
+}
+
+/** Each first-party extension is small, a package of its own, and stands on the extension API alone. */
+export function checkFirstParty(root: string): Findings {
+  return { errors: readExtensions(root).flatMap((each) => checkExtension(root, each)), warnings: [] };
+}
+
+function checkExtension(root: string, { room: name, folder, manifest }: Package): string[] {
+  const missing = ["index.ts", "README.md", `test/${name}.test.ts`].filter(
+    (file) => !existsSync(join(folder, file)),
+  );
+  return [
+    ...missing.map((file) => `extensions/${name} has no ${file}`),
+    ...wrongManifest(name, manifest),
+    ...filesBelow(folder, [".ts"])
+      .filter((file) => !file.includes("/test/"))
+      .flatMap((file) => foreignImports(root, file)),
+  ];
+}
+
+function wrongManifest(name: string, manifest: ExtensionManifest): string[] {
+  const here = `extensions/${name}/package.json`;
+  const rules: [isKept: boolean, rule: string][] = [
+    [manifest.name === `@bonsai-agent/${name}`, `is called @bonsai-agent/${name}`],
+    [manifest.bonsai?.extensions?.join() === "./index.ts", "names ./index.ts in bonsai.extensions"],
+    [manifest.dependencies === undefined, "has no dependencies: the host gives what it imports"],
+    [manifest.peerDependencies?.["@bonsai-agent/extension"] !== undefined, "has the extension API as a peer"],
+  ];
+  return rules.filter(([isKept]) => !isKept).map(([, rule]) => `${here} does not keep the rule: it ${rule}`);
+}
+
+function foreignImports(root: string, file: string): string[] {
+  return importsOf(readFileSync(file, "utf8"))
+    .filter((name) => !ALLOWED.test(name))
+    .map((name) => `${shown(root, file)} imports ${name}: extensions stand on @bonsai-agent/extension alone`);
+}
