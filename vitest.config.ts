@@ -18,6 +18,6 @@ export default defineConfig({
     // Node itself imports extensions, as it does outside of tests.
     server: { deps: { external: [/packages\/extension\/src\/load\/native-import\.ts$/] } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
   },
 });
