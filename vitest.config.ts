@@ -1,16 +1,24 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
+const include = [
+  "packages/*/test/**/*.test.ts",
+  "extensions/*/test/**/*.test.ts",
+  "examples/test/*.test.ts",
+  "scripts/**/*.test.ts",
+];
+// What an extension's module keeps between calls is the module's, as for the extensions of one process.
+const alone = ["packages/pi-adapter/test/**/*.test.ts"];
+
 const conditions = ["@bonsai-agent/source", "node", "import", "module", "default"];
 
 export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },
   test: {
-    include: [
-      "packages/*/test/**/*.test.ts",
-      "extensions/*/test/**/*.test.ts",
-      "examples/test/*.test.ts",
-      "scripts/**/*.test.ts",
+    // Files share a worker's modules: to load them for each file would take longer than the tests.
+    projects: [
+      { extends: true, test: { name: "shared", include, exclude: alone, isolate: false } },
+      { extends: true, test: { name: "alone", include: alone } },
     ],
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,

@@ -33,6 +33,7 @@ export function readExtensions(root: string): Package[] {
 }
 
 function packagesBelow(parent: string): Package[] {
+  if (!existsSync(parent)) return [];
   return readdirSync(parent)
     .filter((room) => existsSync(join(parent, room, "package.json")))
     .map((room) => {
