@@ -7,8 +7,9 @@ const include = [
   "examples/test/*.test.ts",
   "scripts/**/*.test.ts",
 ];
-// What an extension's module keeps between calls is the module's, as for the extensions of one process.
-const alone = ["packages/pi-adapter/test/**/*.test.ts"];
+// What an extension's module keeps between calls is the module's, as for the extensions of one process; and who measures
+// memory wants no rubbish of others.
+const alone = ["packages/pi-adapter/test/**/*.test.ts", "packages/agent/test/tools/bash-tool.test.ts"];
 
 const conditions = ["@bonsai-agent/source", "node", "import", "module", "default"];
 

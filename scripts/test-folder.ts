@@ -8,5 +8,7 @@ export default function setup(): () => void {
   // Some tests go on as another user.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
+  // Programs that tests start are read and compiled once, not for each start.
+  process.env.NODE_COMPILE_CACHE = join(folder, "compiled");
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
