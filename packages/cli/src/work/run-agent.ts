@@ -24,6 +24,7 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
   checkFlags(call);
   if (call.options.resume === true) withExtensionFlags(call, new Map());
   if (call.options.resume === true) return (await import("./resume-list.ts")).listToResume(call);
+  if (isInteractive(call)) return (await import("../interactive/interactive-mode.ts")).runInteractive(call);
   if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
     const input = await promptInput(call);
@@ -32,6 +33,12 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
   }
   if (call.options.mode === "json") return (await import("../modes/json-mode.ts")).runJson(call);
   return (await import("../modes/print-mode.ts")).runPrint(call);
+}
+
+/** Without a mode of its own, on a terminal that can be typed into, `bonsai` is interactive. */
+function isInteractive({ options, io }: AgentCall): boolean {
+  const isAsked = options.print !== true && options.mode === "text";
+  return isAsked && io.stdin?.isTTY === true && io.stdout.isTTY === true;
 }
 
 /** `bonsai` alone, with something that may be piped in. */

@@ -1,0 +1,108 @@
+import { type Component, Container, type Terminal, TuiMainScreen } from "./terminal/tui.ts";
+import type { Theme } from "./theme/theme.ts";
+
+/** A component that takes the keys while it stands in the place of the editor. */
+export interface Panel extends Component {
+  handleInput(data: string): void;
+}
+
+export interface ScreenOptions {
+  terminal: Terminal;
+  theme: Theme;
+}
+
+/**
+ * Owner of what stands where: the chat, then what goes on, then the editor or a panel in its place, then the footer.
+ * The terminal keeps its scrollback.
+ */
+export class Screen {
+  readonly theme: Theme;
+  readonly chat = new Container();
+  /** What goes on: spinner, queue, lines of extensions. */
+  readonly activity = new Container();
+  readonly below = new Container();
+  readonly footer = new Container();
+  readonly #tui: TuiMainScreen;
+  readonly #place = new Container();
+  #editor: Component | undefined;
+  #panels: { panel: Panel; leave: () => void }[] = [];
+
+  constructor({ terminal, theme }: ScreenOptions) {
+    this.theme = theme;
+    this.#tui = new TuiMainScreen(terminal);
+    for (const part of [this.chat, this.activity, this.#place, this.below, this.footer])
+      this.#tui.addChild(part);
+  }
+
+  /** For components of the library that want it. */
+  get tui(): TuiMainScreen {
+    return this.#tui;
+  }
+
+  get columns(): number {
+    return this.#tui.terminal.columns;
+  }
+
+  get rows(): number {
+    return this.#tui.terminal.rows;
+  }
+
+  start(editor: Component): void {
+    this.#editor = editor;
+    this.#stand();
+    this.#tui.start();
+  }
+
+  stop(): void {
+    this.#tui.stop();
+  }
+
+  /** Draws what has changed, soon. */
+  redraw(): void {
+    this.#tui.requestRender();
+  }
+
+  /** True while a panel has the keys. */
+  get hasPanel(): boolean {
+    return this.#panels.length > 0;
+  }
+
+  /**
+   * Shows a panel in the place of the editor until it is done; one over the other. @param signal leaves it: the value is
+   * then undefined
+   */
+  show<Value>(
+    make: (done: (value: Value | undefined) => void) => Panel,
+    signal?: AbortSignal,
+  ): Promise<Value | undefined> {
+    return new Promise((resolve) => {
+      const leave = (value?: Value) => {
+        const at = this.#panels.findIndex((each) => each.leave === leaveEmpty);
+        if (at < 0) return;
+        this.#panels.splice(at, 1);
+        signal?.removeEventListener("abort", leaveEmpty);
+        this.#stand();
+        resolve(value);
+      };
+      const leaveEmpty = () => leave();
+      this.#panels.push({ panel: make(leave), leave: leaveEmpty });
+      if (signal?.aborted) leave();
+      else signal?.addEventListener("abort", leaveEmpty, { once: true });
+      this.#stand();
+    });
+  }
+
+  /** Everybody who waits at a panel is let go. */
+  leaveAll(): void {
+    for (const { leave } of [...this.#panels]) leave();
+  }
+
+  #stand(): void {
+    const top = this.#panels.at(-1)?.panel ?? this.#editor;
+    this.#place.clear();
+    if (top === undefined) return;
+    this.#place.addChild(top);
+    this.#tui.setFocus(top);
+    this.redraw();
+  }
+}
