@@ -1,0 +1,71 @@
+import type { Scenario } from "@bonsai-agent/models";
+import { onTestFinished } from "vitest";
+import { agentCall } from "../../src/agent-call.ts";
+import type { ExitCode } from "../../src/exit-code.ts";
+import { runInteractive } from "../../src/interactive/interactive-mode.ts";
+import type { CliIo } from "../../src/io.ts";
+import { type AgentProject, agentProject } from "../agent-project.ts";
+import { nowMs } from "../run-cli.ts";
+import { HeadlessTerminal, type HeadlessTerminalOptions } from "./headless-terminal.ts";
+
+export interface OpenInteractiveOptions extends HeadlessTerminalOptions {
+  /** What the model says; not for a project of one's own. */
+  scenario?: Scenario;
+  /** Files of the project, by path. */
+  files?: Record<string, string>;
+  /** Of an earlier `openInteractive`, to come back to it; or one's own. */
+  project?: AgentProject;
+  /** Behind `bonsai`; the model's flags come behind them. */
+  argv?: readonly string[];
+  /** Default true; without, no model is named on the command line. */
+  withModel?: boolean;
+  /** Colours are off unless `NO_COLOR` is said to be empty. */
+  env?: Record<string, string>;
+}
+
+export interface OpenedInteractive {
+  terminal: HeadlessTerminal;
+  project: AgentProject;
+  /** What the program ends with. */
+  ended: Promise<ExitCode>;
+  /** What was printed outside of the screen. */
+  printed(): string;
+  /** Asks the program to end, as SIGTERM does, and waits for it. The test's end does it too. */
+  end(): Promise<ExitCode>;
+}
+
+/** Opens the interactive mode in this process, on a terminal without a window. */
+export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInteractive {
+  const project = options.project ?? agentProject(options.scenario ?? silent, options.files);
+  const terminal = new HeadlessTerminal(options);
+  const stop = new AbortController();
+  let printed = "";
+  const stream = {
+    isTTY: true,
+    columns: terminal.columns,
+    write: (text: string) => {
+      printed += text;
+    },
+  };
+  const io: CliIo = {
+    stdout: stream,
+    stderr: stream,
+    stdin: { isTTY: true, async *[Symbol.asyncIterator]() {} },
+    env: { NO_COLOR: "1", ...project.env, ...options.env },
+    cwd: project.cwd,
+    now: () => nowMs,
+    interruptible: (work) => work(stop.signal),
+  };
+  const argv = [...(options.argv ?? []), ...(options.withModel === false ? [] : project.model)];
+  const ended = runInteractive(agentCall(argv, io), terminal);
+  const end = () => {
+    stop.abort(new Error("The test is over."));
+    return ended;
+  };
+  onTestFinished(async () => {
+    await end().catch(() => undefined);
+  });
+  return { terminal, project, ended, printed: () => printed, end };
+}
+
+const silent: Scenario = { contextWindow: 100_000, turn: [{ text: "Good." }], atEnd: "repeat" };
