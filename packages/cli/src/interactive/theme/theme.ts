@@ -32,4 +32,6 @@ export interface Theme {
   readonly markdown: MarkdownTheme;
   readonly select: SelectListTheme;
   readonly editor: EditorTheme;
+  /** Takes another scheme: everything that holds this theme has the new looks when it is drawn anew. */
+  use(scheme: ColorScheme): void;
 }
