@@ -1,5 +1,6 @@
 import type { Agent, AgentNotice } from "@bonsai-agent/agent";
 import type {
+  ArgumentCompletion,
   CommandInfo,
   ExtensionHost,
   Extensions,
@@ -77,6 +78,19 @@ export class CallExtensions {
   /** @throws BonsaiError `extension_command_failed` */
   async runCommand(text: string): Promise<void> {
     await this.#running?.runCommand(text);
+  }
+
+  async completeCommand(name: string, prefix: string): Promise<readonly ArgumentCompletion[]> {
+    return (await this.#running?.completeCommand(name, prefix)) ?? [];
+  }
+
+  get shortcuts(): Extensions["shortcuts"] {
+    return this.#running?.shortcuts ?? new Map();
+  }
+
+  /** @returns false where no extension put something on the key */
+  async runShortcut(key: string): Promise<boolean> {
+    return (await this.#running?.runShortcut(key)) ?? false;
   }
 
   /** Loads all anew, also those that were put there since. */
