@@ -35,6 +35,8 @@ export class HeadlessTerminal implements Terminal {
     this.#xterm.onTitleChange((title) => {
       this.title = title;
     });
+    // What it is asked for, it answers as a terminal does.
+    this.#xterm.onData((data) => this.#onInput?.(data));
     if (background === undefined) return;
     this.#xterm.parser.registerOscHandler(11, (data) => {
       if (data === "?") this.#onInput?.(`\x1b]11;rgb:${background.slice(1).match(/../g)!.join("/")}\x07`);
