@@ -1,0 +1,43 @@
+import { type Component, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+
+/**
+ * One thing that the chat shows, with an empty line above it.
+ *
+ * Invariant: what has not changed gives back the same array for the same width, and no line is wider than that.
+ */
+export abstract class ChatBlock implements Component {
+  #lines: string[] | undefined;
+  #width = -1;
+  #isExpanded = false;
+
+  /** Whether what can be folded is shown whole. */
+  get isExpanded(): boolean {
+    return this.#isExpanded;
+  }
+
+  expand(isExpanded: boolean): void {
+    if (isExpanded === this.#isExpanded) return;
+    this.#isExpanded = isExpanded;
+    this.invalidate();
+  }
+
+  render(width: number): string[] {
+    if (this.#lines === undefined || this.#width !== width) {
+      const lines = this.lines(width);
+      this.#lines = lines.length === 0 ? [] : ["", ...lines.map((line) => fitted(line, width))];
+      this.#width = width;
+    }
+    return this.#lines;
+  }
+
+  invalidate(): void {
+    this.#lines = undefined;
+  }
+
+  /** None where there is nothing to see. */
+  protected abstract lines(width: number): string[];
+}
+
+function fitted(line: string, width: number): string {
+  return visibleWidth(line) > width ? truncateToWidth(line, width) : line;
+}

@@ -1,0 +1,35 @@
+import { printableLines } from "../../views/printable.ts";
+import { Markdown, wrapTextWithAnsi } from "../terminal/tui.ts";
+import type { Style } from "../theme/theme.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+
+// Whatever models, tools and files say is made printable here, before it gets its look.
+
+/** A text in lines of at most `width` columns, each with the look. @param indent stands before every line */
+export function textLines(text: string, width: number, style: Style = plain, indent = " "): string[] {
+  return wrapped(printableLines(text.trimEnd()), width, style, indent);
+}
+
+/** Lines that are printable already. */
+export function wrapped(
+  lines: readonly string[],
+  width: number,
+  style: Style = plain,
+  indent = " ",
+): string[] {
+  const room = Math.max(1, width - indent.length);
+  return lines.flatMap((line) => wrapTextWithAnsi(line, room)).map((line) => `${indent}${style(line)}`);
+}
+
+/** Markdown in lines of at most `width` columns, a column of margin at each side. */
+export function markdownLines(text: string, width: number, { theme, highlighter }: ChatLooks): string[] {
+  const looks = {
+    ...theme.markdown,
+    highlightCode: (code: string, language?: string) => highlighter.lines(code, language, theme.style),
+  };
+  return new Markdown(printableLines(text).join("\n").trim(), 1, 0, looks).render(width);
+}
+
+function plain(text: string): string {
+  return text;
+}

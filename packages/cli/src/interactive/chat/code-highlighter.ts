@@ -1,0 +1,83 @@
+import type { HLJSApi } from "highlight.js";
+import type { Theme } from "../theme/theme.ts";
+import { codeSpans } from "./code-spans.ts";
+
+type Styles = Theme["style"];
+
+/** A larger block is data; colours would take longer than a key may. */
+const MAX_HIGHLIGHTED_CHARS = 20_000;
+
+/** Gives code its colours. The library is loaded when the first code is to be seen, so that the start is not slowed. */
+export class CodeHighlighter {
+  readonly #onReady: () => void;
+  #library: HLJSApi | undefined;
+  #isLoading = false;
+
+  /** @param onReady code that was shown plain can be shown anew */
+  constructor(onReady: () => void) {
+    this.#onReady = onReady;
+  }
+
+  /** Plain lines as long as the library is not there, and for languages that it does not know. */
+  lines(code: string, language: string | undefined, style: Styles): string[] {
+    const name = language?.trim().split(/[\s,{]/)[0] ?? "";
+    if (name === "" || code.length > MAX_HIGHLIGHTED_CHARS) return code.split("\n");
+    if (this.#library === undefined) void this.load();
+    if (this.#library?.getLanguage(name) === undefined) return code.split("\n");
+    return styledLines(this.#library.highlight(code, { language: name, ignoreIllegals: true }).value, style);
+  }
+
+  async load(): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    const { default: library } = await import("highlight.js/lib/common");
+    this.#library = library;
+    this.#onReady();
+  }
+}
+
+/** Each line has its looks opened and closed. */
+function styledLines(html: string, style: Styles): string[] {
+  const lines = [""];
+  for (const { text, scope } of codeSpans(html)) {
+    const look = scope === undefined ? undefined : lookOf(scope, style);
+    text.split("\n").forEach((part, at) => {
+      if (at > 0) lines.push("");
+      if (part !== "") lines[lines.length - 1] += look === undefined ? part : look(part);
+    });
+  }
+  return lines;
+}
+
+function lookOf(scope: string, style: Styles): Styles[keyof Styles] | undefined {
+  const [kind = ""] = scope.split(/[_. ]/);
+  switch (kind) {
+    case "keyword":
+    case "built":
+    case "selector-tag":
+    case "name":
+      return style.accent;
+    case "string":
+    case "regexp":
+    case "addition":
+      return style.success;
+    case "comment":
+    case "quote":
+    case "meta":
+      return style.muted;
+    case "number":
+    case "literal":
+    case "symbol":
+      return style.warning;
+    case "title":
+    case "type":
+    case "attr":
+    case "attribute":
+    case "section":
+      return style.toolName;
+    case "deletion":
+      return style.error;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,32 @@
+import { count, counted } from "../../views/numbers.ts";
+
+export interface FoldOptions {
+  /** Lines that are shown of the beginning. */
+  head: number;
+  /** Lines that are shown of the end. */
+  tail: number;
+}
+
+/** What is shown of many lines: the first, how many are folded away, the last. One line is never folded alone. */
+export interface FoldedLines {
+  head: string[];
+  folded: number;
+  tail: string[];
+}
+
+export function foldedLines(lines: readonly string[], { head, tail }: FoldOptions): FoldedLines {
+  const folded = lines.length - head - tail;
+  if (folded <= 1) return { head: [...lines], folded: 0, tail: [] };
+  return { head: lines.slice(0, head), folded, tail: tail === 0 ? [] : lines.slice(-tail) };
+}
+
+/** `… 1,204 more lines`; with the key that shows them, where one is bound. */
+export function foldMark(folded: number, expandKey?: string): string {
+  const what = folded === 1 ? "1 more line" : `${count(folded)} more lines`;
+  return `… ${what}${expandKey === undefined ? "" : ` (${expandKey})`}`;
+}
+
+/** `3 lines`. */
+export function lineCount(text: string): string {
+  return counted(text.trimEnd().split("\n").length, "line");
+}

@@ -1,0 +1,18 @@
+import { contentBlocks } from "@bonsai-agent/messages";
+import { oneLine } from "../../views/printable.ts";
+import { bytes } from "../../views/numbers.ts";
+
+/** `[image image/png 34 kB]` for each image of a content value. */
+export function imageMarkers(content: unknown): string[] {
+  return contentBlocks(content)
+    .filter(({ type }) => type === "image")
+    .map(({ data, mimeType }) => {
+      const size = typeof data === "string" ? ` ${bytes(base64Bytes(data))}` : "";
+      return `[image${typeof mimeType === "string" ? ` ${oneLine(mimeType, 40)}` : ""}${size}]`;
+    });
+}
+
+function base64Bytes(data: string): number {
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return Math.max(0, Math.floor((data.length * 3) / 4) - padding);
+}
