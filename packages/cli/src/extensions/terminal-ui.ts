@@ -5,6 +5,7 @@ import { type Line, span } from "../views/line.ts";
 import { printableLines } from "../views/printable.ts";
 import { AnswerLines } from "./answer-lines.ts";
 import { dialogEnd } from "./dialog-end.ts";
+import { oneAfterTheOther } from "./one-after-the-other.ts";
 
 export interface TerminalUiOptions {
   io: CliIo;
@@ -135,14 +136,4 @@ function questionLines(title: string): Line[] {
 
 function textLines(text: string): Line[] {
   return printableLines(text).map((line) => ["  ", line]);
-}
-
-/** Tools run side by side; a user answers one question at a time. */
-function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (ask) => {
-    const answer = last.then(ask);
-    last = answer.catch(() => {});
-    return answer;
-  };
 }

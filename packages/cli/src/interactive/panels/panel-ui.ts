@@ -1,25 +1,101 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import type { ExtensionUI } from "@bonsai-agent/extension";
-import type { Screen } from "../screen.ts";
+import type { DialogOptions, ExtensionUI } from "@bonsai-agent/extension";
+import { dialogEnd } from "../../extensions/dialog-end.ts";
+import { oneAfterTheOther } from "../../extensions/one-after-the-other.ts";
+import { printable } from "../../views/printable.ts";
+import type { Panel, Screen } from "../screen.ts";
+import { ConfirmPanel } from "./confirm-panel.ts";
+import { EditorPanel } from "./editor-panel.ts";
+import { ExtensionLines, WidgetView } from "./extension-lines.ts";
+import { InputPanel } from "./input-panel.ts";
+import { PickList } from "./pick-list.ts";
+
+/** What dialogs need of the place where the user types. */
+export interface TypedText {
+  getText(): string;
+  setText(text: string): void;
+}
 
 export interface PanelUiOptions {
   screen: Screen;
   tell: (notice: Pick<AgentNotice, "level" | "message">) => void;
+  /** The editor. Default: none, and `getEditorText` is empty. */
+  editor?: TypedText;
+  /** Nobody answers from then on: open questions are answered as if nobody had. Default: never aborts. */
+  signal?: AbortSignal;
 }
 
-/** Dialogs in the place of the editor, for extensions and for commands. */
-export function panelUi({ tell }: PanelUiOptions): ExtensionUI {
+export interface PanelUi extends ExtensionUI {
+  /** What extensions show beside the chat; the footer reads its statuses. */
+  readonly extensionLines: ExtensionLines;
+}
+
+/** Dialogs in the place of the editor, for extensions and for commands: one after the other. */
+export function panelUi({
+  screen,
+  tell,
+  editor,
+  signal = new AbortController().signal,
+}: PanelUiOptions): PanelUi {
+  const extensionLines = new ExtensionLines(() => screen.redraw());
+  screen.activity.addChild(new WidgetView(extensionLines, "aboveEditor"));
+  screen.below.addChild(new WidgetView(extensionLines, "belowEditor"));
   return {
-    select: async () => undefined,
-    confirm: async () => false,
-    input: async () => undefined,
-    editor: async () => undefined,
-    notify: (message, type) =>
-      tell({ level: type === "info" || type === undefined ? "info" : "warning", message }),
-    setStatus: () => {},
-    setWidget: () => {},
-    setTitle: () => {},
-    setEditorText: () => {},
-    getEditorText: () => "",
+    ...dialogs(screen, signal),
+    extensionLines,
+    notify: (message, type = "info") => tell({ level: type === "info" ? "info" : "warning", message }),
+    setStatus: (key, text) => extensionLines.setStatus(key, text),
+    setWidget: (key, lines, { placement = "aboveEditor" } = {}) =>
+      extensionLines.setWidget(key, lines, placement),
+    setTitle: (title) => screen.tui.terminal.setTitle(printable(title)),
+    setEditorText: (text) => {
+      editor?.setText(text);
+      screen.redraw();
+    },
+    getEditorText: () => editor?.getText() ?? "",
+  };
+}
+
+function dialogs(
+  screen: Screen,
+  ended: AbortSignal,
+): Pick<ExtensionUI, "select" | "confirm" | "input" | "editor"> {
+  const asked = oneAfterTheOther();
+  const show = <Value>(
+    make: (done: (value: Value | undefined) => void) => Panel,
+    settings?: DialogOptions,
+  ): Promise<Value | undefined> =>
+    asked(async () => {
+      const end = dialogEnd(ended, settings);
+      return end.aborted ? undefined : screen.show(make, end);
+    });
+  return {
+    select: async (title, options, settings) => {
+      if (options.length === 0) return undefined;
+      // Two options can have the same words: their place tells them apart.
+      const items = options.map((option, at) => ({ option, at }));
+      return show<string>((done) => {
+        const onPick = ({ option }: { option: string }) => done(option);
+        return new PickList({
+          place: screen,
+          title,
+          items,
+          key: ({ at }) => String(at),
+          text: ({ option }) => option,
+          row: ({ option }) => ({ label: option }),
+          onPick,
+          onCancel: () => done(undefined),
+        });
+      }, settings);
+    },
+    confirm: async (title, message, settings) =>
+      (await show<boolean>(
+        (done) => new ConfirmPanel({ place: screen, title, message, onAnswer: done }),
+        settings,
+      )) === true,
+    input: (title, placeholder, settings) =>
+      show<string>((done) => new InputPanel({ place: screen, title, placeholder, onDone: done }), settings),
+    editor: (title, prefill = "") =>
+      show<string>((done) => new EditorPanel({ screen, title, prefill, onDone: done })),
   };
 }

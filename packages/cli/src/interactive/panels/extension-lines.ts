@@ -1,0 +1,68 @@
+import { oneLine } from "../../views/printable.ts";
+import { type Component, stripTerminalSequences } from "../terminal/tui.ts";
+import { textLines } from "./panel-frame.ts";
+
+export type WidgetPlacement = "aboveEditor" | "belowEditor";
+
+/** A widget that had more would push the chat away. */
+const mostWidgetLines = 12;
+
+/** Owner of what extensions show beside the chat: short texts for the footer, and lines above and below the editor. */
+export class ExtensionLines {
+  readonly #statuses = new Map<string, string>();
+  readonly #widgets = new Map<string, { placement: WidgetPlacement; lines: readonly string[] }>();
+  readonly #onChange: () => void;
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** The texts for the footer in the order of their keys, each on one line and harmless. */
+  get statuses(): readonly string[] {
+    return [...this.#statuses].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+  }
+
+  setStatus(key: string, text: string | undefined): void {
+    const shown = oneLine(stripTerminalSequences(text ?? ""));
+    if (shown === "") this.#statuses.delete(key);
+    else this.#statuses.set(key, shown);
+    this.#onChange();
+  }
+
+  setWidget(key: string, lines: readonly string[] | undefined, placement: WidgetPlacement): void {
+    if (lines === undefined || lines.length === 0) this.#widgets.delete(key);
+    else this.#widgets.set(key, { placement, lines: lines.map((line) => stripTerminalSequences(line)) });
+    this.#onChange();
+  }
+
+  /** The lines at one of the places; those of one widget after those of another. */
+  widgetLines(placement: WidgetPlacement): readonly string[] {
+    return [...this.#widgets.values()]
+      .filter((widget) => widget.placement === placement)
+      .flatMap(({ lines }) => lines.slice(0, mostWidgetLines));
+  }
+
+  /** Everything is taken away: the extensions are gone. */
+  clear(): void {
+    this.#statuses.clear();
+    this.#widgets.clear();
+    this.#onChange();
+  }
+}
+
+/** Shows the widgets of one place. */
+export class WidgetView implements Component {
+  readonly #lines: ExtensionLines;
+  readonly #placement: WidgetPlacement;
+
+  constructor(lines: ExtensionLines, placement: WidgetPlacement) {
+    this.#lines = lines;
+    this.#placement = placement;
+  }
+
+  render(width: number): string[] {
+    return this.#lines.widgetLines(this.#placement).flatMap((line) => textLines(line, width));
+  }
+
+  invalidate(): void {}
+}

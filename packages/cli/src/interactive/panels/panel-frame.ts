@@ -1,0 +1,67 @@
+import { printable, printableLines } from "../../views/printable.ts";
+import { getKeybindings, type Keybinding, truncateToWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
+import type { Theme } from "../theme/theme.ts";
+
+/** A key of a panel, as it is shown: what it is called, and what it does. */
+export type KeyHint = readonly [key: string, does: string];
+
+/** The line that a panel begins and ends with. */
+export function rule(theme: Theme, width: number): string {
+  return theme.style.border("─".repeat(Math.max(0, width)));
+}
+
+/** A title, wrapped where it has to be, every character harmless. */
+export function titleLines(theme: Theme, title: string, width: number): string[] {
+  return textLines(title, width).map((line) => theme.style.bold(line));
+}
+
+/** Text of whatever origin as lines that fit. */
+export function textLines(text: string, width: number): string[] {
+  const room = Math.max(1, width - 1);
+  return printableLines(text).flatMap((line) =>
+    wrapTextWithAnsi(line, room).map((each) => fit(` ${each}`, width)),
+  );
+}
+
+/** One line of whatever origin, cut where it has to be. */
+export function lineOf(text: string, width: number): string {
+  return fit(printable(text), width);
+}
+
+/** Which keys there are, on as many lines as they need. */
+export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const [key, does] of hints) {
+    const joined = line === "" ? ` ${key} ${does}` : `${line} · ${key} ${does}`;
+    if (line !== "" && joined.length > width) {
+      lines.push(line);
+      line = ` ${key} ${does}`;
+    } else line = joined;
+  }
+  return [...lines, line].map((each) => theme.style.dim(fit(each, width)));
+}
+
+/** The first key of a binding, as it is shown. */
+export function keyName(binding: Keybinding): string {
+  return shownKey(getKeybindings().getKeys(binding)[0] ?? "");
+}
+
+/** `ctrl+r` as `Ctrl-R`. */
+export function shownKey(key: string): string {
+  const names: Readonly<Record<string, string>> = {
+    escape: "Esc",
+    up: "↑",
+    down: "↓",
+    pageUp: "PgUp",
+    pageDown: "PgDn",
+  };
+  return key
+    .split("+")
+    .map((part) => names[part] ?? `${part.charAt(0).toUpperCase()}${part.slice(1)}`)
+    .join("-");
+}
+
+function fit(text: string, width: number): string {
+  return truncateToWidth(text, Math.max(0, width), "…");
+}

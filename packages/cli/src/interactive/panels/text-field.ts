@@ -1,0 +1,29 @@
+import { Input } from "../terminal/tui.ts";
+import type { Theme } from "../theme/theme.ts";
+
+export interface TextFieldOptions {
+  theme: Theme;
+  value?: string;
+  placeholder?: string | undefined;
+  /** Shows dots in the place of what is typed. Default false. */
+  isSecret?: boolean;
+}
+
+/** One line to type in, with the cursor behind what stands there at first. */
+export class TextField extends Input {
+  readonly #isSecret: boolean;
+
+  constructor({ theme, value = "", placeholder, isSecret = false }: TextFieldOptions) {
+    const shown = placeholder === undefined ? {} : { placeholder, placeholderStyle: theme.style.dim };
+    super({ prompt: " › ", ...shown });
+    this.#isSecret = isSecret;
+    // As a paste, so that the cursor stands at its end.
+    if (value !== "") this.handleInput(`\u001b[200~${value}\u001b[201~`);
+  }
+
+  override render(width: number): string[] {
+    if (!this.#isSecret || this.getValue() === "") return super.render(width);
+    const dots = "•".repeat(Math.max(0, Math.min(this.getValue().length, width - 5)));
+    return [` › ${dots}\u001b[7m \u001b[27m`];
+  }
+}
