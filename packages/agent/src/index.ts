@@ -36,4 +36,5 @@ export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
 export { inFileQueue } from "./tools/file-queue.ts";
 export { killRunningCommands, runningCommand } from "./tools/running-commands.ts";
+export { FolderWalk, type WalkedEntry } from "./tools/walk-folder.ts";
 export type { UserCommandOptions } from "./user-command.ts";

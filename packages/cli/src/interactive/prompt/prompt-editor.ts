@@ -1,9 +1,87 @@
 import type { Screen } from "../screen.ts";
-import { Editor } from "../terminal/tui.ts";
+import { Editor, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import type { Style } from "../theme/theme.ts";
+import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
+import { shellPrefixOf } from "./shell-prefix.ts";
 
-/** Where the user types. */
+const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
+
+/** What may hold a key, and belongs in no file. */
+const secret = /^\/login\s/;
+
+/** Where the user types. Nothing that stands in it is ever overwritten from outside. */
 export class PromptEditor extends Editor {
+  readonly #screen: Screen;
+  #history: PromptHistory | undefined;
+
   constructor(screen: Screen) {
-    super(screen.tui, screen.theme.editor);
+    super(screen.tui, screen.theme.editor, { autocompleteMaxVisible: 8 });
+    this.#screen = screen;
+  }
+
+  get isEmpty(): boolean {
+    return this.getText().trim() === "";
+  }
+
+  /** Takes the prompts of earlier sessions, and adds to them from now on. */
+  useHistory(history: PromptHistory): void {
+    for (const text of history.read()) this.#remember(text);
+    this.#history = history;
+  }
+
+  /** To be called for what was submitted. */
+  override addToHistory(text: string): void {
+    const prompt = text.trim();
+    if (prompt === "" || secret.test(prompt)) return;
+    this.#remember(prompt);
+    this.#history?.add(prompt);
+  }
+
+  /**
+   * Puts a text into an empty editor.
+   * @returns false where something was typed already: it stays, and the text is the latest of the history, one key up
+   */
+  offerText(text: string): boolean {
+    if (!this.isEmpty) {
+      this.#remember(text.trim());
+      return false;
+    }
+    this.setText(text);
+    this.#screen.redraw();
+    return true;
+  }
+
+  /** Gives back what was not sent after all, in front of what was typed since. */
+  giveBack(text: string): void {
+    const typed = this.getExpandedText();
+    this.setText([text, typed].filter((each) => each.trim() !== "").join("\n\n"));
+    this.#screen.redraw();
+  }
+
+  override render(width: number): string[] {
+    this.borderColor = this.#border();
+    return super.render(width);
+  }
+
+  protected override renderTopBorder(width: number, hiddenLineCount: number): string {
+    const label = labels[shellPrefixOf(this.getText())];
+    if (label === "" || hiddenLineCount > 0) return super.renderTopBorder(width, hiddenLineCount);
+    const shown = truncateToWidth(`──${label}`, width, "");
+    return this.borderColor(shown + "─".repeat(Math.max(0, width - visibleWidth(shown))));
+  }
+
+  #border(): Style {
+    const { style } = this.#screen.theme;
+    const prefix = shellPrefixOf(this.getText());
+    if (prefix === "none") return style.border;
+    return prefix === "shell" ? style.warning : style.muted;
+  }
+
+  /** The library keeps a hundred; the list itself is all that it looks at. */
+  #remember(text: string): void {
+    const { history } = this as unknown as { history: string[] };
+    if (text === "" || history[0] === text) return;
+    history.unshift(text);
+    history.length = Math.min(history.length, MOST_PROMPTS);
   }
 }

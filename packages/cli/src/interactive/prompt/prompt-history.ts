@@ -1,0 +1,109 @@
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+
+/** The most prompts that are kept. */
+export const MOST_PROMPTS = 1_000;
+/** A longer prompt is remembered until the program ends, and not in the file. */
+const MOST_PROMPT_CHARS = 100_000;
+
+const lineSchema = z.object({ text: z.string() });
+
+export interface PromptHistoryOptions {
+  home: string;
+  /** Told once where the file cannot be read or written; the prompts of this call are remembered all the same. */
+  onFault: (message: string) => void;
+}
+
+/** Owner of `<home>/history.jsonl`: what was typed in any session, oldest first, one `{"text"}` a line. */
+export class PromptHistory {
+  readonly #file: string;
+  readonly #onFault: (message: string) => void;
+  #last: string | undefined;
+  #hasFault = false;
+
+  constructor({ home, onFault }: PromptHistoryOptions) {
+    this.#file = join(home, "history.jsonl");
+    this.#onFault = onFault;
+  }
+
+  /** The prompts, oldest first. A file that has grown far over the bound is made shorter. */
+  read(): string[] {
+    const { texts, strangeLines, lines } = this.#parsed();
+    if (strangeLines > 0)
+      this.#tell(`${this.#file} has ${strangeLines} lines that cannot be read; they are left out.`);
+    const kept = texts.filter((text, at) => text !== texts[at - 1]).slice(-MOST_PROMPTS);
+    // Not at each prompt: several programs append to the file.
+    if (lines > MOST_PROMPTS * 1.5) this.#replace(kept);
+    this.#last = kept.at(-1);
+    return kept;
+  }
+
+  /** The same prompt twice in a row is one. */
+  add(text: string): void {
+    if (text === this.#last || text.length > MOST_PROMPT_CHARS) return;
+    this.#last = text;
+    this.#write(() => {
+      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+      appendFileSync(this.#file, lineOf(text), { mode: 0o600 });
+    });
+  }
+
+  #parsed(): { texts: string[]; strangeLines: number; lines: number } {
+    const lines = this.#content().split("\n").filter(Boolean);
+    const texts = lines.flatMap((line) => textOf(line) ?? []);
+    return { texts, strangeLines: lines.length - texts.length, lines: lines.length };
+  }
+
+  #content(): string {
+    try {
+      return readFileSync(this.#file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#tellOf(error);
+      return "";
+    }
+  }
+
+  #replace(texts: readonly string[]): void {
+    const beside = `${this.#file}.${process.pid}.tmp`;
+    this.#write(() => {
+      try {
+        writeFileSync(beside, texts.map(lineOf).join(""), { mode: 0o600 });
+        renameSync(beside, this.#file);
+      } finally {
+        rmSync(beside, { force: true });
+      }
+    });
+  }
+
+  #write(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#tellOf(error);
+    }
+  }
+
+  #tellOf(error: unknown): void {
+    this.#tell(`What you type is not remembered for later sessions: ${(error as Error).message}`);
+  }
+
+  #tell(message: string): void {
+    if (this.#hasFault) return;
+    this.#hasFault = true;
+    this.#onFault(message);
+  }
+}
+
+function lineOf(text: string): string {
+  return `${JSON.stringify({ text })}\n`;
+}
+
+function textOf(line: string): string | undefined {
+  try {
+    return lineSchema.safeParse(JSON.parse(line)).data?.text;
+  } catch {
+    // A line that a crash cut is counted by the caller.
+    return undefined;
+  }
+}
