@@ -1,6 +1,7 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { NewFile } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 
 /**
@@ -20,4 +21,16 @@ export function outputExists(file: string): BonsaiError {
     message: `${file} exists already, and is not overwritten.`,
     hint: "Name another file after -o, or move this one away first.",
   });
+}
+
+/** Writes a new file, whole or not at all. @throws BonsaiError `output_exists` */
+export function writeOutput(path: string, text: string): void {
+  if (existsSync(path)) throw outputExists(path);
+  const file = new NewFile(path, outputExists);
+  try {
+    writeFileSync(file.temporaryPath, text, { flag: "wx", mode: 0o600 });
+    file.publish();
+  } finally {
+    file.discard();
+  }
 }

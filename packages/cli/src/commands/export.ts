@@ -1,8 +1,6 @@
-import { writeFileSync } from "node:fs";
-import { NewFile } from "@bonsai-agent/session";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
-import { outputExists, outputFile } from "../output-file.ts";
+import { outputFile, writeOutput } from "../output-file.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
 import { span } from "../views/line.ts";
 import { bytes } from "../views/numbers.ts";
@@ -20,20 +18,10 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
   const text = exportMarkdown(session, { ...leaf, all: options.all === true });
   if (file !== undefined) {
-    write(file, text);
+    writeOutput(file, text);
     const sizeBytes = Buffer.byteLength(text);
     const report: ExportReport = { format: "markdown", file, sizeBytes };
     output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
   } else if (output.wantsJson) output.json({ format: "markdown", text } satisfies ExportReport);
   else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
-}
-
-function write(path: string, text: string): void {
-  const file = new NewFile(path, outputExists);
-  try {
-    writeFileSync(file.temporaryPath, text, { flag: "wx", mode: 0o600 });
-    file.publish();
-  } finally {
-    file.discard();
-  }
 }

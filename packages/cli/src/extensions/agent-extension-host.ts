@@ -41,4 +41,9 @@ export function agentExtensionHost(options: AgentExtensionHostOptions): Extensio
   };
 }
 
-const modes: Readonly<Record<string, ExtensionMode>> = { text: "print", json: "json", rpc: "rpc" };
+const modes: Readonly<Record<string, ExtensionMode>> = {
+  text: "print",
+  json: "json",
+  rpc: "rpc",
+  tui: "tui",
+};

@@ -1,10 +1,15 @@
-import type { AgentNotice } from "@bonsai-agent/agent";
+import type { AgentNotice, StreamingBehavior } from "@bonsai-agent/agent";
 import type { ExtensionUI } from "@bonsai-agent/extension";
 import type { AgentHost } from "../work/agent-host.ts";
 import type { ChatView } from "./chat/chat-view.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
 import type { Screen } from "./screen.ts";
 import type { Theme } from "./theme/theme.ts";
+
+/** A line that is told in the chat. */
+export interface Told extends Pick<AgentNotice, "message"> {
+  level: AgentNotice["level"] | "error";
+}
 
 /** What slash commands, keys and panels work on. */
 export interface InteractiveWork {
@@ -16,9 +21,11 @@ export interface InteractiveWork {
   /** Dialogs, as extensions have them too. */
   readonly ui: ExtensionUI;
   /** A line in the chat that is no part of the session. */
-  tell(notice: Pick<AgentNotice, "level" | "message">): void;
-  /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works. */
-  submit(text: string): void;
+  tell(notice: Told): void;
+  /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works, default "steer". */
+  submit(text: string, behavior?: StreamingBehavior): void;
+  /** Runs what Esc aborts before it stops the agent. */
+  interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
   /** Ends the program in good order. */
   quit(): void;
 }

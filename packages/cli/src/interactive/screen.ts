@@ -25,6 +25,7 @@ export class Screen {
   readonly #tui: TuiMainScreen;
   readonly #place = new Container();
   #editor: Component | undefined;
+  #isOn = false;
   #panels: { panel: Panel; leave: () => void }[] = [];
 
   constructor({ terminal, theme }: ScreenOptions) {
@@ -50,11 +51,23 @@ export class Screen {
   start(editor: Component): void {
     this.#editor = editor;
     this.#stand();
+    this.#isOn = true;
     this.#tui.start();
   }
 
+  /** Gives the terminal back; a second call does nothing. */
   stop(): void {
+    if (!this.#isOn) return;
+    this.#isOn = false;
     this.#tui.stop();
+  }
+
+  /** Takes the terminal again after `stop`. */
+  resume(): void {
+    if (this.#isOn) return;
+    this.#isOn = true;
+    this.#tui.start();
+    this.#tui.requestRender(true);
   }
 
   /** Draws what has changed, soon. */

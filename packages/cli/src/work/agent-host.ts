@@ -8,29 +8,42 @@ import { chooseSession, placeOf, type SessionChoice } from "./session-choice.ts"
 import { sessionControl } from "./session-control.ts";
 import type { Workshop } from "./workshop.ts";
 
+export interface OpenHostOptions {
+  /** Stands for the model where none can be used. Default: that is an error, `no_model`. */
+  spareModel?: CatalogueModel | undefined;
+}
+
+interface HostParts extends OpenHostOptions {
+  workshop: Workshop;
+  agent: Agent;
+  startReason: SessionChoice["reason"];
+}
+
 /** Owner of the agent at work; another session means another agent in the same workshop. */
 export class AgentHost {
   readonly workshop: Workshop;
   readonly #startReason: SessionChoice["reason"];
+  readonly #spareModel: CatalogueModel | undefined;
   #agent: Agent;
   /** One change of session after the other. */
   #moved: Promise<unknown> = Promise.resolve();
   /** Stops the extensions that are asked whether the session may be left. */
   #asking = new AbortController();
 
-  private constructor(workshop: Workshop, agent: Agent, startReason: SessionChoice["reason"]) {
+  private constructor({ workshop, agent, startReason, spareModel }: HostParts) {
     this.workshop = workshop;
     this.#agent = agent;
     this.#startReason = startReason;
+    this.#spareModel = spareModel;
     workshop.seat.agent = agent;
     workshop.seat.control = sessionControl(this);
   }
 
   /** Opens the session that the call asks for. Handlers on the lifecycle hear of it by `start`. */
-  static async open(workshop: Workshop): Promise<AgentHost> {
+  static async open(workshop: Workshop, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
     const choice = chooseSession(workshop.call, placeOf(workshop));
-    const agent = await agentFor(workshop, choice);
-    return new AgentHost(workshop, agent, choice.reason);
+    const agent = await agentFor(workshop, choice, { spareModel });
+    return new AgentHost({ workshop, agent, startReason: choice.reason, spareModel });
   }
 
   get agent(): Agent {
@@ -112,7 +125,10 @@ export class AgentHost {
   async #goOnIn(choice: SessionChoice, reason: "new" | "resume" | "fork"): Promise<true> {
     const previous = this.#agent;
     const { model, thinking } = previous.state;
-    const agent = await agentFor(this.workshop, choice, { model, thinking });
+    const spareModel = this.#spareModel;
+    const isSpare = model.provider === spareModel?.provider && model.id === spareModel.id;
+    const before = { model: isSpare ? undefined : model, thinking };
+    const agent = await agentFor(this.workshop, choice, { before, spareModel });
     const { file, leafId } = previous.session;
     // A session without an entry has no file that could be named.
     const previousSessionFile = leafId === null ? undefined : file;
@@ -131,17 +147,21 @@ export class AgentHost {
 
 /** A new session goes on with the model and the thinking of the one before. */
 interface Handover {
-  model: CatalogueModel;
+  model: CatalogueModel | undefined;
   thinking: ThinkingLevel;
 }
 
-async function agentFor(workshop: Workshop, choice: SessionChoice, before?: Handover): Promise<Agent> {
+async function agentFor(
+  workshop: Workshop,
+  choice: SessionChoice,
+  { before, spareModel }: OpenHostOptions & { before?: Handover },
+): Promise<Agent> {
   const { call, home, cwd, models, lifecycle, onNotice, shelf, ui } = workshop;
   const { origin } = choice;
   const named =
     typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
   const usual = workshop.settings.model;
-  const model = await chooseModel(shelf, { named, origin, before: before?.model, usual });
+  const model = await chooseModel(shelf, { named, origin, before: before?.model, usual, spare: spareModel });
   const settings = { ...workshop.settings, thinking: thinkingFor(workshop, origin, before) };
   const smallModel = await smallModelOf(workshop);
   const session = choice.open();

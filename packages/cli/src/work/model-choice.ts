@@ -27,16 +27,18 @@ export interface ModelWish {
   before?: CatalogueModel | undefined;
   /** The `model` of the settings. */
   usual?: string | undefined;
+  /** Stands where no model can be used; default: that is an error. */
+  spare?: CatalogueModel | undefined;
 }
 
 /**
  * The model to work with: the one that was named, else the session's own, else the one of the session before, else the
  * usual one, else the first that can be used.
- * @throws BonsaiError `no_model`, and what the catalogue throws for one that was named.
+ * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
  */
 export async function chooseModel(
   shelf: ModelShelf,
-  { named, origin, before, usual }: ModelWish,
+  { named, origin, before, usual, spare }: ModelWish,
 ): Promise<CatalogueModel> {
   if (named !== undefined) return findModel(shelf, named);
   const own = origin?.settings().model;
@@ -46,6 +48,7 @@ export async function chooseModel(
   if (usual !== undefined) return findModel(shelf, usual);
   const usable = await defaultModel(shelf);
   if (usable !== undefined) return usable.model;
+  if (spare !== undefined) return spare;
   throw new BonsaiError({
     code: "no_model",
     message: "No model can be used: no key was found, and no local server answers.",

@@ -1,14 +1,11 @@
+import { exportSession } from "./export.ts";
+import { newSession } from "./new.ts";
+import { quit } from "./quit.ts";
+import { reload } from "./reload.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
-const quit: SlashCommand = {
-  name: "quit",
-  description: "End bonsai",
-  worksWhileBusy: true,
-  run: (_args, work) => work.quit(),
-};
-
 /** Every command of the interactive mode, in the order of /help. The only list of them. */
-export const slashCommands: readonly SlashCommand[] = [quit];
+export const slashCommands: readonly SlashCommand[] = [newSession, exportSession, reload, quit];
 
 /** The command that a text is, with what stands behind its name. */
 export function slashCommandOf(text: string): { command: SlashCommand; args: string } | undefined {

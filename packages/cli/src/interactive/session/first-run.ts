@@ -1,0 +1,28 @@
+import { defaultModel } from "@bonsai-agent/models";
+import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "./open-host.ts";
+
+const firstRunLines = [
+  "No model can be used yet. What works now: /demo plays a whole agent session, without a key.",
+  "In a shell, `bonsai compact FILE` compacts your own sessions of Claude Code, Codex and pi; `bonsai list` finds them.",
+  "To begin: /login stores a key, or start a local server like Ollama or llama.cpp, or set ANTHROPIC_API_KEY.",
+].join("\n");
+
+/** Says what works without a model, where there is none. */
+export function tellFirstRun({ host, tell }: InteractiveWork): void {
+  if (isNoModel(host.agent.model)) tell({ level: "info", message: firstRunLines });
+}
+
+/** Looks again for a model where there was none: a key or a server may have come since. */
+export async function hasModel(work: InteractiveWork): Promise<boolean> {
+  const { agent, workshop } = work.host;
+  if (!isNoModel(agent.model)) return true;
+  const usable = await defaultModel(workshop.shelf);
+  if (usable === undefined) {
+    tellFirstRun(work);
+    return false;
+  }
+  await agent.setModel(usable.model);
+  work.screen.redraw();
+  return true;
+}

@@ -1,0 +1,10 @@
+import type { InteractiveWork } from "../interactive-work.ts";
+
+/** Another session, whoever went there: the chat shows what it has. */
+export function followSessions({ host, chat, screen }: InteractiveWork): void {
+  host.workshop.lifecycle.on("session_start", ({ reason }) => {
+    if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
+    chat.rebuild(host.agent.session);
+    screen.redraw();
+  });
+}

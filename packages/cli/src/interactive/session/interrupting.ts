@@ -1,0 +1,116 @@
+import type { InteractiveWork } from "../interactive-work.ts";
+import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import type { Screen } from "../screen.ts";
+import { isKeyRelease, matchesKey } from "../terminal/tui.ts";
+import type { Quitting } from "./quitting.ts";
+import type { Submitting } from "./submitting.ts";
+
+export interface InterruptingOptions {
+  screen: Screen;
+  editor: PromptEditor;
+  quitting: Quitting;
+  submitting: Submitting;
+}
+
+/** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
+const secondEscMs = 500;
+const secondCtrlCMs = 1_000;
+
+/** Owner of the keys that stop things, wherever the focus is. */
+export class Interrupting {
+  readonly #options: InterruptingOptions;
+  readonly #tasks: AbortController[] = [];
+  #work: InteractiveWork | undefined;
+  #lastEscMs = Number.NEGATIVE_INFINITY;
+  #lastCtrlCMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: InterruptingOptions) {
+    this.#options = options;
+  }
+
+  begin(work: InteractiveWork): void {
+    this.#work = work;
+  }
+
+  /** Runs what Esc aborts before it stops the agent. */
+  async interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const controller = new AbortController();
+    this.#tasks.push(controller);
+    try {
+      return await task(AbortSignal.any([controller.signal, this.#options.quitting.signal]));
+    } finally {
+      this.#tasks.splice(this.#tasks.indexOf(controller), 1);
+    }
+  }
+
+  /** A key on its way to what has the focus. */
+  hear(data: string): { consume: true } | undefined {
+    if (isKeyRelease(data)) return undefined;
+    return this.#hears(data) ? { consume: true } : undefined;
+  }
+
+  #hears(data: string): boolean {
+    const { screen, editor } = this.#options;
+    if (matchesKey(data, "ctrl+c")) return this.#ctrlC();
+    if (screen.hasPanel) return false;
+    if (matchesKey(data, "ctrl+z")) return this.#suspend();
+    if (matchesKey(data, "ctrl+d")) return this.#ctrlD();
+    if (matchesKey(data, "escape")) return !editor.isShowingAutocomplete() && this.#esc();
+    if (matchesKey(data, "alt+enter")) return this.#followUp();
+    return false;
+  }
+
+  #ctrlC(): true {
+    const { screen, editor, quitting } = this.#options;
+    const now = performance.now();
+    if (now - this.#lastCtrlCMs < secondCtrlCMs) quitting.quit();
+    this.#lastCtrlCMs = now;
+    if (screen.hasPanel) screen.leaveAll();
+    else editor.setText("");
+    screen.redraw();
+    return true;
+  }
+
+  #ctrlD(): boolean {
+    const { editor, quitting } = this.#options;
+    if (editor.getText() !== "") return false;
+    quitting.quit();
+    return true;
+  }
+
+  #followUp(): true {
+    const { editor, submitting } = this.#options;
+    const text = editor.getExpandedText();
+    editor.setText("");
+    submitting.submit(text, { behavior: "followUp" });
+    return true;
+  }
+
+  #esc(): true {
+    const task = this.#tasks.at(-1);
+    const agent = this.#work?.host.agent;
+    if (task !== undefined) task.abort();
+    else if (agent?.isCompacting) agent.cancelCompaction();
+    else if (agent?.isBusy) void this.#work?.host.stop();
+    else this.#idleEsc();
+    return true;
+  }
+
+  #idleEsc(): void {
+    const now = performance.now();
+    const isSecond = now - this.#lastEscMs < secondEscMs;
+    this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
+    if (isSecond && this.#options.editor.getText() === "") this.#options.submitting.submit("/tree");
+  }
+
+  /** The shell has the terminal until the user comes back. */
+  #suspend(): true {
+    const { screen } = this.#options;
+    if (process.platform === "win32") return true;
+    screen.stop();
+    process.once("SIGCONT", () => screen.resume());
+    // All of the foreground: what started bonsai waits for it, and would keep the terminal.
+    process.kill(0, "SIGTSTP");
+    return true;
+  }
+}

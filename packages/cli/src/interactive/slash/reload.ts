@@ -1,0 +1,12 @@
+import type { SlashCommand } from "./slash-command.ts";
+
+export const reload: SlashCommand = {
+  name: "reload",
+  description: "Load the extensions anew",
+  async run(_args, { host, tell }) {
+    const { loaded, failed, elapsedMs } = await host.workshop.extensions.reload();
+    const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
+    tell({ level: "info", message: `${what} loaded in ${Math.round(elapsedMs)} ms.` });
+    for (const each of failed) tell({ level: "error", message: `${each.path}: ${each.error.message}` });
+  },
+};
