@@ -58,6 +58,10 @@ export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInt
   };
   const argv = [...(options.argv ?? []), ...(options.withModel === false ? [] : project.model)];
   const ended = runInteractive(agentCall(argv, io), terminal);
+  ended.then(
+    (code) => terminal.leave(`It ended with ${code}`),
+    (error) => terminal.leave(`It failed (${error.stack})`),
+  );
   const end = () => {
     stop.abort(new Error("The test is over."));
     return ended;

@@ -24,6 +24,7 @@ export class HeadlessTerminal implements Terminal {
   #onInput: ((data: string) => void) | undefined;
   #onResize: (() => void) | undefined;
   readonly #waiting = new Set<() => void>();
+  #left: string | undefined;
 
   constructor({ columns = 80, rows = 24, background }: HeadlessTerminalOptions = {}) {
     this.#xterm = new xterm.Terminal({
@@ -148,13 +149,13 @@ export class HeadlessTerminal implements Terminal {
    */
   async until(what: string | RegExp | ((screen: string) => boolean)): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const giveUp = (why: string) => reject(new Error(`${why}: ${String(what)}\nThe screen:\n${this.screen()}`));
     const look = () => {
       const screen = this.screen();
       if (isSeen(screen, what)) resolve(screen);
+      else if (this.#left !== undefined) giveUp(`${this.#left} before this came`);
     };
-    const timer = setTimeout(() => {
-      reject(new Error(`This never came: ${String(what)}\nThe screen:\n${this.screen()}`));
-    }, patienceMs);
+    const timer = setTimeout(giveUp, patienceMs, "This never came");
     this.#waiting.add(look);
     // Once what was written so far is on the screen.
     this.#xterm.write("", look);
@@ -164,6 +165,12 @@ export class HeadlessTerminal implements Terminal {
       clearTimeout(timer);
       this.#waiting.delete(look);
     }
+  }
+
+  /** Nothing more comes: who waits is told why. */
+  leave(why: string): void {
+    this.#left = why;
+    this.write("");
   }
 
   /** The next write that comes, done: its screen. */

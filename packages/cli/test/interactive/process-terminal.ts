@@ -53,6 +53,7 @@ export async function openProcess(options: OpenProcessOptions): Promise<OpenedPr
   );
   terminal.write(rest);
   child.stdout.on("data", (data: Buffer) => terminal.write(data.toString()));
+  ended.then((code) => terminal.leave(`bonsai ended with ${code}`));
   return { terminal, pid, ended, kill };
 }
 
