@@ -1,57 +1,167 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { type AssistantMessage, messageText } from "@bonsai-agent/messages";
+import type { Message } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { Screen } from "../screen.ts";
-import { Markdown, Spacer, Text } from "../terminal/tui.ts";
+import type { Component } from "../terminal/tui.ts";
+import type { StyleName } from "../theme/theme.ts";
+import { AnswerView } from "./answer-view.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+import { type ChatItem, chatPath } from "./chat-path.ts";
+import { CodeHighlighter } from "./code-highlighter.ts";
+import { CommandBlock } from "./command-block.ts";
+import { LineBlock } from "./line-block.ts";
+import { NoteBlock } from "./note-block.ts";
+import { shownSummary } from "./shown-summary.ts";
+import { SummaryBlock } from "./summary-block.ts";
+import { ToolCalls } from "./tool-calls.ts";
+import { UserBlock } from "./user-block.ts";
+
+/** What of the chat can be folded. */
+interface Foldable extends Component {
+  expand(isExpanded: boolean): void;
+}
 
 /** Owner of what the chat shows: what the session has at its leaf, and what is being said. */
 export class ChatView {
   readonly #screen: Screen;
-  #answer: Markdown | undefined;
+  readonly #looks: ChatLooks;
+  readonly #tools: ToolCalls;
+  #shown: Foldable[] = [];
+  #isExpanded = false;
+  /** What `message_start` showed, until it is stored: what is stored may differ. */
+  #begun: AnswerView | UserBlock | CommandBlock | NoteBlock | undefined;
 
   constructor(screen: Screen) {
     this.#screen = screen;
+    const highlighter = new CodeHighlighter(() => {
+      for (const each of this.#shown) if (each instanceof AnswerView) each.invalidate();
+      screen.redraw();
+    });
+    this.#looks = { theme: screen.theme, highlighter };
+    this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
-    lifecycle.on("message_start", ({ message }) => {
-      if (message.role === "user") this.line(`> ${messageText(message)}`);
-      if (message.role === "assistant") this.#begin();
+    lifecycle.on("message_start", ({ message }) => this.#begin(message));
+    lifecycle.on("message_update", ({ message }) => {
+      if (!(this.#begun instanceof AnswerView)) this.#begin(message);
+      if (this.#begun instanceof AnswerView) this.#begun.set(message);
+      this.#screen.redraw();
     });
-    lifecycle.on("message_update", ({ message }) => this.#show(message));
-    lifecycle.on("message_stored", ({ message }) => {
-      if (message.role === "assistant") this.#show(message);
+    lifecycle.on("message_stored", ({ message, entryId }) => this.#stored(message, entryId));
+    lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+      const known = this.#tools.of(toolCallId);
+      const block = known ?? this.#tools.make({ id: toolCallId, name: toolName, arguments: args });
+      if (known === undefined) this.#add(block);
+      block.setState("running");
+      this.#screen.redraw();
     });
-    lifecycle.on("tool_execution_start", ({ toolName, args }) =>
-      this.line(this.#screen.theme.style.toolName(`${toolName} ${JSON.stringify(args)}`)),
-    );
+    lifecycle.on("tool_execution_update", ({ toolCallId, partialResult }) => {
+      this.#tools.of(toolCallId)?.setOutput(partialResult);
+      this.#screen.redraw();
+    });
+    lifecycle.on("tool_execution_end", ({ toolCallId, result, isError }) => {
+      const block = this.#tools.of(toolCallId);
+      block?.setOutput(result);
+      block?.setState(isError ? "failed" : "done");
+      this.#screen.redraw();
+    });
+    lifecycle.on("session_mask", ({ entries }) => {
+      for (const { targetId } of entries) this.#tools.mask(targetId);
+      this.#screen.redraw();
+    });
   }
 
   /** Shows the session as it stands at its leaf, in the place of everything before. */
   rebuild(session: Session): void {
     this.#screen.chat.clear();
-    for (const { message } of session.projection().items)
-      this.line(`${message.role}: ${messageText(message)}`);
+    this.#shown = [];
+    this.#tools.clear();
+    this.#begun = undefined;
+    const { items, hasEarlier } = chatPath(session);
+    if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
+    for (const item of items) this.#show(item);
     this.#screen.redraw();
   }
 
   /** A line that is no part of the session. */
-  line(text: string): void {
-    this.#screen.chat.addChild(new Spacer(1));
-    this.#screen.chat.addChild(new Text(text, 1, 0));
+  line(text: string, look?: StyleName): void {
+    this.#add(new LineBlock(text, this.#screen.theme, look));
     this.#screen.redraw();
   }
 
-  #begin(): void {
-    this.#answer = new Markdown("", 1, 0, this.#screen.theme.markdown);
-    this.#screen.chat.addChild(new Spacer(1));
-    this.#screen.chat.addChild(this.#answer);
+  /** Unfolds what tools put out, thoughts and summaries; folds them when they are unfolded. */
+  toggleExpanded(): void {
+    this.#isExpanded = !this.#isExpanded;
+    for (const each of this.#shown) each.expand(this.#isExpanded);
+    this.#screen.redraw();
   }
 
-  #show(message: AssistantMessage): void {
-    if (this.#answer === undefined) this.#begin();
-    this.#answer?.setText(messageText(message));
+  get isExpanded(): boolean {
+    return this.#isExpanded;
+  }
+
+  #add<Block extends Foldable>(block: Block): Block {
+    block.expand(this.#isExpanded);
+    this.#shown.push(block);
+    this.#screen.chat.addChild(block);
+    return block;
+  }
+
+  #show({ entry, edit, isUndone }: ChatItem): void {
+    switch (entry.type) {
+      case "compaction":
+      case "branch_summary":
+        this.#add(new SummaryBlock(shownSummary(entry, { isUndone: isUndone === true }), this.#looks));
+        break;
+      case "custom_message":
+        this.#add(new NoteBlock(entry, this.#looks));
+        break;
+      case "message":
+        this.#begin(entry.message);
+        this.#stored(entry.message, entry.id);
+        if (edit !== undefined) this.#tools.mask(entry.id);
+        break;
+      default:
+    }
+  }
+
+  #begin(message: Message): void {
+    this.#begun = this.#blockOf(message);
+    if (this.#begun !== undefined) this.#add(this.#begun);
+    this.#screen.redraw();
+  }
+
+  #blockOf(message: Message): AnswerView | UserBlock | CommandBlock | NoteBlock | undefined {
+    switch (message.role) {
+      case "user":
+        return new UserBlock(message.content, this.#looks);
+      case "assistant": {
+        const answer = new AnswerView({ looks: this.#looks, toolBlock: (call) => this.#tools.make(call) });
+        answer.set(message);
+        return answer;
+      }
+      case "bashExecution":
+        return new CommandBlock(message, this.#looks);
+      case "custom":
+        return message.display === false ? undefined : new NoteBlock(message, this.#looks);
+      default:
+        return undefined;
+    }
+  }
+
+  #stored(message: Message, entryId: string): void {
+    const begun = this.#begun;
+    this.#begun = undefined;
+    if (message.role === "assistant" && begun instanceof AnswerView) begun.end(message);
+    else if (message.role === "user" && begun instanceof UserBlock) begun.set(message.content);
+    else if (message.role === "bashExecution" && begun instanceof CommandBlock) begun.set(message);
+    else if (message.role === "custom" && begun instanceof NoteBlock) begun.set(message);
+    else if (message.role === "toolResult") {
+      const alone = this.#tools.end(message, entryId);
+      if (alone !== undefined) this.#add(alone);
+    }
     this.#screen.redraw();
   }
 }

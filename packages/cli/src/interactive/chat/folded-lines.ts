@@ -8,13 +8,13 @@ export interface FoldOptions {
 }
 
 /** What is shown of many lines: the first, how many are folded away, the last. One line is never folded alone. */
-export interface FoldedLines {
-  head: string[];
+export interface FoldedLines<Each> {
+  head: Each[];
   folded: number;
-  tail: string[];
+  tail: Each[];
 }
 
-export function foldedLines(lines: readonly string[], { head, tail }: FoldOptions): FoldedLines {
+export function foldedLines<Each>(lines: readonly Each[], { head, tail }: FoldOptions): FoldedLines<Each> {
   const folded = lines.length - head - tail;
   if (folded <= 1) return { head: [...lines], folded: 0, tail: [] };
   return { head: lines.slice(0, head), folded, tail: tail === 0 ? [] : lines.slice(-tail) };

@@ -1,6 +1,6 @@
 import { contentBlocks } from "@bonsai-agent/messages";
-import { oneLine } from "../../views/printable.ts";
 import { bytes } from "../../views/numbers.ts";
+import { oneLine } from "../../views/printable.ts";
 
 /** `[image image/png 34 kB]` for each image of a content value. */
 export function imageMarkers(content: unknown): string[] {

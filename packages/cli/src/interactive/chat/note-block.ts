@@ -1,0 +1,44 @@
+import { contentText } from "@bonsai-agent/messages";
+import { oneLine } from "../../views/printable.ts";
+import { ChatBlock } from "./chat-block.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+import { markdownLines, wrapped } from "./chat-text.ts";
+import { foldMark } from "./folded-lines.ts";
+import { imageMarkers } from "./image-marker.ts";
+
+/** What an extension put into the context and wants to be seen. */
+export interface Note {
+  customType: unknown;
+  content: unknown;
+}
+
+const foldedHead = 12;
+
+export class NoteBlock extends ChatBlock {
+  readonly #looks: ChatLooks;
+  #note: Note;
+
+  constructor(note: Note, looks: ChatLooks) {
+    super();
+    this.#note = note;
+    this.#looks = looks;
+  }
+
+  set(note: Note): void {
+    this.#note = note;
+    this.invalidate();
+  }
+
+  protected lines(width: number): string[] {
+    const { style } = this.#looks.theme;
+    const { customType, content } = this.#note;
+    const title = `[${typeof customType === "string" ? oneLine(customType, 60) : "extension"}]`;
+    const body = markdownLines(contentText(content), width, this.#looks);
+    const folded = this.isExpanded ? 0 : body.length - foldedHead;
+    return [
+      ...wrapped([title], width, style.accent),
+      ...(folded > 1 ? [...body.slice(0, foldedHead), ` ${style.dim(foldMark(folded))}`] : body),
+      ...wrapped(imageMarkers(content), width, style.muted),
+    ];
+  }
+}

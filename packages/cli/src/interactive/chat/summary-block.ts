@@ -1,0 +1,29 @@
+import { ChatBlock } from "./chat-block.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+import { markdownLines, wrapped } from "./chat-text.ts";
+import { type ShownSummary, summaryTitle } from "./shown-summary.ts";
+
+/** What became of a part of the history: one line, and open the whole summary. */
+export class SummaryBlock extends ChatBlock {
+  readonly #looks: ChatLooks;
+  readonly #summary: ShownSummary;
+
+  constructor(summary: ShownSummary, looks: ChatLooks) {
+    super();
+    this.#summary = summary;
+    this.#looks = looks;
+  }
+
+  protected lines(width: number): string[] {
+    const { style } = this.#looks.theme;
+    const head = wrapped([summaryTitle(this.#summary)], width, style.accent);
+    if (!this.isExpanded) return head;
+    const { prose, files } = this.#summary;
+    const lists = files.flatMap(({ title, paths }) => [
+      "",
+      ...wrapped([title], width, style.bold),
+      ...wrapped(paths, width, style.muted, "   "),
+    ]);
+    return [...head, "", ...markdownLines(prose, width, this.#looks), ...lists];
+  }
+}

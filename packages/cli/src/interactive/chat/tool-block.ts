@@ -1,0 +1,140 @@
+import { contentText } from "@bonsai-agent/messages";
+import { callPreview } from "../../preview.ts";
+import { count } from "../../views/numbers.ts";
+import { printableLines } from "../../views/printable.ts";
+import { truncateToWidth } from "../terminal/tui.ts";
+import type { Style } from "../theme/theme.ts";
+import { ChatBlock } from "./chat-block.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+import { wrapped } from "./chat-text.ts";
+import { changeOf, type DiffLineKind, diffLines } from "./diff-lines.ts";
+import { foldedLines, foldMark } from "./folded-lines.ts";
+import { imageMarkers } from "./image-marker.ts";
+
+export type ToolState = "waiting" | "running" | "done" | "failed";
+
+/** What a tool has put out: so far, or in the end. */
+export interface ToolOutput {
+  content: unknown;
+  details?: unknown;
+}
+
+const bodyFold = { head: 3, tail: 5 };
+const diffFold = { head: 24, tail: 0 };
+/** Beyond it, nobody reads in a chat; the session has all of it. */
+const maxOpenLines = 2_000;
+
+const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
+
+/** One call of a tool: a line of what is done, and below it what came of it. */
+export class ToolBlock extends ChatBlock {
+  readonly #looks: ChatLooks;
+  readonly #name: string;
+  #args: unknown;
+  #state: ToolState = "waiting";
+  #output: ToolOutput | undefined;
+  #isMasked = false;
+
+  constructor(name: string, args: unknown, looks: ChatLooks) {
+    super();
+    this.#name = name;
+    this.#args = args;
+    this.#looks = looks;
+  }
+
+  get isDone(): boolean {
+    return this.#state === "done" || this.#state === "failed";
+  }
+
+  setArgs(args: unknown): void {
+    this.#args = args;
+    this.invalidate();
+  }
+
+  setState(state: ToolState): void {
+    this.#state = state;
+    this.invalidate();
+  }
+
+  setOutput(output: ToolOutput): void {
+    this.#output = output;
+    this.invalidate();
+  }
+
+  /** The model sees a placeholder; the user goes on seeing what is stored. */
+  mask(): void {
+    this.#isMasked = true;
+    this.invalidate();
+  }
+
+  protected lines(width: number): string[] {
+    const { style } = this.#looks.theme;
+    const lines = [this.#head(width)];
+    if (this.#isMasked)
+      lines.push(...wrapped(["masked: not in the model's view"], width, style.muted, "   "));
+    if (this.#isMasked && !this.isExpanded) return lines;
+    return [...lines, ...this.#body(width)];
+  }
+
+  #head(width: number): string {
+    const { style } = this.#looks.theme;
+    const [first = "", ...rest] = callPreview(this.#name, this.#args).split(" ");
+    const change = changeOf(this.#output?.details);
+    const counts =
+      change === undefined || change.added + change.removed === 0
+        ? ""
+        : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
+    const line = ` ${this.#stateLook()(marks[this.#state])} ${style.toolName(style.bold(first))} ${rest.join(" ")}`;
+    return `${truncateToWidth(line, Math.max(1, width - (counts === "" ? 0 : 14)))}${counts}`;
+  }
+
+  #stateLook(): Style {
+    const { style } = this.#looks.theme;
+    if (this.#state === "failed") return style.error;
+    return this.#state === "done" ? style.success : style.warning;
+  }
+
+  #body(width: number): string[] {
+    const change = changeOf(this.#output?.details);
+    if (change !== undefined && change.diff !== "" && this.#state !== "failed")
+      return this.#diff(change.diff, width);
+    const { style } = this.#looks.theme;
+    const look = this.#state === "failed" ? style.error : style.muted;
+    const text = contentText(this.#output?.content).trimEnd();
+    const lines = text === "" ? [] : printableLines(text);
+    return [
+      ...this.#folded(lines, bodyFold, (part) => wrapped(this.#cut(part, width), width, look, "   ")),
+      ...wrapped(imageMarkers(this.#output?.content), width, style.muted, "   "),
+    ];
+  }
+
+  #diff(diff: string, width: number): string[] {
+    const { style } = this.#looks.theme;
+    const look: Readonly<Record<DiffLineKind, Style>> = {
+      added: style.added,
+      removed: style.removed,
+      hunk: style.dim,
+      same: style.muted,
+    };
+    return this.#folded(diffLines(diff), diffFold, (part) =>
+      part.flatMap(({ kind, text }) => wrapped(this.#cut([text], width), width, look[kind], "   ")),
+    );
+  }
+
+  /** Folded, a line is one row: a minified file is one line of a megabyte. */
+  #cut(lines: readonly string[], width: number): readonly string[] {
+    if (this.isExpanded) return lines;
+    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3)));
+  }
+
+  #folded<Each>(
+    lines: readonly Each[],
+    fold: { head: number; tail: number },
+    draw: (part: readonly Each[]) => string[],
+  ): string[] {
+    const all = this.isExpanded ? { head: maxOpenLines, tail: 20 } : fold;
+    const { head, folded, tail } = foldedLines(lines, all);
+    const mark = folded > 0 ? [`   ${this.#looks.theme.style.dim(foldMark(folded))}`] : [];
+    return [...draw(head), ...mark, ...draw(tail)];
+  }
+}

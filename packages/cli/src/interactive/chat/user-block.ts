@@ -1,0 +1,48 @@
+import { contentText } from "@bonsai-agent/messages";
+import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { ChatBlock } from "./chat-block.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+import { textLines, wrapped } from "./chat-text.ts";
+import { foldedLines, foldMark } from "./folded-lines.ts";
+import { imageMarkers } from "./image-marker.ts";
+
+/** A pasted log must not push everything else off the screen. */
+const fold = { head: 30, tail: 5 };
+
+/** What the user said, on a ground of its own. */
+export class UserBlock extends ChatBlock {
+  readonly #looks: ChatLooks;
+  #content: unknown;
+
+  constructor(content: unknown, looks: ChatLooks) {
+    super();
+    this.#content = content;
+    this.#looks = looks;
+  }
+
+  set(content: unknown): void {
+    this.#content = content;
+    this.invalidate();
+  }
+
+  protected lines(width: number): string[] {
+    const { style } = this.#looks.theme;
+    const text = contentText(this.#content);
+    const all = text === "" ? [] : textLines(text, width - 1, style.user);
+    const { head, folded, tail } = this.isExpanded
+      ? { head: all, folded: 0, tail: [] }
+      : foldedLines(all, fold);
+    const lines = [
+      ...head,
+      ...(folded > 0 ? [` ${style.muted(foldMark(folded))}`] : []),
+      ...tail,
+      ...wrapped(imageMarkers(this.#content), width, style.muted),
+    ];
+    return lines.length === 0 ? [] : lines.map((line) => style.userBackground(padded(line, width)));
+  }
+}
+
+function padded(line: string, width: number): string {
+  const cut = visibleWidth(line) > width ? truncateToWidth(line, width) : line;
+  return cut + " ".repeat(Math.max(0, width - visibleWidth(cut)));
+}
