@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { liveCompaction } from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
 import { contextSize } from "../context-size.ts";
 import type { Invocation } from "../invocation.ts";
 import { openNamedSession } from "../session-file.ts";
@@ -19,24 +19,28 @@ export interface UndoReport {
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const compaction = liveCompaction(session.path());
-  if (compaction === undefined) throw nothingToUndo();
-  const before = contextSize(session, invocation);
-  const entry = session.undoCompaction(compaction.id);
-  const report: UndoReport = {
-    compactionId: compaction.id,
-    entryId: entry.id,
-    tokensBefore: before.tokens,
-    tokensAfter: contextSize(session, invocation).tokens,
-  };
+  const report = undoLatestCompaction(session, () => contextSize(session, invocation).tokens);
   invocation.output.result(report, () => lines(report));
+}
+
+/**
+ * Takes the latest compaction of the current branch back.
+ * @param contextTokens how large the context is at the moment
+ * @throws BonsaiError `nothing_to_undo`, and what appending throws; then nothing has changed.
+ */
+export function undoLatestCompaction(session: Session, contextTokens: () => number): UndoReport {
+  const { compaction } = session.projection();
+  if (compaction === undefined) throw nothingToUndo();
+  const tokensBefore = contextTokens();
+  const { id } = session.undoCompaction(compaction.id);
+  return { compactionId: compaction.id, entryId: id, tokensBefore, tokensAfter: contextTokens() };
 }
 
 function nothingToUndo(): BonsaiError {
   return new BonsaiError({
     code: "nothing_to_undo",
     message: "No compaction stands on the current branch.",
-    hint: "`bonsai tree FILE` shows where the compactions are; `bonsai goto` leads to another branch.",
+    hint: "`/tree` or `bonsai tree FILE` shows where the compactions are; `/tree` or `bonsai goto` leads to another branch.",
   });
 }
 

@@ -6,6 +6,7 @@ import { span } from "../views/line.ts";
 import type { AgentHost } from "../work/agent-host.ts";
 import { openWorkshop } from "../work/workshop.ts";
 import { ChatView } from "./chat/chat-view.ts";
+import { followCompactions } from "./compaction/follow-compactions.ts";
 import type { InteractiveWork } from "./interactive-work.ts";
 import { panelUi } from "./panels/panel-ui.ts";
 import { PromptEditor } from "./prompt/prompt-editor.ts";
@@ -99,6 +100,7 @@ async function live(room: Room, host: AgentHost): Promise<void> {
   };
   furnish(work);
   followSessions(work);
+  followCompactions(work, host.workshop.lifecycle);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
   chat.rebuild(host.agent.session);
   screen.redraw();

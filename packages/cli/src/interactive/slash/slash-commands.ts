@@ -1,11 +1,22 @@
+import { compact } from "./compact.ts";
+import { context } from "./context.ts";
 import { exportSession } from "./export.ts";
 import { newSession } from "./new.ts";
 import { quit } from "./quit.ts";
 import { reload } from "./reload.ts";
 import type { SlashCommand } from "./slash-command.ts";
+import { undo } from "./undo.ts";
 
 /** Every command of the interactive mode, in the order of /help. The only list of them. */
-export const slashCommands: readonly SlashCommand[] = [newSession, exportSession, reload, quit];
+export const slashCommands: readonly SlashCommand[] = [
+  newSession,
+  compact,
+  context,
+  undo,
+  exportSession,
+  reload,
+  quit,
+];
 
 /** The command that a text is, with what stands behind its name. */
 export function slashCommandOf(text: string): { command: SlashCommand; args: string } | undefined {

@@ -1,0 +1,94 @@
+import type { CompactionManifest, CompactionOutcome, RungName } from "@bonsai-agent/compaction";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { count, counted, usd } from "../../views/numbers.ts";
+import type { Told } from "../interactive-work.ts";
+import { errorText } from "../session/error-text.ts";
+
+/** How a compaction ended, as far as its events tell. */
+export interface EndedCompaction {
+  outcome: CompactionOutcome;
+  /** The stored entry, where a summary was made. */
+  entry?: CompactionEntry | undefined;
+  /** Tool results that were masked with it. */
+  maskedResults?: number;
+  error?: Error | undefined;
+}
+
+/**
+ * What a user is told of it; undefined where something else tells it: the warning of a threshold compaction that
+ * failed, the error of the run whose overflow could not be recovered from.
+ */
+export function compactionWords(ended: EndedCompaction): Told | undefined {
+  const { outcome, error } = ended;
+  switch (outcome.status) {
+    case "compacted":
+      return { level: "info", message: compactedWords(ended) };
+    case "masked":
+      return { level: "info", message: maskedWords(ended) };
+    case "skipped":
+      return outcome.reason === "manual" ? { level: "info", message: outcome.detail } : undefined;
+    case "cancelled":
+      return { level: "info", message: cancelledWords(outcome) };
+    case "failed":
+      return outcome.reason === "manual"
+        ? { level: "error", message: failedWords(outcome, error) }
+        : undefined;
+  }
+}
+
+const ways: Readonly<Record<RungName, string>> = {
+  mask: "by masking old tool results",
+  extension: "with the summary of an extension",
+  summarise: "with a summary",
+  chunks: "with a summary made in several parts",
+  digest: "with the built-in digest",
+  media: "with a summary, and images left out",
+  truncate: "with a summary, and the largest tool results shortened",
+};
+
+function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
+  const { rung, requests, costUsd } = manifestOf(entry);
+  const way = entry?.fromHook === true ? ways.extension : rung === undefined ? undefined : ways[rung];
+  const cost =
+    requests === undefined || requests === 0
+      ? []
+      : [`${counted(requests, "request")} for ${usd(costUsd ?? Number.NaN)}`];
+  const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
+  const how = [...(way === undefined ? [] : [way]), ...cost, ...masked].join("; ");
+  const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
+  return [text, ...caveat(outcome)].join(" ");
+}
+
+function maskedWords({ outcome, maskedResults = 0 }: EndedCompaction): string {
+  const freed = outcome.tokensBefore - outcome.tokensAfter;
+  const text = `Masked ${counted(maskedResults, "old tool result")}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps them whole.`;
+  return [text, ...caveat(outcome)].join(" ");
+}
+
+function sizes({ tokensBefore, tokensAfter }: CompactionOutcome): string {
+  return `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
+}
+
+/** What a detail says behind its first sentence: that the context is too large still. */
+function caveat({ detail }: CompactionOutcome): string[] {
+  const at = detail.indexOf(" It still holds ");
+  return at < 0 ? [] : [detail.slice(at + 1)];
+}
+
+/** The user knows that it was the user; of an extension or the end of the work the reason is told. */
+function cancelledWords({ detail }: CompactionOutcome): string {
+  const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
+  const told = "Compaction cancelled; nothing was changed.";
+  return reason === "" || reason === "It was aborted." ? told : `${told} ${reason}`;
+}
+
+function failedWords({ detail }: CompactionOutcome, error: Error | undefined): string {
+  return error === undefined ? detail : errorText(error);
+}
+
+/** Any part may be missing: an extension's own details are no manifest. */
+function manifestOf(entry: CompactionEntry | undefined): Partial<CompactionManifest> {
+  const details = entry?.details as { manifest?: unknown } | null | undefined;
+  const manifest = details?.manifest;
+  return typeof manifest === "object" && manifest !== null ? manifest : {};
+}

@@ -1,0 +1,144 @@
+import { type BarPart, bar } from "../../views/bar.ts";
+import { type Line, type Style, span } from "../../views/line.ts";
+import { count, counted, percent } from "../../views/numbers.ts";
+import { kindStyle } from "../../views/role-colour.ts";
+import { table } from "../../views/table.ts";
+import { wrap } from "../../views/text-width.ts";
+import type { ContextPart, ContextReport, ContextRoom } from "./context-report.ts";
+
+/** Below, what can be missed is left out. */
+const ROOMY_COLUMNS = 60;
+const MAX_BAR_COLUMNS = 100;
+
+interface Row {
+  name: string;
+  tokens: number;
+  glyph: string;
+  style: Style | undefined;
+  note: string;
+}
+
+/** Where the tokens of the next request are: a bar, a table and the largest messages. */
+export function* contextReportView(report: ContextReport, width: number): Generator<Line> {
+  const { totalTokens, isEstimate, room } = report;
+  const whole = Math.max(totalTokens, room?.windowTokens ?? 0);
+  yield* wrap(headline(report), width).map((line) => [span(line, "bold")]);
+  const used = report.parts.map(partRow);
+  const rows = [...used, ...unexplainedRow(report)];
+  const left = room === undefined ? [] : roomRows(room);
+  const barParts = [...rows, ...left].map(
+    ({ tokens, glyph, style }): BarPart => ({ value: Math.max(0, tokens), glyph, style }),
+  );
+  if (whole > 0) yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
+  yield [];
+  const total = {
+    name: "in all",
+    tokens: totalTokens,
+    glyph: " ",
+    style: "bold",
+    note: said(isEstimate),
+  } as const;
+  yield* rowTable([...rows, total, ...left], whole, width);
+  yield* room === undefined ? [] : thresholdLines(room, totalTokens, width);
+  if (report.largest.length > 0) yield* largestTable(report, width);
+}
+
+function headline({ totalTokens, isEstimate, room }: ContextReport): string {
+  const tokens = `${isEstimate ? "about " : ""}${count(totalTokens)}`;
+  if (room === undefined) return `Context: ${tokens} tokens; the model's window is unknown`;
+  return `Context: ${tokens} of ${counted(room.windowTokens, "token")} (${percent(totalTokens, room.windowTokens)})`;
+}
+
+function said(isEstimate: boolean): string {
+  return isEstimate ? "estimated" : "as reported, what came after it estimated";
+}
+
+const labels: Readonly<Record<string, string>> = {
+  branch: "branch summaries",
+  user: "user messages",
+  assistant: "answers",
+  result: "tool results",
+  command: "commands",
+};
+
+const glyphs: Readonly<Record<string, string>> = {
+  "system prompt": "█",
+  instructions: "▓",
+  tools: "▒",
+  summary: "░",
+  branch: "▤",
+  user: "▚",
+  assistant: "▞",
+  result: "▦",
+  command: "▥",
+  extension: "▧",
+};
+
+function partRow(part: ContextPart): Row {
+  const { name, tokens } = part;
+  const glyph = glyphs[name] ?? "▩";
+  return { name: labels[name] ?? name, tokens, glyph, style: kindStyle(name), note: noteOf(part) };
+}
+
+function noteOf({ name, items, maskedItems }: ContextPart): string {
+  if (name === "system prompt" || name === "summary") return "";
+  if (name === "instructions") return counted(items, "file");
+  return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} of them masked`;
+}
+
+function unexplainedRow({ unexplainedTokens: tokens }: ContextReport): Row[] {
+  if (tokens === 0) return [];
+  const row = { tokens, style: "gray" } as const;
+  return tokens > 0
+    ? [{ ...row, name: "not accounted for", glyph: "▪", note: "reported beyond these estimates" }]
+    : [{ ...row, name: "estimated too high", glyph: " ", note: "less was reported" }];
+}
+
+function roomRows({ freeTokens, reserveTokens, thresholdTokens }: ContextRoom): Row[] {
+  const free = { name: "free", tokens: freeTokens, glyph: "·", style: "gray", note: "" } as const;
+  if (thresholdTokens === undefined) return [free];
+  return [
+    { ...free, note: "before compaction begins" },
+    { name: "reserve", tokens: reserveTokens, glyph: "×", style: "gray", note: "kept free by compaction" },
+  ];
+}
+
+function rowTable(rows: readonly Row[], whole: number, width: number): Line[] {
+  const cells = rows.map(({ name, tokens, glyph, style, note }): Line[] => [
+    [span(glyph, style)],
+    [span(name, name === "in all" ? "bold" : undefined)],
+    [count(tokens)],
+    [tokens < 0 ? "" : percent(tokens, whole)],
+    [span(width < ROOMY_COLUMNS ? "" : note, "gray")],
+  ]);
+  const columns = [{}, { flexible: true }, { align: "right" }, { align: "right" }, {}] as const;
+  return table(cells, { columns: width < ROOMY_COLUMNS ? columns.slice(0, 4) : columns, width });
+}
+
+function* thresholdLines(room: ContextRoom, totalTokens: number, width: number): Generator<Line> {
+  yield [];
+  for (const text of wrap(thresholdText(room, totalTokens), width)) yield [span(text, "gray")];
+}
+
+function thresholdText({ thresholdTokens, windowTokens }: ContextRoom, totalTokens: number): string {
+  if (totalTokens > windowTokens)
+    return "This is more than the window holds: /compact, or choose a larger model.";
+  if (thresholdTokens === undefined) return "Automatic compaction is off; /compact works.";
+  const limit = counted(thresholdTokens, "token");
+  if (totalTokens > thresholdTokens) return `Above ${limit}: compaction begins with the next request.`;
+  return `Compaction begins above ${limit}.`;
+}
+
+function* largestTable({ largest }: ContextReport, width: number): Generator<Line> {
+  yield [];
+  yield [span(largest.length === 1 ? "The largest message" : "The largest messages", "bold")];
+  const isRoomy = width >= ROOMY_COLUMNS;
+  const rows = largest.map(({ entryId, kind, tokens, preview }): Line[] => [
+    [count(tokens)],
+    [span(kind, kindStyle(kind))],
+    ...(isRoomy ? [[span(entryId, "gray")]] : []),
+    [preview],
+  ]);
+  const columns = [{ align: "right" }, {}, ...(isRoomy ? [{}] : []), { flexible: true }] as const;
+  yield* table(rows, { columns, width });
+}

@@ -1,0 +1,165 @@
+import {
+  budgetsFor,
+  type CompactionSettings,
+  MASK_PLACEHOLDER,
+  type ModelSizes,
+  readContext,
+  sessionEstimate,
+  thresholdTokens,
+} from "@bonsai-agent/compaction";
+import { type Message, messageText, type TokenEstimator } from "@bonsai-agent/messages";
+import type { ToolDeclaration } from "@bonsai-agent/models";
+import type { ProjectionItem, Session } from "@bonsai-agent/session";
+import { kindWord, messagePreview } from "../../preview.ts";
+
+/** One kind of thing that a request holds. */
+export interface ContextPart {
+  /** `system prompt`, `instructions`, `tools`, or the word for a kind of message. */
+  name: string;
+  tokens: number;
+  /** Files, tools or messages. */
+  items: number;
+  /** Tool results among them that a mask has cleared. */
+  maskedItems: number;
+}
+
+/** One message, for the list of the largest. */
+export interface LargeItem {
+  entryId: string;
+  kind: string;
+  tokens: number;
+  preview: string;
+}
+
+/** How the window is divided, in tokens. Used, free and reserve add up to the window while what is used fits into it. */
+export interface ContextRoom {
+  windowTokens: number;
+  /** Left before compaction begins; where that is switched off, left of the window. */
+  freeTokens: number;
+  /** What compaction keeps free, as far as it is free still. */
+  reserveTokens: number;
+  /** One token more calls for compaction; undefined where automatic compaction is off. */
+  thresholdTokens: number | undefined;
+}
+
+/**
+ * Where the tokens of the next request are.
+ * Invariant: the parts and `unexplainedTokens` add up to `totalTokens`.
+ */
+export interface ContextReport {
+  /** Estimated, in the order of the request; none is empty. */
+  parts: readonly ContextPart[];
+  /** What the provider reported beyond the estimates of the parts; negative where those were too high. */
+  unexplainedTokens: number;
+  totalTokens: number;
+  /** True where no report of the provider can be trusted. */
+  isEstimate: boolean;
+  /** Undefined where the model's window is unknown. */
+  room: ContextRoom | undefined;
+  /** The largest messages first, at most ten. */
+  largest: readonly LargeItem[];
+}
+
+export interface ContextReportOptions {
+  session: Session;
+  systemPrompt: string;
+  tools: readonly ToolDeclaration[];
+  settings: CompactionSettings;
+  model: ModelSizes;
+}
+
+const LARGEST = 10;
+
+export function contextReport(options: ContextReportOptions): ContextReport {
+  const { session, settings } = options;
+  const { items } = session.projection();
+  const { estimator, overheadTokens } = sessionEstimate({ session, settings });
+  const { tokens, source } = readContext({ session, estimator, items, overheadTokens });
+  const parts = [...fixedParts(options, estimator), ...messageParts(items, estimator)].filter(
+    (part) => part.tokens > 0,
+  );
+  const explained = parts.reduce((sum, part) => sum + part.tokens, 0);
+  const isEstimate = source === "estimate";
+  // Before usage has taught what prompt and tools take, the meter leaves them out; here they are known.
+  const totalTokens = isEstimate && overheadTokens === 0 ? explained : tokens;
+  return {
+    parts,
+    unexplainedTokens: totalTokens - explained,
+    totalTokens,
+    isEstimate,
+    room: roomOf(options, totalTokens),
+    largest: largestOf(items, estimator),
+  };
+}
+
+/** As the agent frames each file of instructions in its prompt; a file cannot end its own frame. */
+const instructionFrame = /<instructions path=[^\n]*>\n[\s\S]*?\n<\/instructions>/g;
+
+/** What stands before the messages of every request. */
+function fixedParts({ systemPrompt, tools }: ContextReportOptions, estimator: TokenEstimator): ContextPart[] {
+  const files = systemPrompt.match(instructionFrame) ?? [];
+  const prompt = systemPrompt.replaceAll(instructionFrame, "").trim();
+  const part = (name: string, texts: readonly string[]): ContextPart => ({
+    name,
+    tokens: texts.reduce((sum, text) => sum + estimator.text(text), 0),
+    items: texts.length,
+    maskedItems: 0,
+  });
+  return [
+    part("system prompt", [prompt]),
+    part("instructions", files),
+    part(
+      "tools",
+      tools.map((tool) => JSON.stringify(tool)),
+    ),
+  ];
+}
+
+/** The kinds in the order in which they stand; others follow. */
+const kinds = ["summary", "branch", "user", "assistant", "result", "command", "extension"];
+
+function messageParts(items: readonly ProjectionItem[], estimator: TokenEstimator): ContextPart[] {
+  const parts = new Map<string, ContextPart>(
+    kinds.map((name) => [name, { name, tokens: 0, items: 0, maskedItems: 0 }]),
+  );
+  for (const { message, edit } of items) {
+    const name = kindWord(message.role);
+    const part = parts.get(name) ?? { name, tokens: 0, items: 0, maskedItems: 0 };
+    part.tokens += estimator.message(message);
+    part.items += 1;
+    if (edit !== undefined && isMasked(message)) part.maskedItems += 1;
+    parts.set(name, part);
+  }
+  return [...parts.values()];
+}
+
+function isMasked(message: Message): boolean {
+  return message.role === "toolResult" && messageText(message) === MASK_PLACEHOLDER;
+}
+
+function roomOf({ settings, model }: ContextReportOptions, totalTokens: number): ContextRoom | undefined {
+  const budgets = budgetsFor({ settings, model });
+  const { windowTokens } = budgets;
+  if (windowTokens === undefined) return undefined;
+  const threshold = settings.enabled ? thresholdTokens(settings, budgets) : undefined;
+  const limit = Math.min(threshold ?? windowTokens, windowTokens);
+  return {
+    windowTokens,
+    freeTokens: Math.max(0, limit - totalTokens),
+    reserveTokens: Math.max(0, windowTokens - Math.max(limit, totalTokens)),
+    thresholdTokens: threshold,
+  };
+}
+
+function largestOf(items: readonly ProjectionItem[], estimator: TokenEstimator): LargeItem[] {
+  return items
+    .map(({ entryId, message }) => ({ entryId, message, tokens: estimator.message(message) }))
+    .sort((one, other) => other.tokens - one.tokens)
+    .slice(0, LARGEST)
+    .map(({ entryId, message, tokens }) => ({
+      entryId,
+      kind: kindWord(message.role),
+      tokens,
+      preview: messagePreview(message),
+    }));
+}

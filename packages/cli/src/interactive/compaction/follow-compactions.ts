@@ -1,0 +1,38 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { InteractiveWork } from "../interactive-work.ts";
+import { compactionWords } from "./compaction-words.ts";
+
+/**
+ * Shows each compaction when it has ended: the chat as the session is now, and below it what was done. That one failed
+ * for the threshold, or that the breaker opened, is told by the agent's notices, once.
+ * @returns ends it
+ */
+export function followCompactions(
+  work: Pick<InteractiveWork, "host" | "chat" | "tell">,
+  lifecycle: Lifecycle<LifecycleEvents>,
+): () => void {
+  let maskedResults = 0;
+  let error: Error | undefined;
+  const ends = [
+    lifecycle.on("auto_compaction_start", () => {
+      maskedResults = 0;
+      error = undefined;
+    }),
+    lifecycle.on("session_mask", ({ entries }) => {
+      maskedResults = entries.length;
+    }),
+    lifecycle.on("session_compact_failed", (failed) => {
+      error = failed.error;
+    }),
+    lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
+      const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
+      if (hasChanged) work.chat.rebuild(work.host.agent.session);
+      const words = compactionWords({ outcome, entry: result, maskedResults, error });
+      if (words !== undefined) work.tell(words);
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

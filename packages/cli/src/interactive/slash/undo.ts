@@ -1,0 +1,28 @@
+import { budgetsFor, thresholdTokens } from "@bonsai-agent/compaction";
+import { undoLatestCompaction } from "../../commands/undo.ts";
+import { count, counted } from "../../views/numbers.ts";
+import type { InteractiveWork } from "../interactive-work.ts";
+import type { SlashCommand } from "./slash-command.ts";
+
+export const undo: SlashCommand = {
+  name: "undo",
+  description: "Take the latest compaction back: the whole history is in view again",
+  run: (_args, work) => undoCompaction(work),
+};
+
+function undoCompaction({ host, chat, tell }: InteractiveWork): void {
+  const { agent } = host;
+  const { tokensBefore, tokensAfter } = undoLatestCompaction(agent.session, () => agent.state.context.tokens);
+  chat.rebuild(agent.session);
+  const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
+  tell({ level: "info", message: `The compaction was taken back: ${sizes}.` });
+  const warning = aboveThreshold({ host }, tokensAfter);
+  if (warning !== undefined) tell({ level: "warning", message: warning });
+}
+
+function aboveThreshold({ host }: Pick<InteractiveWork, "host">, tokens: number): string | undefined {
+  const settings = host.workshop.settings.compaction;
+  const limit = thresholdTokens(settings, budgetsFor({ settings, model: host.agent.model }));
+  if (!settings.enabled || limit === undefined || tokens <= limit) return undefined;
+  return `That is above ${counted(limit, "token")}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`;
+}
