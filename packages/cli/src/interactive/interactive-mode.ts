@@ -1,14 +1,18 @@
+import { bonsaiHome } from "@bonsai-agent/session";
 import { ExitCode } from "../exit-code.ts";
 import type { AgentCall } from "../invocation.ts";
 import { interruptibleCall } from "../modes/interruptible-call.ts";
 import { resumeCommand } from "../resume-command.ts";
+import { shownPath } from "../shown-path.ts";
 import { span } from "../views/line.ts";
 import type { AgentHost } from "../work/agent-host.ts";
 import { openWorkshop } from "../work/workshop.ts";
 import { ChatView } from "./chat/chat-view.ts";
 import { followCompactions } from "./compaction/follow-compactions.ts";
 import type { InteractiveWork } from "./interactive-work.ts";
+import { bindKeys } from "./keys/keybindings-file.ts";
 import { panelUi } from "./panels/panel-ui.ts";
+import { attachPrompt } from "./prompt/attach-prompt.ts";
 import { PromptEditor } from "./prompt/prompt-editor.ts";
 import { Screen } from "./screen.ts";
 import { followSessions } from "./session/follow-sessions.ts";
@@ -17,8 +21,10 @@ import { noticeText } from "./session/notice-text.ts";
 import { openHost } from "./session/open-host.ts";
 import { Quitting } from "./session/quitting.ts";
 import { Submitting } from "./session/submitting.ts";
-import { Footer } from "./status/footer.ts";
+import { Status } from "./status/status.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
+import { schemeOfEnvironment } from "./theme/color-scheme.ts";
+import { followBackground } from "./theme/follow-background.ts";
 import { makeTheme } from "./theme/make-theme.ts";
 
 /** The screen that one lives in: until the user quits. @param terminal for tests; default the process's own */
@@ -29,7 +35,10 @@ export function runInteractive(
   return interruptibleCall(call, async (signal) => {
     const room = makeRoom(call, terminal, signal);
     const { screen, quitting } = room;
+    const faults = bindKeys(bonsaiHome({ ...call.io.env }));
     screen.start(room.editor);
+    void followBackground(screen);
+    for (const message of faults) room.tell({ level: "warning", message });
     const release = quitting.guard(screen);
     try {
       await work(room);
@@ -38,6 +47,7 @@ export function runInteractive(
       if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
     } finally {
       release();
+      room.status.stop();
       screen.stop();
     }
     tellHowToGoOn(room);
@@ -49,20 +59,29 @@ type Room = ReturnType<typeof makeRoom>;
 
 /** What stands before there is a session: the first frame shows it. */
 function makeRoom(call: AgentCall, terminal: Terminal, signal: AbortSignal) {
-  const theme = makeTheme(call.io.env.NO_COLOR ? "none" : "dark");
+  const theme = makeTheme(schemeOfEnvironment(call.io.env));
   const screen = new Screen({ terminal, theme });
   const chat = new ChatView(screen);
+  const { cwd } = call.io;
+  const status = new Status({
+    ...{ screen, cwd, folder: shownPath(cwd, cwd) },
+    agent: () => host?.agent,
+    statuses: () => ui.extensionLines.statuses,
+  });
   const tell: InteractiveWork["tell"] = (notice) => chat.line(noticeText(notice, theme));
-  const ui = panelUi({ screen, tell });
   const editor = new PromptEditor(screen);
   const quitting = new Quitting(signal);
+  const ui = panelUi({ screen, tell, editor, signal: quitting.signal });
   const submitting = new Submitting({ editor, tell });
   const interrupting = new Interrupting({ screen, editor, quitting, submitting });
-  editor.onSubmit = (text) => submitting.submit(text);
+  editor.onSubmit = (text) => {
+    editor.addToHistory(text);
+    submitting.submit(text);
+  };
   screen.tui.addInputListener((data) => interrupting.hear(data));
   let host: AgentHost | undefined;
   return {
-    ...{ call, theme, screen, chat, tell, ui, editor, quitting, submitting, interrupting },
+    ...{ call, theme, screen, chat, status, tell, ui, editor, quitting, submitting, interrupting },
     host: () => host,
     enter(opened: AgentHost) {
       host = opened;
@@ -72,10 +91,17 @@ function makeRoom(call: AgentCall, terminal: Terminal, signal: AbortSignal) {
 
 /** Opens the session, and works in it until the user quits. */
 async function work(room: Room): Promise<void> {
-  const { call, tell, ui, chat, quitting } = room;
+  const { call, tell, ui, chat, status, quitting } = room;
   const workshop = await openWorkshop(
     { ...call, options: { ...call.options, mode: "tui" } },
-    { tell, ui, signal: quitting.signal, listen: (lifecycle) => chat.listen(lifecycle) },
+    {
+      ...{ ui, signal: quitting.signal },
+      tell: (notice) => status.notice(notice) || tell(notice),
+      listen: (lifecycle) => {
+        chat.listen(lifecycle);
+        status.listen(lifecycle);
+      },
+    },
   );
   try {
     const host = await openHost(workshop);
@@ -114,8 +140,8 @@ async function live(room: Room, host: AgentHost): Promise<void> {
 }
 
 /** What stands around the chat; each room brings its own. */
-function furnish({ host, screen, theme }: InteractiveWork): void {
-  screen.footer.addChild(new Footer(() => host.agent.state, theme));
+function furnish(work: InteractiveWork): void {
+  attachPrompt(work);
 }
 
 function tellHowToGoOn({ call, host }: Room): void {

@@ -1,7 +1,9 @@
 import type { InteractiveWork } from "../interactive-work.ts";
+import { hearAction } from "../keys/hear-action.ts";
+import { keys } from "../keys/keys.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import type { Screen } from "../screen.ts";
-import { isKeyRelease, matchesKey } from "../terminal/tui.ts";
+import { isKeyRelease } from "../terminal/tui.ts";
 import type { Quitting } from "./quitting.ts";
 import type { Submitting } from "./submitting.ts";
 
@@ -51,13 +53,13 @@ export class Interrupting {
 
   #hears(data: string): boolean {
     const { screen, editor } = this.#options;
-    if (matchesKey(data, "ctrl+c")) return this.#ctrlC();
+    if (keys.matches("clearOrQuit", data)) return this.#ctrlC();
     if (screen.hasPanel) return false;
-    if (matchesKey(data, "ctrl+z")) return this.#suspend();
-    if (matchesKey(data, "ctrl+d")) return this.#ctrlD();
-    if (matchesKey(data, "escape")) return !editor.isShowingAutocomplete() && this.#esc();
-    if (matchesKey(data, "alt+enter")) return this.#followUp();
-    return false;
+    if (keys.matches("suspend", data)) return this.#suspend();
+    if (keys.matches("quit", data)) return this.#ctrlD();
+    if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#esc();
+    if (keys.matches("queueFollowUp", data)) return this.#followUp();
+    return this.#work !== undefined && hearAction(data, this.#work);
   }
 
   #ctrlC(): true {
@@ -82,6 +84,7 @@ export class Interrupting {
     const { editor, submitting } = this.#options;
     const text = editor.getExpandedText();
     editor.setText("");
+    editor.addToHistory(text);
     submitting.submit(text, { behavior: "followUp" });
     return true;
   }
@@ -100,7 +103,7 @@ export class Interrupting {
     const now = performance.now();
     const isSecond = now - this.#lastEscMs < secondEscMs;
     this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
-    if (isSecond && this.#options.editor.getText() === "") this.#options.submitting.submit("/tree");
+    if (isSecond && this.#options.editor.isEmpty) this.#options.submitting.submit("/tree");
   }
 
   /** The shell has the terminal until the user comes back. */

@@ -4,7 +4,6 @@ import { mentionedFiles } from "../../work/file-mentions.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { slashCommandOf } from "../slash/slash-commands.ts";
-import { bringBack } from "./bring-back.ts";
 import { errorText } from "./error-text.ts";
 import { hasModel, tellFirstRun } from "./first-run.ts";
 import { unknownCommand } from "./unknown-command.ts";
@@ -61,13 +60,23 @@ export class Submitting {
     void this.#take({ text, ...options }, this.#work);
   }
 
+  /** What waits comes back into the editor. @returns false where nothing does */
+  takeBackQueued(): boolean {
+    const queued = this.#work?.host.agent.clearQueue() ?? [];
+    bringBack(
+      this.#editor,
+      queued.map(({ text }) => this.#typedOf.get(text) ?? text),
+    );
+    return queued.length > 0;
+  }
+
   /** What goes wrong is told, and what was typed comes back. */
   async #take(typed: Typed, work: InteractiveWork): Promise<void> {
     try {
       await this.#send(typed, work);
     } catch (error) {
       this.#tell({ level: "error", message: errorText(error) });
-      bringBack(this.#editor, [typed.text]);
+      this.#editor.giveBack(typed.text);
     }
   }
 
@@ -108,7 +117,7 @@ export class Submitting {
   ): Promise<{ run?: Promise<RunResult> }> {
     const { quotes, images } = mentionedFiles(words, work.host.workshop.call.io);
     if (!(await hasModel(work))) {
-      bringBack(this.#editor, [text]);
+      this.#editor.giveBack(text);
       return {};
     }
     const sent = [text, ...quotes].join("\n\n");
@@ -125,10 +134,8 @@ export class Submitting {
     if (status === "aborted") this.#tell({ level: "info", message: "Stopped." });
     if (status === "paused")
       this.#tell({ level: "info", message: "Compacted, and waiting: the next prompt goes on." });
-    bringBack(
-      this.#editor,
-      unsent.map(({ text }) => this.#typedOf.get(text) ?? text),
-    );
+    const unsaid = unsent.map(({ text }) => this.#typedOf.get(text) ?? text);
+    if (unsaid.length > 0) this.#editor.giveBack(unsaid.join("\n\n"));
     if (!this.#work?.host.agent.isBusy) this.#typedOf.clear();
   }
 }
