@@ -132,7 +132,7 @@ function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Gen
 }
 
 /** 272000 as `272k`, 1048576 as `1.05M`. */
-function tokens(count: number | null): string {
+export function tokens(count: number | null): string {
   if (count === null) return "?";
   if (count >= 999_500) return `${Number((count / 1_000_000).toFixed(2))}M`;
   return count >= 1_000 ? `${Math.round(count / 1_000)}k` : String(count);
@@ -140,6 +140,7 @@ function tokens(count: number | null): string {
 
 const dollars = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
-function price(value: number | undefined): string {
+/** US dollars per million tokens. */
+export function price(value: number | undefined): string {
   return value === undefined ? "–" : dollars.format(value);
 }

@@ -1,4 +1,5 @@
 import { printable, printableLines } from "../../views/printable.ts";
+import { shownKey } from "../keys/key-name.ts";
 import { getKeybindings, type Keybinding, truncateToWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
 
@@ -44,22 +45,8 @@ export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number
 
 /** The first key of a binding, as it is shown. */
 export function keyName(binding: Keybinding): string {
-  return shownKey(getKeybindings().getKeys(binding)[0] ?? "");
-}
-
-/** `ctrl+r` as `Ctrl-R`. */
-export function shownKey(key: string): string {
-  const names: Readonly<Record<string, string>> = {
-    escape: "Esc",
-    up: "↑",
-    down: "↓",
-    pageUp: "PgUp",
-    pageDown: "PgDn",
-  };
-  return key
-    .split("+")
-    .map((part) => names[part] ?? `${part.charAt(0).toUpperCase()}${part.slice(1)}`)
-    .join("-");
+  const [key] = getKeybindings().getKeys(binding);
+  return key === undefined ? "(no key)" : shownKey(key);
 }
 
 function fit(text: string, width: number): string {

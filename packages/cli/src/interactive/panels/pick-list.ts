@@ -1,5 +1,6 @@
 import { count } from "../../views/numbers.ts";
 import { oneLine } from "../../views/printable.ts";
+import { shownKey } from "../keys/key-name.ts";
 import type { Panel } from "../screen.ts";
 import {
   type Focusable,
@@ -10,7 +11,7 @@ import {
   visibleWidth,
 } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
-import { hintLines, type KeyHint, keyName, rule, shownKey, textLines, titleLines } from "./panel-frame.ts";
+import { hintLines, type KeyHint, keyName, rule, textLines, titleLines } from "./panel-frame.ts";
 import { PickModel, type PickModelOptions } from "./pick-model.ts";
 import { TextField } from "./text-field.ts";
 

@@ -2,14 +2,14 @@ import { compact } from "./compact.ts";
 import { context } from "./context.ts";
 import { demo } from "./demo.ts";
 import { exportSession } from "./export.ts";
+import { name } from "./name.ts";
 import { newSession } from "./new.ts";
 import { quit } from "./quit.ts";
 import { reload } from "./reload.ts";
-import { name } from "./name.ts";
 import { resume } from "./resume.ts";
+import type { SlashCommand } from "./slash-command.ts";
 import { thinking } from "./thinking.ts";
 import { trust } from "./trust.ts";
-import type { SlashCommand } from "./slash-command.ts";
 import { undo } from "./undo.ts";
 
 /** Every command of the interactive mode, in the order of /help. The only list of them. */

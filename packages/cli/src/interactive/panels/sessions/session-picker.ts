@@ -1,0 +1,187 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
+import { shownPath } from "../../../shown-path.ts";
+import { counted } from "../../../views/numbers.ts";
+import { oneLine } from "../../../views/printable.ts";
+import type { Screen } from "../../screen.ts";
+import { askText, askYes } from "../ask.ts";
+import { PickList } from "../pick-list.ts";
+import { type ListedSession, sessionPreview, sessionRow, sessionText, sessionTitle } from "./session-row.ts";
+import { searchTexts } from "./session-texts.ts";
+import { trashFolder, trashSession } from "./session-trash.ts";
+
+export interface PickSessionOptions {
+  screen: Screen;
+  home: string;
+  cwd: string;
+  now: () => number;
+  /** The file of the session that is worked in: it can be named, and not deleted. */
+  inUse?: string | undefined;
+  /** Names the session that is worked in. */
+  nameInUse?: (name: string) => Promise<void>;
+  query?: string;
+}
+
+/**
+ * Lets the user choose among the recorded sessions: of this folder, or of all; by name, first words and folder, or by
+ * their whole text. They can be named there, and deleted. @returns undefined where the user left it
+ */
+export function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
+  return options.screen.show<SessionSummary>((done) => new SessionPicker(options, done).list);
+}
+
+/** Owner of which sessions are listed while one is picked. */
+class SessionPicker {
+  readonly list: PickList<ListedSession>;
+  readonly #options: PickSessionOptions;
+  #isEverywhere = false;
+  #sessions: readonly ListedSession[] = [];
+  #searching = new AbortController();
+  #isAsking = false;
+
+  constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
+    const { screen, now, cwd, inUse, query } = options;
+    this.#options = options;
+    const nowMs = now();
+    this.list = new PickList<ListedSession>({
+      place: screen,
+      title: "",
+      items: [],
+      ...(query === undefined ? {} : { query }),
+      key: ({ file }) => file,
+      text: sessionText,
+      row: (session) => sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere }),
+      preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs, cwd }),
+      picks: "open",
+      onPick: (session) => this.#leave(() => done(session)),
+      onCancel: () => this.#leave(() => done(undefined)),
+      onQuery: () => this.#queryChanged(),
+      actions: [
+        { key: "tab", does: "this folder or all", run: () => this.#toggleFolders() },
+        { key: "ctrl+f", does: "search the whole text", run: () => this.#guard(() => this.#searchTexts()) },
+        { key: "ctrl+r", does: "rename", run: (session) => this.#guard(() => this.#rename(session)) },
+        { key: "ctrl+d", does: "delete", run: (session) => this.#guard(() => this.#delete(session)) },
+      ],
+    });
+    this.#reload();
+    // What is looked for is not always of this folder.
+    if (this.list.model.matches.length === 0 && (query ?? "") !== "") this.#toggleFolders();
+  }
+
+  #reload(): void {
+    const { home, cwd } = this.#options;
+    const { sessions, skipped } = listSessions(this.#isEverywhere ? { home } : { home, cwd });
+    this.#sessions = sessions;
+    const place = this.#isEverywhere ? "all folders" : `in ${shownPath(cwd, "/")}`;
+    const isPlural = skipped.length !== 1;
+    this.list.tell({
+      title: `Sessions, ${place}`,
+      empty: this.#isEverywhere
+        ? "No session was recorded yet."
+        : "No session was recorded in this folder; Tab shows those of all folders.",
+      status:
+        skipped.length === 0
+          ? undefined
+          : `${counted(skipped.length, "file")} ${isPlural ? "are" : "is"} no session that can be read; \`bonsai sessions\` names ${isPlural ? "them" : "it"}.`,
+    });
+    this.list.setItems(sessions);
+  }
+
+  #toggleFolders(): void {
+    this.#searching.abort();
+    this.#isEverywhere = !this.#isEverywhere;
+    this.#reload();
+  }
+
+  #queryChanged(): void {
+    this.#searching.abort();
+    this.list.tell({ status: undefined });
+    this.list.setItems(this.#sessions);
+  }
+
+  #leave(then: () => void): void {
+    this.#searching.abort();
+    then();
+  }
+
+  async #searchTexts(): Promise<void> {
+    const query = this.list.model.query.trim();
+    if (query === "") return this.list.tell({ status: "Type what to look for, then search again." });
+    this.#searching.abort();
+    this.#searching = new AbortController();
+    const { signal } = this.#searching;
+    const hits: ListedSession[] = [];
+    const sessions = this.#sessions;
+    const status = `Searching ${counted(sessions.length, "session")} for “${query}” …`;
+    this.list.tell({ status });
+    this.list.setItems([], true);
+    const unread = await searchTexts({
+      sessions,
+      query,
+      signal,
+      onHit: ({ session, snippet }) => {
+        hits.push({ ...session, snippet });
+        this.list.setItems([...hits], true);
+      },
+    });
+    if (signal.aborted) return;
+    const failed = unread === 0 ? "" : ` ${counted(unread, "session")} could not be read.`;
+    this.list.tell({ status: `${counted(hits.length, "session")} with “${query}” in the text.${failed}` });
+  }
+
+  async #rename(session: ListedSession | undefined): Promise<void> {
+    if (session === undefined) return;
+    const { screen, inUse, nameInUse } = this.#options;
+    const typed = await askText(screen, {
+      title: "Name of the session",
+      message: session.firstWords ?? "",
+      value: session.name ?? "",
+      placeholder: "no name",
+    });
+    if (typed === undefined) return;
+    const name = oneLine(typed);
+    if (session.file === inUse && nameInUse !== undefined) await nameInUse(name);
+    else nameFile(session.file, name);
+    this.#reload();
+  }
+
+  async #delete(session: ListedSession | undefined): Promise<void> {
+    if (session === undefined) return;
+    const { screen, home, inUse } = this.#options;
+    if (session.file === inUse)
+      return this.list.tell({ status: "This session is in use: open another, then delete it from there." });
+    const isSure = await askYes(screen, {
+      title: "Delete this session?",
+      message: `${sessionTitle(session)}\n\nIts file goes to ${shownPath(trashFolder(home), "/")}, and nothing empties that folder.`,
+    });
+    if (!isSure) return;
+    const to = trashSession(session.file, home);
+    this.#reload();
+    this.list.tell({ status: `Moved to ${shownPath(to, "/")}.` });
+  }
+
+  /** One thing at a time; what fails is told below the list. */
+  #guard(act: () => Promise<void>): void {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    act()
+      .catch((error: unknown) => this.list.tell({ status: failure(error) }))
+      .finally(() => {
+        this.#isAsking = false;
+      });
+  }
+}
+
+function nameFile(file: string, name: string): void {
+  const session = openSession(file, { onNotice: () => {} });
+  try {
+    session.append({ type: "session_info", name });
+  } finally {
+    session.close();
+  }
+}
+
+function failure(error: unknown): string {
+  if (BonsaiError.is(error)) return [error.message, error.hint].filter(Boolean).join(" ");
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,44 @@
+import { projectFiles } from "../../extensions/project-files.ts";
+import { shownPath } from "../../shown-path.ts";
+import { isTrusted, trustFolder, untrustFolder } from "../../trust.ts";
+import { askYes } from "../panels/ask.ts";
+import type { SlashCommand } from "./slash-command.ts";
+
+const later = "This holds from /reload on for extensions, and from the next start on for settings.";
+
+export const trust: SlashCommand = {
+  name: "trust",
+  description: "Use the settings and extensions that this project brings",
+  argumentHint: "[off]",
+  complete: (prefix) =>
+    "off".startsWith(prefix) ? [{ value: "off", label: "off", description: "Take the trust back" }] : [],
+  async run(args, { host, screen, tell }) {
+    const { home, cwd } = host.workshop;
+    const say = (message: string) => tell({ level: "info", message });
+    if (args !== "" && args !== "off") return say("Write /trust, or /trust off to take it back.");
+    if (args === "off") {
+      const isGone = untrustFolder(cwd, home);
+      const fromAbove = isTrusted(cwd, home) ? " A folder above it is still trusted." : "";
+      return say(
+        isGone ? `${cwd} is no longer trusted.${fromAbove} ${later}` : `${cwd} was not trusted.${fromAbove}`,
+      );
+    }
+    if (isTrusted(cwd, home)) return say(`${cwd} is trusted; /trust off takes that back.`);
+    const used = await projectFiles(cwd, home);
+    const files = used.map((path) => `  ${shownPath(path, cwd)}`);
+    const isSure = await askYes(screen, {
+      title: "Trust this project?",
+      message: [
+        cwd,
+        "",
+        files.length === 0
+          ? "It brings no settings and no extensions now; those that come later would be used."
+          : "Its extensions are programs that run as you do. It brings:",
+        ...files,
+      ].join("\n"),
+    });
+    if (!isSure) return;
+    trustFolder(cwd, home);
+    say(`${cwd} is trusted. ${later}`);
+  },
+};
