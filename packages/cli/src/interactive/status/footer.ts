@@ -1,23 +1,35 @@
-import type { AgentState } from "@bonsai-agent/agent";
-import { count } from "../../views/numbers.ts";
-import { type Component, truncateToWidth } from "../terminal/tui.ts";
+import type { Component } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
+import type { FooterFacts } from "./footer-facts.ts";
+import { footerLines } from "./footer-lines.ts";
 
-/** The line at the bottom: where, with which model, how full, what it cost. */
+interface Drawn {
+  facts: FooterFacts;
+  width: number;
+  lines: string[];
+}
+
+/** The lines at the bottom: where, with which model, how full, what it cost. */
 export class Footer implements Component {
-  readonly #state: () => AgentState;
+  readonly #facts: () => FooterFacts | undefined;
   readonly #theme: Theme;
+  #drawn: Drawn | undefined;
 
-  constructor(state: () => AgentState, theme: Theme) {
-    this.#state = state;
+  /** @param facts the same object as long as nothing has changed; undefined before there is a session */
+  constructor(facts: () => FooterFacts | undefined, theme: Theme) {
+    this.#facts = facts;
     this.#theme = theme;
   }
 
   render(width: number): string[] {
-    const { model, context } = this.#state();
-    const text = `${model.provider}/${model.id}  ${count(context.tokens)} tokens`;
-    return [this.#theme.style.dim(truncateToWidth(` ${text}`, width))];
+    const facts = this.#facts();
+    if (facts === undefined) return [];
+    if (this.#drawn?.facts !== facts || this.#drawn.width !== width)
+      this.#drawn = { facts, width, lines: footerLines(facts, width, this.#theme) };
+    return this.#drawn.lines;
   }
 
-  invalidate(): void {}
+  invalidate(): void {
+    this.#drawn = undefined;
+  }
 }

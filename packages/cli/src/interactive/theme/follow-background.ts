@@ -16,5 +16,5 @@ export async function followBackground({ theme, tui }: Pick<Screen, "theme" | "t
   if (scheme === theme.scheme) return;
   theme.use(scheme);
   tui.invalidate();
-  tui.requestRender(true);
+  tui.requestRender();
 }

@@ -1,0 +1,56 @@
+import type { Component } from "../terminal/tui.ts";
+import type { Theme } from "../theme/theme.ts";
+import { activityLines } from "./activity-lines.ts";
+import type { ActivityModel } from "./activity-model.ts";
+
+/** The spinner turns at this pace: under ten frames a second. */
+const FRAME_MS = 120;
+
+export interface ActivityLineOptions {
+  model: ActivityModel;
+  theme: Theme;
+  now: () => number;
+  redraw: () => void;
+  /** False once the agent is idle, also where no event has told of it. */
+  isBusy: () => boolean;
+}
+
+/** What goes on and for how long. A timer runs only while something does. */
+export class ActivityLine implements Component {
+  readonly #options: ActivityLineOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #frame = 0;
+
+  constructor(options: ActivityLineOptions) {
+    this.#options = options;
+  }
+
+  /** To be called when the model has changed. */
+  changed(): void {
+    const { model, now, redraw } = this.#options;
+    if (model.doing(now()) === undefined) this.stop();
+    else this.#timer ??= setInterval(() => this.#turn(), FRAME_MS).unref();
+    redraw();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  render(width: number): string[] {
+    const { model, theme, now } = this.#options;
+    const nowMs = now();
+    const doing = model.doing(nowMs);
+    return doing === undefined ? [] : activityLines(doing, { nowMs, frame: this.#frame, width, theme });
+  }
+
+  invalidate(): void {}
+
+  #turn(): void {
+    this.#frame += 1;
+    const { model, isBusy } = this.#options;
+    if (!isBusy()) model.ended();
+    this.changed();
+  }
+}

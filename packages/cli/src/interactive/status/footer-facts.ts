@@ -1,0 +1,24 @@
+import type { ThinkingLevel } from "@bonsai-agent/models";
+
+/** How far the number of tokens can be trusted: told by the provider, estimated, or not known yet after a compaction. */
+export type ContextCertainty = "reported" | "estimate" | "unknown";
+
+/** What the footer shows. */
+export interface FooterFacts {
+  /** As it is shown: with `~` for the user's home. */
+  folder: string;
+  /** Absent outside of a git repository. */
+  branch?: string | undefined;
+  sessionName?: string | undefined;
+  provider: string;
+  model: string;
+  /** Absent for a model that cannot think. */
+  thinking?: ThinkingLevel | undefined;
+  tokens: number;
+  /** Absent where it is unknown. */
+  windowTokens?: number | undefined;
+  certainty: ContextCertainty;
+  costUsd: number;
+  /** Short texts of extensions. */
+  statuses: readonly string[];
+}

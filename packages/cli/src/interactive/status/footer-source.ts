@@ -1,0 +1,96 @@
+import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
+import { gitBranch } from "./git-branch.ts";
+import { SessionCost } from "./session-cost.ts";
+
+export interface FooterSourceOptions {
+  /** Absolute; where tools work. */
+  cwd: string;
+  /** As the footer shows it. */
+  folder: string;
+  /** Undefined before the session is open. */
+  agent: () => Agent | undefined;
+  /** Short texts of extensions, in the order in which they are shown. Default: none. */
+  statuses?: () => readonly string[];
+  redraw: () => void;
+}
+
+/**
+ * Owner of what the footer says. It is worked out anew when something that it says has changed, not for each frame: the
+ * context of a long session takes its time.
+ */
+export class FooterSource {
+  readonly cost = new SessionCost();
+  readonly #options: FooterSourceOptions;
+  #branch: string | undefined;
+  #isJustCompacted = false;
+  #facts: FooterFacts | undefined;
+
+  constructor(options: FooterSourceOptions) {
+    this.#options = options;
+    this.#branch = gitBranch(options.cwd);
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    this.cost.listen(lifecycle);
+    const refresh = () => this.refresh();
+    lifecycle.on("session_start", () => this.#contextIs({ justCompacted: false }));
+    lifecycle.on("session_tree", () => this.#contextIs({ justCompacted: false }));
+    for (const name of ["session_compact", "session_mask"] as const)
+      lifecycle.on(name, () => this.#contextIs({ justCompacted: true }));
+    lifecycle.on("message_stored", ({ message }) => {
+      const isAnswer = message.role === "assistant" && message.stopReason !== "error";
+      this.#contextIs({ justCompacted: this.#isJustCompacted && !isAnswer });
+    });
+    lifecycle.on("agent_end", () => {
+      this.#branch = gitBranch(this.#options.cwd);
+      this.refresh();
+    });
+    for (const name of ["model_select", "thinking_level_select", "session_info_changed"] as const)
+      lifecycle.on(name, refresh);
+  }
+
+  /** To be called when something has changed that no event tells of. */
+  refresh(): void {
+    this.#facts = undefined;
+    this.#options.redraw();
+  }
+
+  /** The same object until something changes. */
+  get facts(): FooterFacts | undefined {
+    const { agent: agentNow, statuses = () => [] } = this.#options;
+    const agent = agentNow();
+    const told = statuses();
+    if (this.#facts?.statuses.join("\n") !== told.join("\n")) this.#facts = undefined;
+    this.#facts ??= agent === undefined ? undefined : this.#read(agent, [...told]);
+    return this.#facts;
+  }
+
+  #contextIs({ justCompacted }: { justCompacted: boolean }): void {
+    this.#isJustCompacted = justCompacted;
+    this.refresh();
+  }
+
+  #read({ state }: Agent, statuses: readonly string[]): FooterFacts {
+    const { model, thinking, context, sessionName } = state;
+    return {
+      folder: this.#options.folder,
+      branch: this.#branch,
+      sessionName,
+      provider: model.provider,
+      model: model.id,
+      thinking: model.reasoning ? thinking : undefined,
+      tokens: context.tokens,
+      windowTokens: context.windowTokens,
+      certainty: this.#certainty(context.isEstimate),
+      costUsd: this.cost.usd,
+      statuses,
+    };
+  }
+
+  #certainty(isEstimate: boolean): ContextCertainty {
+    if (!isEstimate) return "reported";
+    return this.#isJustCompacted ? "unknown" : "estimate";
+  }
+}

@@ -1,0 +1,52 @@
+import type { AgentState } from "@bonsai-agent/agent";
+import { oneLine } from "../../views/printable.ts";
+import { type Component, truncateToWidth } from "../terminal/tui.ts";
+import type { Theme } from "../theme/theme.ts";
+
+export type Queue = Pick<AgentState, "steering" | "followUps">;
+
+/** More than these are counted, not shown. */
+const MAX_SHOWN = 5;
+
+/** What waits for the agent, a line each, and how to have it back. */
+export function queueLines(
+  { steering, followUps }: Queue,
+  { width, theme, takeBackKey }: { width: number; theme: Theme; takeBackKey: string },
+): string[] {
+  const { style } = theme;
+  const waiting = [
+    ...steering.map(({ text }) => `Next: ${oneLine(text)}`),
+    ...followUps.map(({ text }) => `Then: ${oneLine(text)}`),
+  ];
+  if (waiting.length === 0) return [];
+  const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
+  if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
+  return [
+    ...shown.map((text) => style.muted(truncateToWidth(` ${text}`, width, "…"))),
+    style.dim(truncateToWidth(` ${takeBackKey} takes queued texts back`, width, "…")),
+  ];
+}
+
+export interface QueueLinesOptions {
+  queue: () => Queue | undefined;
+  theme: Theme;
+  /** As it is shown, like `Alt-↑`. */
+  takeBackKey: () => string;
+}
+
+/** What is queued; nothing while nothing is. */
+export class QueueLines implements Component {
+  readonly #options: QueueLinesOptions;
+
+  constructor(options: QueueLinesOptions) {
+    this.#options = options;
+  }
+
+  render(width: number): string[] {
+    const { queue, theme, takeBackKey } = this.#options;
+    const queued = queue();
+    return queued === undefined ? [] : queueLines(queued, { width, theme, takeBackKey: takeBackKey() });
+  }
+
+  invalidate(): void {}
+}

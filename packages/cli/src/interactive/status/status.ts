@@ -1,0 +1,110 @@
+import { basename } from "node:path";
+import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { oneLine } from "../../views/printable.ts";
+import { keys } from "../keys/keys.ts";
+import type { Screen } from "../screen.ts";
+import { ActivityLine } from "./activity-line.ts";
+import { ActivityModel } from "./activity-model.ts";
+import { followActivity } from "./follow-activity.ts";
+import { Footer } from "./footer.ts";
+import { FooterSource } from "./footer-source.ts";
+import { QueueLines } from "./queue-lines.ts";
+import { retryOf } from "./retry-notice.ts";
+
+export interface StatusOptions {
+  screen: Screen;
+  /** Absolute; where tools work. */
+  cwd: string;
+  /** As the footer shows it, with `~`. */
+  folder: string;
+  /** Undefined before the session is open; asked whenever it is needed, for it changes. */
+  agent: () => Agent | undefined;
+  /** What extensions put into the footer. Default: nothing. */
+  statuses?: () => readonly string[];
+  /** Default `Date.now`. */
+  now?: () => number;
+}
+
+/** A session that is opened is shown before its whole file is read for what it cost. */
+const COST_AFTER_MS = 200;
+
+/** What goes on, what is queued, and the footer: puts them on the screen and keeps them true. */
+export class Status {
+  readonly #screen: Screen;
+  readonly #options: StatusOptions;
+  readonly #now: () => number;
+  readonly #source: FooterSource;
+  readonly #model = new ActivityModel();
+  readonly #line: ActivityLine;
+  #bringing: NodeJS.Timeout | undefined;
+
+  constructor(options: StatusOptions) {
+    const { screen, agent, now = Date.now } = options;
+    const { theme } = screen;
+    const redraw = () => screen.redraw();
+    this.#screen = screen;
+    this.#options = options;
+    this.#now = now;
+    this.#source = new FooterSource({ ...options, redraw });
+    this.#line = new ActivityLine({
+      model: this.#model,
+      theme,
+      now,
+      redraw,
+      isBusy: () => agent()?.isBusy === true,
+    });
+    const queue = () => (agent()?.hasPendingMessages === true ? agent()?.state : undefined);
+    const takeBackKey = () => keys.label("takeBackQueued");
+    screen.activity.addChild(this.#line);
+    screen.activity.addChild(new QueueLines({ queue, theme, takeBackKey }));
+    screen.footer.addChild(new Footer(() => this.#source.facts, theme));
+  }
+
+  /** Before extensions listen, so that nothing of theirs is in between. */
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    const changed = () => this.#line.changed();
+    followActivity({ lifecycle, model: this.#model, now: this.#now, changed });
+    this.#source.listen(lifecycle);
+    lifecycle.on("session_start", ({ reason }) => {
+      this.#retitle();
+      if (reason !== "reload") this.#bringCost();
+    });
+    lifecycle.on("session_info_changed", () => this.#retitle());
+  }
+
+  /** @returns true for what is seen here, and need not be told again: a request that is tried again */
+  notice(notice: Pick<AgentNotice, "code" | "message">): boolean {
+    const retry = retryOf(notice);
+    if (retry === undefined) return false;
+    this.#model.retries(retry, this.#now());
+    this.#line.changed();
+    return true;
+  }
+
+  /** To be called when the footer says something old and no event has told so. */
+  refresh(): void {
+    this.#source.refresh();
+  }
+
+  /** Ends the timers. */
+  stop(): void {
+    clearTimeout(this.#bringing);
+    this.#line.stop();
+  }
+
+  #bringCost(): void {
+    clearTimeout(this.#bringing);
+    this.#bringing = setTimeout(() => {
+      const session = this.#options.agent()?.session;
+      if (session?.leafId == null) return;
+      this.#source.cost.bring(session);
+      this.#source.refresh();
+    }, COST_AFTER_MS).unref();
+  }
+
+  #retitle(): void {
+    const name = this.#options.agent()?.session.name ?? basename(this.#options.cwd);
+    this.#screen.tui.terminal.setTitle(oneLine(`bonsai – ${name}`, 80));
+  }
+}
