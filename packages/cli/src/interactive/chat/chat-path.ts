@@ -4,7 +4,7 @@ import { type ContextEditEntry, type Entry, type Session, UNDO_CUSTOM_TYPE } fro
 export interface ChatItem {
   entry: Entry;
   /** The latest edit of it: what the model sees in its place. */
-  edit?: ContextEditEntry | undefined;
+  edit?: ContextEditEntry;
   /** A compaction that no longer counts. */
   isUndone?: boolean;
 }
@@ -16,27 +16,58 @@ export interface ChatPath {
   hasEarlier: boolean;
 }
 
+export interface ChatPathOptions {
+  /** Default 200. */
+  maxItems?: number;
+  /** Nothing before this entry is shown: it may not be in memory. */
+  floorId?: string | undefined;
+}
+
 /**
  * The latest of what stands on the path to the leaf, as it was said: also what a compaction took out of the model's view,
  * and what is masked in it. Goes back from the leaf, so that a long history costs no more than a short one.
  */
-export function chatPath(session: Pick<Session, "leafId" | "entry">, maxItems = 200): ChatPath {
+export function chatPath(
+  session: Pick<Session, "leafId" | "entry">,
+  { maxItems = 200, floorId }: ChatPathOptions = {},
+): ChatPath {
   const items: ChatItem[] = [];
-  const edits = new Map<string, ContextEditEntry>();
-  const undone = new Set<unknown>();
+  const marks = new PathMarks();
   const seen = new Set<string>();
   let id = session.leafId;
-  for (; id !== null && !seen.has(id) && items.length < maxItems; ) {
+  while (id !== null && !seen.has(id) && items.length < maxItems) {
     seen.add(id);
     const entry = session.entry(id);
     if (entry === undefined) break;
-    if (entry.type === "context_edit" && !edits.has(entry.targetId)) edits.set(entry.targetId, entry);
-    else if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE)
-      undone.add((entry.data as { compactionId?: unknown } | undefined)?.compactionId);
-    else if (isShown(entry)) items.push({ entry, edit: edits.get(entry.id), isUndone: undone.has(entry.id) });
+    if (isShown(entry)) items.push(marks.item(entry));
+    else marks.note(entry);
     id = entry.parentId;
+    if (entry.id === floorId) break;
   }
   return { items: items.reverse(), hasEarlier: id !== null && !seen.has(id) };
+}
+
+/** What later entries say of earlier ones; the path is gone back, so the first that is met is the latest. */
+class PathMarks {
+  readonly #edits = new Map<string, ContextEditEntry>();
+  readonly #undone = new Set<unknown>();
+
+  note(entry: Entry): void {
+    if (entry.type === "context_edit" && !this.#edits.has(entry.targetId))
+      this.#edits.set(entry.targetId, entry);
+    if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE)
+      this.#undone.add((entry.data as { compactionId?: unknown } | null | undefined)?.compactionId);
+  }
+
+  item(entry: Entry): ChatItem {
+    const edit = this.#edits.get(entry.id);
+    return { entry, ...(edit && { edit }), isUndone: this.#undone.has(entry.id) };
+  }
+}
+
+/** The oldest entry that an opened session has in memory; undefined where it has the whole path. */
+export function oldestHeldId(session: Pick<Session, "projection">): string | undefined {
+  return session.projection().compaction?.firstKeptEntryId;
 }
 
 function isShown(entry: Entry): boolean {

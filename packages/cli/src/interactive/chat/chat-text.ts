@@ -10,6 +10,16 @@ export function textLines(text: string, width: number, style: Style = plain, ind
   return wrapped(printableLines(text.trimEnd()), width, style, indent);
 }
 
+/** A text that was given its colours already: nothing else of it can steer the terminal. */
+export function colouredLines(text: string, width: number): string[] {
+  const pieces = text.trimEnd().split(colour);
+  const safe = pieces.map((piece, at) => (at % 2 === 1 ? piece : printableLines(piece).join("\n"))).join("");
+  return wrapped(safe.split("\n"), width);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what a colour begins with
+const colour = /(\x1b\[[\d;]*m)/;
+
 /** Lines that are printable already. */
 export function wrapped(
   lines: readonly string[],

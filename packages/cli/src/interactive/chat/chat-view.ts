@@ -7,7 +7,7 @@ import type { Component } from "../terminal/tui.ts";
 import type { StyleName } from "../theme/theme.ts";
 import { AnswerView } from "./answer-view.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { type ChatItem, chatPath } from "./chat-path.ts";
+import { type ChatItem, chatPath, oldestHeldId } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { CommandBlock } from "./command-block.ts";
 import { LineBlock } from "./line-block.ts";
@@ -27,6 +27,8 @@ export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
   readonly #tools: ToolCalls;
+  /** Where the history of a session begins that can be shown without reading the file. */
+  readonly #floors = new WeakMap<Session, string | undefined>();
   #shown: Foldable[] = [];
   #isExpanded = false;
   /** What `message_start` showed, until it is stored: what is stored may differ. */
@@ -79,7 +81,8 @@ export class ChatView {
     this.#shown = [];
     this.#tools.clear();
     this.#begun = undefined;
-    const { items, hasEarlier } = chatPath(session);
+    if (!this.#floors.has(session)) this.#floors.set(session, oldestHeldId(session));
+    const { items, hasEarlier } = chatPath(session, { floorId: this.#floors.get(session) });
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
     this.#screen.redraw();

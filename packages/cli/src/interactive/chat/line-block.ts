@@ -1,8 +1,8 @@
 import type { StyleName, Theme } from "../theme/theme.ts";
 import { ChatBlock } from "./chat-block.ts";
-import { textLines } from "./chat-text.ts";
+import { colouredLines, textLines } from "./chat-text.ts";
 
-/** A text with one look. */
+/** A text with one look, or with colours of its own. */
 export class LineBlock extends ChatBlock {
   readonly #text: string;
   readonly #theme: Theme;
@@ -16,7 +16,7 @@ export class LineBlock extends ChatBlock {
   }
 
   protected lines(width: number): string[] {
-    const style = this.#look === undefined ? undefined : this.#theme.style[this.#look];
-    return textLines(this.#text, width, style);
+    if (this.#look === undefined) return colouredLines(this.#text, width);
+    return textLines(this.#text, width, this.#theme.style[this.#look]);
   }
 }
