@@ -52,10 +52,17 @@ export class PromptEditor extends Editor {
   }
 
   /** Gives back what was not sent after all, in front of what was typed since. */
-  giveBack(text: string): void {
+  giveBack(...texts: string[]): void {
     const typed = this.getExpandedText();
-    this.setText([text, typed].filter((each) => each.trim() !== "").join("\n\n"));
+    this.setText([...texts, typed].filter((each) => each.trim() !== "").join("\n\n"));
     this.#screen.redraw();
+  }
+
+  /** What was typed is one key up, and can be undone. */
+  clear(): void {
+    const typed = this.getExpandedText().trim();
+    if (!secret.test(typed)) this.#remember(typed);
+    this.setText("");
   }
 
   override render(width: number): string[] {

@@ -59,6 +59,7 @@ export class Interrupting {
     if (keys.matches("quit", data)) return this.#ctrlD();
     if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#esc();
     if (keys.matches("queueFollowUp", data)) return this.#followUp();
+    if (keys.matches("takeBackQueued", data)) return this.#options.submitting.takeBackQueued();
     return this.#work !== undefined && hearAction(data, this.#work);
   }
 
@@ -68,7 +69,7 @@ export class Interrupting {
     if (now - this.#lastCtrlCMs < secondCtrlCMs) quitting.quit();
     this.#lastCtrlCMs = now;
     if (screen.hasPanel) screen.leaveAll();
-    else editor.setText("");
+    else editor.clear();
     screen.redraw();
     return true;
   }

@@ -63,10 +63,8 @@ export class Submitting {
   /** What waits comes back into the editor. @returns false where nothing does */
   takeBackQueued(): boolean {
     const queued = this.#work?.host.agent.clearQueue() ?? [];
-    bringBack(
-      this.#editor,
-      queued.map(({ text }) => this.#typedOf.get(text) ?? text),
-    );
+    if (queued.length > 0)
+      this.#editor.giveBack(...queued.map(({ text }) => this.#typedOf.get(text) ?? text));
     return queued.length > 0;
   }
 
