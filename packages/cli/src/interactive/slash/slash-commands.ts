@@ -1,7 +1,11 @@
+import { clone } from "./clone.ts";
 import { compact } from "./compact.ts";
 import { context } from "./context.ts";
 import { demo } from "./demo.ts";
 import { exportSession } from "./export.ts";
+import { fork } from "./fork.ts";
+import { label } from "./label.ts";
+import { helpCommand } from "./help.ts";
 import { name } from "./name.ts";
 import { newSession } from "./new.ts";
 import { quit } from "./quit.ts";
@@ -9,12 +13,17 @@ import { reload } from "./reload.ts";
 import { resume } from "./resume.ts";
 import type { SlashCommand } from "./slash-command.ts";
 import { thinking } from "./thinking.ts";
+import { tree } from "./tree.ts";
 import { trust } from "./trust.ts";
 import { undo } from "./undo.ts";
 
 /** Every command of the interactive mode, in the order of /help. The only list of them. */
 export const slashCommands: readonly SlashCommand[] = [
   newSession,
+  tree,
+  fork,
+  clone,
+  label,
   resume,
   name,
   compact,
@@ -23,6 +32,7 @@ export const slashCommands: readonly SlashCommand[] = [
   exportSession,
   thinking,
   trust,
+  helpCommand(() => slashCommands),
   reload,
   demo,
   quit,

@@ -1,0 +1,252 @@
+import type { OutlineEntry } from "../../session-outline.ts";
+import type { SessionTree } from "../../session-tree.ts";
+import { type Preview, PreviewIndex } from "./preview-index.ts";
+import { filterAfter, filterLets, isWork, type TreeFilter } from "./tree-filter.ts";
+import { TreeLayout } from "./tree-layout.ts";
+import { none, type TreeShape, treeShape } from "./tree-shape.ts";
+
+export interface TreeModelOptions {
+  tree: SessionTree;
+  leafId: string | null;
+  /** Default "default". */
+  filter?: TreeFilter;
+}
+
+/**
+ * The tree as one goes about in it: what is shown, folded, searched for and selected. Owner of the selection, which always
+ * is a row that is shown, where there is any.
+ */
+export class TreeModel {
+  readonly #tree: SessionTree;
+  readonly #shape: TreeShape;
+  readonly #leaf: number;
+  readonly #previews: PreviewIndex;
+  readonly #labels = new Map<number, string | undefined>();
+  readonly #folded = new Set<number>();
+  #filter: TreeFilter;
+  #search = "";
+  #layout: TreeLayout;
+  #rows: number[] = [];
+  /** Where the user went last; what is selected is the nearest of it that is shown. */
+  #wanted: number;
+  #selectedRow = none;
+
+  constructor({ tree, leafId, filter = "default" }: TreeModelOptions) {
+    this.#tree = tree;
+    this.#shape = treeShape(tree);
+    this.#leaf = leafId === null ? none : tree.entries.findLastIndex(({ id }) => id === leafId);
+    this.#previews = new PreviewIndex(tree);
+    this.#filter = filter;
+    this.#wanted = this.#leaf;
+    this.#layout = this.#newLayout();
+    this.#place();
+  }
+
+  get filter(): TreeFilter {
+    return this.#filter;
+  }
+
+  get search(): string {
+    return this.#search;
+  }
+
+  /** What is shown of the tree without folds. */
+  get layout(): TreeLayout {
+    return this.#layout;
+  }
+
+  /** Positions of the entries in the order of drawing. */
+  get rows(): readonly number[] {
+    return this.#rows;
+  }
+
+  /** Row of the selection; -1 where nothing is shown. */
+  get selectedRow(): number {
+    return this.#selectedRow;
+  }
+
+  get selected(): number | undefined {
+    return this.#rows[this.#selectedRow];
+  }
+
+  /** The row where the session stands: its leaf or the nearest above that is shown; -1 for none. */
+  get here(): number {
+    return this.#layout.nearest(this.#leaf);
+  }
+
+  /** How much of the tree the search knows already, from 0 to 1. */
+  get searchProgress(): number {
+    return this.#previews.progress;
+  }
+
+  entryAt(at: number): OutlineEntry {
+    return this.#tree.entries[at]!;
+  }
+
+  isActive(at: number): boolean {
+    return this.#tree.isActive(at);
+  }
+
+  labelOf(at: number): string | undefined {
+    return this.#labels.has(at) ? this.#labels.get(at) : this.#tree.labelOf(at);
+  }
+
+  /** Read when it is asked for the first time. */
+  preview(at: number): Preview {
+    return this.#previews.preview(at);
+  }
+
+  isFolded(at: number): boolean {
+    return this.#folded.has(at);
+  }
+
+  /** True where a fold can begin: at the first entry of a segment, if anything hangs below. */
+  canFold(at: number): boolean {
+    return this.#layout.isSegmentStart(at) && this.#layout.below(at) > 0;
+  }
+
+  /** Moves the selection by rows; it stays within what is shown. */
+  move(rows: number): void {
+    if (this.#rows.length === 0) return;
+    this.#selectedRow = Math.min(this.#rows.length - 1, Math.max(0, this.#selectedRow + rows));
+    this.#wanted = this.#rows[this.#selectedRow]!;
+  }
+
+  /** Selects an entry, or the nearest above it that is shown. */
+  select(at: number): void {
+    this.#wanted = at;
+    this.#place();
+  }
+
+  /** Folds the segment that begins at the selection, else goes up to where its segment begins. */
+  foldOrUp(): void {
+    const at = this.selected;
+    if (at === undefined) return;
+    if (this.canFold(at) && !this.isFolded(at)) this.#folded.add(at);
+    else if (this.#layout.isSegmentStart(at)) this.#wanted = this.#segmentAbove(at);
+    else this.#wanted = this.#layout.segmentStart(at);
+    this.#place();
+  }
+
+  /** Unfolds the segment that begins at the selection, else goes down to where the next segment begins. */
+  unfoldOrDown(): void {
+    const at = this.selected;
+    if (at === undefined) return;
+    if (!this.#folded.delete(at)) this.#wanted = this.#segmentBelow();
+    this.#place();
+  }
+
+  setFilter(filter: TreeFilter): void {
+    this.#filter = filter;
+    this.#start();
+  }
+
+  nextFilter(steps = 1): void {
+    this.setFilter(filterAfter(this.#filter, steps));
+  }
+
+  setSearch(search: string): void {
+    if (search === this.#search) return;
+    this.#search = search;
+    this.#start();
+  }
+
+  /** Shows a label that was given to an entry meanwhile. */
+  setLabel(at: number, label: string | undefined): void {
+    this.#labels.set(at, label);
+    this.#layout = this.#newLayout();
+    this.#place();
+  }
+
+  /** Reads more entries for the search; what is shown does not change before `sift`. */
+  read(entries: number): void {
+    this.#previews.advance(entries);
+  }
+
+  /** Takes into account what was read meanwhile. @returns true where that changed what is shown */
+  sift(): boolean {
+    if (this.#search.trim() === "" && this.#filter !== "no tools") return false;
+    const before = this.#layout.shown.length;
+    this.#layout = this.#newLayout();
+    this.#place();
+    return this.#layout.shown.length !== before;
+  }
+
+  /** True where going to an entry would change nothing: only notes about other entries follow it. */
+  isHere(at: number): boolean {
+    return !this.#isWrittenAnew(at) && this.#workAbove(this.#leaf) === at;
+  }
+
+  /** True where work would be left behind by going to an entry: more than notes about other entries. */
+  leavesWork(at: number): boolean {
+    const { parents } = this.#shape;
+    const kept = new Set<number>();
+    const target = this.#isWrittenAnew(at) ? parents[at]! : at;
+    for (let up = target; up !== none; up = parents[up]!) kept.add(up);
+    for (let up = this.#leaf; up !== none && !kept.has(up); up = parents[up]!)
+      if (isWork(this.entryAt(up))) return true;
+    return false;
+  }
+
+  /** A message that is taken into the editor: one goes to what stands before it. */
+  #isWrittenAnew(at: number): boolean {
+    const { kind, type } = this.entryAt(at);
+    return (type === "message" && kind === "user") || type === "custom_message";
+  }
+
+  /** The nearest entry, itself included, that is more than a note about others. */
+  #workAbove(at: number): number {
+    let up = at;
+    while (up !== none && !isWork(this.entryAt(up))) up = this.#shape.parents[up]!;
+    return up;
+  }
+
+  /** What is shown has changed by the user's wish: folds of another tree mean nothing in this one. */
+  #start(): void {
+    this.#folded.clear();
+    this.#layout = this.#newLayout();
+    this.#place();
+  }
+
+  #newLayout(): TreeLayout {
+    const words = this.#search.toLowerCase().split(/\s+/).filter(Boolean);
+    return new TreeLayout(this.#shape, (at) => {
+      const preview = this.#previews.known(at);
+      const label = this.labelOf(at);
+      const isOnlyCalls = preview?.isOnlyCalls ?? false;
+      if (!filterLets(this.#filter, { entry: this.entryAt(at), label, isOnlyCalls })) return false;
+      if (words.length === 0) return true;
+      const text = preview?.searched ?? this.entryAt(at).kind;
+      return words.every((word) => text.includes(word) || label?.toLowerCase().includes(word) === true);
+    });
+  }
+
+  #place(): void {
+    for (const at of this.#folded) if (!this.canFold(at)) this.#folded.delete(at);
+    this.#rows = this.#layout.rows(this.#folded);
+    const row = this.#rowOf(this.#layout.nearest(this.#wanted));
+    this.#selectedRow = row === none ? Math.min(0, this.#rows.length - 1) : row;
+  }
+
+  /** The row of an entry or of the fold that it is in. */
+  #rowOf(shown: number): number {
+    let visible = shown;
+    for (let at = shown; at !== none; ) {
+      const start = this.#layout.segmentStart(at);
+      if (this.#folded.has(start)) visible = start;
+      at = this.#layout.parent(start);
+    }
+    return visible === none ? none : this.#rows.indexOf(visible);
+  }
+
+  #segmentAbove(at: number): number {
+    const parent = this.#layout.parent(at);
+    return parent === none ? at : this.#layout.segmentStart(parent);
+  }
+
+  #segmentBelow(): number {
+    for (let row = this.#selectedRow + 1; row < this.#rows.length; row += 1)
+      if (this.#layout.isSegmentStart(this.#rows[row]!)) return this.#rows[row]!;
+    return this.#rows.at(-1)!;
+  }
+}

@@ -1,0 +1,172 @@
+import { hintLines, type KeyHint, keyName, rule, titleLines } from "../panels/panel-frame.ts";
+import { TextField } from "../panels/text-field.ts";
+import type { Panel, Screen } from "../screen.ts";
+import { truncateToWidth } from "../terminal/tui.ts";
+import { IdleReader } from "./idle-reader.ts";
+import { type TreeAction, treeAction } from "./tree-keys.ts";
+import type { TreeModel } from "./tree-model.ts";
+import { treeRow } from "./tree-row.ts";
+
+export interface TreePanelOptions {
+  screen: Screen;
+  model: TreeModel;
+  title: string;
+  /** What Enter does, in a word. */
+  choice: string;
+  now: () => number;
+  /** Told the position of the entry that was chosen; undefined where the user left. */
+  done: (at: number | undefined) => void;
+  /** Asks for a label of the entry at a position. Default: entries cannot be labelled here. */
+  onLabel?: (at: number) => void;
+}
+
+/** Rows that stand around the list, at most: rules, title, search, hints and the footer. */
+const rowsAround = 9;
+const leastRows = 3;
+
+/** The session tree in the place of the editor. */
+export class TreePanel implements Panel {
+  readonly #options: TreePanelOptions;
+  readonly #search: TextField;
+  readonly #reader: IdleReader;
+  /** The row at the top; undefined before the first drawing. */
+  #first: number | undefined;
+  #page = leastRows;
+  #drawn: { key: string; lines: string[] } | undefined;
+
+  constructor(options: TreePanelOptions) {
+    this.#options = options;
+    const { theme } = options.screen;
+    this.#search = new TextField({ theme, value: options.model.search, placeholder: "Type to search" });
+    this.#reader = new IdleReader(options.model, () => this.#changed());
+  }
+
+  set focused(focused: boolean) {
+    this.#search.focused = focused;
+  }
+
+  get focused(): boolean {
+    return this.#search.focused;
+  }
+
+  render(width: number): string[] {
+    const rows = Math.max(leastRows, this.#options.screen.rows - rowsAround);
+    const key = `${width} ${rows} ${this.focused}`;
+    if (this.#drawn?.key !== key) this.#drawn = { key, lines: this.#draw(width, rows) };
+    return this.#drawn.lines;
+  }
+
+  invalidate(): void {
+    this.#drawn = undefined;
+    this.#search.invalidate();
+  }
+
+  handleInput(data: string): void {
+    const action = treeAction(data);
+    if (action !== undefined) this.#actions()[action]();
+    else {
+      this.#search.handleInput(data);
+      this.#options.model.setSearch(this.#search.getValue());
+    }
+    this.#changed();
+  }
+
+  /** Ends the reading ahead. */
+  close(): void {
+    this.#reader.stop();
+  }
+
+  #actions(): Record<TreeAction, () => void> {
+    const { model } = this.#options;
+    return {
+      up: () => model.move(-1),
+      down: () => model.move(1),
+      pageUp: () => model.move(-this.#page),
+      pageDown: () => model.move(this.#page),
+      first: () => model.move(Number.NEGATIVE_INFINITY),
+      last: () => model.move(Number.POSITIVE_INFINITY),
+      fold: () => model.foldOrUp(),
+      unfold: () => model.unfoldOrDown(),
+      nextFilter: () => model.nextFilter(),
+      previousFilter: () => model.nextFilter(-1),
+      label: () => this.#withSelected(this.#options.onLabel),
+      choose: () => this.#withSelected(this.#options.done),
+      leave: () => this.#leave(),
+    };
+  }
+
+  #withSelected(act: ((at: number) => void) | undefined): void {
+    const { selected } = this.#options.model;
+    if (selected !== undefined) act?.(selected);
+  }
+
+  /** The search goes first, then the panel. */
+  #leave(): void {
+    const { model, done } = this.#options;
+    if (model.search === "") done(undefined);
+    this.#search.setValue("");
+    model.setSearch("");
+  }
+
+  #changed(): void {
+    this.#drawn = undefined;
+    this.#options.screen.redraw();
+  }
+
+  #draw(width: number, rows: number): string[] {
+    const { screen } = this.#options;
+    const { theme } = screen;
+    return [
+      rule(theme, width),
+      ...this.#head(width),
+      ...this.#search.render(width).map((line) => truncateToWidth(line, width, "")),
+      ...this.#list(width, rows),
+      ...this.#hints(width),
+      rule(theme, width),
+    ];
+  }
+
+  #head(width: number): string[] {
+    const { model, screen, title } = this.#options;
+    const { style } = screen.theme;
+    const [name = ""] = titleLines(screen.theme, title, width);
+    const row = model.rows.length === 0 ? 0 : model.selectedRow + 1;
+    const reading = model.search !== "" && model.searchProgress < 1;
+    const progress = reading ? ` · read ${Math.floor(model.searchProgress * 100)}%` : "";
+    const place = `${model.filter} · ${row}/${model.rows.length}${progress}`;
+    return [truncateToWidth(`${name}  ${style.muted(place)}`, width, "…")];
+  }
+
+  #list(width: number, room: number): string[] {
+    const { model, screen, now } = this.#options;
+    const { rows, selectedRow } = model;
+    this.#page = Math.max(1, room - 1);
+    if (rows.length === 0)
+      return [truncateToWidth(screen.theme.style.muted(` ${emptyWords(model)}`), width, "…")];
+    // What comes before is looked for more than what comes after.
+    this.#first ??= selectedRow - Math.floor((room * 2) / 3);
+    const first = Math.min(this.#first, selectedRow, Math.max(0, rows.length - room));
+    this.#first = Math.max(0, first, selectedRow - room + 1);
+    const nowMs = now();
+    return rows
+      .slice(this.#first, this.#first + room)
+      .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs }));
+  }
+
+  #hints(width: number): string[] {
+    const { screen, choice, onLabel, model } = this.#options;
+    const hints: KeyHint[] = [
+      [keyName("tui.select.confirm"), choice],
+      ["←→", "fold, unfold"],
+      ["Tab", "filter"],
+      ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
+      [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear the search"],
+    ];
+    return hintLines(screen.theme, hints, width);
+  }
+}
+
+function emptyWords({ search, filter }: TreeModel): string {
+  if (search !== "") return "Nothing matches.";
+  return filter === "labelled" ? "No entry has a label." : "There is nothing to show.";
+}

@@ -1,0 +1,102 @@
+import { count, duration } from "../../views/numbers.ts";
+import type { Style, StyleName, Theme } from "../theme/theme.ts";
+import { fitSpans, type LookSpan, spansWidth } from "./fit-spans.ts";
+import type { TreeModel } from "./tree-model.ts";
+import { none } from "./tree-shape.ts";
+
+export interface TreeRowOptions {
+  model: TreeModel;
+  theme: Theme;
+  width: number;
+  nowMs: number;
+}
+
+/** From so many columns on, rows tell when their entries were written. */
+const columnsWithAges = 56;
+
+/** One row of the tree: guides, mark, label, kind, preview and age. */
+export function treeRow(at: number, options: TreeRowOptions): string {
+  const { model, theme, width } = options;
+  const isSelected = model.selected === at;
+  const tail = rowTail(at, options);
+  const room = width - spansWidth(tail);
+  const head: LookSpan[] = [
+    { text: isSelected ? "› " : "  ", style: theme.style.accent },
+    { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
+    ...mark(model, at, theme),
+    ...labelSpans(model.labelOf(at), theme),
+    ...content(model, at, options),
+  ];
+  const spans = isSelected ? head.map(({ text }) => ({ text })) : head;
+  const gap = Math.max(0, room - spansWidth(spans));
+  const line = fitSpans(spans, room) + (gap > 0 ? " ".repeat(gap) : "");
+  const end = fitSpans(isSelected ? tail.map(({ text }) => ({ text })) : tail, width);
+  const whole = `${line}${end}`.trimEnd();
+  return isSelected ? theme.style.selected(theme.style.bold(whole)) : whole;
+}
+
+function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): LookSpan[] {
+  const { style } = theme;
+  const tail: LookSpan[] = [];
+  if (model.isFolded(at)) tail.push({ text: ` +${count(model.layout.below(at))}`, style: style.muted });
+  if (model.here === at) tail.push({ text: " ◀ here", style: style.warning });
+  if (width >= columnsWithAges)
+    tail.push({ text: ` ${ageOf(model.preview(at).timeMs, nowMs)}`, style: style.dim });
+  return tail;
+}
+
+function ageOf(timeMs: number, nowMs: number): string {
+  if (Number.isNaN(timeMs)) return "?".padStart(ageWidth);
+  return (duration(nowMs - timeMs) || "now").padStart(ageWidth);
+}
+
+/** `10 minutes`. */
+const ageWidth = 10;
+
+/** What leads from the branches above to a row. Guides that grow too wide lose their left part. */
+function guides({ layout }: TreeModel, at: number, max: number): string {
+  let drawn = "";
+  for (let row = at; row !== none; ) {
+    const start = layout.segmentStart(row);
+    if (layout.isBranch(start)) {
+      const isLast = layout.isLastSibling(start);
+      const here = row === at && start === at;
+      drawn = (here ? (isLast ? "╰─" : "├─") : isLast ? "  " : "│ ") + drawn;
+    }
+    if (drawn.length > max) break;
+    row = layout.parent(start);
+  }
+  return drawn.length <= max ? drawn : `…${drawn.slice(-(max - 1))}`;
+}
+
+function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
+  const isHere = model.here === at;
+  const look = isHere ? style.warning : model.isActive(at) ? style.success : style.dim;
+  if (model.canFold(at)) return [{ text: model.isFolded(at) ? "▸ " : "▾ ", style: look }];
+  return [{ text: isHere ? "◉ " : model.isActive(at) ? "● " : "○ ", style: look }];
+}
+
+function labelSpans(label: string | undefined, { style }: Theme): LookSpan[] {
+  return label === undefined ? [] : [{ text: `[${label}] `, style: style.warning }];
+}
+
+const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
+  ["user", "accent"],
+  ["assistant", "success"],
+  ["command", "warning"],
+  ["compaction", "toolName"],
+  ["branch", "toolName"],
+  ["damaged", "error"],
+]);
+
+function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): LookSpan[] {
+  const { kind } = model.entryAt(at);
+  const { text, tokens } = model.preview(at);
+  const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
+  const isMuted = !model.isActive(at) || kind === "result";
+  return [
+    { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
+    ...(tokens === undefined ? [] : [{ text: `of ${count(tokens)} tokens `, style: theme.style.toolName }]),
+    { text, style: isMuted ? theme.style.muted : undefined },
+  ];
+}
