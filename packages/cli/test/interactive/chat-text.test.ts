@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { codeSpans } from "../../src/interactive/chat/code-spans.ts";
+import { changeOf, diffLines } from "../../src/interactive/chat/diff-lines.ts";
+import { foldedLines, foldMark } from "../../src/interactive/chat/folded-lines.ts";
+import { imageMarkers } from "../../src/interactive/chat/image-marker.ts";
+
+test("many lines are folded to their beginning and end; a single one is not folded", () => {
+  const lines = ["1", "2", "3", "4", "5", "6"];
+  expect(foldedLines(lines, { head: 2, tail: 1 })).toEqual({ head: ["1", "2"], folded: 3, tail: ["6"] });
+  expect(foldedLines(lines, { head: 3, tail: 2 })).toEqual({ head: lines, folded: 0, tail: [] });
+  expect(foldedLines(lines, { head: 1, tail: 0 })).toEqual({ head: ["1"], folded: 5, tail: [] });
+  expect(foldMark(1204)).toBe("… 1,204 more lines");
+});
+
+test("an image is told by its kind and size", () => {
+  const data = Buffer.alloc(34_000).toString("base64");
+  expect(
+    imageMarkers([
+      { type: "text", text: "see" },
+      { type: "image", data, mimeType: "image/png" },
+    ]),
+  ).toEqual(["[image image/png 34.0 kB]"]);
+  expect(imageMarkers([{ type: "image" }, null, "odd"])).toEqual(["[image]"]);
+  expect(imageMarkers("text")).toEqual([]);
+});
+
+test("a difference is told line by line, without what could steer a terminal", () => {
+  const diff = "@@ -1,2 +1,2 @@\n same\n-old\x1b[2J\n+new\tx\n\\ No newline at end of file\n";
+  expect(diffLines(diff)).toEqual([
+    { kind: "hunk", text: "@@ -1,2 +1,2 @@" },
+    { kind: "same", text: " same" },
+    { kind: "removed", text: "-old␛[2J" },
+    { kind: "added", text: "+new  x" },
+  ]);
+});
+
+test("only details that count lines are a change", () => {
+  expect(changeOf({ path: "a", diff: "+x", added: 1, removed: 0 })).toEqual({
+    diff: "+x",
+    added: 1,
+    removed: 0,
+  });
+  for (const details of [undefined, null, "x", { diff: "+x" }, { added: "1", removed: 0 }])
+    expect(changeOf(details)).toBeUndefined();
+});
+
+test("highlighted code is read as pieces, each in its innermost scope", () => {
+  const html =
+    '<span class="hljs-keyword">if</span> (a &lt; <span class="hljs-string">&quot;<span class="hljs-subst">b</span>&quot;</span>)';
+  expect(codeSpans(html)).toEqual([
+    { text: "if", scope: "keyword" },
+    { text: " (a < ", scope: undefined },
+    { text: '"', scope: "string" },
+    { text: "b", scope: "subst" },
+    { text: '"', scope: "string" },
+    { text: ")", scope: undefined },
+  ]);
+});
