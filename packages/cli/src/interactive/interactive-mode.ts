@@ -17,9 +17,10 @@ import { PromptEditor } from "./prompt/prompt-editor.ts";
 import { Screen } from "./screen.ts";
 import { followSessions } from "./session/follow-sessions.ts";
 import { Interrupting } from "./session/interrupting.ts";
-import { noticeText } from "./session/notice-text.ts";
+
 import { openHost } from "./session/open-host.ts";
 import { Quitting } from "./session/quitting.ts";
+import { shownNotice } from "./session/shown-notice.ts";
 import { Submitting } from "./session/submitting.ts";
 import { Status } from "./status/status.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
@@ -68,7 +69,7 @@ function makeRoom(call: AgentCall, terminal: Terminal, signal: AbortSignal) {
     agent: () => host?.agent,
     statuses: () => ui.extensionLines.statuses,
   });
-  const tell: InteractiveWork["tell"] = (notice) => chat.line(noticeText(notice, theme));
+  const tell: InteractiveWork["tell"] = (notice) => chat.line(...shownNotice(notice));
   const editor = new PromptEditor(screen);
   const quitting = new Quitting(signal);
   const ui = panelUi({ screen, tell, editor, signal: quitting.signal });

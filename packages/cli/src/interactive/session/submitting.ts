@@ -129,12 +129,16 @@ export class Submitting {
     this.#told.add(result);
     const { status, error, unsent = [] } = result;
     if (status === "failed") this.#tell({ level: "error", message: errorText(error) });
-    if (status === "aborted") this.#tell({ level: "info", message: "Stopped." });
     if (status === "paused")
       this.#tell({ level: "info", message: "Compacted, and waiting: the next prompt goes on." });
-    const unsaid = unsent.map(({ text }) => this.#typedOf.get(text) ?? text);
-    if (unsaid.length > 0) this.#editor.giveBack(unsaid.join("\n\n"));
+    this.#giveBack(unsent);
     if (!this.#work?.host.agent.isBusy) this.#typedOf.clear();
+  }
+
+  /** As they were typed, without the files that they name. */
+  #giveBack(unsent: readonly { text: string }[]): void {
+    if (unsent.length > 0)
+      this.#editor.giveBack(...unsent.map(({ text }) => this.#typedOf.get(text) ?? text));
   }
 }
 
