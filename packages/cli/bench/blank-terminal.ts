@@ -47,8 +47,10 @@ export class BlankTerminal implements Terminal {
   /** Waits for a frame that has this, the last one among them; false when none comes in time. */
   async until(text: string, patienceMs = 30_000): Promise<boolean> {
     if (this.#last.includes(text)) return true;
-    const patience = new Promise<false>((resolve) => setTimeout(resolve, patienceMs, false).unref());
-    return Promise.race([this.frameWith(text).then(() => true as const), patience]);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const timer = setTimeout(resolve, patienceMs, false);
+    void this.frameWith(text).then(() => resolve(true));
+    return promise.finally(() => clearTimeout(timer));
   }
 
   async drainInput(): Promise<void> {}

@@ -1,4 +1,5 @@
-import { type Component, Container, type Terminal, TuiMainScreen } from "./terminal/tui.ts";
+import { MainScreen } from "./terminal/main-screen.ts";
+import { type Component, Container, type Terminal, type TuiMainScreen } from "./terminal/tui.ts";
 import type { Theme } from "./theme/theme.ts";
 
 /** A component that takes the keys while it stands in the place of the editor. */
@@ -30,7 +31,7 @@ export class Screen {
 
   constructor({ terminal, theme }: ScreenOptions) {
     this.theme = theme;
-    this.#tui = new TuiMainScreen(terminal);
+    this.#tui = new MainScreen(terminal);
     for (const part of [this.chat, this.activity, this.#place, this.below, this.footer])
       this.#tui.addChild(part);
   }
