@@ -1,9 +1,11 @@
+import { bindKeys } from "../keys/keybindings-file.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const reload: SlashCommand = {
   name: "reload",
-  description: "Load the extensions anew",
+  description: "Load extensions and keys anew",
   async run(_args, { host, tell }) {
+    for (const message of bindKeys(host.workshop.home)) tell({ level: "warning", message });
     const { loaded, failed, elapsedMs } = await host.workshop.extensions.reload();
     const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
     tell({ level: "info", message: `${what} loaded in ${Math.round(elapsedMs)} ms.` });
