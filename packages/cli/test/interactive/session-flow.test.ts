@@ -1,0 +1,108 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { agentProject, says } from "../agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () => {
+  const { terminal, ended, printed } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("scripted");
+  terminal.type("Hello\n");
+  await terminal.until("Good.");
+  terminal.type("half a thought");
+  await terminal.until("half a thought");
+  terminal.press("ctrl+c");
+  await terminal.until((screen) => !screen.includes("half a thought"));
+  terminal.press("ctrl+c", "ctrl+c");
+  expect(await ended).toBe(0);
+  expect(printed()).toMatch(/Go on with bonsai -r [\w-]+/);
+  expect(terminal.isStarted).toBe(false);
+});
+
+test("Ctrl-D ends in an empty editor, and a session without an entry is not named", async () => {
+  const { terminal, ended, printed } = openInteractive();
+  await terminal.until("scripted");
+  terminal.press("ctrl+d");
+  expect(await ended).toBe(0);
+  expect(printed()).toBe("");
+});
+
+test("a session that is not there is an error on the terminal as it was", async () => {
+  const { terminal, ended } = openInteractive({ argv: ["--session", "nowhere.jsonl"] });
+  await expect(ended).rejects.toMatchObject({ code: "session_not_found" });
+  expect(terminal.isStarted).toBe(false);
+});
+
+test("-c goes on in the session, and /new begins another", async () => {
+  const first = openInteractive({ scenario: says("Good.") });
+  await first.terminal.until("scripted");
+  first.terminal.type("An old question\n");
+  await first.terminal.until("Good.");
+  await first.end();
+  const { terminal } = openInteractive({ project: first.project, argv: ["-c"] });
+  await terminal.until("An old question");
+  terminal.type("/new\n");
+  await terminal.until((screen) => !screen.includes("An old question"));
+});
+
+test("/export writes Markdown, and no file twice", async () => {
+  const { terminal, project } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("scripted");
+  terminal.type("A question\n");
+  await terminal.until("Good.");
+  terminal.type("/export talk.md\n");
+  await terminal.until("Written to");
+  expect(readFileSync(join(project.cwd, "talk.md"), "utf8")).toContain("A question");
+  terminal.type("/export talk.md\n");
+  await terminal.until("exists already");
+});
+
+test("/reload tells how many extensions came, and which did not", async () => {
+  const project = agentProject(says("Good."));
+  const folder = join(project.home, "extensions");
+  const { terminal } = openInteractive({ project });
+  await terminal.until("scripted");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "good.ts"), "export default function () {}");
+  writeFileSync(join(folder, "bad.ts"), "export default 1;");
+  terminal.type("/reload\n");
+  await terminal.until(/1 extension loaded in \d+ ms/);
+  await terminal.until("bad.ts");
+});
+
+test("an extension's command runs in the mode tui, and its key too", async () => {
+  const project = agentProject(says("Good."));
+  mkdirSync(join(project.home, "extensions"));
+  writeFileSync(
+    join(project.home, "extensions", "greet.ts"),
+    `export default function (bonsai) {
+      bonsai.registerCommand("greet", { handler: async (args, ctx) => ctx.ui.notify(\`Hello \${args} in \${ctx.mode}\`) });
+      bonsai.registerShortcut("ctrl+x", { handler: async (ctx) => ctx.ui.notify("The key was heard") });
+    }`,
+  );
+  const { terminal } = openInteractive({ project });
+  await terminal.until("scripted");
+  terminal.type("/greet you\n");
+  await terminal.until("Hello you in tui");
+  terminal.press("ctrl+x");
+  await terminal.until("The key was heard");
+});
+
+test("without a model it opens all the same, and a prompt comes back with what can be done", async () => {
+  const { terminal, project } = openInteractive({ withModel: false, columns: 100 });
+  await terminal.until("/demo plays");
+  terminal.type("Fix the test\n");
+  const screen = await terminal.until((each) => each.split("No model can be used yet").length === 3);
+  expect(screen).toContain("Fix the test");
+  const kept = readdirSync(project.home, { recursive: true, encoding: "utf8" });
+  expect(kept.filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+});
+
+test("/demo plays in the chat, and Esc ends it", async () => {
+  const { terminal } = openInteractive({ withModel: false, columns: 100, rows: 40 });
+  await terminal.until("/demo plays");
+  terminal.type("/demo\n");
+  await terminal.until("── 1");
+  terminal.press("esc");
+  await terminal.until("Stopped.");
+});

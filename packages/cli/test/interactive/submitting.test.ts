@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { says } from "../agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+const slow = {
+  contextWindow: 100_000,
+  turn: [{ text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 }],
+  atEnd: "repeat",
+} as const;
+
+test("words of the command line are the first prompt", async () => {
+  const { terminal } = openInteractive({ scenario: says("Fixed."), argv: ["fix", "the", "test"] });
+  await terminal.until("Fixed.");
+  expect(terminal.screen()).toContain("fix the test");
+});
+
+test("an unknown command is told with the nearest one, and stands in the editor again", async () => {
+  const { terminal } = openInteractive({ scenario: says("Never said.") });
+  await terminal.until("scripted");
+  terminal.type("/exprot notes.md\n");
+  const screen = await terminal.until("Did you mean /export?");
+  expect(screen).not.toContain("Never said.");
+  expect(screen.split("/exprot notes.md")).toHaveLength(2);
+});
+
+test("a text that begins with a path goes to the model", async () => {
+  const { terminal } = openInteractive({ scenario: says("A folder.") });
+  await terminal.until("scripted");
+  terminal.type("/tmp is what?\n");
+  await terminal.until("A folder.");
+});
+
+test("a command behind ! runs, and its output is shown", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("scripted");
+  terminal.type("!echo $((6 * 7))\n");
+  await terminal.until("42");
+});
+
+test("a file named with @ goes along; one that is not there is told, and the text comes back", async () => {
+  const { terminal, project } = openInteractive({
+    scenario: says("Read."),
+    files: { "notes.md": "All my secrets." },
+  });
+  await terminal.until("scripted");
+  terminal.paste("What is in @notes.md and @missing.md");
+  terminal.press("enter");
+  const screen = await terminal.until("there is no");
+  expect(screen).toContain("What is in @notes.md and @missing.md");
+  terminal.press("ctrl+c");
+  terminal.paste("What is in @notes.md please");
+  terminal.press("enter");
+  await terminal.until("Read.");
+  expect(sessionText(project.home)).toContain("All my secrets.");
+});
+
+test("Esc stops the run; what was queued comes back as it was typed", async () => {
+  const { terminal } = openInteractive({ scenario: slow, files: { "notes.md": "Long notes." } });
+  await terminal.until("scripted");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.paste("and look at @notes.md too");
+  terminal.press("enter");
+  terminal.type("a half");
+  await terminal.until("a half");
+  terminal.press("esc");
+  const screen = await terminal.until((each) => /and look at @notes\.md too\s+a half/.test(each));
+  expect(screen).not.toContain("Long notes.");
+});
+
+test("a command that needs rest is refused while the agent works, and stands in the editor again", async () => {
+  const { terminal } = openInteractive({ scenario: slow });
+  await terminal.until("scripted");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.type("/new\n");
+  await terminal.until("/new has to wait until the agent is done.");
+});
+
+test("what was sent before the session is open is sent when it is", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  terminal.type("Early bird\n");
+  await terminal.until("Good.");
+});
+
+function sessionText(home: string): string {
+  const folder = join(home, "sessions");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return files
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n");
+}
