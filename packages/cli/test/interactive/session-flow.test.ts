@@ -95,7 +95,7 @@ test("without a model it opens all the same, and a prompt comes back with what c
   const screen = await terminal.until((each) => each.split("No model can be used yet").length === 3);
   expect(screen).toContain("Fix the test");
   const kept = readdirSync(project.home, { recursive: true, encoding: "utf8" });
-  expect(kept.filter((name) => name.endsWith(".jsonl"))).toEqual([]);
+  expect(kept.filter((name) => /^sessions.*\.jsonl$/.test(name))).toEqual([]);
 });
 
 test("/demo plays in the chat, and Esc ends it", async () => {
