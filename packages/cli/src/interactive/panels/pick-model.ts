@@ -73,6 +73,12 @@ export class PickModel<Item> {
     this.#match(query.trim() === "" && selected !== undefined ? this.#key(selected) : undefined);
   }
 
+  /** Selects the item with this key, where it is among the matches. */
+  select(key: string): void {
+    const at = this.#matches.findIndex((item) => this.#key(item) === key);
+    if (at >= 0) this.#at = at;
+  }
+
   /** Moves the selection; one step beyond an end comes to the other, a longer one stays at the end. */
   move(by: number): void {
     const last = this.#matches.length - 1;

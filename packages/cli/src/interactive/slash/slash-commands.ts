@@ -6,11 +6,15 @@ import { exportSession } from "./export.ts";
 import { fork } from "./fork.ts";
 import { helpCommand } from "./help.ts";
 import { label } from "./label.ts";
+import { login } from "./login.ts";
+import { model } from "./model.ts";
 import { name } from "./name.ts";
 import { newSession } from "./new.ts";
 import { quit } from "./quit.ts";
 import { reload } from "./reload.ts";
 import { resume } from "./resume.ts";
+import { session } from "./session.ts";
+import { settings } from "./settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 import { thinking } from "./thinking.ts";
 import { tree } from "./tree.ts";
@@ -26,11 +30,15 @@ export const slashCommands: readonly SlashCommand[] = [
   label,
   resume,
   name,
+  session,
   compact,
   context,
   undo,
   exportSession,
+  model,
   thinking,
+  settings,
+  login,
   trust,
   helpCommand(() => slashCommands),
   reload,

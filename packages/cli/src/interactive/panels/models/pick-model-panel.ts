@@ -1,0 +1,79 @@
+import { usableModels } from "@bonsai-agent/models";
+import type { ModelShelf } from "../../../work/model-choice.ts";
+import type { Screen } from "../../screen.ts";
+import { textLines } from "../panel-frame.ts";
+import { PickList } from "../pick-list.ts";
+import { type ModelItem, modelItems, modelRow, modelWords } from "./model-item.ts";
+
+export interface PickModelPanelOptions {
+  screen: Screen;
+  shelf: ModelShelf;
+  /** `provider/id` of the model in use. */
+  current: string;
+  query?: string;
+  title?: string;
+}
+
+/** Lets the user choose a model, of those that can be asked now or of all. @returns undefined where the user left it */
+export async function pickModel(options: PickModelPanelOptions): Promise<ModelItem | undefined> {
+  const asking = new AbortController();
+  try {
+    return await options.screen.show<ModelItem>((done) => modelList(options, asking.signal, done));
+  } finally {
+    asking.abort();
+  }
+}
+
+function modelList(
+  { screen, shelf, current, query = "", title = "Model" }: PickModelPanelOptions,
+  signal: AbortSignal,
+  done: (item: ModelItem | undefined) => void,
+): PickList<ModelItem> {
+  const { catalogue, keys } = shelf;
+  let isAll = false;
+  let usable: Awaited<ReturnType<typeof usableModels>> = [];
+  const show = () => list.setItems(modelItems(usable, catalogue, isAll));
+  const list: PickList<ModelItem> = new PickList<ModelItem>({
+    place: screen,
+    title,
+    items: [],
+    query,
+    selected: current,
+    key: ({ reference }) => reference,
+    text: ({ reference, model }) => `${reference} ${model.name}`,
+    row: (item) => modelRow(item, current),
+    preview: (item, width) =>
+      textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
+    empty: "Asking local servers …",
+    onPick: (item) => {
+      if (item.isUsable) done(item);
+      else list.tell({ status: `${item.reference} has no key, or its server does not answer: see /login.` });
+    },
+    onCancel: () => done(undefined),
+    actions: [
+      {
+        key: "tab",
+        does: "usable or all",
+        run: () => {
+          isAll = !isAll;
+          list.tell({ status: undefined });
+          show();
+        },
+      },
+    ],
+  });
+  const arrived = (found: typeof usable) => {
+    if (signal.aborted) return;
+    usable = found;
+    list.tell({
+      empty:
+        "No model can be used yet: /login stores a key, or start a local server like Ollama. Tab shows all.",
+    });
+    show();
+    if (query === "") list.model.select(current);
+  };
+  usableModels({ catalogue, keys, signal }).then(arrived, (error: Error) =>
+    list.tell({ empty: "Nothing to choose from.", status: error.message }),
+  );
+  return list;
+}

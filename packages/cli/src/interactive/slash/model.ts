@@ -1,0 +1,51 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { InteractiveWork } from "../interactive-work.ts";
+import { referenceOf } from "../panels/models/model-item.ts";
+import { pickModel } from "../panels/models/pick-model-panel.ts";
+import type { SlashCommand } from "./slash-command.ts";
+
+export const model: SlashCommand = {
+  name: "model",
+  description: "Choose the model, with prices and windows",
+  argumentHint: "[search]",
+  worksWhileBusy: true,
+  complete: (prefix, { host }) => {
+    const { catalogue } = host.workshop.shelf;
+    const references = catalogue.models.map(referenceOf);
+    return references
+      .filter((reference) => reference.includes(prefix.trim()))
+      .map((reference) => ({ value: reference, label: reference }));
+  },
+  async run(args, work) {
+    const { host, screen, tell } = work;
+    if (args !== "" && (await isSet(args, work))) return;
+    const current = referenceOf(host.agent.model);
+    const picked = await pickModel({ screen, shelf: host.workshop.shelf, current, query: args });
+    if (picked === undefined) return;
+    if (picked.reference === current) {
+      tell({ level: "info", message: `${current} is in use.` });
+      return;
+    }
+    // The model itself: what its server told of its window is in it.
+    await host.agent.setModel(picked.model);
+    tell({ level: "info", message: `${picked.reference} answers from the next request on.` });
+  },
+};
+
+/** True where the words name one model: nothing is to be asked. */
+async function isSet(words: string, { host, tell }: InteractiveWork): Promise<boolean> {
+  // Another word than a whole name is a search.
+  if (!words.includes("/") || /\s/.test(words)) return false;
+  try {
+    const set = await host.setModel(words);
+    tell({ level: "info", message: `${referenceOf(set)} answers from the next request on.` });
+    return true;
+  } catch (error) {
+    if (
+      BonsaiError.is(error) &&
+      ["model_unknown", "model_ambiguous", "provider_unknown"].includes(error.code)
+    )
+      return false;
+    throw error;
+  }
+}

@@ -1,0 +1,63 @@
+import { existsSync, statSync } from "node:fs";
+import type { AgentState } from "@bonsai-agent/agent";
+import type { Session } from "@bonsai-agent/session";
+import { FactCounter } from "../../session-facts.ts";
+import { eachEntry } from "../../session-outline.ts";
+import { age, bytes, count, counted, percent, usd } from "../../views/numbers.ts";
+import type { SlashCommand } from "./slash-command.ts";
+
+export const session: SlashCommand = {
+  name: "session",
+  description: "File, id, entries, tokens, cost and compactions of this session",
+  worksWhileBusy: true,
+  run(_args, { host, tell }) {
+    const { agent, workshop } = host;
+    const rows = sessionRows(agent.session, agent.state, workshop.call.io.now());
+    const nameWidth = Math.max(...rows.map(([name]) => name.length));
+    const lines = rows.map(([name, value]) => `${name.padEnd(nameWidth)}  ${value}`);
+    tell({ level: "info", message: lines.join("\n") });
+  },
+};
+
+/** What is known of a session, by name. */
+export function sessionRows(session: Session, state: AgentState, nowMs: number): [string, string][] {
+  const counter = new FactCounter();
+  eachEntry(session, (entry) => counter.add(entry));
+  const { counts, usage, models, lastActivity } = counter.facts();
+  const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
+  const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);
+  const { context, model, thinking } = state;
+  return [
+    ["name", session.name ?? "none (/name gives one)"],
+    ["id", session.id],
+    ["file", fileWords(session)],
+    ["folder", session.cwd],
+    ["begun", age(Date.parse(session.header.timestamp), nowMs)],
+    ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
+    ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
+    ["compactions", count(counts.compaction ?? 0)],
+    ["model", `${model.provider}/${model.id}, thinking ${thinking}`],
+    ["answers", models.map((each) => `${each.model} ${count(each.answers)}`).join(", ") || "none"],
+    ["context", contextWords(context)],
+    [
+      "tokens",
+      `in ${count(usage.input)}, cache read ${count(usage.cacheRead)}, cache write ${count(usage.cacheWrite)}, out ${count(usage.output)}`,
+    ],
+    ["cost", usd(usage.cost.total)],
+    ...(session.header.parentSession === undefined
+      ? []
+      : [["fork of", session.header.parentSession] as [string, string]]),
+  ];
+}
+
+function fileWords({ file }: Session): string {
+  if (file === undefined) return "none: this session is kept in memory only";
+  return existsSync(file) ? `${file} (${bytes(statSync(file).size)})` : `${file} (from the first message on)`;
+}
+
+function contextWords({ tokens, windowTokens, isEstimate }: AgentState["context"]): string {
+  const about = `${isEstimate ? "about " : ""}${counted(tokens, "token")}`;
+  return windowTokens === undefined
+    ? `${about}, window unknown`
+    : `${about} of ${count(windowTokens)} (${percent(tokens, windowTokens)})`;
+}
