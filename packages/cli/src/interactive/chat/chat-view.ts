@@ -81,8 +81,7 @@ export class ChatView {
     this.#shown = [];
     this.#tools.clear();
     this.#begun = undefined;
-    if (!this.#floors.has(session)) this.#floors.set(session, oldestHeldId(session));
-    const { items, hasEarlier } = chatPath(session, { floorId: this.#floors.get(session) });
+    const { items, hasEarlier } = chatPath(session, { floorId: this.#floorOf(session) });
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
     this.#screen.redraw();
@@ -103,6 +102,13 @@ export class ChatView {
 
   get isExpanded(): boolean {
     return this.#isExpanded;
+  }
+
+  /** What was in memory when the session was opened stays there; without a compaction, everything is. */
+  #floorOf(session: Session): string | undefined {
+    const floorId = oldestHeldId(session);
+    if (floorId === undefined || !this.#floors.has(session)) this.#floors.set(session, floorId);
+    return this.#floors.get(session);
   }
 
   #add<Block extends Foldable>(block: Block): Block {
