@@ -1,13 +1,14 @@
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
 
+/** A text, and how important it is that it is not shorter. */
+export type Form = readonly [text: string, importance: number];
+
 /** A piece of a line that may have to give way. */
 export interface Part {
-  /** From the longest to the shortest; the first is what one would like to show. */
-  forms: readonly string[];
+  /** From the longest to the shortest; the first is what one would like to show, after the last comes nothing. */
+  forms: readonly [Form, ...Form[]];
   style: Style;
-  /** The least important part becomes shorter first, and then goes first. */
-  importance: number;
   /** Default "left". */
   side?: "left" | "right";
 }
@@ -19,24 +20,31 @@ interface Shown {
 
 const GAP = "  ";
 
-/** One line of exactly the parts that have room, those of the right at its right end; "" where there are none. */
+/**
+ * One line of what has room, the parts of the right at its right end. As long as there is too little room, the least
+ * important form gives way to its next; the last part left is cut.
+ */
 export function fitParts(parts: readonly Part[], width: number): string {
   let shown: Shown[] = parts.map((part) => ({ part, form: 0 }));
   while (shown.length > 0 && widthOf(shown) > width) {
-    const least = shown.reduce((a, b) => (b.part.importance < a.part.importance ? b : a));
-    const form = least.form + 1;
-    if (form < least.part.forms.length)
-      shown = shown.map((each) => (each === least ? { ...least, form } : each));
-    else if (shown.length > 1) shown = shown.filter((each) => each !== least);
-    else return least.part.style(truncateToWidth(textOf(least), width, "…"));
+    const least = shown.reduce((a, b) => (importanceOf(b) < importanceOf(a) ? b : a));
+    const hasNext = least.form + 1 < least.part.forms.length;
+    if (!hasNext && shown.length === 1) return least.part.style(truncateToWidth(textOf(least), width, "…"));
+    shown = shown.flatMap((each) => {
+      if (each !== least) return [each];
+      return hasNext ? [{ ...least, form: least.form + 1 }] : [];
+    });
   }
   return joined(shown, width);
 }
 
 function joined(shown: readonly Shown[], width: number): string {
   const side = (wanted: "left" | "right") =>
-    shown.filter(({ part }) => (part.side ?? "left") === wanted).map((each) => each.part.style(textOf(each)));
-  const [left, right] = [side("left").join(GAP), side("right").join(GAP)];
+    shown
+      .filter(({ part }) => (part.side ?? "left") === wanted)
+      .map((each) => each.part.style(textOf(each)))
+      .join(GAP);
+  const [left, right] = [side("left"), side("right")];
   if (right === "") return left;
   return `${left}${" ".repeat(width - visibleWidth(left) - visibleWidth(right))}${right}`;
 }
@@ -47,5 +55,9 @@ function widthOf(shown: readonly Shown[]): number {
 }
 
 function textOf({ part, form }: Shown): string {
-  return part.forms[form]!;
+  return part.forms[form]![0];
+}
+
+function importanceOf({ part, form }: Shown): number {
+  return part.forms[form]![1];
 }

@@ -23,44 +23,89 @@ export function footerLines(facts: FooterFacts, width: number, theme: Theme): st
 function placeParts({ folder, branch, sessionName, statuses }: FooterFacts, { style }: Theme): Part[] {
   const path = oneLine(folder);
   const lastName = path.slice(path.lastIndexOf("/") + 1) || path;
-  const parts: Part[] = [{ forms: [path, lastName], style: style.muted, importance: 4 }];
-  if (branch) parts.push({ forms: [oneLine(branch)], style: style.accent, importance: 3 });
-  if (sessionName) parts.push({ forms: forms(sessionName, [60, 24]), style: style.dim, importance: 2 });
-  const told = statuses.map((each) => oneLine(each)).filter(Boolean);
-  if (told.length > 0)
-    parts.push({ forms: forms(told.join(" · "), [80, 30]), style: style.dim, importance: 1, side: "right" });
+  const parts: Part[] = [
+    {
+      forms: [
+        [path, 5],
+        [lastName, 9],
+      ],
+      style: style.muted,
+    },
+  ];
+  if (branch)
+    parts.push({
+      forms: [
+        [cut(branch, 40), 7],
+        [cut(branch, 16), 8],
+      ],
+      style: style.accent,
+    });
+  if (sessionName)
+    parts.push({
+      forms: [
+        [cut(sessionName, 60), 3],
+        [cut(sessionName, 24), 6],
+      ],
+      style: style.dim,
+    });
+  const told = statuses
+    .map((each) => oneLine(each))
+    .filter(Boolean)
+    .join(" · ");
+  if (told !== "")
+    parts.push({
+      forms: [
+        [cut(told, 80), 2],
+        [cut(told, 30), 4],
+      ],
+      style: style.dim,
+      side: "right",
+    });
   return parts;
 }
 
 function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   const { provider, model, thinking, costUsd } = facts;
-  const [id, by] = [oneLine(model), oneLine(provider)];
   const parts = contextParts(facts, style);
-  if (costUsd > 0) parts.push({ forms: [usd(costUsd)], style: style.muted, importance: 4 });
+  if (costUsd > 0) parts.push({ forms: [[usd(costUsd), 5]], style: style.muted });
   parts.push({
-    forms: [`${by}/${id}`, ...forms(id, [60, 28, 16])],
+    forms: [
+      [cut(`${provider}/${model}`, 80), 1],
+      [cut(model, 40), 6],
+      [cut(model, 20), 8],
+    ],
     style: style.muted,
-    importance: 5,
     side: "right",
   });
   if (thinking)
-    parts.push({ forms: [`thinking ${thinking}`, thinking], style: style.dim, importance: 3, side: "right" });
+    parts.push({
+      forms: [
+        [`thinking ${thinking}`, 2],
+        [thinking, 4],
+      ],
+      style: style.dim,
+      side: "right",
+    });
   return parts;
 }
 
-function contextParts(facts: FooterFacts, style: Theme["style"]): Part[] {
-  const { tokens, windowTokens, certainty } = facts;
+function contextParts({ tokens, windowTokens, certainty }: FooterFacts, style: Theme["style"]): Part[] {
   const known =
     certainty === "unknown" ? "?" : `${certainty === "estimate" ? "~" : ""}${shortTokens(tokens)}`;
-  if (windowTokens === undefined)
-    return [{ forms: [`${known} tokens`, known], style: style.muted, importance: 6 }];
-  const window = shortTokens(windowTokens);
-  if (certainty === "unknown") return [{ forms: [`?/${window}`], style: style.muted, importance: 6 }];
+  if (windowTokens === undefined) return [{ forms: [[`${known} tokens`, 9]], style: style.muted }];
+  const ofWindow = `${known}/${shortTokens(windowTokens)}`;
+  if (certainty === "unknown") return [{ forms: [[ofWindow, 9]], style: style.muted }];
   const share = percent(tokens, windowTokens);
   const look = levelStyle((tokens / windowTokens) * 100, style);
   return [
-    { forms: [contextBar(tokens / windowTokens)], style: look, importance: 2 },
-    { forms: [`${known}/${window} ${share}`, share], style: look, importance: 6 },
+    { forms: [[contextBar(tokens / windowTokens), 3]], style: look },
+    {
+      forms: [
+        [`${ofWindow} ${share}`, 7],
+        [share, 9],
+      ],
+      style: look,
+    },
   ];
 }
 
@@ -75,9 +120,6 @@ function contextBar(share: number): string {
   return "━".repeat(full) + "┄".repeat(BAR_COLUMNS - full);
 }
 
-/** A text at several widths, the longest first. */
-function forms(text: string, lengths: readonly number[]): string[] {
-  const line = oneLine(text);
-  const cut = lengths.map((length) => truncate(line, length));
-  return [...new Set(cut)];
+function cut(text: string, columns: number): string {
+  return truncate(oneLine(text), columns);
 }

@@ -1,0 +1,266 @@
+import { type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { AssistantMessage } from "@bonsai-agent/messages";
+import type { StreamEvent } from "@bonsai-agent/models";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ActivityLine } from "../../src/interactive/status/activity-line.ts";
+import { activityLines } from "../../src/interactive/status/activity-lines.ts";
+import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
+import { elapsed } from "../../src/interactive/status/elapsed.ts";
+import { followActivity } from "../../src/interactive/status/follow-activity.ts";
+import { queueLines } from "../../src/interactive/status/queue-lines.ts";
+import { retryOf } from "../../src/interactive/status/retry-notice.ts";
+import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
+import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+
+const theme = makeTheme("none");
+const answer = {
+  role: "assistant",
+  content: [{ type: "toolCall", id: "1", name: "edit", arguments: {} }],
+} as unknown as AssistantMessage;
+const grows = (type: "start" | "thinking" | "text" | "tool_call") =>
+  ({ type, contentIndex: 0, delta: "x", message: answer }) as StreamEvent;
+
+describe("what goes on", () => {
+  test("is nothing at first, and nothing after the end", () => {
+    const model = new ActivityModel();
+    expect(model.doing(0)).toBeUndefined();
+    model.runBegan(1);
+    model.toolBegan({ id: "1", name: "bash", args: { command: "npm test" }, nowMs: 2 });
+    model.compactionBegan("threshold", 3);
+    model.ended();
+    expect(model.doing(4)).toBeUndefined();
+  });
+
+  test("is what the answer is at, and since when", () => {
+    const model = new ActivityModel();
+    model.runBegan(0);
+    expect(model.doing(0)?.text).toBe("Working…");
+    model.answerBegan(1);
+    expect(model.doing(1)).toEqual({ text: "Waiting for the model…", sinceMs: 1 });
+    expect(model.answerGrew(grows("thinking"), 2)).toBe(true);
+    expect(model.answerGrew(grows("thinking"), 3)).toBe(false);
+    expect(model.doing(3)).toEqual({ text: "Thinking…", sinceMs: 2 });
+    model.answerGrew(grows("text"), 4);
+    expect(model.doing(4)).toEqual({ text: "Answering…", sinceMs: 4 });
+    model.answerGrew(grows("tool_call"), 5);
+    expect(model.doing(5)?.text).toBe("Preparing edit…");
+    model.answerEnded();
+    expect(model.doing(6)).toEqual({ text: "Working…", sinceMs: 0 });
+  });
+
+  test("is the tool that runs, or how many do", () => {
+    const model = new ActivityModel();
+    model.toolBegan({ id: "1", name: "bash", args: { command: "npm test" }, nowMs: 1 });
+    expect(model.doing(2)).toEqual({ text: "Running bash: npm test", sinceMs: 1 });
+    model.toolBegan({ id: "2", name: "read", args: { path: "a.ts" }, nowMs: 2 });
+    expect(model.doing(3)).toEqual({ text: "Running 2 tools: bash: npm test · read: a.ts", sinceMs: 1 });
+    model.toolEnded("1");
+    expect(model.doing(4)).toEqual({ text: "Running read: a.ts", sinceMs: 2 });
+    model.toolBegan({ id: "3", name: "clock", args: {}, nowMs: 5 });
+    model.toolEnded("2");
+    expect(model.doing(6)?.text).toBe("Running clock");
+  });
+
+  test("is a countdown until a request is tried again", () => {
+    const model = new ActivityModel();
+    model.answerBegan(0);
+    model.retries({ attempt: 2, maxAttempts: 5, delayMs: 3_000, why: "Overloaded." }, 1_000);
+    expect(model.doing(1_001)?.text).toBe("Retrying in 3 s (2/5): Overloaded.");
+    expect(model.doing(3_500)?.text).toBe("Retrying in 1 s (2/5): Overloaded.");
+    expect(model.doing(4_000)?.text).toBe("Waiting for the model…");
+  });
+
+  test.each([
+    ["threshold", "Auto-compacting... (Esc to cancel)"],
+    ["overflow", "Context overflow detected, Auto-compacting... (Esc to cancel)"],
+    ["manual", "Compacting... (Esc to cancel)"],
+  ] as const)("is a compaction for the reason %s before anything else", (reason, text) => {
+    const model = new ActivityModel();
+    model.answerBegan(0);
+    model.compactionBegan(reason, 1);
+    expect(model.doing(2)).toEqual({ text, sinceMs: 1 });
+    model.compactionEnded();
+    expect(model.doing(3)?.text).toBe("Waiting for the model…");
+  });
+
+  test("is what the lifecycle tells of", async () => {
+    const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+    const model = new ActivityModel();
+    const seen: (string | undefined)[] = [];
+    followActivity({ lifecycle, model, now: () => 0, changed: () => seen.push(model.doing(0)?.text) });
+    await lifecycle.notify("agent_start", { type: "agent_start" });
+    await lifecycle.notify("message_start", { type: "message_start", message: answer });
+    for (const type of ["start", "text", "text"] as const)
+      await lifecycle.notify("message_update", {
+        type: "message_update",
+        message: answer,
+        assistantMessageEvent: grows(type),
+      });
+    await lifecycle.notify("message_stored", { type: "message_stored", message: answer, entryId: "1" });
+    const call = { toolCallId: "1", toolName: "bash" };
+    await lifecycle.notify("tool_execution_start", {
+      ...{ type: "tool_execution_start", ...call, args: { command: "ls" } },
+    });
+    await lifecycle.notify("tool_execution_end", {
+      ...{ type: "tool_execution_end", ...call, result: { content: [] }, isError: false },
+    });
+    await lifecycle.notify("auto_compaction_start", { type: "auto_compaction_start", reason: "overflow" });
+    const outcome = { status: "skipped", reason: "overflow", detail: "", tokensBefore: 0, tokensAfter: 0 };
+    await lifecycle.notify("auto_compaction_end", {
+      ...{ type: "auto_compaction_end", reason: "overflow", aborted: false, willRetry: false },
+      outcome: outcome as never,
+    });
+    const result = { status: "done" } as const;
+    await lifecycle.notify("agent_end", { type: "agent_end", messages: [], result });
+    expect(seen).toEqual([
+      "Working…",
+      "Waiting for the model…",
+      "Answering…",
+      "Working…",
+      "Running bash: ls",
+      "Working…",
+      "Context overflow detected, Auto-compacting... (Esc to cancel)",
+      "Working…",
+      undefined,
+    ]);
+  });
+});
+
+describe("the line of what goes on", () => {
+  const at = { nowMs: 65_000, frame: 0, theme };
+  const doing = { text: "Running bash: npm test -- --watch=false packages/cli", sinceMs: 0 };
+
+  test("keeps the time when the text has to give way", () => {
+    expect(activityLines(doing, { ...at, width: 80 })).toMatchInlineSnapshot(`
+      [
+        "",
+        "[1m ⠋ [22mRunning bash: npm test -- --watch=false packages/cli  1m 05s",
+      ]
+    `);
+    expect(activityLines(doing, { ...at, width: 40 })).toMatchInlineSnapshot(`
+      [
+        "",
+        "[1m ⠋ [22mRunning bash: npm test -- --[0m…[0m  1m 05s",
+      ]
+    `);
+  });
+
+  test("fits every terminal", () => {
+    for (let width = 1; width <= 60; width += 1)
+      for (const line of activityLines({ text: "走る".repeat(20), sinceMs: 0 }, { ...at, width }))
+        expect(visibleWidth(line)).toBeLessThanOrEqual(width);
+  });
+
+  describe("turns", () => {
+    beforeEach(() => {
+      vi.useFakeTimers();
+    });
+    afterEach(() => {
+      vi.useRealTimers();
+    });
+
+    function line(isBusy = () => true) {
+      const model = new ActivityModel();
+      let redraws = 0;
+      const redraw = () => {
+        redraws += 1;
+      };
+      const shown = new ActivityLine({ model, theme, now: () => Date.now(), redraw, isBusy });
+      return { model, shown, redraws: () => redraws };
+    }
+
+    test("only while something goes on, and at most ten times a second", () => {
+      const { model, shown, redraws } = line();
+      shown.changed();
+      expect(vi.getTimerCount()).toBe(0);
+      model.runBegan(Date.now());
+      shown.changed();
+      shown.changed();
+      const before = redraws();
+      vi.advanceTimersByTime(1_000);
+      expect(redraws() - before).toBeGreaterThan(4);
+      expect(redraws() - before).toBeLessThanOrEqual(10);
+      model.ended();
+      shown.changed();
+      expect(vi.getTimerCount()).toBe(0);
+      expect(shown.render(80)).toEqual([]);
+    });
+
+    test("no longer when the agent is idle and nobody has told of the end", () => {
+      let isBusy = true;
+      const { model, shown } = line(() => isBusy);
+      model.branchSummaryBegan(Date.now());
+      shown.changed();
+      expect(shown.render(80).join("")).toContain("Summarising the branch…");
+      isBusy = false;
+      vi.advanceTimersByTime(1_000);
+      expect(shown.render(80)).toEqual([]);
+      expect(vi.getTimerCount()).toBe(0);
+    });
+  });
+});
+
+describe("a notice of a retry", () => {
+  const notice = (message: string, code = "model_retry"): AgentNotice => ({
+    level: "warning",
+    code,
+    message,
+  });
+
+  test("is read", () => {
+    expect(retryOf(notice("Rate limit\nreached. Retry 2 of 5 in 3 s."))).toEqual({
+      ...{ attempt: 2, maxAttempts: 5, delayMs: 3_000, why: "Rate limit reached." },
+    });
+  });
+
+  test("is left to others where it speaks of something else", () => {
+    expect(retryOf(notice("Something else."))).toBeUndefined();
+    expect(retryOf(notice("x. Retry 2 of 5 in 3 s.", "window_learned"))).toBeUndefined();
+  });
+});
+
+describe("the queue", () => {
+  const text = (behavior: "steer" | "followUp", ...texts: string[]) =>
+    texts.map((each) => ({ text: each, source: "interactive" as const, behavior }));
+  const look = { width: 40, theme, takeBackKey: "Alt-↑" };
+
+  test("is a line each, cut to the terminal", () => {
+    const queue = {
+      steering: text("steer", "Look at\nthe tests first", "And keep the names that are there now"),
+      followUps: text("followUp", "Then commit"),
+    };
+    expect(queueLines(queue, look).join("\n")).toMatchInlineSnapshot(`
+      " Next: Look at the tests first
+       Next: And keep the names that are ther[0m…[0m
+       Then: Then commit
+       Alt-↑ takes queued texts back"
+    `);
+  });
+
+  test("counts what is too much", () => {
+    const steering = text("steer", "a", "b", "c", "d", "e", "f", "g");
+    expect(queueLines({ steering, followUps: [] }, look).join("\n")).toMatchInlineSnapshot(`
+      " Next: a
+       Next: b
+       Next: c
+       Next: d
+       and 3 more
+       Alt-↑ takes queued texts back"
+    `);
+  });
+
+  test("that is empty takes no room", () => {
+    expect(queueLines({ steering: [], followUps: [] }, look)).toEqual([]);
+  });
+});
+
+test.each([
+  [-5, "0s"],
+  [999, "0s"],
+  [59_999, "59s"],
+  [65_000, "1m 05s"],
+  [3_600_000 + 3 * 60_000, "1h 03m"],
+])("%d ms are %s", (ms, text) => {
+  expect(elapsed(ms)).toBe(text);
+});
