@@ -38,6 +38,11 @@ export interface CliIo {
   interruptible<T>(work: (signal: AbortSignal) => Promise<T>, atOnce?: () => void): Promise<T>;
 }
 
+/** True for a terminal with keys and a screen on which the cursor can move. */
+export function canBeLivedIn({ stdin, stdout, env }: Pick<CliIo, "stdin" | "stdout" | "env">): boolean {
+  return stdin?.isTTY === true && stdout.isTTY === true && env.TERM !== "dumb";
+}
+
 /** The process this runs in. */
 export function processIo(): CliIo {
   let cwd: string | undefined;

@@ -1,5 +1,5 @@
 import type { ExitCode } from "./exit-code.ts";
-import type { CliIo } from "./io.ts";
+import { type CliIo, canBeLivedIn } from "./io.ts";
 
 /**
  * Runs one command line.
@@ -28,10 +28,10 @@ export function wantsJson(argv: readonly string[]): boolean {
   return /(^| )--(json|mode[ =](json|rpc))( |$)/.test(argv.join(" "));
 }
 
-/** Without a word, what is piped in is the prompt. */
+/** Without a word, what is piped in is the prompt, and a terminal is opened to type in. */
 function wantsOverview(argv: readonly string[], io: CliIo): boolean {
   const words = argv.filter((word) => word !== "--json");
-  if (argv.length === 0) return io.stdin === undefined || io.stdin.isTTY === true;
+  if (argv.length === 0) return io.stdin === undefined || (io.stdin.isTTY === true && !canBeLivedIn(io));
   return words.length === 1 && helpWords.has(words[0]!);
 }
 

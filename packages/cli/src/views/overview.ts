@@ -9,8 +9,9 @@ const about =
   "Sessions of coding agents that never outgrow their model: a session is a tree, kept whole on disk; " +
   "what the model sees is a small, pruned shape of it.";
 const work =
-  '`bonsai "PROMPT"` does the work in this folder and prints the answer. It needs a key, like ANTHROPIC_API_KEY or ' +
-  "OPENAI_API_KEY, or a local server, like Ollama. A file is named as @path; what is piped in belongs to the prompt. " +
+  '`bonsai` opens a screen to work in, in this folder; `bonsai -p "PROMPT"` does the work and prints the answer. Both ' +
+  "need a key, like ANTHROPIC_API_KEY or OPENAI_API_KEY, or a local server, like Ollama. A file is named as @path; what " +
+  "is piped in belongs to the prompt. " +
   "The commands work without any key, on sessions of Bonsai and pi and on imported transcripts of other agents.";
 
 /** A flag that an extension brings. */
@@ -34,7 +35,8 @@ export function overview(width: number, added: readonly AddedFlag[] = []): Line[
     ...grammar.flatMap((command) => rowLines(command.name, command.summary, nameWidth, width)),
     [],
     [span("Try", "bold")],
-    ['  bonsai "why does the build fail?"'],
+    ["  bonsai"],
+    ['  bonsai -p "why does the build fail?"'],
     ["  bonsai sessions"],
     ["  bonsai show FILE"],
     ["  bonsai compact FILE --dry-run"],

@@ -3,7 +3,7 @@ import { agentCall, withExtensionFlags } from "../agent-call.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";
-import type { CliIo } from "../io.ts";
+import { type CliIo, canBeLivedIn } from "../io.ts";
 import { printOverview } from "../print-overview.ts";
 import { promptInput } from "./prompt-input.ts";
 import { refuseWords } from "./refuse-words.ts";
@@ -37,8 +37,7 @@ async function runCall(call: AgentCall): Promise<ExitCode> {
 
 /** Without a mode of its own, on a terminal that can be typed into, `bonsai` is interactive. */
 function isInteractive({ options, io }: AgentCall): boolean {
-  const isAsked = options.print !== true && options.mode === "text";
-  return isAsked && io.stdin?.isTTY === true && io.stdout.isTTY === true;
+  return options.print !== true && options.mode === "text" && canBeLivedIn(io);
 }
 
 /** `bonsai` alone, with something that may be piped in. */

@@ -90,7 +90,7 @@ test("an extension's command runs in the mode tui, and its key too", async () =>
 
 test("without a model it opens all the same, and a prompt comes back with what can be done", async () => {
   const { terminal, project } = openInteractive({ withModel: false, columns: 100 });
-  await terminal.until("/demo plays");
+  await terminal.until("/demo plays a whole");
   terminal.type("Fix the test\n");
   const screen = await terminal.until((each) => each.split("No model can be used yet").length === 3);
   expect(screen).toContain("Fix the test");
@@ -100,7 +100,7 @@ test("without a model it opens all the same, and a prompt comes back with what c
 
 test("/demo plays in the chat, and Esc ends it", async () => {
   const { terminal } = openInteractive({ withModel: false, columns: 100, rows: 40 });
-  await terminal.until("/demo plays");
+  await terminal.until("/demo plays a whole");
   terminal.type("/demo\n");
   await terminal.until("── 1");
   terminal.press("esc");

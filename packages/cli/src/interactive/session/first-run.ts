@@ -3,9 +3,9 @@ import type { InteractiveWork } from "../interactive-work.ts";
 import { isNoModel } from "./open-host.ts";
 
 const firstRunLines = [
-  "No model can be used yet. What works now: /demo plays a whole agent session, without a key.",
-  "In a shell, `bonsai compact FILE` compacts your own sessions of Claude Code, Codex and pi; `bonsai list` finds them.",
-  "To begin: /login stores a key, or start a local server like Ollama or llama.cpp, or set ANTHROPIC_API_KEY.",
+  "No model can be used yet. /demo plays a whole session without one.",
+  "In a shell, `bonsai import` and `bonsai compact` work on your sessions of Claude Code, Codex and pi.",
+  "To begin, /login stores a key; a local server like Ollama or llama.cpp is found by itself.",
 ].join("\n");
 
 /** Says what works without a model, where there is none. */
