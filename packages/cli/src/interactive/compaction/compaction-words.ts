@@ -75,11 +75,17 @@ function caveat({ detail }: CompactionOutcome): string[] {
   return at < 0 ? [] : [detail.slice(at + 1)];
 }
 
-/** The user knows that it was the user; of an extension or the end of the work the reason is told. */
-function cancelledWords({ detail }: CompactionOutcome): string {
-  const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
+function cancelledWords(outcome: CompactionOutcome): string {
   const told = "Compaction cancelled; nothing was changed.";
-  return reason === "" || reason === "It was aborted." ? told : `${told} ${reason}`;
+  const reason = refusalOf(outcome);
+  return reason === undefined ? told : `${told} ${reason}`;
+}
+
+/** Why somebody other than the user's key stopped a compaction; the user knows what the key was for. */
+export function refusalOf({ status, detail }: CompactionOutcome): string | undefined {
+  if (status !== "cancelled") return undefined;
+  const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
+  return reason === "" || reason === "It was aborted." ? undefined : reason;
 }
 
 function failedWords({ detail }: CompactionOutcome, error: Error | undefined): string {

@@ -86,12 +86,26 @@ function noteOf({ name, items, maskedItems }: ContextPart): string {
   return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} of them masked`;
 }
 
-function unexplainedRow({ unexplainedTokens: tokens }: ContextReport): Row[] {
+function unexplainedRow({ unexplainedTokens: tokens, isEstimate }: ContextReport): Row[] {
   if (tokens === 0) return [];
   const row = { tokens, style: "gray" } as const;
   return tokens > 0
-    ? [{ ...row, name: "not accounted for", glyph: "▪", note: "reported beyond these estimates" }]
-    : [{ ...row, name: "estimated too high", glyph: " ", note: "less was reported" }];
+    ? [
+        {
+          ...row,
+          name: "not accounted for",
+          glyph: "▪",
+          note: isEstimate ? "learned from earlier answers" : "reported beyond these estimates",
+        },
+      ]
+    : [
+        {
+          ...row,
+          name: "estimated too high",
+          glyph: " ",
+          note: isEstimate ? "by earlier answers" : "less was reported",
+        },
+      ];
 }
 
 function roomRows({ freeTokens, reserveTokens, thresholdTokens }: ContextRoom): Row[] {

@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { compactionWords } from "./compaction-words.ts";
+import { compactionWords, refusalOf } from "./compaction-words.ts";
 
 /**
  * Shows each compaction when it has ended: the chat as the session is now, and below it what was done. That one failed
@@ -14,6 +14,8 @@ export function followCompactions(
 ): () => void {
   let maskedResults = 0;
   let error: Error | undefined;
+  /** An extension that lets no automatic compaction happen says so before every request. */
+  let refusal: string | undefined;
   const ends = [
     lifecycle.on("auto_compaction_start", () => {
       maskedResults = 0;
@@ -28,6 +30,9 @@ export function followCompactions(
     lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
       const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
       if (hasChanged) work.chat.rebuild(work.host.agent.session);
+      const earlier = refusal;
+      refusal = refusalOf(outcome);
+      if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
       const words = compactionWords({ outcome, entry: result, maskedResults, error });
       if (words !== undefined) work.tell(words);
     }),

@@ -2,6 +2,7 @@ import { contextReport } from "../compaction/context-report.ts";
 import { contextReportView } from "../compaction/context-report-view.ts";
 import { ReportPanel } from "../compaction/report-panel.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const context: SlashCommand = {
@@ -11,6 +12,9 @@ export const context: SlashCommand = {
   run: (_args, work) => showContext(work),
 };
 
+/** Where there is no model yet, nobody knows its window. */
+const noSizes = { contextWindow: 0, maxOutputTokens: 0 };
+
 async function showContext({ host, screen }: InteractiveWork): Promise<void> {
   const { agent, workshop } = host;
   const report = contextReport({
@@ -18,7 +22,7 @@ async function showContext({ host, screen }: InteractiveWork): Promise<void> {
     systemPrompt: agent.systemPrompt,
     tools: agent.tools.declarations(),
     settings: workshop.settings.compaction,
-    model: agent.model,
+    model: isNoModel(agent.model) ? noSizes : agent.model,
   });
   await screen.show<void>(
     (done) =>

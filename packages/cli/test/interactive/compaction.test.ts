@@ -1,0 +1,188 @@
+import { readFileSync } from "node:fs";
+import type { Scenario } from "@bonsai-agent/models";
+import { expect, test } from "vitest";
+import { agentProject } from "../agent-project.ts";
+import { longSession } from "../sample-session.ts";
+import { type OpenedInteractive, openInteractive } from "./harness.ts";
+
+const headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
+const summary = [...headings, "Critical Context"].map((name) => `## ${name}\n- Made it.`).join("\n\n");
+const play: Scenario = {
+  contextWindow: 100_000,
+  turn: [{ text: "Well." }],
+  summary: [{ text: summary }],
+  title: [{ text: "Orders" }],
+  atEnd: "repeat",
+};
+const refusing: Scenario = { ...play, summary: [{ error: { status: 400, message: "no summary today" } }] };
+/** The user has time to press a key. */
+const slow: Scenario = { ...play, summary: [{ text: summary, delayMs: 60_000 }] };
+
+interface Opened extends OpenedInteractive {
+  file: string;
+}
+
+/** On a session that is larger than the window. */
+async function openLong(scenario: Scenario, env: Record<string, string> = {}): Promise<Opened> {
+  const file = longSession();
+  const opened = openInteractive({ scenario, env, argv: ["--session", file], rows: 40 });
+  await opened.terminal.until("k/100k");
+  return { ...opened, file };
+}
+
+function times(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** As one line: what is told is wrapped. */
+function told({ terminal }: Pick<Opened, "terminal">): string {
+  return terminal.scrollback().replaceAll(/\s+/g, " ");
+}
+
+test("/compact: the compaction stands at the end of the chat, and below it what was done; /undo takes it back", async () => {
+  const opened = await openLong(play);
+  const { terminal } = opened;
+  terminal.type("/compact the tests\n");
+  await terminal.until("Compacted: ");
+  expect(terminal.screen()).toMatch(
+    /\[compaction\] Compacted from 107,364 tokens\n\n.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request for \$0\./,
+  );
+  terminal.type("/undo\n");
+  await terminal.until("taken back");
+  expect(told(opened)).toMatch(/taken back: [\d,]+ → about 106,\d+ tokens\. ! That is above 83,616 tokens/);
+  terminal.type("/undo\n");
+  await terminal.until("nothing_to_undo");
+});
+
+test("/compact of what is small says that there is nothing to compact", async () => {
+  const { terminal } = openInteractive({ scenario: play });
+  await terminal.until("/100k");
+  terminal.type("/compact\n");
+  await terminal.until("There is nothing to compact");
+  expect(times(terminal.scrollback(), "nothing to compact")).toBe(1);
+});
+
+test("a failed /compact says once why and what to do, and leaves the file as it was", async () => {
+  const opened = await openLong(refusing);
+  const before = readFileSync(opened.file, "utf8");
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("compaction_failed");
+  expect(told(opened)).toMatch(/Compaction failed\. Causes: .*no summary today.*Compact by hand/);
+  expect(times(told(opened), "Compaction failed.")).toBe(1);
+  expect(readFileSync(opened.file, "utf8")).toBe(before);
+});
+
+test("Esc cancels a compaction, and nothing was changed", async () => {
+  const opened = await openLong(slow);
+  const { terminal, file } = opened;
+  const before = readFileSync(file, "utf8");
+  terminal.type("/compact\n");
+  await terminal.until(/compacting/i);
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+  expect(times(told(opened), "Compaction cancelled")).toBe(1);
+  expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+test("Esc cancels an automatic compaction alone: the prompt is answered, and what was queued too", async () => {
+  const answers = [{ text: "First answer." }, { text: "Second answer." }];
+  const { terminal } = await openLong({ ...slow, turn: answers }, { BONSAI_DISABLE_MASK: "1" });
+  terminal.type("first\n");
+  await terminal.until(/Auto-compacting/);
+  terminal.type("second\n");
+  await terminal.until((screen) => screen.split("second").length > 1);
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("First answer.");
+  await terminal.until("Second answer.");
+});
+
+test("masks alone: how many results, and how much they freed", async () => {
+  const opened = await openLong(play);
+  opened.terminal.type("go on\n");
+  await opened.terminal.until("Well.");
+  expect(told(opened)).toMatch(
+    /Masked \d+ old tool results, freeing [\d,]+ tokens: 10[\d,]+ → about [\d,]+ tokens\./,
+  );
+  expect(opened.terminal.scrollback()).not.toContain("[compaction]");
+});
+
+test("an overflow: the context is compacted, and the request is answered", async () => {
+  const error = { status: 400, message: "prompt is too long: 120000 tokens > 100000 maximum" };
+  const turn = [{ error }, { text: "After all." }];
+  const opened = await openLong(
+    { ...play, turn },
+    { BONSAI_DISABLE_MASK: "1", BONSAI_DISABLE_AUTOCOMPACT: "1" },
+  );
+  opened.terminal.type("go on\n");
+  await opened.terminal.until(/After all|\[compaction\]|context_overflow/);
+  await opened.terminal.until("After all.");
+  expect(times(told(opened), "Compacted: ")).toBe(1);
+});
+
+test("automatic compaction that fails is told of once each time; then the breaker says that it has opened", async () => {
+  const usage = { input: 95_000, output: 10 };
+  const turn = [{ text: "Well.", usage }];
+  const opened = await openLong({ ...refusing, turn }, { BONSAI_DISABLE_MASK: "1" });
+  const { terminal } = opened;
+  for (const round of [1, 2, 3, 4, 5]) {
+    terminal.type(`go on ${round}\n`);
+    await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
+  }
+  expect(times(told(opened), "Compaction failed.")).toBe(3);
+  expect(times(told(opened), "Automatic compaction is paused: 3 compactions in a row have failed.")).toBe(1);
+  expect(told(opened)).toContain("choose a model with a larger window.");
+});
+
+test("/compact during a run waits for its place, and the run goes on", async () => {
+  const first = { text: "Looking around, and telling of it.", delayMs: 40, chunkChars: 2 };
+  const turn = [{ ...first, calls: [{ name: "ls" }] }, { text: "All seen." }];
+  const opened = await openLong(
+    { ...play, turn },
+    { BONSAI_DISABLE_MASK: "1", BONSAI_DISABLE_AUTOCOMPACT: "1" },
+  );
+  const { terminal } = opened;
+  terminal.type("look\n");
+  await terminal.until("Looki");
+  terminal.type("/compact what was seen\n");
+  await terminal.until("at the next place");
+  await terminal.until("All seen.");
+  expect(times(told(opened), "Compacted: ")).toBe(1);
+});
+
+test("/context is a panel: scrolled where it is tall, left by Esc, and the editor has what was typed", async () => {
+  const { terminal } = await openLong(play);
+  terminal.resize(40, 20);
+  terminal.type("/context\n");
+  await terminal.until("close");
+  expect(terminal.screen()).toContain("Context: 107,364");
+  terminal.press("pageDown");
+  await terminal.until("The largest messages");
+  terminal.press("pageUp");
+  await terminal.until("Context: 107,364");
+  terminal.press("esc");
+  await terminal.until((screen) => !screen.includes("Context: 107,364"));
+  terminal.type("still here");
+  await terminal.until("still here");
+});
+
+test("an extension that lets no automatic compaction happen is told of once, with its reason", async () => {
+  const refusal = `export default (bonsai) => bonsai.on("session_before_compact", () => ({ cancel: true, reason: "Not on my watch." }));`;
+  const usage = { input: 95_000, output: 10 };
+  const project = agentProject({ ...play, turn: [{ text: "Well.", usage }] }, { "refusal.ts": refusal });
+  const opened = openInteractive({
+    project,
+    env: { BONSAI_DISABLE_MASK: "1" },
+    argv: ["--session", longSession(), "-e", "refusal.ts"],
+    rows: 40,
+  });
+  const { terminal } = opened;
+  await terminal.until("k/100k");
+  for (const round of [1, 2]) {
+    terminal.type(`go on ${round}\n`);
+    await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
+  }
+  expect(times(told(opened), "Compaction cancelled; nothing was changed. Not on my watch.")).toBe(1);
+  terminal.type("/compact\n");
+  await terminal.until(() => times(told(opened), "Not on my watch.") === 2);
+});
