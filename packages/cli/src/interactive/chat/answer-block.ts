@@ -1,8 +1,9 @@
 import { contentBlocks } from "@bonsai-agent/messages";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { markdownLines, textLines } from "./chat-text.ts";
+import { textLines } from "./chat-text.ts";
 import { lineCount } from "./folded-lines.ts";
+import { MarkdownText } from "./markdown-text.ts";
 
 /** What the model said and thought between two calls of tools. */
 export class AnswerBlock extends ChatBlock {
@@ -10,6 +11,9 @@ export class AnswerBlock extends ChatBlock {
   #content: readonly unknown[] = [];
   /** Of the content, for what is being streamed changes in place. */
   #key = "";
+  #isWhole = false;
+  /** By its place in the content. */
+  readonly #texts = new Map<number, MarkdownText>();
 
   constructor(content: readonly unknown[], looks: ChatLooks) {
     super();
@@ -24,21 +28,35 @@ export class AnswerBlock extends ChatBlock {
     if (key === this.#key && this.#content.every((part, at) => part === content[at])) return;
     this.#key = key;
     this.#content = content;
-    this.invalidate();
+    this.changed();
+  }
+
+  /** No more comes. */
+  end(): void {
+    this.#isWhole = true;
+    this.changed();
+  }
+
+  override invalidate(): void {
+    for (const text of this.#texts.values()) text.forget();
+    super.invalidate();
   }
 
   protected lines(width: number): string[] {
     const lines: string[] = [];
-    for (const part of contentBlocks(this.#content)) {
-      const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(part, width);
+    for (const [at, part] of contentBlocks(this.#content).entries()) {
+      const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(at, part, width);
       if (shown.length > 0 && lines.length > 0) lines.push("");
       lines.push(...shown);
     }
     return lines;
   }
 
-  #text({ text }: Record<string, unknown>, width: number): string[] {
-    return typeof text === "string" && text.trim() !== "" ? markdownLines(text, width, this.#looks) : [];
+  #text(at: number, { text }: Record<string, unknown>, width: number): string[] {
+    if (typeof text !== "string" || text.trim() === "") return [];
+    const drawn = this.#texts.get(at) ?? new MarkdownText(this.#looks);
+    this.#texts.set(at, drawn);
+    return drawn.lines(text, width, this.#isWhole);
   }
 
   #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {

@@ -56,6 +56,7 @@ export class AnswerView implements Component {
   /** The message is whole: how it ended is told where that is worth a line. */
   end(message: AssistantMessage): void {
     this.set(message);
+    for (const block of this.#said) block.end();
     const end = answerEnd(message);
     this.#end = end && new LineBlock(end.text, this.#options.looks.theme, end.level);
     if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");

@@ -18,7 +18,7 @@ export abstract class ChatBlock implements Component {
   expand(isExpanded: boolean): void {
     if (isExpanded === this.#isExpanded) return;
     this.#isExpanded = isExpanded;
-    this.invalidate();
+    this.changed();
   }
 
   render(width: number): string[] {
@@ -30,7 +30,12 @@ export abstract class ChatBlock implements Component {
     return this.#lines;
   }
 
+  /** The looks have changed. */
   invalidate(): void {
+    this.changed();
+  }
+
+  protected changed(): void {
     this.#lines = undefined;
   }
 

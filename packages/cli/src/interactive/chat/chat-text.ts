@@ -1,7 +1,6 @@
 import { printableLines } from "../../views/printable.ts";
-import { Markdown, wrapTextWithAnsi } from "../terminal/tui.ts";
+import { wrapTextWithAnsi } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
-import type { ChatLooks } from "./chat-looks.ts";
 
 // Whatever models, tools and files say is made printable here, before it gets its look.
 
@@ -29,15 +28,6 @@ export function wrapped(
 ): string[] {
   const room = Math.max(1, width - indent.length);
   return lines.flatMap((line) => wrapTextWithAnsi(line, room)).map((line) => `${indent}${style(line)}`);
-}
-
-/** Markdown in lines of at most `width` columns, a column of margin at each side. */
-export function markdownLines(text: string, width: number, { theme, highlighter }: ChatLooks): string[] {
-  const looks = {
-    ...theme.markdown,
-    highlightCode: (code: string, language?: string) => highlighter.lines(code, language, theme.style),
-  };
-  return new Markdown(printableLines(text).join("\n").trim(), 1, 0, looks).render(width);
 }
 
 function plain(text: string): string {

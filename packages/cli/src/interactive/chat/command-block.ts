@@ -21,7 +21,7 @@ export class CommandBlock extends ChatBlock {
 
   set(message: BashExecutionMessage): void {
     this.#message = message;
-    this.invalidate();
+    this.changed();
   }
 
   protected lines(width: number): string[] {

@@ -2,9 +2,10 @@ import { contentText } from "@bonsai-agent/messages";
 import { oneLine } from "../../views/printable.ts";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { markdownLines, wrapped } from "./chat-text.ts";
+import { wrapped } from "./chat-text.ts";
 import { foldMark } from "./folded-lines.ts";
 import { imageMarkers } from "./image-marker.ts";
+import { MarkdownText } from "./markdown-text.ts";
 
 /** What an extension put into the context and wants to be seen. */
 export interface Note {
@@ -26,14 +27,14 @@ export class NoteBlock extends ChatBlock {
 
   set(note: Note): void {
     this.#note = note;
-    this.invalidate();
+    this.changed();
   }
 
   protected lines(width: number): string[] {
     const { style } = this.#looks.theme;
     const { customType, content } = this.#note;
     const title = `[${typeof customType === "string" ? oneLine(customType, 60) : "extension"}]`;
-    const body = markdownLines(contentText(content), width, this.#looks);
+    const body = new MarkdownText(this.#looks).lines(contentText(content), width);
     const folded = this.isExpanded ? 0 : body.length - foldedHead;
     return [
       ...wrapped([title], width, style.accent),

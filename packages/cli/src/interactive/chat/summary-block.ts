@@ -1,6 +1,7 @@
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { markdownLines, wrapped } from "./chat-text.ts";
+import { wrapped } from "./chat-text.ts";
+import { MarkdownText } from "./markdown-text.ts";
 import { type ShownSummary, summaryTitle } from "./shown-summary.ts";
 
 /** What became of a part of the history: one line, and open the whole summary. */
@@ -24,6 +25,6 @@ export class SummaryBlock extends ChatBlock {
       ...wrapped([title], width, style.bold),
       ...wrapped(paths, width, style.muted, "   "),
     ]);
-    return [...head, "", ...markdownLines(prose, width, this.#looks), ...lists];
+    return [...head, "", ...new MarkdownText(this.#looks).lines(prose, width), ...lists];
   }
 }

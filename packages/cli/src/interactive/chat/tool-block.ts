@@ -48,23 +48,23 @@ export class ToolBlock extends ChatBlock {
 
   setArgs(args: unknown): void {
     this.#args = args;
-    this.invalidate();
+    this.changed();
   }
 
   setState(state: ToolState): void {
     this.#state = state;
-    this.invalidate();
+    this.changed();
   }
 
   setOutput(output: ToolOutput): void {
     this.#output = output;
-    this.invalidate();
+    this.changed();
   }
 
   /** The model sees a placeholder; the user goes on seeing what is stored. */
   mask(): void {
     this.#isMasked = true;
-    this.invalidate();
+    this.changed();
   }
 
   protected lines(width: number): string[] {

@@ -22,7 +22,7 @@ export class UserBlock extends ChatBlock {
 
   set(content: unknown): void {
     this.#content = content;
-    this.invalidate();
+    this.changed();
   }
 
   protected lines(width: number): string[] {
