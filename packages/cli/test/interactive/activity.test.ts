@@ -141,7 +141,7 @@ describe("the line of what goes on", () => {
     expect(activityLines(doing, { ...at, width: 40 })).toMatchInlineSnapshot(`
       [
         "",
-        "[1m ⠋ [22mRunning bash: npm test -- --[0m…[0m  1m 05s",
+        "[1m ⠋ [22mRunning bash: npm test -- --…  1m 05s",
       ]
     `);
   });
@@ -232,7 +232,7 @@ describe("the queue", () => {
     };
     expect(queueLines(queue, look).join("\n")).toMatchInlineSnapshot(`
       " Next: Look at the tests first
-       Next: And keep the names that are ther[0m…[0m
+       Next: And keep the names that are ther…
        Then: Then commit
        Alt-↑ takes queued texts back"
     `);

@@ -1,6 +1,7 @@
-import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { visibleWidth } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
 import type { Doing } from "./activity-model.ts";
+import { cutText } from "./cut-text.ts";
 import { elapsed } from "./elapsed.ts";
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -14,6 +15,6 @@ export function activityLines(
   const time = `  ${elapsed(nowMs - sinceMs)}`;
   const sign = ` ${frames[frame % frames.length]} `;
   const room = width - visibleWidth(sign) - visibleWidth(time);
-  if (room < 1) return ["", truncateToWidth(sign, width, "")];
-  return ["", `${style.accent(sign)}${style.muted(truncateToWidth(text, room, "…"))}${style.dim(time)}`];
+  if (room < 1) return ["", cutText(sign, width)];
+  return ["", `${style.accent(sign)}${style.muted(cutText(text, room))}${style.dim(time)}`];
 }

@@ -1,5 +1,6 @@
-import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { visibleWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
+import { cutText } from "./cut-text.ts";
 
 /** A text, and how important it is that it is not shorter. */
 export type Form = readonly [text: string, importance: number];
@@ -29,7 +30,7 @@ export function fitParts(parts: readonly Part[], width: number): string {
   while (shown.length > 0 && widthOf(shown) > width) {
     const least = shown.reduce((a, b) => (importanceOf(b) < importanceOf(a) ? b : a));
     const hasNext = least.form + 1 < least.part.forms.length;
-    if (!hasNext && shown.length === 1) return least.part.style(truncateToWidth(textOf(least), width, "…"));
+    if (!hasNext && shown.length === 1) return least.part.style(cutText(textOf(least), width));
     shown = shown.flatMap((each) => {
       if (each !== least) return [each];
       return hasNext ? [{ ...least, form: least.form + 1 }] : [];

@@ -68,11 +68,13 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   const { provider, model, thinking, costUsd } = facts;
   const parts = contextParts(facts, style);
   if (costUsd > 0) parts.push({ forms: [[usd(costUsd), 5]], style: style.muted });
+  const shortModel = model.slice(model.lastIndexOf("/") + 1) || model;
   parts.push({
     forms: [
-      [cut(`${provider}/${model}`, 80), 1],
-      [cut(model, 40), 6],
-      [cut(model, 20), 8],
+      [cut(`${provider}/${model}`, 80), 0],
+      [cut(`${provider}/${shortModel}`, 48), 1],
+      [cut(shortModel, 40), 6],
+      [cut(shortModel, 20), 8],
     ],
     style: style.muted,
     side: "right",

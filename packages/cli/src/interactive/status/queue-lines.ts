@@ -1,7 +1,8 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import { oneLine } from "../../views/printable.ts";
-import { type Component, truncateToWidth } from "../terminal/tui.ts";
+import type { Component } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
+import { cutText } from "./cut-text.ts";
 
 export type Queue = Pick<AgentState, "steering" | "followUps">;
 
@@ -22,8 +23,8 @@ export function queueLines(
   const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
   if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
   return [
-    ...shown.map((text) => style.muted(truncateToWidth(` ${text}`, width, "…"))),
-    style.dim(truncateToWidth(` ${takeBackKey} takes queued texts back`, width, "…")),
+    ...shown.map((text) => style.muted(cutText(` ${text}`, width))),
+    style.dim(cutText(` ${takeBackKey} takes queued texts back`, width)),
   ];
 }
 

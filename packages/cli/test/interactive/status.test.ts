@@ -1,0 +1,96 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Scenario } from "@bonsai-agent/models";
+import { expect, test } from "vitest";
+import { agentProject, says } from "../agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+const usdPerMillionTokens = { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 };
+/** Of one answer: two dollars. */
+const usage = { input: 1_000_000, output: 1_000_000 };
+const costly: Scenario = {
+  ...{ contextWindow: 5_000_000, usdPerMillionTokens, atEnd: "repeat" },
+  turn: [{ text: "Done.", usage }],
+};
+/** Nothing comes of it before the test is over. */
+const never = 3_600_000;
+
+test("the footer knows folder, branch, model, context and cost, and keeps up", async () => {
+  const { terminal, project } = openInteractive({ scenario: costly });
+  await terminal.until("┄");
+  expect(terminal.screen()).toContain("project");
+  expect(terminal.screen()).not.toContain("$");
+  expect(terminal.screen()).toMatch(/~[\d.]+k?\/5M/);
+  mkdirSync(join(project.cwd, ".git"));
+  writeFileSync(join(project.cwd, ".git", "HEAD"), "ref: refs/heads/apples\n");
+  terminal.type("Go on\n");
+  await terminal.until("$2.00");
+  await terminal.until("apples");
+  expect(terminal.screen()).toContain("2M/5M 40%");
+  terminal.type("And again\n");
+  await terminal.until("$4.00");
+});
+
+test("a session that is gone on with brings its cost along", async () => {
+  const project = agentProject(costly);
+  await project.run(["-p", "Begin"]);
+  const { terminal } = openInteractive({ project, argv: ["-c"] });
+  await terminal.until("$2.00");
+  terminal.type("Go on\n");
+  await terminal.until("$4.00");
+});
+
+test("while the model is asked, one line says so and for how long; then it is gone", async () => {
+  const { terminal } = openInteractive({
+    scenario: { contextWindow: 100_000, turn: [{ text: "Late.", delayMs: never }] },
+  });
+  await terminal.until("scripted");
+  terminal.type("Go on\n");
+  await terminal.until("Waiting for the model…");
+  expect(terminal.screen()).toMatch(/Waiting for the model… {2}\d+s/);
+  terminal.press("escape");
+  await terminal.until((screen) => !screen.includes("Waiting"));
+});
+
+test("a request that is tried again counts down, in the line and nowhere else", async () => {
+  const { terminal } = openInteractive({
+    scenario: {
+      contextWindow: 100_000,
+      turn: [{ error: { status: 529, message: "Overloaded", retryAfterMs: 50_000 } }],
+    },
+  });
+  await terminal.until("scripted");
+  terminal.type("Go on\n");
+  await terminal.until("Retrying in ");
+  expect(terminal.screen()).toMatch(/Retrying in \d+ s \(1\/\d+\): .*Overloaded/);
+  expect(terminal.screen()).not.toContain("Retry 1 of");
+});
+
+test("what is queued is shown until it is sent", async () => {
+  const { terminal } = openInteractive({
+    scenario: { contextWindow: 100_000, turn: [{ text: "Late.", delayMs: never }] },
+  });
+  await terminal.until("scripted");
+  terminal.type("Go on\n");
+  await terminal.until("Waiting for the model…");
+  terminal.type("Mind the tests\n");
+  await terminal.until("Next: Mind the tests");
+});
+
+test("a light terminal has the light theme, also in what was drawn before it answered", async () => {
+  const { terminal } = openInteractive({
+    ...{ scenario: says("Good."), background: "#fdf6e3", env: { NO_COLOR: "" } },
+  });
+  await terminal.until("scripted");
+  const light = "\u001b[38;5;240m";
+  await terminal.until(() => terminal.written.some((text) => text.includes(light)));
+});
+
+test("the window is called after the session, else after its folder", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("scripted");
+  await terminal.until(() => terminal.title === "bonsai – project");
+  terminal.type("/name Prune the apples\n");
+  await terminal.until(() => terminal.title === "bonsai – Prune the apples");
+  expect(terminal.screen()).toContain("Prune the apples");
+});
