@@ -9,7 +9,7 @@ test("many lines are folded to their beginning and end; a single one is not fold
   expect(foldedLines(lines, { head: 2, tail: 1 })).toEqual({ head: ["1", "2"], folded: 3, tail: ["6"] });
   expect(foldedLines(lines, { head: 3, tail: 2 })).toEqual({ head: lines, folded: 0, tail: [] });
   expect(foldedLines(lines, { head: 1, tail: 0 })).toEqual({ head: ["1"], folded: 5, tail: [] });
-  expect(foldMark(1204)).toBe("… 1,204 more lines");
+  expect(foldMark(1204, "Ctrl-O")).toBe("… 1,204 more lines (Ctrl-O)");
 });
 
 test("an image is told by its kind and size", () => {

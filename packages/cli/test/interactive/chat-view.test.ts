@@ -45,7 +45,7 @@ describe("a session is shown", () => {
          line 1
          line 2
          line 3
-         … 12 more lines
+         … 12 more lines (Ctrl-O)
          line 16
          line 17
          line 18
@@ -88,9 +88,9 @@ describe("a session is shown", () => {
       "
        Go on
 
-       [compaction] Compacted from 123,456 tokens
+       [compaction] Compacted from 123,456 tokens (Ctrl-O)
 
-       [branch summary] Of the branch that was left"
+       [branch summary] Of the branch that was left (Ctrl-O)"
     `);
     chat.toggleExpanded();
     expect(text()).toMatchInlineSnapshot(`

@@ -1,5 +1,5 @@
 import { contentBlocks } from "@bonsai-agent/messages";
-import { ChatBlock } from "./chat-block.ts";
+import { ChatBlock, fittedLines } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { textLines } from "./chat-text.ts";
 import { lineCount } from "./folded-lines.ts";
@@ -52,6 +52,10 @@ export class AnswerBlock extends ChatBlock {
     return lines;
   }
 
+  protected override fitted(lines: string[]): string[] {
+    return lines;
+  }
+
   #text(at: number, { text }: Record<string, unknown>, width: number): string[] {
     if (typeof text !== "string" || text.trim() === "") return [];
     const drawn = this.#texts.get(at) ?? new MarkdownText(this.#looks);
@@ -61,12 +65,12 @@ export class AnswerBlock extends ChatBlock {
 
   #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
     const { style } = this.#looks.theme;
-    if (redacted === true) return [` ${style.thinking("Thinking… withheld by the provider")}`];
+    if (redacted === true)
+      return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
-    const head = ` ${style.thinking(`Thinking… ${lineCount(thinking)}`)}`;
-    return this.isExpanded
-      ? [head, ...textLines(thinking.trimStart(), width, style.thinking, "   ")]
-      : [head];
+    const lines = [` ${style.thinking(`Thinking… ${lineCount(thinking.trim())}`)}`];
+    if (this.isExpanded) lines.push(...textLines(thinking.trimStart(), width, style.thinking, "   "));
+    return fittedLines(lines, width);
   }
 }
 

@@ -24,7 +24,7 @@ export abstract class ChatBlock implements Component {
   render(width: number): string[] {
     if (this.#lines === undefined || this.#width !== width) {
       const lines = this.lines(width);
-      this.#lines = lines.length === 0 ? [] : ["", ...lines.map((line) => fitted(line, width))];
+      this.#lines = lines.length === 0 ? [] : ["", ...this.fitted(lines, width)];
       this.#width = width;
     }
     return this.#lines;
@@ -39,10 +39,16 @@ export abstract class ChatBlock implements Component {
     this.#lines = undefined;
   }
 
+  /** For who has made its lines fit already: measuring all of a long text with each word of it takes long. */
+  protected fitted(lines: string[], width: number): string[] {
+    return fittedLines(lines, width);
+  }
+
   /** None where there is nothing to see. */
   protected abstract lines(width: number): string[];
 }
 
-function fitted(line: string, width: number): string {
-  return visibleWidth(line) > width ? truncateToWidth(line, width) : line;
+/** Lines of at most `width` columns: what is wider is cut. */
+export function fittedLines(lines: readonly string[], width: number): string[] {
+  return lines.map((line) => (visibleWidth(line) > width ? truncateToWidth(line, width) : line));
 }

@@ -5,4 +5,6 @@ import type { CodeHighlighter } from "./code-highlighter.ts";
 export interface ChatLooks {
   readonly theme: Theme;
   readonly highlighter: CodeHighlighter;
+  /** The name of the key that unfolds, as the user has bound it. */
+  readonly expandKey: () => string;
 }

@@ -2,6 +2,7 @@ import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Message } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
+import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
 import type { Component } from "../terminal/tui.ts";
 import type { StyleName } from "../theme/theme.ts";
@@ -40,7 +41,7 @@ export class ChatView {
       for (const each of this.#shown) if (each instanceof AnswerView) each.invalidate();
       screen.redraw();
     });
-    this.#looks = { theme: screen.theme, highlighter };
+    this.#looks = { theme: screen.theme, highlighter, expandKey: () => keys.label("expand") };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
   }
 

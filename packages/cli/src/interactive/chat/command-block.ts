@@ -38,7 +38,7 @@ export class CommandBlock extends ChatBlock {
       truncateToWidth(title, width),
       ...(excludeFromContext === true ? wrapped(["not in the model's view"], width, style.dim, "   ") : []),
       ...shown(head),
-      ...(folded > 0 ? [`   ${style.dim(foldMark(folded))}`] : []),
+      ...(folded > 0 ? [`   ${style.dim(foldMark(folded, this.#looks.expandKey()))}`] : []),
       ...shown(tail),
       ...wrapped(commandEnd(this.#message), width, style.error, "   "),
     ];

@@ -1,4 +1,4 @@
-import { count, counted } from "../../views/numbers.ts";
+import { counted } from "../../views/numbers.ts";
 
 export interface FoldOptions {
   /** Lines that are shown of the beginning. */
@@ -20,10 +20,9 @@ export function foldedLines<Each>(lines: readonly Each[], { head, tail }: FoldOp
   return { head: lines.slice(0, head), folded, tail: tail === 0 ? [] : lines.slice(-tail) };
 }
 
-/** `… 1,204 more lines`; with the key that shows them, where one is bound. */
-export function foldMark(folded: number, expandKey?: string): string {
-  const what = folded === 1 ? "1 more line" : `${count(folded)} more lines`;
-  return `… ${what}${expandKey === undefined ? "" : ` (${expandKey})`}`;
+/** `… 1,204 more lines (Ctrl-O)`. @param key shows them */
+export function foldMark(folded: number, key: string): string {
+  return `… ${counted(folded, "more line")} (${key})`;
 }
 
 /** `3 lines`. */

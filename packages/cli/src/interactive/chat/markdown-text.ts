@@ -1,5 +1,6 @@
 import { printableLines } from "../../views/printable.ts";
 import { Markdown } from "../terminal/tui.ts";
+import { fittedLines } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { markdownChunks } from "./markdown-chunks.ts";
 
@@ -43,7 +44,7 @@ export class MarkdownText {
       highlightCode: (code: string, language?: string) =>
         highlighter.lines(code, isPlain ? undefined : language, theme.style),
     };
-    const lines = new Markdown(chunk, 1, 0, looks).render(this.#width);
+    const lines = fittedLines(new Markdown(chunk, 1, 0, looks).render(this.#width), this.#width);
     this.#drawn[at] = { chunk, isLast, lines };
     return lines;
   }

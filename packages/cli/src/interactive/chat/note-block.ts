@@ -38,7 +38,9 @@ export class NoteBlock extends ChatBlock {
     const folded = this.isExpanded ? 0 : body.length - foldedHead;
     return [
       ...wrapped([title], width, style.accent),
-      ...(folded > 1 ? [...body.slice(0, foldedHead), ` ${style.dim(foldMark(folded))}`] : body),
+      ...(folded > 1
+        ? [...body.slice(0, foldedHead), ` ${style.dim(foldMark(folded, this.#looks.expandKey()))}`]
+        : body),
       ...wrapped(imageMarkers(content), width, style.muted),
     ];
   }

@@ -17,14 +17,14 @@ export class SummaryBlock extends ChatBlock {
 
   protected lines(width: number): string[] {
     const { style } = this.#looks.theme;
-    const head = wrapped([summaryTitle(this.#summary)], width, style.accent);
-    if (!this.isExpanded) return head;
+    const title = style.accent(summaryTitle(this.#summary));
+    if (!this.isExpanded) return wrapped([`${title} ${style.dim(`(${this.#looks.expandKey()})`)}`], width);
     const { prose, files } = this.#summary;
     const lists = files.flatMap(({ title, paths }) => [
       "",
       ...wrapped([title], width, style.bold),
       ...wrapped(paths, width, style.muted, "   "),
     ]);
-    return [...head, "", ...new MarkdownText(this.#looks).lines(prose, width), ...lists];
+    return [...wrapped([title], width), "", ...new MarkdownText(this.#looks).lines(prose, width), ...lists];
   }
 }

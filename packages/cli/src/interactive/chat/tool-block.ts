@@ -134,7 +134,8 @@ export class ToolBlock extends ChatBlock {
   ): string[] {
     const all = this.isExpanded ? { head: maxOpenLines, tail: 20 } : fold;
     const { head, folded, tail } = foldedLines(lines, all);
-    const mark = folded > 0 ? [`   ${this.#looks.theme.style.dim(foldMark(folded))}`] : [];
+    const mark =
+      folded > 0 ? [`   ${this.#looks.theme.style.dim(foldMark(folded, this.#looks.expandKey()))}`] : [];
     return [...draw(head), ...mark, ...draw(tail)];
   }
 }

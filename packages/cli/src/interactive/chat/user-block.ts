@@ -34,7 +34,7 @@ export class UserBlock extends ChatBlock {
       : foldedLines(all, fold);
     const lines = [
       ...head,
-      ...(folded > 0 ? [` ${style.muted(foldMark(folded))}`] : []),
+      ...(folded > 0 ? [` ${style.muted(foldMark(folded, this.#looks.expandKey()))}`] : []),
       ...tail,
       ...wrapped(imageMarkers(this.#content), width, style.muted),
     ];
