@@ -5,22 +5,24 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
 
-// `npm start`: builds, then plays a whole agent session on a scripted model. `npm start -- FILE` compacts a session of
-// yours, in a copy. `npm start -- "prompt"` is the agent itself, in the folder that it was called from.
+// `npm start`: builds, then opens the agent on the terminal, in the folder that it was called from; where there is no
+// model, or no terminal, a whole session plays on a scripted one. `npm start -- FILE` compacts a session of yours, in a
+// copy. `npm start -- "prompt"` prints the agent's answer.
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bonsai = join(root, "packages/cli/bin/bonsai.js");
 const callerFolder = process.env.INIT_CWD ?? root;
 const [given, ...more] = process.argv.slice(2);
 
 build();
-if (given === undefined) handOver(["demo"]);
+if (given === undefined) handOver(process.stdin.isTTY && process.stdout.isTTY ? [] : ["demo"]);
 else if (more.length === 0 && existsSync(resolve(callerFolder, given)))
   compactionStory(resolve(callerFolder, given));
 else handOver(["-p", given, ...more]);
 
 /** The command takes the terminal; its exit code is ours. */
 function handOver(args: string[]): void {
-  const run = spawnSync(process.execPath, [bonsai, ...args], { stdio: "inherit", cwd: callerFolder });
+  const env = { ...process.env, BONSAI_FIRST_RUN: "demo" };
+  const run = spawnSync(process.execPath, [bonsai, ...args], { stdio: "inherit", cwd: callerFolder, env });
   process.exitCode = run.status ?? 1;
 }
 

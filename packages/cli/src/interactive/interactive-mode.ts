@@ -125,16 +125,17 @@ async function live(room: Room, host: AgentHost): Promise<void> {
     quit: () => quitting.quit(),
     interruptible: (task) => interrupting.interruptible(task),
   };
+  // Before anything is told: it would be drawn over.
+  chat.rebuild(host.agent.session);
   furnish(work);
   followSessions(work);
   followCompactions(work, host.workshop.lifecycle);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
-  chat.rebuild(host.agent.session);
   screen.redraw();
-  await host.start();
   interrupting.begin(work);
-  const { words } = host.workshop.call;
-  await submitting.begin(work, words);
+  // Also while an extension takes its time at the start, the user can quit.
+  await Promise.race([host.start(), quitting.asked]);
+  if (!quitting.signal.aborted) submitting.begin(work, host.workshop.call.words);
   await quitting.asked;
   screen.leaveAll();
   await host.stop();

@@ -8,9 +8,11 @@ const firstRunLines = [
   "To begin, /login stores a key; a local server like Ollama or llama.cpp is found by itself.",
 ].join("\n");
 
-/** Says what works without a model, where there is none. */
-export function tellFirstRun({ host, tell }: InteractiveWork): void {
-  if (isNoModel(host.agent.model)) tell({ level: "info", message: firstRunLines });
+/** Says what works without a model. @returns false where there is one, and nothing was said */
+export function tellFirstRun({ host, tell }: InteractiveWork): boolean {
+  if (!isNoModel(host.agent.model)) return false;
+  tell({ level: "info", message: firstRunLines });
+  return true;
 }
 
 /** Looks again for a model where there was none: a key or a server may have come since. */

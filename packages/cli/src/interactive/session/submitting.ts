@@ -43,10 +43,11 @@ export class Submitting {
   }
 
   /** The session is there: sends the words of the command line, and what was typed meanwhile. */
-  async begin(work: InteractiveWork, words: readonly string[]): Promise<void> {
+  begin(work: InteractiveWork, words: readonly string[]): void {
     this.#work = work;
     if (words.length > 0) this.submit(words.join(" "), { words });
-    else await tellFirstRun(work);
+    else if (tellFirstRun(work) && work.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
+      this.submit("/demo");
     for (const { text, ...options } of this.#early.splice(0)) this.submit(text, options);
   }
 
