@@ -45,7 +45,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/compact the tests\n");
   await terminal.until("Compacted: ");
   expect(terminal.screen()).toMatch(
-    /\[compaction\] Compacted from 107,364 tokens\n\n.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request for \$0\./,
+    /\[compaction\] Compacted from 107,364 tokens.*\n\n.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request for \$0\./,
   );
   terminal.type("/undo\n");
   await terminal.until("taken back");

@@ -100,9 +100,18 @@ describe("context report", () => {
       ]),
     });
     expect(report.parts.find(({ name }) => name === "instructions")).toMatchObject({ items: 2 });
+    expect(textOf(report, 80)).toMatch(/instructions .* dev\/AGENTS\.md, "odd" name\/AGENTS\.md$/m);
     const { instructions, "system prompt": own } = tokensOf(report);
     expect(instructions).toBeGreaterThan((2 * text.length) / 4);
     expect(own! - without["system prompt"]!).toBeLessThan(60);
+  });
+
+  test("a prompt of an extension can look like instructions, and be quoted badly", () => {
+    const frame = '<instructions path="odd\\q">\nText\n</instructions>';
+    expect(reportOf("U", { systemPrompt: frame }).parts[0]).toMatchObject({
+      name: "instructions",
+      files: ["odd\\q"],
+    });
   });
 
   test("what the provider reported is the total; what the estimates miss is said", () => {

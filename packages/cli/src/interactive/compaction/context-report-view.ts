@@ -1,3 +1,4 @@
+import { basename, dirname, join } from "node:path";
 import { type BarPart, bar } from "../../views/bar.ts";
 import { type Line, type Style, span } from "../../views/line.ts";
 import { count, counted, percent } from "../../views/numbers.ts";
@@ -80,9 +81,10 @@ function partRow(part: ContextPart): Row {
   return { name: labels[name] ?? name, tokens, glyph, style: kindStyle(name), note: noteOf(part) };
 }
 
-function noteOf({ name, items, maskedItems }: ContextPart): string {
+function noteOf({ name, items, maskedItems, files }: ContextPart): string {
   if (name === "system prompt" || name === "summary") return "";
-  if (name === "instructions") return counted(items, "file");
+  if (files !== undefined)
+    return files.map((file) => join(basename(dirname(file)), basename(file))).join(", ");
   return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} of them masked`;
 }
 

@@ -21,6 +21,8 @@ export interface ContextPart {
   items: number;
   /** Tool results among them that a mask has cleared. */
   maskedItems: number;
+  /** The paths of the instructions; none for other parts. */
+  files?: readonly string[];
 }
 
 /** One message, for the list of the largest. */
@@ -93,7 +95,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
 }
 
 /** As the agent frames each file of instructions in its prompt; a file cannot end its own frame. */
-const instructionFrame = /<instructions path=[^\n]*>\n[\s\S]*?\n<\/instructions>/g;
+const instructionFrame = /<instructions path="[^\n]*">\n[\s\S]*?\n<\/instructions>/g;
 
 /** What stands before the messages of every request. */
 function fixedParts({ systemPrompt, tools }: ContextReportOptions, estimator: TokenEstimator): ContextPart[] {
@@ -107,12 +109,18 @@ function fixedParts({ systemPrompt, tools }: ContextReportOptions, estimator: To
   });
   return [
     part("system prompt", [prompt]),
-    part("instructions", files),
+    { ...part("instructions", files), files: files.map(framedPath) },
     part(
       "tools",
       tools.map((tool) => JSON.stringify(tool)),
     ),
   ];
+}
+
+/** An extension can write what it likes into a prompt: a path that is not quoted well is shown as it stands. */
+function framedPath(frame: string): string {
+  const [, quoted = ""] = /^<instructions path="(.*)">$/m.exec(frame) ?? [];
+  return quoted.replaceAll(/\\(["\\])/g, "$1");
 }
 
 /** The kinds in the order in which they stand; others follow. */
