@@ -6,7 +6,7 @@ import { openInteractive } from "./harness.ts";
 
 test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () => {
   const { terminal, ended, printed } = openInteractive({ scenario: says("Good.") });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("Hello\n");
   await terminal.until("Good.");
   terminal.type("half a thought");
@@ -21,7 +21,7 @@ test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () 
 
 test("Ctrl-D ends in an empty editor, and a session without an entry is not named", async () => {
   const { terminal, ended, printed } = openInteractive();
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.press("ctrl+d");
   expect(await ended).toBe(0);
   expect(printed()).toBe("");
@@ -35,7 +35,7 @@ test("a session that is not there is an error on the terminal as it was", async 
 
 test("-c goes on in the session, and /new begins another", async () => {
   const first = openInteractive({ scenario: says("Good.") });
-  await first.terminal.until("scripted");
+  await first.terminal.until("/100k");
   first.terminal.type("An old question\n");
   await first.terminal.until("Good.");
   await first.end();
@@ -47,7 +47,7 @@ test("-c goes on in the session, and /new begins another", async () => {
 
 test("/export writes Markdown, and no file twice", async () => {
   const { terminal, project } = openInteractive({ scenario: says("Good.") });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("A question\n");
   await terminal.until("Good.");
   terminal.type("/export talk.md\n");
@@ -61,7 +61,7 @@ test("/reload tells how many extensions came, and which did not", async () => {
   const project = agentProject(says("Good."));
   const folder = join(project.home, "extensions");
   const { terminal } = openInteractive({ project });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   mkdirSync(folder);
   writeFileSync(join(folder, "good.ts"), "export default function () {}");
   writeFileSync(join(folder, "bad.ts"), "export default 1;");
@@ -81,7 +81,7 @@ test("an extension's command runs in the mode tui, and its key too", async () =>
     }`,
   );
   const { terminal } = openInteractive({ project });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("/greet you\n");
   await terminal.until("Hello you in tui");
   terminal.press("ctrl+x");
@@ -105,4 +105,49 @@ test("/demo plays in the chat, and Esc ends it", async () => {
   await terminal.until("── 1");
   terminal.press("esc");
   await terminal.until("Stopped.");
+});
+
+test("where the first run is to be shown, the demonstration plays by itself, and one can type along", async () => {
+  const { terminal } = openInteractive({
+    withModel: false,
+    columns: 100,
+    rows: 40,
+    env: { BONSAI_FIRST_RUN: "demo" },
+  });
+  await terminal.until("── 1");
+  terminal.type("What is this?\n");
+  await terminal.until((screen) => /What is this\?/.test(screen));
+  terminal.press("esc");
+  await terminal.until("Stopped.");
+});
+
+test("words behind the flag of an extension are the prompt, and the flag is not", async () => {
+  const project = agentProject(says("Good."));
+  mkdirSync(join(project.home, "extensions"));
+  writeFileSync(
+    join(project.home, "extensions", "loud.ts"),
+    'export default function (bonsai) { bonsai.registerFlag("loud", { type: "boolean" }); }',
+  );
+  const { terminal } = openInteractive({ project, argv: ["--loud", "Say", "it"] });
+  const screen = await terminal.until("Good.");
+  expect(screen).toContain("Say it");
+  expect(screen).not.toContain("--loud");
+});
+
+test("an extension that never starts does not keep the user", async () => {
+  const project = agentProject(says("Good."));
+  mkdirSync(join(project.home, "extensions"));
+  writeFileSync(
+    join(project.home, "extensions", "slow.ts"),
+    `export default function (bonsai) {
+      bonsai.on("session_start", (_event, ctx) => {
+        ctx.ui.notify("I take my time");
+        return new Promise(() => {});
+      });
+    }`,
+  );
+  const { terminal, ended } = openInteractive({ project });
+  await terminal.until("I take my time");
+  terminal.press("ctrl+c", "ctrl+c");
+  expect(await ended).toBe(0);
 });

@@ -18,7 +18,7 @@ test("words of the command line are the first prompt", async () => {
 
 test("an unknown command is told with the nearest one, and stands in the editor again", async () => {
   const { terminal } = openInteractive({ scenario: says("Never said.") });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("/exprot notes.md\n");
   const screen = await terminal.until("Did you mean /export?");
   expect(screen).not.toContain("Never said.");
@@ -27,14 +27,14 @@ test("an unknown command is told with the nearest one, and stands in the editor 
 
 test("a text that begins with a path goes to the model", async () => {
   const { terminal } = openInteractive({ scenario: says("A folder.") });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("/tmp is what?\n");
   await terminal.until("A folder.");
 });
 
 test("a command behind ! runs, and its output is shown", async () => {
   const { terminal } = openInteractive({ scenario: says("Good.") });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("!echo $((6 * 7))\n");
   await terminal.until("42");
 });
@@ -44,7 +44,7 @@ test("a file named with @ goes along; one that is not there is told, and the tex
     scenario: says("Read."),
     files: { "notes.md": "All my secrets." },
   });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.paste("What is in @notes.md and @missing.md");
   terminal.press("enter");
   const screen = await terminal.until("there is no");
@@ -58,7 +58,7 @@ test("a file named with @ goes along; one that is not there is told, and the tex
 
 test("Esc stops the run; what was queued comes back as it was typed", async () => {
   const { terminal } = openInteractive({ scenario: slow, files: { "notes.md": "Long notes." } });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("Tell me a story\n");
   await terminal.until("Begun word");
   terminal.paste("and look at @notes.md too");
@@ -72,7 +72,7 @@ test("Esc stops the run; what was queued comes back as it was typed", async () =
 
 test("a command that needs rest is refused while the agent works, and stands in the editor again", async () => {
   const { terminal } = openInteractive({ scenario: slow });
-  await terminal.until("scripted");
+  await terminal.until("/100k");
   terminal.type("Tell me a story\n");
   await terminal.until("Begun word");
   terminal.type("/new\n");
