@@ -31,6 +31,7 @@ export class ChatView {
   /** Where the history of a session begins that can be shown without reading the file. */
   readonly #floors = new WeakMap<Session, string | undefined>();
   #shown: Foldable[] = [];
+  #session: Session | undefined;
   #isExpanded = false;
   /** What `message_start` showed, until it is stored: what is stored may differ. */
   #begun: AnswerView | UserBlock | CommandBlock | NoteBlock | undefined;
@@ -78,6 +79,9 @@ export class ChatView {
 
   /** Shows the session as it stands at its leaf, in the place of everything before. */
   rebuild(session: Session): void {
+    // What was told while the session was being opened, nobody has read yet.
+    const told = this.#session === undefined ? this.#shown : [];
+    this.#session = session;
     this.#screen.chat.clear();
     this.#shown = [];
     this.#tools.clear();
@@ -85,7 +89,13 @@ export class ChatView {
     const { items, hasEarlier } = chatPath(session, { floorId: this.#floorOf(session) });
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
+    for (const each of told) this.#add(each);
     this.#screen.redraw();
+  }
+
+  /** True where this session is the one that is shown. */
+  isShowing(session: Session): boolean {
+    return this.#session === session;
   }
 
   /** A line that is no part of the session. */

@@ -33,7 +33,7 @@ export function bindKeys(home: string): readonly string[] {
 export function readKeybindings(file: string): KeybindingsRead {
   const value = valueIn(file);
   if ("fault" in value) return { bindings: {}, faults: [value.fault] };
-  const read = fileSchema.safeParse(value.json ?? {});
+  const read = fileSchema.safeParse(value.json === undefined ? {} : value.json);
   if (!read.success)
     return {
       bindings: {},

@@ -53,8 +53,9 @@ export class PromptEditor extends Editor {
 
   /** Gives back what was not sent after all, in front of what was typed since. */
   giveBack(...texts: string[]): void {
-    const typed = this.getExpandedText();
-    this.setText([...texts, typed].filter((each) => each.trim() !== "").join("\n\n"));
+    const given = texts.filter((text) => text.trim() !== "");
+    if (given.length === 0) return;
+    this.setText([...given, ...(this.isEmpty ? [] : [this.getExpandedText()])].join("\n\n"));
     this.#screen.redraw();
   }
 

@@ -21,6 +21,8 @@ export class PromptHistory {
   readonly #onFault: (message: string) => void;
   #last: string | undefined;
   #hasFault = false;
+  /** What a crash cut must not take the next line with it. */
+  #isCut = false;
 
   constructor({ home, onFault }: PromptHistoryOptions) {
     this.#file = join(home, "history.jsonl");
@@ -45,12 +47,15 @@ export class PromptHistory {
     this.#last = text;
     this.#write(() => {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      appendFileSync(this.#file, lineOf(text), { mode: 0o600 });
+      appendFileSync(this.#file, `${this.#isCut ? "\n" : ""}${lineOf(text)}`, { mode: 0o600 });
+      this.#isCut = false;
     });
   }
 
   #parsed(): { texts: string[]; strangeLines: number; lines: number } {
-    const lines = this.#content().split("\n").filter(Boolean);
+    const content = this.#content();
+    this.#isCut = content !== "" && !content.endsWith("\n");
+    const lines = content.split("\n").filter(Boolean);
     const texts = lines.flatMap((line) => textOf(line) ?? []);
     return { texts, strangeLines: lines.length - texts.length, lines: lines.length };
   }
@@ -70,6 +75,7 @@ export class PromptHistory {
       try {
         writeFileSync(beside, texts.map(lineOf).join(""), { mode: 0o600 });
         renameSync(beside, this.#file);
+        this.#isCut = false;
       } finally {
         rmSync(beside, { force: true });
       }

@@ -4,6 +4,8 @@ import type { InteractiveWork } from "../interactive-work.ts";
 export function followSessions({ host, chat, screen }: InteractiveWork): void {
   host.workshop.lifecycle.on("session_start", ({ reason }) => {
     if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
+    // The session that the program was started with stands there already, and under it what was told since.
+    if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
     screen.redraw();
   });
