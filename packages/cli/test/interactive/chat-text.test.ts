@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { longCommand, writtenText } from "../../src/interactive/chat/call-text.ts";
 import { codeSpans } from "../../src/interactive/chat/code-spans.ts";
 import { changeOf, diffLines } from "../../src/interactive/chat/diff-lines.ts";
 import { foldedLines, foldMark } from "../../src/interactive/chat/folded-lines.ts";
@@ -55,4 +56,13 @@ test("highlighted code is read as pieces, each in its innermost scope", () => {
     { text: '"', scope: "string" },
     { text: ")", scope: undefined },
   ]);
+});
+
+test("what a call wrote into a new file is told, and a command that is longer than its line", () => {
+  expect(writtenText({ path: "a", content: "x\n" }, { created: true })).toBe("x\n");
+  expect(writtenText({ path: "a", content: "x\n" }, { created: false })).toBeUndefined();
+  expect(writtenText(undefined, null)).toBeUndefined();
+  expect(longCommand({ command: "cd a\nls\x1b" })).toEqual(["cd a", "ls␛"]);
+  expect(longCommand({ command: "ls\n" })).toEqual([]);
+  expect(longCommand("ls")).toEqual([]);
 });

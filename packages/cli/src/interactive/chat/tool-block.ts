@@ -4,6 +4,7 @@ import { count } from "../../views/numbers.ts";
 import { printableLines } from "../../views/printable.ts";
 import { truncateToWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
+import { longCommand, writtenText } from "./call-text.ts";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { wrapped } from "./chat-text.ts";
@@ -21,6 +22,7 @@ export interface ToolOutput {
 
 const bodyFold = { head: 3, tail: 5 };
 const diffFold = { head: 24, tail: 0 };
+const writtenFold = { head: 6, tail: 0 };
 /** Beyond it, nobody reads in a chat; the session has all of it. */
 const maxOpenLines = 2_000;
 
@@ -72,6 +74,7 @@ export class ToolBlock extends ChatBlock {
     const lines = [this.#head(width)];
     if (this.#isMasked)
       lines.push(...wrapped(["masked: not in the model's view"], width, style.muted, "   "));
+    if (this.isExpanded) lines.push(...wrapped(longCommand(this.#args), width, style.accent, "   "));
     if (this.#isMasked && !this.isExpanded) return lines;
     return [...lines, ...this.#body(width)];
   }
@@ -99,6 +102,11 @@ export class ToolBlock extends ChatBlock {
     if (change !== undefined && change.diff !== "" && this.#state !== "failed")
       return this.#diff(change.diff, width);
     const { style } = this.#looks.theme;
+    const written = this.#state === "done" ? writtenText(this.#args, this.#output?.details) : undefined;
+    if (written !== undefined)
+      return this.#folded(printableLines(written.trimEnd()), writtenFold, (part) =>
+        wrapped(this.#cut(part, width), width, style.added, "   "),
+      );
     const look = this.#state === "failed" ? style.error : style.muted;
     const text = contentText(this.#output?.content).trimEnd();
     const lines = text === "" ? [] : printableLines(text);
