@@ -32,6 +32,8 @@ export class TreePanel implements Panel {
   /** The row at the top; undefined before the first drawing. */
   #first: number | undefined;
   #page = leastRows;
+  /** The list keeps its height while a search or a fold makes it shorter. */
+  #height = 0;
   #drawn: { key: string; lines: string[] } | undefined;
 
   constructor(options: TreePanelOptions) {
@@ -120,7 +122,7 @@ export class TreePanel implements Panel {
       rule(theme, width),
       ...this.#head(width),
       ...this.#search.render(width).map((line) => truncateToWidth(line, width, "")),
-      ...this.#list(width, rows),
+      ...this.#padded(this.#list(width, rows), rows),
       ...this.#hints(width),
       rule(theme, width),
     ];
@@ -153,6 +155,11 @@ export class TreePanel implements Panel {
       .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs }));
   }
 
+  #padded(lines: string[], room: number): string[] {
+    this.#height = Math.min(room, Math.max(this.#height, lines.length));
+    return [...lines, ...new Array<string>(this.#height - lines.length).fill("")];
+  }
+
   #hints(width: number): string[] {
     const { screen, choice, onLabel, model } = this.#options;
     const hints: KeyHint[] = [
@@ -160,7 +167,7 @@ export class TreePanel implements Panel {
       ["←→", "fold, unfold"],
       ["Tab", "filter"],
       ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
-      [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear the search"],
+      [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
     ];
     return hintLines(screen.theme, hints, width);
   }

@@ -14,7 +14,7 @@ export interface TreeRowOptions {
 /** From so many columns on, rows tell when their entries were written. */
 const columnsWithAges = 56;
 
-/** One row of the tree: guides, mark, label, kind, preview and age. */
+/** One row of the tree: guides, mark, kind, label, preview and age. */
 export function treeRow(at: number, options: TreeRowOptions): string {
   const { model, theme, width } = options;
   const isSelected = model.selected === at;
@@ -24,7 +24,6 @@ export function treeRow(at: number, options: TreeRowOptions): string {
     { text: isSelected ? "› " : "  ", style: theme.style.accent },
     { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
     ...mark(model, at, theme),
-    ...labelSpans(model.labelOf(at), theme),
     ...content(model, at, options),
   ];
   const spans = isSelected ? head.map(({ text }) => ({ text })) : head;
@@ -69,11 +68,16 @@ function guides({ layout }: TreeModel, at: number, max: number): string {
   return drawn.length <= max ? drawn : `…${drawn.slice(-(max - 1))}`;
 }
 
+/** Where a fold can begin, and whether the entry is on the active path. */
 function mark(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
   const isHere = model.here === at;
   const look = isHere ? style.warning : model.isActive(at) ? style.success : style.dim;
-  if (model.canFold(at)) return [{ text: model.isFolded(at) ? "▸ " : "▾ ", style: look }];
-  return [{ text: isHere ? "◉ " : model.isActive(at) ? "● " : "○ ", style: look }];
+  const fold = model.canFold(at) ? (model.isFolded(at) ? "▸" : "▾") : " ";
+  const bullet = isHere ? "◉" : model.isActive(at) ? "●" : "○";
+  return [
+    { text: fold, style: style.muted },
+    { text: `${bullet} `, style: look },
+  ];
 }
 
 function labelSpans(label: string | undefined, { style }: Theme): LookSpan[] {
@@ -96,6 +100,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   const isMuted = !model.isActive(at) || kind === "result";
   return [
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
+    ...labelSpans(model.labelOf(at), theme),
     ...(tokens === undefined ? [] : [{ text: `of ${count(tokens)} tokens `, style: theme.style.toolName }]),
     { text, style: isMuted ? theme.style.muted : undefined },
   ];
