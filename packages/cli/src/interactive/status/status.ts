@@ -90,6 +90,7 @@ export class Status {
   /** Ends the timers. */
   stop(): void {
     clearTimeout(this.#bringing);
+    this.#source.cost.stop();
     this.#line.stop();
   }
 
@@ -98,8 +99,7 @@ export class Status {
     this.#bringing = setTimeout(() => {
       const session = this.#options.agent()?.session;
       if (session?.leafId == null) return;
-      this.#source.cost.bring(session);
-      this.#source.refresh();
+      this.#source.cost.bring(session, () => this.#source.refresh());
     }, COST_AFTER_MS).unref();
   }
 

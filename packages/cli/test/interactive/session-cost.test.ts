@@ -1,0 +1,16 @@
+import { openSession } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { CostReader } from "../../src/interactive/status/cost-reader.ts";
+import { FactCounter } from "../../src/session-facts.ts";
+import { longSession } from "../sample-session.ts";
+
+test("what is read in slices is what all entries have cost", async () => {
+  const session = openSession(longSession());
+  const counter = new FactCounter();
+  for (const entry of session.entries()) counter.add(entry);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  new CostReader({ session, onDone: resolve });
+  const costUsd = await promise;
+  expect(costUsd).toBeGreaterThan(0);
+  expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
+});
