@@ -225,6 +225,18 @@ test("a told line keeps its colours and nothing else that steers a terminal", ()
   expect(screen.chat.render(40).join("")).toContain("\x1b[31mred\x1b[39m ␛[2Jcleared");
 });
 
+test("what was told since the last message stays when the chat is built anew; another session takes all its place", () => {
+  const { session } = history("U A");
+  const { chat, text } = opened(session);
+  chat.line("while it was opened");
+  chat.rebuild(session);
+  expect(text()).toMatch(/a1 text\n\n while it was opened$/);
+  chat.rebuild(session);
+  expect(text().match(/while it was opened/g)).toHaveLength(1);
+  chat.rebuild(history("U").session);
+  expect(text()).not.toContain("while it was opened");
+});
+
 test("what has not changed is not drawn again", () => {
   const { session } = history("U A(t1) T1 A");
   const { chat, screen } = opened(session);

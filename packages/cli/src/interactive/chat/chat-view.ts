@@ -79,8 +79,7 @@ export class ChatView {
 
   /** Shows the session as it stands at its leaf, in the place of everything before. */
   rebuild(session: Session): void {
-    // What was told while the session was being opened, nobody has read yet.
-    const told = this.#session === undefined ? this.#shown : [];
+    const told = this.#unread(session);
     this.#session = session;
     this.#screen.chat.clear();
     this.#shown = [];
@@ -91,6 +90,13 @@ export class ChatView {
     for (const item of items) this.#show(item);
     for (const each of told) this.#add(each);
     this.#screen.redraw();
+  }
+
+  /** What was told while the session was being opened, or since the last message of it: nobody may have read it yet. */
+  #unread(session: Session): Foldable[] {
+    if (this.#session === undefined) return this.#shown;
+    if (this.#session !== session) return [];
+    return this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
   }
 
   /** True where this session is the one that is shown. */
