@@ -23,10 +23,12 @@ export class PromptEditor extends Editor {
     return this.getText().trim() === "";
   }
 
-  /** Takes the prompts of earlier sessions, and adds to them from now on. */
+  /** Takes the prompts of earlier sessions, and adds to them: from now on, and what was submitted already. */
   useHistory(history: PromptHistory): void {
+    const submitted = this.#prompts.splice(0).reverse();
     for (const text of history.read()) this.#remember(text);
     this.#history = history;
+    for (const text of submitted) this.addToHistory(text);
   }
 
   /** To be called for what was submitted. */
@@ -85,11 +87,15 @@ export class PromptEditor extends Editor {
     return prefix === "shell" ? style.warning : style.muted;
   }
 
-  /** The library keeps a hundred; the list itself is all that it looks at. */
   #remember(text: string): void {
-    const { history } = this as unknown as { history: string[] };
-    if (text === "" || history[0] === text) return;
-    history.unshift(text);
-    history.length = Math.min(history.length, MOST_PROMPTS);
+    const prompts = this.#prompts;
+    if (text === "" || prompts[0] === text) return;
+    prompts.unshift(text);
+    prompts.length = Math.min(prompts.length, MOST_PROMPTS);
+  }
+
+  /** Latest first. The library would keep a hundred; the list itself is all that it looks at. */
+  get #prompts(): string[] {
+    return (this as unknown as { history: string[] }).history;
   }
 }
