@@ -22,7 +22,8 @@ export class CodeHighlighter {
   lines(code: string, language: string | undefined, style: Styles): string[] {
     const name = language?.trim().split(/[\s,{]/)[0] ?? "";
     if (name === "" || code.length > MAX_HIGHLIGHTED_CHARS) return code.split("\n");
-    if (this.#library === undefined) void this.load();
+    // Where it cannot be loaded, code stays plain: nothing that has to be told.
+    if (this.#library === undefined) this.load().catch(() => {});
     if (this.#library?.getLanguage(name) === undefined) return code.split("\n");
     return styledLines(this.#library.highlight(code, { language: name, ignoreIllegals: true }).value, style);
   }
