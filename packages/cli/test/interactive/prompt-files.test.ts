@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchFiles } from "../../src/interactive/prompt/match-files.ts";
+import { matchFiles, matchManyFiles } from "../../src/interactive/prompt/match-files.ts";
 import { ProjectFiles } from "../../src/interactive/prompt/project-files.ts";
 
 const paths = (...list: string[]) => list.map((path) => ({ path, isFolder: path.endsWith("/") }));
@@ -41,6 +41,13 @@ test("Law: whatever matches has the query's letters in their order, and at most 
       for (const { path } of found) expect(path).toMatch(inOrder);
     }),
   );
+});
+
+test("many files are matched as few are, and given up when nobody waits", async () => {
+  const many = paths(...Array.from({ length: 9_000 }, (_, at) => `src/${at % 7}/file-${at}.ts`));
+  for (const query of ["", "file-89", "s3f", "none"])
+    expect(await matchManyFiles(many, { query, signal: never })).toEqual(matchFiles(many, query));
+  expect(await matchManyFiles(many, { query: "f", signal: AbortSignal.abort() })).toEqual([]);
 });
 
 test("what is ignored is not listed, in folders neither", async () => {

@@ -7,7 +7,7 @@ import {
   CombinedAutocompleteProvider,
   fuzzyFilter,
 } from "../terminal/tui.ts";
-import { matchFiles } from "./match-files.ts";
+import { matchManyFiles } from "./match-files.ts";
 import { ProjectFiles } from "./project-files.ts";
 
 export interface PromptCompletionOptions {
@@ -60,8 +60,8 @@ export class PromptCompletion implements AutocompleteProvider {
     const outside = /^(~|\.{0,2})\//.test(query);
     if (outside) return this.#paths.getSuggestions([prefix], 0, prefix.length, { signal, force: true });
     const files = await this.#files.list(signal);
-    if (signal.aborted) return null;
-    const items = matchFiles(files, query).map(({ path }) => ({
+    const matching = await matchManyFiles(files, { query, signal });
+    const items = matching.map(({ path }) => ({
       value: /[\s"'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`,
       label: path,
     }));
