@@ -1,0 +1,132 @@
+import { bonsaiHome } from "@bonsai-agent/session";
+import { resumeCommand } from "../../resume-command.ts";
+import { shownPath } from "../../shown-path.ts";
+import { span } from "../../views/line.ts";
+import type { AgentHost } from "../../work/agent-host.ts";
+import { openWorkshop } from "../../work/workshop.ts";
+import { ChatView } from "../chat/chat-view.ts";
+import { followCompactions } from "../compaction/follow-compactions.ts";
+import type { InteractiveWork, Told } from "../interactive-work.ts";
+import { bindKeys } from "../keys/keybindings-file.ts";
+import { panelUi } from "../panels/panel-ui.ts";
+import { attachPrompt } from "../prompt/attach-prompt.ts";
+import { Status } from "../status/status.ts";
+import type { Entrance } from "./entrance.ts";
+import { followSessions } from "./follow-sessions.ts";
+import { Interrupting } from "./interrupting.ts";
+import { openHost } from "./open-host.ts";
+import { shownNotice } from "./shown-notice.ts";
+import { Submitting } from "./submitting.ts";
+
+/** Opens the session, and lives in it until the user quits. @returns says how to go on, once the screen is left */
+export async function live(entrance: Entrance): Promise<() => void> {
+  const room = makeRoom(entrance);
+  for (const message of bindKeys(bonsaiHome({ ...entrance.call.io.env })))
+    room.tell({ level: "warning", message });
+  try {
+    await open(room);
+  } finally {
+    room.status.stop();
+  }
+  return () => tellHowToGoOn(room);
+}
+
+type Room = ReturnType<typeof makeRoom>;
+
+/** What stands before there is a session. */
+function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
+  const chat = new ChatView(screen);
+  const { cwd } = call.io;
+  const status = new Status({
+    ...{ screen, cwd, folder: shownPath(cwd, cwd) },
+    agent: () => host?.agent,
+    statuses: () => ui.extensionLines.statuses,
+  });
+  let host: AgentHost | undefined;
+  /** Of the opening: told again when the chat is shown, which takes their place. */
+  const opening: Told[] = [];
+  const tell: InteractiveWork["tell"] = (notice) => {
+    if (host === undefined) opening.push(notice);
+    chat.line(...shownNotice(notice));
+  };
+  const ui = panelUi({ screen, tell, editor, signal: quitting.signal });
+  const submitting = new Submitting({ editor, tell });
+  const interrupting = new Interrupting({ screen, editor, quitting, submitting });
+  editor.onSubmit = (text) => {
+    editor.addToHistory(text);
+    submitting.submit(text);
+  };
+  for (const text of takeEarly()) editor.onSubmit(text);
+  screen.tui.addInputListener((data) => interrupting.hear(data));
+  return {
+    ...{ call, screen, chat, status, tell, ui, editor, quitting, submitting, interrupting },
+    host: () => host,
+    enter(opened: AgentHost) {
+      host = opened;
+      chat.rebuild(opened.agent.session);
+      for (const notice of opening) tell(notice);
+    },
+  };
+}
+
+async function open(room: Room): Promise<void> {
+  const { call, tell, ui, chat, status, quitting } = room;
+  const workshop = await openWorkshop(
+    { ...call, options: { ...call.options, mode: "tui" } },
+    {
+      ...{ ui, signal: quitting.signal },
+      tell: (notice) => status.notice(notice) || tell(notice),
+      listen: (lifecycle) => {
+        chat.listen(lifecycle);
+        status.listen(lifecycle);
+      },
+    },
+  );
+  try {
+    const host = await openHost(workshop);
+    try {
+      room.enter(host);
+      await work(room, host);
+    } finally {
+      await host.close();
+    }
+  } finally {
+    workshop.close();
+  }
+}
+
+async function work(room: Room, host: AgentHost): Promise<void> {
+  const { screen, chat, editor, ui, tell, quitting, submitting, interrupting } = room;
+  const work: InteractiveWork = {
+    ...{ host, screen, theme: screen.theme, chat, editor, ui, tell },
+    submit: (text, behavior) => submitting.submit(text, { behavior }),
+    quit: () => quitting.quit(),
+    interruptible: (task) => interrupting.interruptible(task),
+  };
+  furnish(work);
+  followSessions(work);
+  followCompactions(work, host.workshop.lifecycle);
+  host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
+  screen.redraw();
+  interrupting.begin(work);
+  // Also while an extension takes its time at the start, the user can quit.
+  await Promise.race([host.start(), quitting.asked]);
+  if (!quitting.signal.aborted) submitting.begin(work, host.workshop.call.words);
+  await quitting.asked;
+  screen.leaveAll();
+  await host.stop();
+}
+
+/** What stands around the chat; each room brings its own. */
+function furnish(work: InteractiveWork): void {
+  attachPrompt(work);
+}
+
+function tellHowToGoOn({ call, host }: Room): void {
+  const session = host()?.agent.session;
+  if (session?.file === undefined || session.leafId === null) return;
+  call.output.notice([
+    "Go on with ",
+    span(resumeCommand({ id: session.id, file: session.file }, call.io), "cyan"),
+  ]);
+}
