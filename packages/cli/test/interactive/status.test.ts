@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
+import { longSession } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
 const usdPerMillionTokens = { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 };
@@ -12,6 +13,8 @@ const costly: Scenario = {
   ...{ contextWindow: 5_000_000, usdPerMillionTokens, atEnd: "repeat" },
   turn: [{ text: "Done.", usage }],
 };
+const headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
+const summary = [...headings, "Critical Context"].map((name) => `## ${name}\n- Made it.`).join("\n\n");
 /** Nothing comes of it before the test is over. */
 const never = 3_600_000;
 
@@ -93,4 +96,19 @@ test("the window is called after the session, else after its folder", async () =
   terminal.type("/name Prune the apples\n");
   await terminal.until(() => terminal.title === "bonsai – Prune the apples");
   expect(terminal.screen()).toContain("Prune the apples");
+});
+
+test("right after a compaction nobody knows how full the context is, until the next answer tells", async () => {
+  const { terminal } = openInteractive({
+    scenario: {
+      ...{ contextWindow: 200_000, turn: [{ text: "Good." }], summary: [{ text: summary }] },
+      atEnd: "repeat",
+    },
+    argv: ["--session", longSession()],
+  });
+  await terminal.until(/\d%/);
+  terminal.type("/compact\n");
+  await terminal.until("?/200k");
+  terminal.type("Go on\n");
+  await terminal.until(/ [\d.]+k\/200k \d+%/);
 });
