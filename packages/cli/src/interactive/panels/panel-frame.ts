@@ -1,3 +1,4 @@
+import { shownPath } from "../../shown-path.ts";
 import { printable, printableLines } from "../../views/printable.ts";
 import { shownKey } from "../keys/key-name.ts";
 import { getKeybindings, type Keybinding, truncateToWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
@@ -41,6 +42,11 @@ export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number
     } else line = joined;
   }
   return [...lines, line].map((each) => theme.style.dim(fit(each, width)));
+}
+
+/** A path that is whole, but for the user's home. */
+export function wholePath(path: string): string {
+  return shownPath(path, path);
 }
 
 /** The first key of a binding, as it is shown. */

@@ -33,7 +33,7 @@ export function modelRow({ reference, model, isUsable }: ModelItem, current: str
   const cost =
     usdPerMillionTokens === undefined
       ? ""
-      : `  $${price(usdPerMillionTokens.input)} / $${price(usdPerMillionTokens.output)}`;
+      : ` · $${price(usdPerMillionTokens.input)} / $${price(usdPerMillionTokens.output)}`;
   return {
     label: reference,
     detail: `${tokens(contextWindow || null)}${cost}`,

@@ -1,10 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
-import { shownPath } from "../../../shown-path.ts";
 import { counted } from "../../../views/numbers.ts";
 import { oneLine } from "../../../views/printable.ts";
 import type { Screen } from "../../screen.ts";
 import { askText, askYes } from "../ask.ts";
+import { wholePath } from "../panel-frame.ts";
 import { PickList } from "../pick-list.ts";
 import { type ListedSession, sessionPreview, sessionRow, sessionText, sessionTitle } from "./session-row.ts";
 import { searchTexts } from "./session-texts.ts";
@@ -51,7 +51,7 @@ class SessionPicker {
       key: ({ file }) => file,
       text: sessionText,
       row: (session) => sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere }),
-      preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs, cwd }),
+      preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs }),
       picks: "open",
       onPick: (session) => this.#leave(() => done(session)),
       onCancel: () => this.#leave(() => done(undefined)),
@@ -72,7 +72,7 @@ class SessionPicker {
     const { home, cwd } = this.#options;
     const { sessions, skipped } = listSessions(this.#isEverywhere ? { home } : { home, cwd });
     this.#sessions = sessions;
-    const place = this.#isEverywhere ? "all folders" : `in ${shownPath(cwd, "/")}`;
+    const place = this.#isEverywhere ? "all folders" : `in ${wholePath(cwd)}`;
     const isPlural = skipped.length !== 1;
     this.list.tell({
       title: `Sessions, ${place}`,
@@ -152,12 +152,12 @@ class SessionPicker {
       return this.list.tell({ status: "This session is in use: open another, then delete it from there." });
     const isSure = await askYes(screen, {
       title: "Delete this session?",
-      message: `${sessionTitle(session)}\n\nIts file goes to ${shownPath(trashFolder(home), "/")}, and nothing empties that folder.`,
+      message: `${sessionTitle(session)}\n\nIts file goes to ${wholePath(trashFolder(home))}, and nothing empties that folder.`,
     });
     if (!isSure) return;
     const to = trashSession(session.file, home);
     this.#reload();
-    this.list.tell({ status: `Moved to ${shownPath(to, "/")}.` });
+    this.list.tell({ status: `Moved to ${wholePath(to)}.` });
   }
 
   /** One thing at a time; what fails is told below the list. */

@@ -1,8 +1,7 @@
 import type { SessionSummary } from "@bonsai-agent/session";
-import { shownPath } from "../../../shown-path.ts";
 import { age, bytes, count, counted, moment } from "../../../views/numbers.ts";
 import type { Theme } from "../../theme/theme.ts";
-import { textLines } from "../panel-frame.ts";
+import { textLines, wholePath } from "../panel-frame.ts";
 import type { PickRow } from "../pick-list.ts";
 
 /** A session as the list has it: found by a search of the texts, with the place. */
@@ -33,7 +32,7 @@ export function sessionRow(
   { nowMs, inUse, hasFolders, cwd }: SessionRowOptions,
 ): PickRow {
   const when = age(session.lastActivityMs, nowMs);
-  const folder = hasFolders ? `${lastFolder(session.cwd, cwd)}  ` : "";
+  const folder = hasFolders ? `${lastFolder(session.cwd, cwd)} · ` : "";
   return {
     label: sessionTitle(session),
     detail: `${folder}${when}`,
@@ -49,7 +48,7 @@ function lastFolder(path: string, cwd: string): string {
 /** What is known of a session without reading it. */
 export function sessionPreview(
   session: ListedSession,
-  { theme, width, nowMs, cwd }: { theme: Theme; width: number; nowMs: number; cwd: string },
+  { theme, width, nowMs }: { theme: Theme; width: number; nowMs: number },
 ): string[] {
   const { name, firstWords, snippet, digest, lastActivityMs, lines } = session;
   const { bold, muted, accent } = theme.style;
@@ -68,9 +67,11 @@ export function sessionPreview(
   return [
     ...(snippet === undefined ? [] : styled(`“${snippet}”`, accent, 2)),
     ...styled(sessionTitle(session), bold, 1),
-    ...(name !== undefined && firstWords !== undefined ? styled(firstWords, (text) => text, 2) : []),
+    ...(name !== undefined && firstWords !== undefined && firstWords !== name
+      ? styled(firstWords, (text) => text, 2)
+      : []),
     ...styled([...facts, ...changed].join(" · "), muted, 3),
-    ...styled(session.cwd === "" ? "no folder" : shownPath(session.cwd, cwd) || ".", muted, 1),
+    ...styled(session.cwd === "" ? "no folder" : wholePath(session.cwd), muted, 1),
     ...(digest === undefined || digest.summary === "" ? [] : styled(digest.summary, muted, 2)),
   ];
 }

@@ -1,10 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { shownPath } from "../../../shown-path.ts";
 import type { ModelShelf } from "../../../work/model-choice.ts";
 import type { Screen } from "../../screen.ts";
 import { askPick, askText } from "../ask.ts";
 import { pickModel } from "../models/pick-model-panel.ts";
-import { textLines } from "../panel-frame.ts";
+import { textLines, wholePath } from "../panel-frame.ts";
 import { PickList, type PickRow } from "../pick-list.ts";
 import { type CommonSetting, commonSettings, settingName } from "./common-settings.ts";
 import {
@@ -43,7 +42,7 @@ class SettingsEditor {
     this.#options = options;
     this.list = new PickList<CommonSetting>({
       place: screen,
-      title: `Settings, ${shownPath(settingsFile(home), "/")}`,
+      title: `Settings, ${wholePath(settingsFile(home))}`,
       items: commonSettings,
       key: settingName,
       text: (setting) => `${settingName(setting)} ${setting.meaning}`,
@@ -69,7 +68,7 @@ class SettingsEditor {
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
     const own = valueAt(readSettings(this.#options.home), setting.path);
-    const detail = own === undefined ? `${shown(this.#default(setting))}  (default)` : shown(own);
+    const detail = own === undefined ? `${shown(this.#default(setting))} (default)` : shown(own);
     const row = { label: name, detail };
     this.#rows.set(name, row);
     return row;

@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { listSessions } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { says } from "../agent-project.ts";
+import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
+
+async function opened(options: OpenInteractiveOptions = {}): Promise<OpenedInteractive> {
+  const room = openInteractive({ scenario: says("Good."), rows: 40, ...options });
+  await room.terminal.until("/100k");
+  return room;
+}
+
+async function say({ terminal }: OpenedInteractive, text: string): Promise<void> {
+  terminal.type(`${text}\n`);
+  await terminal.until("Good.");
+}
+
+/** Types a command and sends it, whatever the completion shows of it. */
+function command({ terminal }: OpenedInteractive, text: string): void {
+  terminal.paste(text);
+  terminal.press("enter");
+}
+
+function sessionsOf({ project }: OpenedInteractive) {
+  return listSessions({ home: project.home, cwd: project.cwd }).sessions;
+}
+
+test("/name names the session, by what stands behind it or by what is typed", async () => {
+  const room = await opened();
+  await say(room, "hello");
+  command(room, "/name The first one");
+  await room.terminal.until("called “The first one”");
+  command(room, "/name");
+  await room.terminal.until("Name of this session");
+  room.terminal.type(", renamed\n");
+  await room.terminal.until("called “The first one, renamed”");
+  expect(sessionsOf(room)[0]?.name).toBe("The first one, renamed");
+});
+
+test("/thinking sets the level, and refuses what is none", async () => {
+  const room = await opened();
+  command(room, "/thinking enormous");
+  await room.terminal.until("“enormous” is no level");
+  command(room, "/thinking high");
+  await room.terminal.until("Thinking is high");
+  command(room, "/thinking");
+  expect(await room.terminal.until("How much the model thinks")).toContain("high ●");
+  room.terminal.type("off\n");
+  await room.terminal.until("Thinking is off");
+});
+
+test("/session tells file, id, entries, tokens, cost and compactions", async () => {
+  const room = await opened();
+  await say(room, "hello");
+  command(room, "/session");
+  const screen = await room.terminal.until("compactions");
+  const [session] = sessionsOf(room);
+  for (const word of [session!.id, "entries", "tokens", "cost"]) expect(screen).toContain(word);
+});
+
+test("/settings writes a setting, told with its meaning, and takes it back", async () => {
+  const room = await opened();
+  const file = join(room.project.home, "settings.json");
+  command(room, "/settings");
+  await room.terminal.until("Settings,");
+  room.terminal.type("keepRecent");
+  expect(await room.terminal.until("Default: 20000")).toContain("stay as they are");
+  room.terminal.press("enter");
+  await room.terminal.until("Empty means the default");
+  room.terminal.press("ctrl+u");
+  room.terminal.type("many\n");
+  await room.terminal.until("many is no number");
+  room.terminal.press("ctrl+u");
+  room.terminal.type("9,000\n");
+  await room.terminal.until("Saved; holds in the next session");
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ compaction: { keepRecentTokens: 9_000 } });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  room.terminal.press("ctrl+d");
+  await room.terminal.until("20000 (default)");
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({});
+  room.terminal.press("esc");
+  await room.terminal.until("Settings changed: compaction.keepRecentTokens");
+});
+
+test("/login stores a key for its owner alone, and shows it nowhere", async () => {
+  const room = await opened();
+  command(room, "/login anthropic");
+  await room.terminal.until("Key for anthropic");
+  room.terminal.type("sk-secret-1234");
+  await room.terminal.until("••••");
+  room.terminal.press("enter");
+  await room.terminal.until("The key for anthropic is stored");
+  const file = join(room.project.home, "auth.json");
+  expect(JSON.parse(readFileSync(file, "utf8")).anthropic.key).toBe("sk-secret-1234");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(room.terminal.written.join("")).not.toContain("secret");
+});
+
+test("/model lists what can be used with windows and prices, and sets what is picked", async () => {
+  const room = await opened({ env: { ANTHROPIC_API_KEY: "sk-x" } });
+  command(room, "/model opus");
+  await room.terminal.until(/anthropic\/claude-opus\S*\s+\S+ · \$\d/);
+  room.terminal.press("enter");
+  await room.terminal.until(/anthropic\/claude-opus\S* answers from the next request on/);
+});
+
+test("/model says of a model without a key how to come by one", async () => {
+  const room = await opened({ env: { OPENAI_API_KEY: "" } });
+  command(room, "/model gpt");
+  await room.terminal.until("Model");
+  room.terminal.press("tab");
+  await room.terminal.until("openai/gpt");
+  room.terminal.press("enter");
+  await room.terminal.until("see /login");
+});
+
+test("/trust tells what a project brings, and trusts it once the user says yes", async () => {
+  const room = await opened();
+  command(room, "/trust");
+  await room.terminal.until("Trust this project?");
+  room.terminal.press("enter");
+  await room.terminal.until((screen) => !screen.includes("Trust this project?"));
+  expect(existsSync(join(room.project.home, "trust.json"))).toBe(false);
+  command(room, "/trust");
+  await room.terminal.until("Trust this project?");
+  room.terminal.press("y");
+  await room.terminal.until("is trusted.");
+  command(room, "/trust off");
+  await room.terminal.until("no longer trusted");
+});
+
+test("/resume opens another session, found by its whole text", async () => {
+  const first = await opened();
+  await say(first, "about animals");
+  first.terminal.type("the zebra too\n");
+  await first.terminal.until(/zebra too[\s\S]*Good\./);
+  await first.end();
+  const second = await opened({ project: first.project });
+  await say(second, "about plants");
+  command(second, "/resume");
+  const screen = await second.terminal.until("Sessions, in");
+  expect(screen).toContain("about plants ●");
+  second.terminal.type("zebra");
+  await second.terminal.until("Nothing matches.");
+  second.terminal.press("ctrl+f");
+  await second.terminal.until("1 session with “zebra” in the text.");
+  second.terminal.press("enter");
+  await second.terminal.until((seen) => seen.includes("about animals") && !seen.includes("Sessions, in"));
+});
+
+test("/resume renames and deletes, but for the session in use", async () => {
+  const first = await opened();
+  await say(first, "about animals");
+  await first.end();
+  const second = await opened({ project: first.project });
+  await say(second, "about plants");
+  command(second, "/resume");
+  await second.terminal.until("Sessions, in");
+  second.terminal.press("ctrl+d");
+  await second.terminal.until("This session is in use");
+  second.terminal.type("animals");
+  await second.terminal.until("1/1 of 2");
+  second.terminal.press("ctrl+r");
+  await second.terminal.until("Name of the session");
+  second.terminal.type("Zoo animals\n");
+  await second.terminal.until((screen) => /Zoo animals/.test(screen) && screen.includes("1/1 of 2"));
+  second.terminal.press("ctrl+d");
+  await second.terminal.until("Delete this session?");
+  second.terminal.press("y");
+  await second.terminal.until("Moved to");
+  expect(sessionsOf(second).map(({ firstWords }) => firstWords)).toEqual(["about plants"]);
+  const [folder] = readdirSync(join(second.project.home, "trash"));
+  expect(readdirSync(join(second.project.home, "trash", folder!))).toHaveLength(1);
+});
+
+test("a panel fits 40 columns, and its keys stand below it", async () => {
+  const room = await opened({ columns: 40, rows: 24 });
+  command(room, "/settings");
+  const screen = await room.terminal.until("Esc leave");
+  expect(screen).toContain("1/15");
+  for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
+});
