@@ -149,7 +149,8 @@ export class HeadlessTerminal implements Terminal {
    */
   async until(what: string | RegExp | ((screen: string) => boolean)): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const giveUp = (why: string) => reject(new Error(`${why}: ${String(what)}\nThe screen:\n${this.screen()}`));
+    const giveUp = (why: string) =>
+      reject(new Error(`${why}: ${String(what)}\nThe screen:\n${this.screen()}`));
     const look = () => {
       const screen = this.screen();
       if (isSeen(screen, what)) resolve(screen);
@@ -165,6 +166,12 @@ export class HeadlessTerminal implements Terminal {
       clearTimeout(timer);
       this.#waiting.delete(look);
     }
+  }
+
+  /** Waits until the keys that were pressed are answered on the screen; not for what takes its time. */
+  async settle(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    await this.until(() => true);
   }
 
   /** Nothing more comes: who waits is told why. */
