@@ -73,9 +73,10 @@ function fakeWork(typed: string, agent: object) {
     screen: { redraw: () => {} },
     chat: { rebuild: () => told.push("rebuilt") },
     editor: {
-      getText: () => text,
-      setText: (next: string) => {
-        text = next;
+      offerText: (offered: string) => {
+        if (text !== "") return false;
+        text = offered;
+        return true;
       },
     },
     tell: ({ message }: { message: string }) => told.push(message),

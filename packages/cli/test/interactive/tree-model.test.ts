@@ -226,6 +226,21 @@ describe("laws", () => {
     );
   });
 
+  test("a search typed letter by letter finds what it finds at once", () => {
+    const searches = fc.string({ unit: fc.constantFrom("a", "s", "u", "e", " ", "r"), maxLength: 5 });
+    fc.assert(
+      fc.property(trees, searches, ({ model, readAll }, search) => {
+        readAll();
+        for (let end = 1; end <= search.length; end += 1) model.setSearch(search.slice(0, end));
+        const typed = [...model.rows];
+        model.setSearch("");
+        model.setSearch(search);
+        model.sift();
+        expect(typed).toEqual(model.rows);
+      }),
+    );
+  });
+
   test("every entry is reached with the filter of all, parents before children", () => {
     fc.assert(
       fc.property(trees, ({ tree, model }) => {

@@ -147,8 +147,11 @@ export class TreeModel {
 
   setSearch(search: string): void {
     if (search === this.#search) return;
+    // What a longer search finds, a shorter one has found: once all is read, only that is looked at.
+    const isLonger = search.startsWith(this.#search) && this.#previews.isComplete;
+    const before = this.#layout;
     this.#search = search;
-    this.#start();
+    this.#start(isLonger ? (at) => before.nearest(at) === at : undefined);
   }
 
   /** Shows a label that was given to an entry meanwhile. */
@@ -202,15 +205,16 @@ export class TreeModel {
   }
 
   /** What is shown has changed by the user's wish: folds of another tree mean nothing in this one. */
-  #start(): void {
+  #start(among?: (at: number) => boolean): void {
     this.#folded.clear();
-    this.#layout = this.#newLayout();
+    this.#layout = this.#newLayout(among);
     this.#place();
   }
 
-  #newLayout(): TreeLayout {
+  #newLayout(among: (at: number) => boolean = () => true): TreeLayout {
     const words = this.#search.toLowerCase().split(/\s+/).filter(Boolean);
     return new TreeLayout(this.#shape, (at) => {
+      if (!among(at)) return false;
       const preview = this.#previews.known(at);
       const label = this.labelOf(at);
       const isOnlyCalls = preview?.isOnlyCalls ?? false;
