@@ -3,6 +3,8 @@ import type { AgentCall } from "../invocation.ts";
 import { enter } from "./session/entrance.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
 
+const drainMs = 500;
+
 /** The screen that one lives in: until the user quits. @param terminal for tests; default the process's own */
 export function runInteractive(
   call: AgentCall,
@@ -30,6 +32,8 @@ export function runInteractive(
         // Whoever quits while the session is being opened has not failed.
         if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
       } finally {
+        // What the terminal still answers is not for the shell.
+        await terminal.drainInput(drainMs, 50);
         release();
         screen.stop();
       }
