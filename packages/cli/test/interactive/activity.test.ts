@@ -84,6 +84,12 @@ describe("what goes on", () => {
     expect(model.doing(3)?.text).toBe("Waiting for the model…");
   });
 
+  test("names the key that cancels as it is bound", () => {
+    const model = new ActivityModel(() => "F5");
+    model.branchSummaryBegan(0);
+    expect(model.doing(1)?.text).toBe("Summarising the branch… (F5 to cancel)");
+  });
+
   test("is what the lifecycle tells of", async () => {
     const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
     const model = new ActivityModel();

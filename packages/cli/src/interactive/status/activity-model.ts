@@ -22,6 +22,12 @@ export class ActivityModel {
   #compaction: Doing | undefined;
   /** Of the user: a command, or a branch that is summarised. Its end is not always told. */
   #alone: Doing | undefined;
+  readonly #cancelKey: () => string;
+
+  /** @param cancelKey as it is shown; default `Esc` */
+  constructor(cancelKey: () => string = () => "Esc") {
+    this.#cancelKey = cancelKey;
+  }
 
   runBegan(nowMs: number): void {
     this.#runSinceMs = nowMs;
@@ -69,7 +75,7 @@ export class ActivityModel {
   }
 
   compactionBegan(reason: CompactionReason, nowMs: number): void {
-    this.#compaction = { text: compactionTexts[reason], sinceMs: nowMs };
+    this.#compaction = { text: this.#cancellable(compactionTexts[reason]), sinceMs: nowMs };
   }
 
   compactionEnded(): void {
@@ -77,7 +83,7 @@ export class ActivityModel {
   }
 
   branchSummaryBegan(nowMs: number): void {
-    this.#alone = { text: "Summarising the branch… (Esc to cancel)", sinceMs: nowMs };
+    this.#alone = { text: this.#cancellable("Summarising the branch…"), sinceMs: nowMs };
   }
 
   commandBegan(command: string, nowMs: number): void {
@@ -111,15 +117,19 @@ export class ActivityModel {
     return { text: `Running ${this.#tools.size} tools: ${this.#toolNames()}`, sinceMs: first.sinceMs };
   }
 
+  #cancellable(text: string): string {
+    return `${text} (${this.#cancelKey()} to cancel)`;
+  }
+
   #toolNames(): string {
     return [...this.#tools.values()].map(({ text }) => text).join(" · ");
   }
 }
 
 const compactionTexts: Readonly<Record<CompactionReason, string>> = {
-  threshold: "Auto-compacting... (Esc to cancel)",
-  overflow: "Context overflow detected, Auto-compacting... (Esc to cancel)",
-  manual: "Compacting... (Esc to cancel)",
+  threshold: "Auto-compacting...",
+  overflow: "Context overflow detected, Auto-compacting...",
+  manual: "Compacting...",
 };
 
 function answering(event: StreamEvent): string | undefined {

@@ -35,7 +35,7 @@ export class Status {
   readonly #options: StatusOptions;
   readonly #now: () => number;
   readonly #source: FooterSource;
-  readonly #model = new ActivityModel();
+  readonly #model = new ActivityModel(() => keys.label("interrupt"));
   readonly #line: ActivityLine;
   #bringing: NodeJS.Timeout | undefined;
 
