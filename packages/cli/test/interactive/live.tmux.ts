@@ -57,6 +57,8 @@ test("compact, tree, fork and resume", async () => {
   tmux.press("Enter");
   await tmux.until("Session tree");
   tmux.press("Escape");
+  // A key right behind Esc would be Alt and that key.
+  await tmux.until(/^(?![\s\S]*Session tree)/);
   tmux.type("/fork");
   tmux.press("Enter");
   await tmux.until("Fork:");
