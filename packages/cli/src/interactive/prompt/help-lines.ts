@@ -27,7 +27,7 @@ type Row = readonly [name: string, description: string];
 
 /** The widest that a name may be before its description begins. */
 const NAME_COLUMNS = 24;
-const LEAST_DESCRIPTION_COLUMNS = 12;
+const LEAST_DESCRIPTION_COLUMNS = 24;
 
 /** What /help shows: commands, keys by what they are called now, and what extensions bring. */
 export function helpLines(facts: HelpFacts, width: number): Line[] {
@@ -76,7 +76,11 @@ function editorRows(): Row[] {
 
 function section(title: string, rows: readonly Row[], width: number): Line[] {
   const columns = Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + 3;
-  return [[span(title, "bold")], ...rows.flatMap((row) => rowLines(row, columns, width)), []];
+  return [
+    ...wrapped(title, width).map((text): Line => [span(text, "bold")]),
+    ...rows.flatMap((row) => rowLines(row, columns, width)),
+    [],
+  ];
 }
 
 /** Side by side where both have room, else the description below. */
