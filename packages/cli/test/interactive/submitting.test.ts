@@ -76,7 +76,7 @@ test("a command that needs rest is refused while the agent works, and stands in 
   terminal.type("Tell me a story\n");
   await terminal.until("Begun word");
   terminal.type("/new\n");
-  await terminal.until("/new has to wait until the agent is done.");
+  await terminal.until("/new has to wait until the agent is done");
 });
 
 test("what was sent before the session is open is sent when it is", async () => {

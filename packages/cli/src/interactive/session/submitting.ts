@@ -1,7 +1,7 @@
 import type { RunResult, StreamingBehavior } from "@bonsai-agent/agent";
-import { BonsaiError } from "@bonsai-agent/messages";
 import { mentionedFiles } from "../../work/file-mentions.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { keys } from "../keys/keys.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { slashCommandOf } from "../slash/slash-commands.ts";
 import { errorText } from "./error-text.ts";
@@ -84,7 +84,7 @@ export class Submitting {
     const { text } = typed;
     const slash = slashCommandOf(text);
     if (slash !== undefined) {
-      if (slash.command.worksWhileBusy !== true) refuseWhileBusy(work, `/${slash.command.name}`);
+      if (slash.command.worksWhileBusy !== true && this.#mustWait(typed, `/${slash.command.name}`)) return;
       await slash.command.run(slash.args, work);
       return;
     }
@@ -94,7 +94,7 @@ export class Submitting {
     if (unknown !== undefined) throw unknown;
     const [, quiet, command] = /^!(!)?\s*(\S[\s\S]*)$/.exec(text) ?? [];
     if (command === undefined) return this.#inTurn(typed, work);
-    refuseWhileBusy(work, `!${quiet ?? ""}`);
+    if (this.#mustWait(typed, `!${quiet ?? ""}`)) return;
     await host.agent.runUserCommand(command, { excludeFromContext: quiet !== undefined });
   }
 
@@ -125,6 +125,15 @@ export class Submitting {
     return { run: work.host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
   }
 
+  /** What needs the agent at rest stands in the editor again until then. */
+  #mustWait({ text }: Typed, what: string): boolean {
+    if (this.#work?.host.agent.isBusy !== true) return false;
+    const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
+    this.#tell({ level: "warning", message });
+    this.#editor.giveBack(text);
+    return true;
+  }
+
   #ended(result: RunResult): void {
     if (this.#told.has(result)) return;
     this.#told.add(result);
@@ -141,14 +150,4 @@ export class Submitting {
     if (unsent.length > 0)
       this.#editor.giveBack(...unsent.map(({ text }) => this.#typedOf.get(text) ?? text));
   }
-}
-
-/** @throws BonsaiError `agent_busy` */
-function refuseWhileBusy({ host }: InteractiveWork, what: string): void {
-  if (!host.agent.isBusy) return;
-  throw new BonsaiError({
-    code: "agent_busy",
-    message: `${what} has to wait until the agent is done.`,
-    hint: "Esc stops it.",
-  });
 }
