@@ -33,7 +33,7 @@ test("queues what is sent while it streams, gives it back on Esc, and redraws on
   expect(await ended).toBe(0);
 });
 
-test("goes to another place of the tree, forks from there, and comes back by /resume", async () => {
+test("goes to another place of the tree, with the text of the message there in the editor", async () => {
   const project = agentProject({
     contextWindow: 100_000,
     turn: ["One", "Two", "Three", "Four"].map((word) => ({ text: `Answer ${word}.` })),
