@@ -22,9 +22,9 @@ export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<
 
 async function runCall(call: AgentCall): Promise<ExitCode> {
   checkFlags(call);
+  if (isInteractive(call)) return (await import("../interactive/interactive-mode.ts")).runInteractive(call);
   if (call.options.resume === true) withExtensionFlags(call, new Map());
   if (call.options.resume === true) return (await import("./resume-list.ts")).listToResume(call);
-  if (isInteractive(call)) return (await import("../interactive/interactive-mode.ts")).runInteractive(call);
   if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {
     const input = await promptInput(call);

@@ -1,4 +1,5 @@
 import { bonsaiHome } from "@bonsai-agent/session";
+import type { AgentCall } from "../../invocation.ts";
 import { resumeCommand } from "../../resume-command.ts";
 import { shownPath } from "../../shown-path.ts";
 import { span } from "../../views/line.ts";
@@ -9,6 +10,7 @@ import { followCompactions } from "../compaction/follow-compactions.ts";
 import type { InteractiveWork, Told } from "../interactive-work.ts";
 import { bindKeys } from "../keys/keybindings-file.ts";
 import { panelUi } from "../panels/panel-ui.ts";
+import { pickSession } from "../panels/sessions/session-picker.ts";
 import { attachPrompt } from "../prompt/attach-prompt.ts";
 import { Status } from "../status/status.ts";
 import type { Entrance } from "./entrance.ts";
@@ -83,7 +85,9 @@ async function open(room: Room): Promise<void> {
     },
   );
   try {
-    const host = await openHost(workshop);
+    const call = await chosen(room, workshop.call);
+    if (call === undefined) return;
+    const host = await openHost({ ...workshop, call });
     try {
       room.enter(host);
       await work(room, host);
@@ -93,6 +97,14 @@ async function open(room: Room): Promise<void> {
   } finally {
     workshop.close();
   }
+}
+
+/** `-r` without an id: the user picks. @returns undefined where that was left */
+async function chosen({ screen }: Room, call: AgentCall): Promise<AgentCall | undefined> {
+  if (call.options.resume !== true) return call;
+  const { cwd, env, now } = call.io;
+  const picked = await pickSession({ screen, home: bonsaiHome({ ...env }), cwd, now });
+  return picked && { ...call, options: { ...call.options, resume: picked.file } };
 }
 
 async function work(room: Room, host: AgentHost): Promise<void> {
