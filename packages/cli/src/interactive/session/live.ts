@@ -13,6 +13,7 @@ import { panelUi } from "../panels/panel-ui.ts";
 import { pickSession } from "../panels/sessions/session-picker.ts";
 import { attachPrompt } from "../prompt/attach-prompt.ts";
 import { Status } from "../status/status.ts";
+import { askAtStart } from "./ask-trust.ts";
 import type { Entrance } from "./entrance.ts";
 import { followSessions } from "./follow-sessions.ts";
 import { Interrupting } from "./interrupting.ts";
@@ -72,7 +73,8 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
 }
 
 async function open(room: Room): Promise<void> {
-  const { call, tell, ui, chat, status, quitting } = room;
+  const { call, tell, ui, chat, status, quitting, screen } = room;
+  await askAtStart({ screen, home: bonsaiHome({ ...call.io.env }), cwd: call.io.cwd });
   const workshop = await openWorkshop(
     { ...call, options: { ...call.options, mode: "tui" } },
     {

@@ -1,7 +1,6 @@
 import { projectFiles } from "../../extensions/project-files.ts";
-import { shownPath } from "../../shown-path.ts";
-import { isTrusted, trustFolder, untrustFolder } from "../../trust.ts";
-import { askYes } from "../panels/ask.ts";
+import { isTrusted, untrustFolder } from "../../trust.ts";
+import { askTrust } from "../session/ask-trust.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 const later = "This holds from /reload on for extensions, and from the next start on for settings.";
@@ -25,20 +24,6 @@ export const trust: SlashCommand = {
     }
     if (isTrusted(cwd, home)) return say(`${cwd} is trusted; /trust off takes that back.`);
     const used = await projectFiles(cwd, home);
-    const files = used.map((path) => `  ${shownPath(path, cwd)}`);
-    const isSure = await askYes(screen, {
-      title: "Trust this project?",
-      message: [
-        cwd,
-        "",
-        files.length === 0
-          ? "It brings no settings and no extensions now; those that come later would be used."
-          : "Its extensions are programs that run as you do. It brings:",
-        ...files,
-      ].join("\n"),
-    });
-    if (!isSure) return;
-    trustFolder(cwd, home);
-    say(`${cwd} is trusted. ${later}`);
+    if (await askTrust({ screen, home, cwd }, used)) say(`${cwd} is trusted. ${later}`);
   },
 };

@@ -1,0 +1,49 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isTrusted } from "../../src/trust.ts";
+import { agentProject } from "../agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+const scenario = { turn: [{ text: "Hello back." }] };
+
+/** A project with an extension of its own. */
+function project() {
+  const own = agentProject(scenario);
+  const folder = join(own.cwd, ".bonsai/extensions");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, "greet.ts"),
+    'export default (bonsai) => bonsai.on("session_start", (_event, ctx) => ctx.ui.notify("Greetings from the project"));',
+  );
+  return own;
+}
+
+test("a project's extensions are asked about before they are run", async () => {
+  const own = project();
+  const { terminal } = openInteractive({ project: own });
+  await terminal.until("Trust this project?");
+  expect(terminal.screen()).toContain("greet.ts");
+  expect(terminal.scrollback()).not.toContain("Greetings");
+  terminal.type("y");
+  await terminal.until("Greetings from the project");
+  expect(isTrusted(own.cwd, own.home)).toBe(true);
+});
+
+test("who says no goes on without them", async () => {
+  const own = project();
+  const { terminal } = openInteractive({ project: own });
+  await terminal.until("Trust this project?");
+  terminal.type("n");
+  await terminal.until("is not trusted");
+  expect(terminal.scrollback()).not.toContain("Greetings");
+  expect(isTrusted(own.cwd, own.home)).toBe(false);
+});
+
+test("a project without settings and extensions is not asked about", async () => {
+  const own = agentProject(scenario);
+  writeFileSync(join(own.cwd, "AGENTS.md"), "Be kind.");
+  const { terminal } = openInteractive({ project: own });
+  await terminal.until("scripted");
+  expect(terminal.scrollback()).not.toContain("Trust");
+});
