@@ -63,7 +63,10 @@ test("a resize in the middle of an answer draws all of it anew, and loses nothin
   terminal.type("Tell me\n");
   await terminal.until("End");
   terminal.resize(40, 24);
-  await terminal.until((screen) => screen.match(/^─{40}$/gm)?.length === 2);
+  // The terminal wraps what it has by itself, in the middle of words, until all is drawn anew.
+  await terminal.until(
+    (screen) => screen.match(/^─{40}$/gm)?.length === 2 && screen.includes("words that go on and on. End"),
+  );
   await expectScreen(terminal, "resized");
   terminal.resize(100, 30);
   await terminal.until((screen) => screen.includes("─".repeat(100)));
