@@ -18,6 +18,7 @@ import { Prompting } from "./run/prompting.ts";
 import type { RunFollower } from "./run/run-follower.ts";
 import type { RunResult } from "./run/run-result.ts";
 import type { RunCommand } from "./run-command.ts";
+import type { AgentSettings } from "./settings/settings-schema.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
 import type { Workplace } from "./workplace.ts";
@@ -61,6 +62,11 @@ export class Agent {
   /** The model in use, with what its server has taught about its window. */
   get model(): CatalogueModel {
     return this.#work.selection.model;
+  }
+
+  /** What it works with now. */
+  get settings(): AgentSettings {
+    return this.#work.settings;
   }
 
   /** True while anything is going on. */
@@ -223,6 +229,13 @@ export class Agent {
   /** Holds from the next request on, also in the middle of a run. */
   setThinking(level: ThinkingLevel): Promise<void> {
     return this.#work.selection.setThinking(level);
+  }
+
+  /** Holds from the next look at the context on, also in the middle of a run; for sub-agents that begin later too. */
+  setCompactionSettings(compaction: AgentSettings["compaction"]): void {
+    this.#work.settings = { ...this.#work.settings, compaction };
+    // Budgets are others now, as with another model: what did not help before may help.
+    this.#work.controller.modelChanged();
   }
 
   async #alone<Result>(

@@ -34,7 +34,9 @@ export function makeWorkplace(options: AgentOptions): Workplace {
   });
   const controller = new CompactionController({
     session,
-    settings: settings.compaction,
+    get settings() {
+      return work.settings.compaction;
+    },
     lifecycle: events.forCompaction,
     model: () => selection.model,
     summariser,
@@ -47,7 +49,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
   );
   const queue = new InputQueue();
-  return {
+  const work: Workplace = {
     session,
     events,
     patience,
@@ -64,6 +66,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     onNotice,
     now,
   };
+  return work;
 }
 
 function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {

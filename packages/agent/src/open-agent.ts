@@ -90,20 +90,17 @@ function toolsFor(
   const task = taskTool({
     session,
     lifecycle,
-    startAgent: (own) => openAgent({ ...options, ...own, ...asNow(parent(), settings), isSubAgent: true }),
+    startAgent: (own) => openAgent({ ...options, ...own, ...asNow(parent()), isSubAgent: true }),
   });
   return [...builtin, task, ...tools];
 }
 
 /** What a sub-agent takes over of its parent, as it is by then: who may not write has no sub-agent that may. */
-function asNow(
-  parent: Agent,
-  settings: AgentSettings,
-): Pick<OpenAgentOptions, "model" | "settings" | "tools"> {
+function asNow(parent: Agent): Pick<OpenAgentOptions, "model" | "settings" | "tools"> {
   const tools = parent.tools.activeTools().filter(({ name }) => name !== "task");
   const names = tools.map(({ name }) => name);
   const { thinking } = parent.state;
-  return { model: parent.model, tools, settings: { ...settings, thinking, tools: names } };
+  return { model: parent.model, tools, settings: { ...parent.settings, thinking, tools: names } };
 }
 
 function followersFor(

@@ -19,7 +19,8 @@ export interface Workplace {
   readonly patience: Patience;
   readonly ownWork: OwnWork;
   readonly models: ModelClient;
-  readonly settings: AgentSettings;
+  /** As they are now: a front end can change those of compactions. */
+  settings: AgentSettings;
   readonly tools: ToolRegistry;
   readonly queue: InputQueue;
   readonly selection: ModelSelection;

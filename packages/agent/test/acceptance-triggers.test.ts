@@ -277,3 +277,12 @@ test("a text that waits is not kept waiting by the setting wait", async () => {
   expect((await run.agent.prompt("go")).status).toBe("done");
   expect(sentText(run.turns.at(-1)!)).toContain("go on at once");
 });
+
+test("compaction settings that change hold from the next look on, also where compaction was switched off", async () => {
+  const run = await filled({ turn: [done], settings: { compaction: { enabled: false } } }, 4);
+  expect(compactions(run)).toBe(0);
+  expect(run.agent.settings.compaction.enabled).toBe(false);
+  run.agent.setCompactionSettings({ ...run.agent.settings.compaction, enabled: true });
+  expect((await run.agent.prompt("go on")).status).toBe("done");
+  expect(compactions(run)).toBe(1);
+});

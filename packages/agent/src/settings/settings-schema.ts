@@ -24,6 +24,7 @@ export const settingsObject = z.strictObject({
   bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),
   retry: retrySchema.prefault({}),
   titles: z.boolean().default(true),
+  theme: z.enum(["auto", "dark", "light"]).default("auto"),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
 });
 
