@@ -11,8 +11,10 @@ import { matchManyFiles } from "./match-files.ts";
 import { ProjectFiles } from "./project-files.ts";
 
 export interface PromptCompletionOptions {
-  work: InteractiveWork;
+  /** The project's folder. */
+  cwd: string;
   commands: readonly SlashCommand[];
+  tell: InteractiveWork["tell"];
 }
 
 type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
@@ -20,17 +22,27 @@ type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
 /** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
 const mention = /(?:^|[\s([{<'`])(@(?:"([^"]*)|([^\s"'`<>()[\]{}]*)))$/;
 
-/** Completes commands and their arguments, files behind `@`, and paths by the key for it. */
+/**
+ * Completes commands and their arguments, files behind `@`, and paths by the key for it. What only the session knows,
+ * commands of extensions and arguments, joins with it.
+ */
 export class PromptCompletion implements AutocompleteProvider {
   readonly #options: PromptCompletionOptions;
   readonly #paths: CombinedAutocompleteProvider;
   readonly #files: ProjectFiles;
+  readonly #opened = Promise.withResolvers<InteractiveWork>();
+  #work: InteractiveWork | undefined;
 
   constructor(options: PromptCompletionOptions) {
     this.#options = options;
-    const { cwd } = options.work.host.workshop;
-    this.#paths = new CombinedAutocompleteProvider([], cwd);
-    this.#files = new ProjectFiles(cwd);
+    this.#paths = new CombinedAutocompleteProvider([], options.cwd);
+    this.#files = new ProjectFiles(options.cwd);
+  }
+
+  /** The session is there. */
+  begin(work: InteractiveWork): void {
+    this.#work = work;
+    this.#opened.resolve(work);
   }
 
   async getSuggestions(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
@@ -43,7 +55,9 @@ export class PromptCompletion implements AutocompleteProvider {
     const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/.exec(before) : null;
     if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
       const [, name = "", args] = command;
-      return args === undefined ? this.#names(name, before) : this.#arguments(name, args);
+      if (args === undefined) return this.#names(name, before);
+      const known = await this.#arguments(name, args, options.signal);
+      if (known !== null || options.force !== true) return known;
     }
     return options.force === true ? this.#paths.getSuggestions(lines, line, column, options) : null;
   }
@@ -69,13 +83,12 @@ export class PromptCompletion implements AutocompleteProvider {
   }
 
   #names(name: string, prefix: string): AutocompleteSuggestions | null {
-    const { commands, work } = this.#options;
-    const own = commands.map(({ name, description, argumentHint }) => ({
+    const own = this.#options.commands.map(({ name, description, argumentHint }) => ({
       value: name,
       label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
       description,
     }));
-    const others = work.host.workshop.extensions.commands.map(({ name, description }) => ({
+    const others = (this.#work?.host.workshop.extensions.commands ?? []).map(({ name, description }) => ({
       value: name,
       label: name,
       ...(description === undefined ? {} : { description }),
@@ -86,10 +99,12 @@ export class PromptCompletion implements AutocompleteProvider {
     );
   }
 
-  async #arguments(name: string, args: string): Promise<AutocompleteSuggestions | null> {
-    const { commands, work } = this.#options;
-    const command = commands.find((each) => each.name === name);
-    if (command !== undefined) return suggestions(await this.#completed(command, args), args);
+  async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
+    const command = this.#options.commands.find((each) => each.name === name);
+    if (command !== undefined && command.complete === undefined) return null;
+    const work = this.#work ?? (await this.#whenOpen(signal));
+    if (work === undefined) return null;
+    if (command !== undefined) return suggestions(await this.#completed(command, args, work), args);
     const items = await work.host.workshop.extensions.completeCommand(name, args);
     return suggestions(
       items.map(({ value, label, description }) => ({
@@ -101,12 +116,19 @@ export class PromptCompletion implements AutocompleteProvider {
     );
   }
 
-  async #completed(command: SlashCommand, args: string): Promise<AutocompleteItem[]> {
-    const { work } = this.#options;
+  /** Undefined where another key came first. */
+  #whenOpen(signal: AbortSignal): Promise<InteractiveWork | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    return Promise.race([this.#opened.promise, promise]);
+  }
+
+  async #completed(command: SlashCommand, args: string, work: InteractiveWork): Promise<AutocompleteItem[]> {
     try {
       return (await command.complete?.(args, work)) ?? [];
     } catch (error) {
-      work.tell({
+      this.#options.tell({
         level: "warning",
         message: `/${command.name} cannot be completed: ${(error as Error).message}`,
       });

@@ -1,5 +1,12 @@
 import type { Screen } from "../screen.ts";
-import { Editor, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import {
+  type AutocompleteItem,
+  type AutocompleteProvider,
+  Editor,
+  getKeybindings,
+  truncateToWidth,
+  visibleWidth,
+} from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
 import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
 import { shellPrefixOf } from "./shell-prefix.ts";
@@ -8,6 +15,13 @@ const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the
 
 /** What may hold a key, and belongs in no file. */
 const secret = /^\/login\s/;
+
+interface Completing {
+  readonly autocompleteList: { getSelectedItem(): AutocompleteItem | null } | undefined;
+  readonly autocompletePrefix: string;
+  cancelAutocomplete(): void;
+  tryTriggerAutocomplete(): void;
+}
 
 /** Where the user types. Nothing that stands in it is ever overwritten from outside. */
 export class PromptEditor extends Editor {
@@ -29,6 +43,18 @@ export class PromptEditor extends Editor {
     for (const text of history.read()) this.#remember(text);
     this.#history = history;
     for (const text of submitted) this.addToHistory(text);
+  }
+
+  /** What was typed before it was there is completed at once. */
+  override setAutocompleteProvider(provider: AutocompleteProvider): void {
+    super.setAutocompleteProvider(provider);
+    if (!this.isEmpty) this.#completing.tryTriggerAutocomplete();
+  }
+
+  override handleInput(data: string): void {
+    // Enter on what stands there in full already is for sending.
+    if (getKeybindings().matches(data, "tui.select.confirm") && this.#isCompleted) this.#leaveCompletion();
+    super.handleInput(data);
   }
 
   /** To be called for what was submitted. */
@@ -92,6 +118,21 @@ export class PromptEditor extends Editor {
     if (text === "" || prompts[0] === text) return;
     prompts.unshift(text);
     prompts.length = Math.min(prompts.length, MOST_PROMPTS);
+  }
+
+  /** True where the selected completion is what was typed. */
+  get #isCompleted(): boolean {
+    const { autocompleteList, autocompletePrefix } = this.#completing;
+    return this.isShowingAutocomplete() && autocompleteList?.getSelectedItem()?.value === autocompletePrefix;
+  }
+
+  #leaveCompletion(): void {
+    this.#completing.cancelAutocomplete();
+  }
+
+  /** What the library keeps to itself of its completion. */
+  get #completing(): Completing {
+    return this as unknown as Completing;
   }
 
   /** Latest first. The library would keep a hundred; the list itself is all that it looks at. */

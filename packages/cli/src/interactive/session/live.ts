@@ -59,10 +59,11 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
     editor.addToHistory(text);
     submitting.submit(text);
   };
+  const furnish = attachPrompt({ call, editor, tell });
   for (const text of takeEarly()) editor.onSubmit(text);
   screen.tui.addInputListener((data) => interrupting.hear(data));
   return {
-    ...{ call, screen, chat, status, tell, ui, editor, quitting, submitting, interrupting },
+    ...{ call, screen, chat, status, tell, ui, editor, quitting, submitting, interrupting, furnish },
     host: () => host,
     enter(opened: AgentHost) {
       host = opened;
@@ -117,7 +118,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
     quit: () => quitting.quit(),
     interruptible: (task) => interrupting.interruptible(task),
   };
-  furnish(work);
+  room.furnish(work);
   followSessions(work);
   followCompactions(work, host.workshop.lifecycle);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
@@ -129,11 +130,6 @@ async function work(room: Room, host: AgentHost): Promise<void> {
   await quitting.asked;
   screen.leaveAll();
   await host.stop();
-}
-
-/** What stands around the chat; each room brings its own. */
-function furnish(work: InteractiveWork): void {
-  attachPrompt(work);
 }
 
 function tellHowToGoOn({ call, host }: Room): void {

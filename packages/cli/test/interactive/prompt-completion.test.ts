@@ -1,0 +1,87 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "vitest";
+import { type AgentProject, agentProject, says } from "../agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+test("commands and files are completed while the session is still being opened", async () => {
+  const project = agentProject(says("Good."), { "notes.md": "" });
+  extension(project, "export default () => new Promise(() => {});");
+  const { terminal } = openInteractive({ project });
+  terminal.type("/rel");
+  await terminal.until(/reload +Load/);
+  terminal.press("tab");
+  await terminal.until((screen) => screen.includes("/reload") && !/reload +Load/.test(screen));
+  terminal.press("ctrl+c");
+  terminal.type("see @not");
+  await terminal.until(/→ notes\.md/);
+});
+
+test("prompts of earlier sessions are there while the session is still being opened", async () => {
+  const project = agentProject(says("Good."));
+  writeFileSync(join(project.home, "history.jsonl"), '{"text":"from before"}\n');
+  extension(project, "export default () => new Promise(() => {});");
+  const { terminal } = openInteractive({ project });
+  terminal.type("/rel");
+  await terminal.until(/reload +Load/);
+  terminal.press("ctrl+c", "up", "up");
+  await terminal.until("from before");
+});
+
+test("commands of extensions, and arguments, join once they are loaded", async () => {
+  const project = agentProject(says("Good."));
+  extension(
+    project,
+    `export default async (bonsai) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      bonsai.registerCommand("relax", {
+        description: "Breathes",
+        getArgumentCompletions: () => [{ value: "deeply", label: "deeply" }],
+        handler() {},
+      });
+    };`,
+  );
+  const { terminal } = openInteractive({ project });
+  terminal.type("/thinking hi");
+  await terminal.until(/→ high/);
+  terminal.press("esc", "ctrl+c");
+  terminal.type("/rela");
+  await terminal.until(/relax +Breathes/);
+  terminal.press("tab");
+  terminal.type("d");
+  await terminal.until(/→ deeply/);
+});
+
+test("Enter sends what stands there in full, and completes what does not", async () => {
+  const { terminal } = openInteractive({
+    scenario: says("Seen."),
+    files: { "notes.md": "", "notes.md.bak": "" },
+  });
+  await terminal.until("/100k");
+  terminal.type("/thinking hig");
+  await terminal.until(/→ high/);
+  terminal.press("enter");
+  await terminal.until(/^\/thinking high/m);
+  terminal.press("backspace");
+  terminal.type("h");
+  await terminal.until(/→ high/);
+  terminal.press("enter");
+  await terminal.until("Thinking is high");
+  terminal.type("see @notes.md");
+  await terminal.until(/→ notes\.md$/m);
+  terminal.press("enter");
+  await terminal.until("Seen.");
+});
+
+test("a command without arguments of its own takes paths by Tab", async () => {
+  const { terminal } = openInteractive({ files: { "only-this.md": "" } });
+  await terminal.until("/100k");
+  terminal.type("/export onl");
+  terminal.press("tab");
+  await terminal.until("/export only-this.md");
+});
+
+function extension({ home }: AgentProject, code: string): void {
+  mkdirSync(join(home, "extensions"), { recursive: true });
+  writeFileSync(join(home, "extensions", "slow.ts"), code);
+}
