@@ -49,8 +49,14 @@ export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isC
 }
 
 export function contextUsage({ session, settings, selection }: Workplace): ContextUsage {
-  const { estimator, overheadTokens } = sessionEstimate({ session, settings: settings.compaction });
-  const { tokens, source } = readContext({ session, estimator, overheadTokens });
+  const estimate = sessionEstimate({ session, settings: settings.compaction });
+  const { tokens, source } = readContext({
+    ...{ session, estimator: estimate.estimator },
+    // To learn it takes time in a long session, and the usage of the last answer does without it.
+    get overheadTokens() {
+      return estimate.overheadTokens;
+    },
+  });
   const windowTokens = selection.model.contextWindow || undefined;
   return {
     tokens,

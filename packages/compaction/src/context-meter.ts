@@ -9,7 +9,7 @@ export interface ReadContextOptions {
   leafId?: string | null;
   /** The projection's items, where the caller has them. */
   items?: readonly ProjectionItem[];
-  /** Tokens of system prompt and tools; they count where no usage can be trusted. Default 0. */
+  /** Tokens of system prompt and tools; they count, and are asked for, where no usage can be trusted. Default 0. */
   overheadTokens?: number;
 }
 
@@ -18,30 +18,41 @@ export interface ReadContextOptions {
  * compaction, its undoing, or an edit.
  */
 export function readContext(options: ReadContextOptions): ContextTokens {
-  const { session, estimator, leafId = session.leafId, overheadTokens = 0 } = options;
+  const { session, estimator, leafId = session.leafId } = options;
   const items = options.items ?? session.projection(leafId).items;
   const known = readings.get(items);
-  const asked = { session, leafId, estimator, overheadTokens };
-  if (known !== undefined && isSame(known.asked, asked)) return known.reading;
+  if (known !== undefined && isKnown(known, { session, leafId, estimator }, options)) return known.reading;
   const messages = items.map((item) => item.message);
   const staleBefore = staleCount(session, leafId, items);
-  const reading = estimateContextTokens({ messages, estimator, staleBefore, overheadTokens });
-  readings.set(items, { asked, reading });
+  let overheadTokens = 0;
+  const reading = estimateContextTokens({
+    ...{ messages, estimator, staleBefore },
+    get overheadTokens() {
+      overheadTokens = options.overheadTokens ?? 0;
+      return overheadTokens;
+    },
+  });
+  readings.set(items, { session, leafId, estimator, overheadTokens, reading });
   return reading;
 }
 
-type Asked = Required<Pick<ReadContextOptions, "session" | "leafId" | "estimator" | "overheadTokens">>;
+type Asked = Required<Pick<ReadContextOptions, "session" | "leafId" | "estimator">>;
+
+interface Reading extends Asked {
+  overheadTokens: number;
+  reading: ContextTokens;
+}
 
 /** A list of items never changes, so that what was read of it once need not be read again. */
-const readings = new WeakMap<readonly ProjectionItem[], { asked: Asked; reading: ContextTokens }>();
+const readings = new WeakMap<readonly ProjectionItem[], Reading>();
 
-function isSame(one: Asked, other: Asked): boolean {
-  return (
-    one.session === other.session &&
-    one.leafId === other.leafId &&
-    one.estimator === other.estimator &&
-    one.overheadTokens === other.overheadTokens
-  );
+function isKnown(
+  known: Reading,
+  { session, leafId, estimator }: Asked,
+  options: Pick<ReadContextOptions, "overheadTokens">,
+): boolean {
+  if (known.session !== session || known.leafId !== leafId || known.estimator !== estimator) return false;
+  return known.reading.source === "usage" || known.overheadTokens === (options.overheadTokens ?? 0);
 }
 
 /** How many of the items, from the first on, are older than whatever last changed the context other than by adding. */

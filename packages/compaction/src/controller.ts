@@ -219,8 +219,13 @@ export class CompactionController {
 
   #context(): ContextTokens {
     const { session, settings } = this.#options;
-    const { estimator, overheadTokens } = sessionEstimate({ session, settings });
-    return readContext({ session, estimator, overheadTokens });
+    const estimate = sessionEstimate({ session, settings });
+    return readContext({
+      ...{ session, estimator: estimate.estimator },
+      get overheadTokens() {
+        return estimate.overheadTokens;
+      },
+    });
   }
 
   #estimate(): number {

@@ -2,7 +2,6 @@ import {
   byScriptEstimator,
   type Calibration,
   calibrate,
-  calibratedEstimator,
   chars4Estimator,
   chars4FloorEstimator,
   IMAGE_TOKENS,
@@ -14,13 +13,16 @@ import { recordedCalibration } from "./calibration-record.ts";
 import { staleCount } from "./context-meter.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 
-/** How a session's tokens are counted, and what every request holds beside its messages. */
+/**
+ * How a session's tokens are counted, and what every request holds beside its messages. It is learned when something of it
+ * is first asked for, which takes its time in a long context.
+ */
 export interface SessionEstimate {
-  estimator: TokenEstimator;
+  readonly estimator: TokenEstimator;
   /** System prompt and tools, as learned; 0 where unknown. */
-  overheadTokens: number;
+  readonly overheadTokens: number;
   /** What was learned: kept in the manifest, for a compaction takes the evidence away. */
-  calibration: Calibration | undefined;
+  readonly calibration: Calibration | undefined;
 }
 
 export interface SessionEstimateOptions {
@@ -39,7 +41,7 @@ export function sessionEstimate({
   if (settings.estimator === "chars4") return plain(chars4Estimator);
   if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator);
   const { items } = session.projection(leafId);
-  const estimate = learned.get(items) ?? calibrated(calibrationOf(session, leafId));
+  const estimate = learned.get(items) ?? learning(calibrationAt(session, leafId));
   learned.set(items, estimate);
   return estimate;
 }
@@ -47,19 +49,26 @@ export function sessionEstimate({
 /** What a context taught; its list of items is another one after every change. */
 const learned = new WeakMap<readonly ProjectionItem[], SessionEstimate>();
 
-function calibrated(calibration: Calibration): SessionEstimate {
-  const { overheadTokens } = calibration;
-  return { estimator: countingOnce(calibration), overheadTokens, calibration };
+function learning(calibration: () => Calibration): SessionEstimate {
+  return {
+    estimator: countingOnce(calibration),
+    get overheadTokens() {
+      return calibration().overheadTokens;
+    },
+    get calibration() {
+      return calibration();
+    },
+  };
 }
 
 /** The calibrated estimator, with the count of each message remembered. */
-function countingOnce(calibration: Calibration): TokenEstimator {
-  const estimator = calibratedEstimator(calibration, base);
+function countingOnce(calibration: () => Calibration): TokenEstimator {
   const message = (each: Message) => {
     const imageTokens = imageCount(each) * IMAGE_TOKENS;
-    return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration.ratio);
+    return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration().ratio);
   };
-  return { ...estimator, message };
+  const text = (each: string) => Math.ceil(base.text(each) * calibration().ratio);
+  return { name: "calibrated", text, message };
 }
 
 function imageCount(message: Message): number {
@@ -86,10 +95,18 @@ const base: TokenEstimator = {
 const ENOUGH_SAMPLES = 4;
 
 /** From the usage after the latest change of the context; where that is too little, what was known then. */
-function calibrationOf(session: Session, leafId: string | null): Calibration {
+function calibrationAt(session: Session, leafId: string | null): () => Calibration {
+  // What the context is now: by the time that it is learned from, the session may have gone on.
   const { items, compaction } = session.projection(leafId);
-  const staleBefore = staleCount(session, leafId, items);
-  const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
-  if (found.samples >= ENOUGH_SAMPLES) return found;
-  return recordedCalibration(session, leafId, compaction) ?? found;
+  let learnt: Calibration | undefined;
+  const learn = () => {
+    const staleBefore = staleCount(session, leafId, items);
+    const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
+    if (found.samples >= ENOUGH_SAMPLES) return found;
+    return recordedCalibration(session, leafId, compaction) ?? found;
+  };
+  return () => {
+    learnt ??= learn();
+    return learnt;
+  };
 }

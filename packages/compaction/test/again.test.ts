@@ -88,3 +88,37 @@ test("what usage taught is not lost to masks, nor to an extension's summary", as
   expect(sessionEstimate({ session, settings }).calibration).toEqual(before);
   expect(tokensNow(session)).toBe(theirs.tokensAfter);
 });
+
+test("a context whose size is reported is read without counting its messages", () => {
+  const rounds = Array.from({ length: 6 }, (_, at) => `U:2000 A:10@${2_000 + at * 2_000}`);
+  const { session } = history(rounds.join(" "));
+  const counted = countReads(session);
+  const read = () => {
+    const estimate = sessionEstimate({ session, settings: compactionSettings() });
+    return readContext({
+      ...{ session, estimator: estimate.estimator },
+      get overheadTokens() {
+        return estimate.overheadTokens;
+      },
+    });
+  };
+  expect(read()).toMatchObject({ source: "usage", trailingTokens: 0 });
+  expect(counted()).toBe(0);
+  session.append({ type: "message", message: { role: "user", content: "And then?", timestamp: 0 } });
+  expect(read()).toMatchObject({ source: "usage", usageIndex: 11 });
+  expect(counted()).toBeGreaterThan(0);
+});
+
+/** How often the contents of messages have been looked at. */
+function countReads(session: Session): () => number {
+  let reads = 0;
+  for (const { message } of session.projection().items) {
+    const { content } = message as { content: unknown };
+    const get = () => {
+      reads += 1;
+      return content;
+    };
+    Object.defineProperty(message, "content", { get });
+  }
+  return () => reads;
+}

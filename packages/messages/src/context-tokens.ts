@@ -19,7 +19,10 @@ export interface ContextTokensOptions {
   estimator: TokenEstimator;
   /** The usage of messages before this index is older than the latest compaction or edit: not trusted. */
   staleBefore: number;
-  /** Tokens of the system prompt and the tools, where they are known; used only without a usage. Default 0. */
+  /**
+   * Tokens of the system prompt and the tools, where they are known. Asked for only where no usage can be trusted: it may
+   * be a getter that takes its time. Default 0.
+   */
   overheadTokens?: number;
 }
 
@@ -28,10 +31,10 @@ export interface ContextTokensOptions {
  * or, where no usage can be trusted, estimates alone.
  */
 export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
-  const { messages, estimator, staleBefore, overheadTokens = 0 } = options;
+  const { messages, estimator, staleBefore } = options;
   const usageIndex = messages.findLastIndex(isGoodAnswer);
   if (usageIndex < 0 || usageIndex < staleBefore) {
-    const trailingTokens = overheadTokens + estimated(messages, estimator);
+    const trailingTokens = (options.overheadTokens ?? 0) + estimated(messages, estimator);
     return { tokens: trailingTokens, source: "estimate", trailingTokens };
   }
   const trailingTokens = estimated(messages.slice(usageIndex + 1), estimator);
