@@ -3,7 +3,7 @@ import { longCommand, writtenText } from "../../src/interactive/chat/call-text.t
 import { codeSpans } from "../../src/interactive/chat/code-spans.ts";
 import { changeOf, diffLines } from "../../src/interactive/chat/diff-lines.ts";
 import { foldedLines, foldMark } from "../../src/interactive/chat/folded-lines.ts";
-import { imageMarkers } from "../../src/interactive/chat/image-marker.ts";
+import { imageMarker } from "../../src/interactive/chat/image-marker.ts";
 
 test("many lines are folded to their beginning and end; a single one is not folded", () => {
   const lines = ["1", "2", "3", "4", "5", "6"];
@@ -15,14 +15,8 @@ test("many lines are folded to their beginning and end; a single one is not fold
 
 test("an image is told by its kind and size", () => {
   const data = Buffer.alloc(34_000).toString("base64");
-  expect(
-    imageMarkers([
-      { type: "text", text: "see" },
-      { type: "image", data, mimeType: "image/png" },
-    ]),
-  ).toEqual(["[image image/png 34.0 kB]"]);
-  expect(imageMarkers([{ type: "image" }, null, "odd"])).toEqual(["[image]"]);
-  expect(imageMarkers("text")).toEqual([]);
+  expect(imageMarker({ type: "image", data, mimeType: "image/png" })).toBe("[image image/png 34.0 kB]");
+  expect(imageMarker({ type: "image" })).toBe("[image]");
 });
 
 test("a difference is told line by line, without what could steer a terminal", () => {

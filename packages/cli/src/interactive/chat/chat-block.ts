@@ -1,3 +1,4 @@
+import { drawsImage } from "../terminal/inline-image.ts";
 import { type Component, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 
 /**
@@ -8,6 +9,7 @@ import { type Component, truncateToWidth, visibleWidth } from "../terminal/tui.t
 export abstract class ChatBlock implements Component {
   #lines: string[] | undefined;
   #width = -1;
+  #rows = -1;
   #isExpanded = false;
 
   /** Whether what can be folded is shown whole. */
@@ -22,10 +24,12 @@ export abstract class ChatBlock implements Component {
   }
 
   render(width: number): string[] {
-    if (this.#lines === undefined || this.#width !== width) {
+    const { rows } = this;
+    if (this.#lines === undefined || this.#width !== width || this.#rows !== rows) {
       const lines = this.lines(width);
       this.#lines = lines.length === 0 ? [] : ["", ...this.fitted(lines, width)];
       this.#width = width;
+      this.#rows = rows;
     }
     return this.#lines;
   }
@@ -33,6 +37,11 @@ export abstract class ChatBlock implements Component {
   /** The looks have changed. */
   invalidate(): void {
     this.changed();
+  }
+
+  /** Of the terminal, where the lines depend on it. */
+  protected get rows(): number {
+    return 0;
   }
 
   protected changed(): void {
@@ -48,7 +57,9 @@ export abstract class ChatBlock implements Component {
   protected abstract lines(width: number): string[];
 }
 
-/** Lines of at most `width` columns: what is wider is cut. */
+/** Lines of at most `width` columns: what is wider is cut. Images fit already. */
 export function fittedLines(lines: readonly string[], width: number): string[] {
-  return lines.map((line) => (visibleWidth(line) > width ? truncateToWidth(line, width) : line));
+  return lines.map((line) =>
+    !drawsImage(line) && visibleWidth(line) > width ? truncateToWidth(line, width) : line,
+  );
 }

@@ -7,6 +7,7 @@ import type { Screen } from "../screen.ts";
 import type { Component } from "../terminal/tui.ts";
 import type { StyleName } from "../theme/theme.ts";
 import { AnswerView } from "./answer-view.ts";
+import { ChatImages } from "./chat-images.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { type ChatItem, chatPath, oldestHeldId } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
@@ -28,6 +29,7 @@ export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
   readonly #tools: ToolCalls;
+  readonly #images: ChatImages;
   /** Where the history of a session begins that can be shown without reading the file. */
   readonly #floors = new WeakMap<Session, string | undefined>();
   #shown: Foldable[] = [];
@@ -42,7 +44,9 @@ export class ChatView {
       for (const each of this.#shown) if (each instanceof AnswerView) each.invalidate();
       screen.redraw();
     });
-    this.#looks = { theme: screen.theme, highlighter, expandKey: () => keys.label("expand") };
+    this.#images = new ChatImages(() => screen.rows);
+    const { theme } = screen;
+    this.#looks = { theme, highlighter, images: this.#images, expandKey: () => keys.label("expand") };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
   }
 
@@ -84,6 +88,7 @@ export class ChatView {
     this.#screen.chat.clear();
     this.#shown = [];
     this.#tools.clear();
+    this.#images.clear();
     this.#begun = undefined;
     const { items, hasEarlier } = chatPath(session, { floorId: this.#floorOf(session) });
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");

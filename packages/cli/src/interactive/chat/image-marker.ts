@@ -1,15 +1,10 @@
-import { contentBlocks } from "@bonsai-agent/messages";
 import { bytes } from "../../views/numbers.ts";
 import { oneLine } from "../../views/printable.ts";
 
-/** `[image image/png 34 kB]` for each image of a content value. */
-export function imageMarkers(content: unknown): string[] {
-  return contentBlocks(content)
-    .filter(({ type }) => type === "image")
-    .map(({ data, mimeType }) => {
-      const size = typeof data === "string" ? ` ${bytes(base64Bytes(data))}` : "";
-      return `[image${typeof mimeType === "string" ? ` ${oneLine(mimeType, 40)}` : ""}${size}]`;
-    });
+/** `[image image/png 34 kB]` for the block of an image. */
+export function imageMarker({ data, mimeType }: Record<string, unknown>): string {
+  const size = typeof data === "string" ? ` ${bytes(base64Bytes(data))}` : "";
+  return `[image${typeof mimeType === "string" ? ` ${oneLine(mimeType, 40)}` : ""}${size}]`;
 }
 
 function base64Bytes(data: string): number {

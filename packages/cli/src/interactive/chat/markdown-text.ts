@@ -7,13 +7,15 @@ import { markdownChunks } from "./markdown-chunks.ts";
 /** A growing chunk is drawn with every word: its code gets its colours when there is not too much of it, or it is whole. */
 const MAX_LIVE_CODE_CHARS = 2_000;
 
+type MarkdownTextLooks = Pick<ChatLooks, "theme" | "highlighter">;
+
 /** Markdown that grows: each chunk is drawn once for a width. */
 export class MarkdownText {
-  readonly #looks: ChatLooks;
+  readonly #looks: MarkdownTextLooks;
   #width = -1;
   #drawn: { chunk: string; isLast: boolean; lines: string[] }[] = [];
 
-  constructor(looks: ChatLooks) {
+  constructor(looks: MarkdownTextLooks) {
     this.#looks = looks;
   }
 

@@ -1,10 +1,10 @@
 import { contentText } from "@bonsai-agent/messages";
 import { oneLine } from "../../views/printable.ts";
+import { BlockImages } from "./block-images.ts";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { wrapped } from "./chat-text.ts";
 import { foldMark } from "./folded-lines.ts";
-import { imageMarkers } from "./image-marker.ts";
 import { MarkdownText } from "./markdown-text.ts";
 
 /** What an extension put into the context and wants to be seen. */
@@ -17,17 +17,25 @@ const foldedHead = 12;
 
 export class NoteBlock extends ChatBlock {
   readonly #looks: ChatLooks;
+  readonly #images: BlockImages;
   #note: Note;
 
   constructor(note: Note, looks: ChatLooks) {
     super();
     this.#note = note;
     this.#looks = looks;
+    this.#images = new BlockImages(looks.images, this);
+    this.#images.set(note.content);
   }
 
   set(note: Note): void {
     this.#note = note;
+    this.#images.set(note.content);
     this.changed();
+  }
+
+  protected override get rows(): number {
+    return this.#images.rows;
   }
 
   protected lines(width: number): string[] {
@@ -41,7 +49,7 @@ export class NoteBlock extends ChatBlock {
       ...(folded > 1
         ? [...body.slice(0, foldedHead), ` ${style.dim(foldMark(folded, this.#looks.expandKey()))}`]
         : body),
-      ...wrapped(imageMarkers(content), width, style.muted),
+      ...this.#images.lines({ width, isExpanded: this.isExpanded, style: style.muted }),
     ];
   }
 }

@@ -4,13 +4,13 @@ import { count } from "../../views/numbers.ts";
 import { printableLines } from "../../views/printable.ts";
 import { truncateToWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
+import { BlockImages } from "./block-images.ts";
 import { longCommand, writtenText } from "./call-text.ts";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { wrapped } from "./chat-text.ts";
 import { changeOf, type DiffLineKind, diffLines } from "./diff-lines.ts";
 import { foldedLines, foldMark } from "./folded-lines.ts";
-import { imageMarkers } from "./image-marker.ts";
 
 export type ToolState = "waiting" | "running" | "done" | "failed";
 
@@ -32,6 +32,7 @@ const marks: Readonly<Record<ToolState, string>> = { waiting: "â—‹", running: "â
 export class ToolBlock extends ChatBlock {
   readonly #looks: ChatLooks;
   readonly #name: string;
+  readonly #images: BlockImages;
   #args: unknown;
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
@@ -42,6 +43,7 @@ export class ToolBlock extends ChatBlock {
     this.#name = name;
     this.#args = args;
     this.#looks = looks;
+    this.#images = new BlockImages(looks.images, this);
   }
 
   get isDone(): boolean {
@@ -60,6 +62,7 @@ export class ToolBlock extends ChatBlock {
 
   setOutput(output: ToolOutput): void {
     this.#output = output;
+    this.#images.set(output.content);
     this.changed();
   }
 
@@ -67,6 +70,10 @@ export class ToolBlock extends ChatBlock {
   mask(): void {
     this.#isMasked = true;
     this.changed();
+  }
+
+  protected override get rows(): number {
+    return this.#images.rows;
   }
 
   protected lines(width: number): string[] {
@@ -112,7 +119,7 @@ export class ToolBlock extends ChatBlock {
     const lines = text === "" ? [] : printableLines(text);
     return [
       ...this.#folded(lines, bodyFold, (part) => wrapped(this.#cut(part, width), width, look, "   ")),
-      ...wrapped(imageMarkers(this.#output?.content), width, style.muted, "   "),
+      ...this.#images.lines({ width, isExpanded: this.isExpanded, style: style.muted, indent: "   " }),
     ];
   }
 

@@ -1,10 +1,10 @@
 import { contentText } from "@bonsai-agent/messages";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { BlockImages } from "./block-images.ts";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { textLines, wrapped } from "./chat-text.ts";
+import { textLines } from "./chat-text.ts";
 import { foldedLines, foldMark } from "./folded-lines.ts";
-import { imageMarkers } from "./image-marker.ts";
 
 /** A pasted log must not push everything else off the screen. */
 const fold = { head: 30, tail: 5 };
@@ -12,17 +12,25 @@ const fold = { head: 30, tail: 5 };
 /** What the user said, on a ground of its own. */
 export class UserBlock extends ChatBlock {
   readonly #looks: ChatLooks;
+  readonly #images: BlockImages;
   #content: unknown;
 
   constructor(content: unknown, looks: ChatLooks) {
     super();
     this.#content = content;
     this.#looks = looks;
+    this.#images = new BlockImages(looks.images, this);
+    this.#images.set(content);
   }
 
   set(content: unknown): void {
     this.#content = content;
+    this.#images.set(content);
     this.changed();
+  }
+
+  protected override get rows(): number {
+    return this.#images.rows;
   }
 
   protected lines(width: number): string[] {
@@ -36,9 +44,10 @@ export class UserBlock extends ChatBlock {
       ...head,
       ...(folded > 0 ? [` ${style.muted(foldMark(folded, this.#looks.expandKey()))}`] : []),
       ...tail,
-      ...wrapped(imageMarkers(this.#content), width, style.muted),
     ];
-    return lines.length === 0 ? [] : lines.map((line) => style.userBackground(padded(line, width)));
+    const ground = (line: string) => style.userBackground(padded(line, width));
+    const images = { width, isExpanded: this.isExpanded, style: style.muted, ground };
+    return [...lines.map(ground), ...this.#images.lines(images)];
   }
 }
 

@@ -1,0 +1,63 @@
+import { type InlineImage, inlineImage } from "../terminal/inline-image.ts";
+
+/** Who shows images. */
+export interface ImageHolder {
+  /** One of its images is no longer drawn. */
+  invalidate(): void;
+}
+
+const MAX_IMAGES = 12;
+/** Each frame that is drawn whole sends all of them again. */
+const MAX_TOTAL_CHARS = 8_000_000;
+
+/** Owner of which images of the chat are drawn: the latest, up to a number and a size. */
+export class ChatImages {
+  readonly #terminalRows: () => number;
+  /** Oldest first. */
+  #held: { holder: ImageHolder; image: InlineImage }[] = [];
+  /** By the block of a message: what is shown anew is the same image. */
+  readonly #images = new WeakMap<object, { image: InlineImage | undefined }>();
+
+  constructor(terminalRows: () => number) {
+    this.#terminalRows = terminalRows;
+  }
+
+  get terminalRows(): number {
+    return this.#terminalRows();
+  }
+
+  clear(): void {
+    this.#held = [];
+  }
+
+  /** What a holder shows from now on, in the place of what it showed; older ones may have to go. */
+  hold(holder: ImageHolder, blocks: readonly Record<string, unknown>[]): (InlineImage | undefined)[] {
+    const images = blocks.map((block) => this.#imageOf(block));
+    this.#held = this.#held.filter((held) => held.holder !== holder);
+    for (const image of images) if (image !== undefined) this.#held.push({ holder, image });
+    const count = keptCount(this.#held.map(({ image }) => image.data.length));
+    const letGo = this.#held.splice(0, this.#held.length - count);
+    for (const each of new Set(letGo.map(({ holder }) => holder))) each.invalidate();
+    return images;
+  }
+
+  isHeld(image: InlineImage, by: ImageHolder): boolean {
+    return this.#held.some((held) => held.holder === by && held.image === image);
+  }
+
+  #imageOf(block: Record<string, unknown>): InlineImage | undefined {
+    const known = this.#images.get(block) ?? { image: inlineImage(block.data, block.mimeType) };
+    this.#images.set(block, known);
+    return known.image;
+  }
+}
+
+/** How many of the last there is room for. */
+function keptCount(chars: readonly number[]): number {
+  let total = 0;
+  const from = chars.findLastIndex((each) => {
+    total += each;
+    return total > MAX_TOTAL_CHARS;
+  });
+  return Math.min(MAX_IMAGES, chars.length - from - 1);
+}
