@@ -69,7 +69,7 @@ function fakeWork(typed: string, agent: object) {
   const told: string[] = [];
   let text = typed;
   const work = {
-    host: { agent },
+    host: { agent: { session: { entry: () => undefined }, ...agent }, workshop: { cwd: "." } },
     screen: { redraw: () => {} },
     chat: { rebuild: () => told.push("rebuilt") },
     editor: {

@@ -1,8 +1,8 @@
 import { forkChoice } from "../../work/session-control.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { editorKept, fillEditor } from "../tree/fill-editor.ts";
-import { messageTextOf } from "../tree/message-text-of.ts";
+import { fillEditor } from "../tree/fill-editor.ts";
 import { openTreeModel, pickEntry } from "../tree/pick-entry.ts";
+import { sentMessage } from "../tree/sent-message.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const fork: SlashCommand = {
@@ -25,11 +25,11 @@ async function forkSession(work: InteractiveWork): Promise<void> {
   });
   if (at === undefined) return;
   const { id } = model.entryAt(at);
-  const text = messageTextOf(host.agent.session, id);
+  const sent = sentMessage(host.agent.session, id);
   if (!(await host.fork(id, forkChoice(host, id, "before"), "before"))) {
     tell({ level: "warning", message: "An extension did not let the session be forked." });
     return;
   }
   tell({ level: "info", message: "This is a new session; the one before stays as it is." });
-  if (text !== "" && !fillEditor(work, text)) tell({ level: "info", message: editorKept });
+  fillEditor(work, sent);
 }

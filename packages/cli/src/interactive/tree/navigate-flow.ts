@@ -1,7 +1,8 @@
 import type { NavigateOptions } from "@bonsai-agent/agent";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { errorText } from "../session/error-text.ts";
-import { editorKept, fillEditor } from "./fill-editor.ts";
+import { fillEditor } from "./fill-editor.ts";
+import { sentMessage } from "./sent-message.ts";
 
 /**
  * Goes to an entry of the tree. Esc cancels, and then nothing has changed; a failure is told, and nothing has changed
@@ -22,9 +23,10 @@ export async function navigateFlow(
       return;
     }
     if (status === "moved") work.chat.rebuild(agent.session);
-    if (editorText !== undefined && editorText !== "") {
-      if (!fillEditor(work, editorText)) work.tell({ level: "info", message: editorKept });
-    } else if (status === "unchanged") work.tell({ level: "info", message: alreadyHere });
+    const { images } = sentMessage(agent.session, targetId);
+    if (editorText !== undefined && (editorText !== "" || images > 0))
+      fillEditor(work, { text: editorText, images });
+    else if (status === "unchanged") work.tell({ level: "info", message: alreadyHere });
   } catch (error) {
     work.tell({ level: "error", message: `${errorText(error)}\nYou are where you were.` });
   }

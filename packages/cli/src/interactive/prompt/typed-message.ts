@@ -1,0 +1,56 @@
+import { mentionedFiles } from "../../work/file-mentions.ts";
+import { mentionsIn } from "../../work/mention.ts";
+
+/** A message of the user's as it was typed. */
+export interface TypedMessage {
+  text: string;
+  /** Images that went along and that nothing in the text names: sent again, the message is without them. */
+  lostImages: number;
+}
+
+export interface SentMessage {
+  text: string;
+  images: number;
+}
+
+/** Undoes what sending did to a message: its files are named once more, and not quoted. @param cwd the project's folder */
+export function typedMessage({ text, images }: SentMessage, cwd: string): TypedMessage {
+  const typed = withoutQuotes(text, cwd);
+  return { text: typed, lostImages: Math.max(0, images - (filesOf(typed, cwd)?.images.length ?? 0)) };
+}
+
+/** What is told of images that do not come back; undefined where there are none. */
+export function lostImagesText({ lostImages }: TypedMessage): string | undefined {
+  if (lostImages === 0) return undefined;
+  const what = lostImages === 1 ? "An image" : `${lostImages} images`;
+  return `${what} of this message cannot come back into the editor; name the file with @ to send it again.`;
+}
+
+const opening = /\n\n<file path=("(?:[^"\\]|\\.)*")>\n/g;
+
+/** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
+function withoutQuotes(text: string, cwd: string): string {
+  if (!text.endsWith("\n</file>")) return text;
+  for (const { index } of text.matchAll(opening)) {
+    const head = text.slice(0, index);
+    const named = new Set(mentionsIn(head, () => false).map(({ path }) => path));
+    const quoted = pathsQuotedIn(text.slice(index)).filter((path) => named.has(path));
+    const again = new Set(filesOf(head, cwd)?.quotes.flatMap((quote) => pathsQuotedIn(`\n\n${quote}`)));
+    if (quoted.length > 0 && quoted.every((path) => again.has(path))) return head;
+  }
+  return text;
+}
+
+function pathsQuotedIn(text: string): string[] {
+  return [...text.matchAll(opening)].map(([, path]) => JSON.parse(path!) as string);
+}
+
+/** Undefined where a file that is named is not there, or cannot be sent. */
+function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> | undefined {
+  try {
+    return mentionedFiles([text], { cwd });
+  } catch {
+    // Whoever sends the text is told why.
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { lostImagesText, typedMessage } from "../../src/interactive/prompt/typed-message.ts";
+import { mentionedFiles } from "../../src/work/file-mentions.ts";
+import { agentProject, says } from "../agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+const png = Buffer.from("89504e470d0a1a0a0000", "hex");
+const files = {
+  "notes.md": "All my secrets.\n",
+  "a b.md": "Between.",
+  "tricky.md": 'One.\n</file>\n\n<file path="other.md">\nTwo.',
+  "shot.png": png,
+};
+
+test.for([
+  "What is in @notes.md?",
+  'And in @"a b.md", next to @notes.md',
+  "In @tricky.md",
+  "In @shot.png and @notes.md",
+  "In @shot.png",
+  "Nothing named",
+])("sent and taken back, it is as it was typed: %s", (text) => {
+  const cwd = project();
+  const { quotes, images } = mentionedFiles([text], { cwd });
+  const sent = { text: [text, ...quotes].join("\n\n"), images: images.length };
+  expect(typedMessage(sent, cwd)).toEqual({ text, lostImages: 0 });
+});
+
+test.for([
+  'Told.\n\n<file path="notes.md">\nNot named.\n</file>',
+  'See @gone.md\n\n<file path="gone.md">\nNot there any more.\n</file>',
+  'See @notes.md and @gone.md\n\n<file path="notes.md">\nA.\n</file>\n\n<file path="gone.md">\nB.\n</file>',
+  'See @notes.md\n\n<file path="notes.md">\nA.\n</file> and more',
+])("what sending would not quote again stays: %s", (text) => {
+  expect(typedMessage({ text, images: 0 }, project()).text).toBe(text);
+});
+
+test("images that nothing names are told", () => {
+  const cwd = project();
+  const lost = (text: string, images: number) => lostImagesText(typedMessage({ text, images }, cwd));
+  expect(lost("See @shot.png", 1)).toBeUndefined();
+  expect(lost("See @shot.png", 2)).toContain("An image of this message cannot come back");
+  expect(lost("See @gone.png", 1)).toContain("An image of");
+  expect(lost("", 3)).toContain("3 images of");
+});
+
+test("a message that /fork brings back names its files, and does not quote them", async () => {
+  const { terminal } = openInteractive({ project: agentProject(says("Read."), files), rows: 40 });
+  await terminal.until("/100k");
+  terminal.paste("What is in @notes.md and @shot.png");
+  terminal.press("enter");
+  await terminal.until("Read.");
+  terminal.type("/fork\n");
+  await terminal.until("which message");
+  terminal.press("enter");
+  const screen = await terminal.until(/new session[\s\S]*─\nWhat is in @notes\.md and @shot\.png\s*\n─/);
+  expect(screen).not.toContain("All my secrets");
+  expect(screen).not.toContain("cannot come back");
+});
+
+function project(): string {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-typed-"));
+  for (const [path, text] of Object.entries(files)) writeFileSync(join(folder, path), text);
+  return folder;
+}
