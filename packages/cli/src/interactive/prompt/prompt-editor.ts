@@ -27,6 +27,8 @@ interface Completing {
 export class PromptEditor extends Editor {
   readonly #screen: Screen;
   #history: PromptHistory | undefined;
+  /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
+  #staleList: unknown;
 
   constructor(screen: Screen) {
     super(screen.tui, screen.theme.editor, { autocompleteMaxVisible: 8 });
@@ -52,9 +54,14 @@ export class PromptEditor extends Editor {
   }
 
   override handleInput(data: string): void {
+    const keys = getKeybindings();
+    const confirms = keys.matches(data, "tui.select.confirm");
     // Enter on what stands there in full already is for sending.
-    if (getKeybindings().matches(data, "tui.select.confirm") && this.#isCompleted) this.#leaveCompletion();
+    if (confirms && this.#isCompleted) this.#leaveCompletion();
+    if ((confirms || keys.matches(data, "tui.input.tab")) && this.#isStale) this.#leaveCompletion();
+    const before = this.getText();
     super.handleInput(data);
+    if (this.getText() !== before) this.#staleList = this.#completing.autocompleteList;
   }
 
   /** To be called for what was submitted. */
@@ -124,6 +131,10 @@ export class PromptEditor extends Editor {
   get #isCompleted(): boolean {
     const { autocompleteList, autocompletePrefix } = this.#completing;
     return this.isShowingAutocomplete() && autocompleteList?.getSelectedItem()?.value === autocompletePrefix;
+  }
+
+  get #isStale(): boolean {
+    return this.isShowingAutocomplete() && this.#completing.autocompleteList === this.#staleList;
   }
 
   #leaveCompletion(): void {
