@@ -15,19 +15,39 @@ export function callSettings(call: SettingsCall): CompactionSettings {
 
 /** The settings of a call: the user's file, the trusted project's over it, the environment, the flags. */
 export function agentCallSettings(call: SettingsCall): AgentSettings {
+  const layers = settingsLayers(call);
+  const below = layers.filter(({ origin }) => origin !== "flag");
+  const section = below.reduce((base, { section: over }) => layered(base, over), {});
+  return withFlags(section, call.options);
+}
+
+/** Settings of one origin, as they were written. */
+export interface SettingsLayer {
+  origin: "user" | "project" | "environment" | "flag";
+  /** The file, the variable or the flag. */
+  name: string;
+  section: Section;
+}
+
+/** Where the settings of a call come from, each over those before. @throws BonsaiError for a file that cannot be used */
+export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
   const { io, options } = call;
   const home = bonsaiHome({ ...io.env });
-  const files = [join(home, "settings.json"), projectSettingsFile(call, home)];
-  const layers = [...files.map(fileSettings), environmentSettings(io.env)];
-  return withFlags(
-    layers.reduce((base, over) => layered(base, over), {}),
-    options,
-  );
+  const own = join(home, "settings.json");
+  const project = projectSettingsFile(call, home);
+  return [
+    { origin: "user", name: own, section: fileSettings(own) },
+    ...(project === undefined
+      ? []
+      : [{ origin: "project", name: project, section: fileSettings(project) } as const]),
+    ...environmentLayers(io.env),
+    ...flagLayers(options),
+  ];
 }
 
 /** What stands below the flags is valid: what is wrong now is a flag. */
 function withFlags(section: Section, options: Section): AgentSettings {
-  const flags = flagSettings(options);
+  const flags = flagLayers(options).reduce((base, { section: over }) => layered(base, over), {} as Section);
   try {
     return agentSettings(layered(section, flags));
   } catch (error) {
@@ -51,8 +71,8 @@ function wrongFlag(problem: string, options: Section): string {
 type Section = Readonly<Record<string, unknown>>;
 
 /** Checked alone, so that a wrong value is told of with the name of its file. */
-function fileSettings(file: string | undefined): Section {
-  const settings = file === undefined ? undefined : readJsonFile(file);
+function fileSettings(file: string): Section {
+  const settings = readJsonFile(file);
   if (settings === undefined) return {};
   try {
     agentSettings(withoutSchema(settings));
@@ -65,7 +85,7 @@ function fileSettings(file: string | undefined): Section {
       cause: error,
     });
   }
-  return withWholePaths(withoutSchema(settings) as Section, dirname(file!));
+  return withWholePaths(withoutSchema(settings) as Section, dirname(file));
 }
 
 /** A path among extensions starts at the folder of its file. */
@@ -88,28 +108,31 @@ function withoutSchema(settings: unknown): unknown {
   return rest;
 }
 
-function environmentSettings(env: Readonly<Record<string, string | undefined>>): Section {
-  return layered(
-    isOn(env.BONSAI_DISABLE_AUTOCOMPACT) ? { compaction: { enabled: false } } : {},
-    isOn(env.BONSAI_DISABLE_MASK) ? { compaction: { mask: { enabled: false } } } : {},
-  );
+function environmentLayers(env: Readonly<Record<string, string | undefined>>): readonly SettingsLayer[] {
+  const switches: readonly (readonly [name: string, section: Section])[] = [
+    ["BONSAI_DISABLE_AUTOCOMPACT", { compaction: { enabled: false } }],
+    ["BONSAI_DISABLE_MASK", { compaction: { mask: { enabled: false } } }],
+  ];
+  return switches
+    .filter(([name]) => isOn(env[name]))
+    .map(([name, section]) => ({ origin: "environment", name, section }));
 }
 
 function isOn(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-/** Who names the tokens to keep means them, whatever the preset does to manual compactions. */
-function flagSettings({ preset, keep, thinking, tools }: Section): Section {
-  const compaction = {
-    ...(preset === undefined ? {} : { preset }),
-    ...(keep === undefined ? {} : { keepRecentTokens: keep, manualKeep: "same" }),
-  };
-  return {
-    compaction,
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(tools === undefined ? {} : { tools: toolNames(tools) }),
-  };
+function flagLayers({ preset, keep, thinking, tools }: Section): readonly SettingsLayer[] {
+  const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
+    ["--preset", preset, () => ({ compaction: { preset } })],
+    // Who names the tokens to keep means them, whatever the preset does to manual compactions.
+    ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep, manualKeep: "same" } })],
+    ["--thinking", thinking, () => ({ thinking })],
+    ["--tools", tools, () => ({ tools: toolNames(tools) })],
+  ];
+  return flags
+    .filter(([, value]) => value !== undefined)
+    .map(([name, , section]) => ({ origin: "flag", name, section: section() }));
 }
 
 /** `--tools a,b`; `--no-tools` is false. */

@@ -73,7 +73,7 @@ test("/settings writes a setting, told with its meaning, and takes it back", asy
   await room.terminal.until("many is no number");
   room.terminal.press("ctrl+u");
   room.terminal.type("9,000\n");
-  await room.terminal.until("Saved; holds in the next session");
+  await room.terminal.until("compaction.keepRecentTokens is 9000. Holds at once.");
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ compaction: { keepRecentTokens: 9_000 } });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   room.terminal.press("ctrl+d");
@@ -178,6 +178,6 @@ test("a panel fits 40 columns, and its keys stand below it", async () => {
   const room = await opened({ columns: 40, rows: 24 });
   command(room, "/settings");
   const screen = await room.terminal.until("Esc leave");
-  expect(screen).toContain("1/15");
+  expect(screen).toContain("1/16");
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });

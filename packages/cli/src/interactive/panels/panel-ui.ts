@@ -1,5 +1,5 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import type { DialogOptions, ExtensionUI } from "@bonsai-agent/extension";
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
 import { dialogEnd } from "../../extensions/dialog-end.ts";
 import { oneAfterTheOther } from "../../extensions/one-after-the-other.ts";
 import { printable } from "../../views/printable.ts";
@@ -25,7 +25,7 @@ export interface PanelUiOptions {
   signal?: AbortSignal;
 }
 
-export interface PanelUi extends ExtensionUI {
+export interface PanelUi extends FrontEndUI {
   /** What extensions show beside the chat; the footer reads its statuses. */
   readonly extensionLines: ExtensionLines;
 }
@@ -59,7 +59,7 @@ export function panelUi({
 function dialogs(
   screen: Screen,
   ended: AbortSignal,
-): Pick<ExtensionUI, "select" | "confirm" | "input" | "editor"> {
+): Pick<FrontEndUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
   const show = <Value>(
     make: (done: (value: Value | undefined) => void) => Panel,

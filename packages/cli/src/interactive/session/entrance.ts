@@ -1,3 +1,4 @@
+import { bonsaiHome } from "@bonsai-agent/session";
 import type { AgentCall } from "../../invocation.ts";
 import { PromptEditor } from "../prompt/prompt-editor.ts";
 import { Screen } from "../screen.ts";
@@ -5,6 +6,7 @@ import type { Terminal } from "../terminal/tui.ts";
 import { schemeOfEnvironment } from "../theme/color-scheme.ts";
 import { followBackground } from "../theme/follow-background.ts";
 import { makeTheme } from "../theme/make-theme.ts";
+import { themeAtStart } from "../theme/wear-theme.ts";
 import { Quitting } from "./quitting.ts";
 
 /** What the first frame shows. Everything else is loaded behind it. */
@@ -19,6 +21,7 @@ export interface Entrance {
 
 export function enter(call: AgentCall, terminal: Terminal, signal: AbortSignal): Entrance {
   const theme = makeTheme(schemeOfEnvironment(call.io.env));
+  theme.choose(themeAtStart(bonsaiHome({ ...call.io.env })));
   const screen = new Screen({ terminal, theme });
   const editor = new PromptEditor(screen);
   const early: string[] = [];

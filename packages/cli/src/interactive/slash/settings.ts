@@ -1,9 +1,8 @@
-import { agentCallSettings } from "../../settings.ts";
+import { settingsLayers } from "../../settings.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
-import type { CommonSetting } from "../panels/settings/common-settings.ts";
-import { settingName } from "../panels/settings/common-settings.ts";
+import { type CommonSetting, settingName } from "../panels/settings/common-settings.ts";
 import { editSettings } from "../panels/settings/edit-settings.ts";
-import { readSettings, validSettings, valueAt } from "../panels/settings/settings-file.ts";
+import { quietCall, useSettings } from "../session/use-settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const settings: SlashCommand = {
@@ -13,31 +12,39 @@ export const settings: SlashCommand = {
   async run(_args, work) {
     const { host, screen, tell } = work;
     const { home, shelf } = host.workshop;
-    const changed = new Set<string>();
+    const changed = new Map<string, CommonSetting>();
     await editSettings({
       screen,
       shelf,
       home,
+      inForce: () => ({ settings: host.workshop.settings, layers: settingsLayers(quietCall(work)) }),
       onChange: (setting) => {
-        changed.add(settingName(setting));
-        return takeEffect(setting, work);
+        changed.set(settingName(setting), setting);
+        takeEffect(setting, work);
       },
     });
-    if (changed.size > 0)
-      tell({
-        level: "info",
-        message: `Settings changed: ${[...changed].join(", ")}. They hold in the next session: /new, /resume, or a start.`,
-      });
+    if (changed.size > 0) tell({ level: "info", message: changeWords([...changed.values()]) });
   },
 };
 
-/** The sessions that are opened from now on are worked on with what was changed. */
-function takeEffect({ path }: CommonSetting, { host }: InteractiveWork): string {
-  const { workshop } = host;
-  workshop.settings = agentCallSettings({ ...workshop.call, output: { tell: () => {} } });
-  const own = valueAt(validSettings(readSettings(workshop.home)), path);
-  const isHidden = JSON.stringify(valueAt(workshop.settings, path)) !== JSON.stringify(own);
-  return isHidden
-    ? "Saved; but this project's settings, the environment or a flag say otherwise here."
-    : "Saved; holds in the next session: /new, /resume, or a start.";
+/** What a flag, the environment or the project says otherwise stays so. */
+function takeEffect(setting: CommonSetting, work: InteractiveWork): void {
+  const before = work.host.workshop.settings.thinking;
+  useSettings(work);
+  const { thinking } = work.host.workshop.settings;
+  if (settingName(setting) === "thinking" && thinking !== before) void work.host.agent.setThinking(thinking);
+}
+
+function changeWords(changed: readonly CommonSetting[]): string {
+  const names = (holds: CommonSetting["holds"]) =>
+    changed
+      .filter((setting) => setting.holds === holds)
+      .map(settingName)
+      .join(", ");
+  const [session, start] = [names("session"), names("start")];
+  return [
+    `Settings changed: ${changed.map(settingName).join(", ")}.`,
+    ...(session === "" ? [] : [`From the next session on: ${session}.`]),
+    ...(start === "" ? [] : [`From the next start on: ${start}.`]),
+  ].join(" ");
 }

@@ -1,9 +1,10 @@
 import { type Look, looksOf } from "./looks.ts";
-import type { ColorScheme, Style, StyleName, Theme } from "./theme.ts";
+import type { ColorScheme, Style, StyleName, Theme, ThemeChoice } from "./theme.ts";
 
 /** A theme whose scheme can change: its styles look the present one up whenever they are used. */
 export function makeTheme(first: ColorScheme): Theme {
   let scheme = first;
+  let choice: ThemeChoice = "auto";
   const names = Object.keys(looksOf[first]) as StyleName[];
   const style = Object.fromEntries(
     names.map((name): [StyleName, Style] => [name, (text) => styled(text, looksOf[scheme][name])]),
@@ -19,8 +20,15 @@ export function makeTheme(first: ColorScheme): Theme {
     get scheme() {
       return scheme;
     },
+    get choice() {
+      return choice;
+    },
     use(next) {
       scheme = next;
+    },
+    choose(next) {
+      choice = next;
+      scheme = next === "auto" || first === "none" ? first : next;
     },
     style,
     markdown: markdownLooks(style),

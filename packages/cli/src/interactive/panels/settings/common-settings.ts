@@ -14,27 +14,37 @@ export interface CommonSetting {
   /** What it does, for people. */
   meaning: string;
   value: SettingKind;
+  /** From when on a change holds: at once, in sessions that are opened from then on, or from the next start on. */
+  holds: "now" | "session" | "start";
 }
 
-const setting = (path: string, value: SettingKind, meaning: string): CommonSetting => ({
-  path: path.split("."),
-  value,
-  meaning,
-});
+const setting = (
+  path: string,
+  value: SettingKind,
+  meaning: string,
+  holds: CommonSetting["holds"] = "now",
+): CommonSetting => ({ path: path.split("."), value, meaning, holds });
 const onOff: SettingKind = { kind: "switch" };
 const number: SettingKind = { kind: "number" };
 const oneOf = (...choices: string[]): SettingKind => ({ kind: "choice", choices });
 
 /** The settings of /settings, in its order. */
 export const commonSettings: readonly CommonSetting[] = [
-  setting("model", { kind: "model" }, "The model of a new session. Without it, the first that can be used."),
+  setting(
+    "model",
+    { kind: "model" },
+    "The model to begin with. Without it, the first that can be used.",
+    "start",
+  ),
   setting(
     "smallModel",
     { kind: "model" },
-    "A cheap model for titles and other small work. Without it, the session's own.",
+    "A cheap model for titles and other small work. Without it, they are done without a request.",
+    "session",
   ),
   setting("thinking", oneOf(...thinkingLevels), "How much the model thinks before it answers."),
-  setting("titles", onOff, "Sessions are named by a model after the first answer."),
+  setting("titles", onOff, "Sessions are named after the first answer.", "session"),
+  setting("theme", oneOf("auto", "dark", "light"), "Colours: auto is as the terminal's background is."),
   setting("compaction.enabled", onOff, "The context is compacted by itself when it grows full."),
   setting("compaction.onOverflow", onOff, "A request that was too large is compacted and sent again."),
   setting(

@@ -7,6 +7,14 @@ import { textLines, wholePath } from "../panel-frame.ts";
 import { PickList, type PickRow } from "../pick-list.ts";
 import { type CommonSetting, commonSettings, settingName } from "./common-settings.ts";
 import {
+  holdsWords,
+  type SettingSource,
+  type SettingSourceOptions,
+  settingSource,
+  shownValue,
+  sourceWord,
+} from "./setting-source.ts";
+import {
   readSettings,
   settingsFile,
   validSettings,
@@ -19,8 +27,10 @@ export interface EditSettingsOptions {
   screen: Screen;
   shelf: ModelShelf;
   home: string;
-  /** Told after each change; @returns what to say about it, if anything */
-  onChange: (setting: CommonSetting) => string | undefined;
+  /** What holds here now, and where it comes from. */
+  inForce: () => Pick<SettingSourceOptions, "settings" | "layers">;
+  /** Told after each change: what can hold at once does then. */
+  onChange: (setting: CommonSetting) => void;
 }
 
 /** Lets the user change the common settings in the user's own file. @throws BonsaiError for a file that cannot be used */
@@ -35,7 +45,7 @@ class SettingsEditor {
   readonly list: PickList<CommonSetting>;
   readonly #options: EditSettingsOptions;
   /** As of the latest change: a list is drawn more often than a setting is changed. */
-  readonly #rows = new Map<string, PickRow>();
+  readonly #sources = new Map<string, SettingSource>();
 
   constructor(options: EditSettingsOptions, done: () => void) {
     const { screen, home } = options;
@@ -63,28 +73,36 @@ class SettingsEditor {
     });
   }
 
-  #row(setting: CommonSetting): PickRow {
+  #source(setting: CommonSetting): SettingSource {
+    const { home, inForce } = this.#options;
     const name = settingName(setting);
-    const known = this.#rows.get(name);
-    if (known !== undefined) return known;
-    const own = valueAt(readSettings(this.#options.home), setting.path);
-    const detail = own === undefined ? `${shown(this.#default(setting))} (default)` : shown(own);
-    const row = { label: name, detail };
-    this.#rows.set(name, row);
-    return row;
+    const source = this.#sources.get(name) ?? settingSource(setting, { home, ...inForce() });
+    this.#sources.set(name, source);
+    return source;
+  }
+
+  #row(setting: CommonSetting): PickRow {
+    const { value, isOwn, over, preset } = this.#source(setting);
+    const usual = preset === undefined ? "default" : `preset ${preset}`;
+    const from = over !== undefined ? ` · ${sourceWord(over)}` : isOwn ? "" : ` (${usual})`;
+    return { label: settingName(setting), detail: `${shownValue(value)}${from}` };
   }
 
   #preview(setting: CommonSetting, width: number): string[] {
+    const { own, over, usual, value: here } = this.#source(setting);
     const allowed = { switch: "on or off", number: "a whole number", model: "provider/id", choice: "" };
     const { value } = setting;
     const choices = value.kind === "choice" ? value.choices.join(", ") : allowed[value.kind];
-    const words = `${setting.meaning}\nDefault: ${shown(this.#default(setting))}. Allowed: ${choices}.`;
-    return textLines(words, width);
-  }
-
-  /** What holds without the user's own value: the preset can say otherwise than Bonsai does. */
-  #default({ path }: CommonSetting): unknown {
-    return valueAt(validSettings(withValue(readSettings(this.#options.home), path, undefined)), path);
+    const otherwise =
+      over === undefined
+        ? []
+        : [`${over.name} says ${shownValue(here)} here; your own settings say ${shownValue(own)}.`];
+    const lines = [
+      setting.meaning,
+      ...otherwise,
+      `Default: ${shownValue(usual)}. Allowed: ${choices}. ${holdsWords(setting)}`,
+    ];
+    return textLines(lines.join("\n"), width);
   }
 
   async #change(setting: CommonSetting): Promise<void> {
@@ -97,7 +115,7 @@ class SettingsEditor {
   }
 
   async #choose(setting: CommonSetting, choices: readonly string[], now: string): Promise<void> {
-    const usual = shown(this.#default(setting));
+    const usual = shownValue(this.#source(setting).usual);
     const picked = await askPick(this.#options.screen, {
       title: settingName(setting),
       items: choices,
@@ -126,7 +144,7 @@ class SettingsEditor {
     const typed = await askText(screen, {
       title: settingName(setting),
       message: `${setting.meaning} Empty means the default.`,
-      value: shown(now),
+      value: shownValue(now),
       problem: (text) => numberProblem(text, setting, home),
     });
     if (typed !== undefined) this.#write(setting, typed.trim() === "" ? undefined : numberOf(typed));
@@ -136,19 +154,21 @@ class SettingsEditor {
     const { home, onChange } = this.#options;
     try {
       writeSetting(home, setting.path, value);
-      this.#rows.clear();
-      this.list.tell({ status: onChange(setting) });
+      this.#sources.clear();
+      onChange(setting);
+      this.list.tell({ status: this.#changed(setting) });
     } catch (error) {
+      this.#sources.clear();
       this.list.tell({ status: words(error) });
     }
   }
-}
 
-/** As it is shown in the list. */
-function shown(value: unknown): string {
-  if (value === undefined) return "none";
-  if (typeof value === "boolean") return value ? "on" : "off";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  #changed(setting: CommonSetting): string {
+    const { value, over } = this.#source(setting);
+    if (over !== undefined)
+      return `${settingName(setting)} is saved as yours; but ${sourceWord(over)} says ${shownValue(value)} here.`;
+    return `${settingName(setting)} is ${shownValue(value)}. ${holdsWords(setting)}`;
+  }
 }
 
 /** `16,384` and `16 384` are typed too. */
