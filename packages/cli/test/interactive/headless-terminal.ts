@@ -11,6 +11,9 @@ export interface HeadlessTerminalOptions {
   background?: string;
 }
 
+/** A text that a screen should have, or a look at it. */
+export type Seen = string | RegExp | ((screen: string) => boolean);
+
 /** `until` gives up then, and shows the screen. */
 const patienceMs = 20_000;
 
@@ -25,6 +28,7 @@ export class HeadlessTerminal implements Terminal {
   #onResize: (() => void) | undefined;
   readonly #waiting = new Set<() => void>();
   #left: string | undefined;
+  #cursor = true;
 
   constructor({ columns = 80, rows = 24, background }: HeadlessTerminalOptions = {}) {
     this.#xterm = new xterm.Terminal({
@@ -36,6 +40,11 @@ export class HeadlessTerminal implements Terminal {
     this.#xterm.onTitleChange((title) => {
       this.title = title;
     });
+    for (const final of ["h", "l"])
+      this.#xterm.parser.registerCsiHandler({ prefix: "?", final }, (modes) => {
+        if (modes.includes(25)) this.#cursor = final === "h";
+        return false;
+      });
     // What it is asked for, it answers as a terminal does.
     this.#xterm.onData((data) => this.#onInput?.(data));
     if (background === undefined) return;
@@ -131,6 +140,11 @@ export class HeadlessTerminal implements Terminal {
     this.#onResize?.();
   }
 
+  /** Whether the terminal's own cursor is seen, and whether it says what is a paste. */
+  modes(): { cursor: boolean; bracketedPaste: boolean } {
+    return { cursor: this.#cursor, bracketedPaste: this.#xterm.modes.bracketedPasteMode };
+  }
+
   /** The lines that are seen, without blanks at their ends, without empty lines at the end. */
   screen(): string {
     const { baseY } = this.#xterm.buffer.active;
@@ -144,10 +158,9 @@ export class HeadlessTerminal implements Terminal {
 
   /**
    * Waits until what is seen is as it should be: looked at now and after each write, once the terminal has done it.
-   * @param what a text that the screen should have, or a look at it
    * @returns the screen
    */
-  async until(what: string | RegExp | ((screen: string) => boolean)): Promise<string> {
+  async until(what: Seen): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const giveUp = (why: string) =>
       reject(new Error(`${why}: ${String(what)}\nThe screen:\n${this.screen()}`));
@@ -195,7 +208,7 @@ export class HeadlessTerminal implements Terminal {
   }
 }
 
-function isSeen(screen: string, what: string | RegExp | ((screen: string) => boolean)): boolean {
+export function isSeen(screen: string, what: Seen): boolean {
   if (typeof what === "string") return screen.includes(what);
   return typeof what === "function" ? what(screen) : what.test(screen);
 }
