@@ -19,6 +19,8 @@ export class AnswerView implements Component {
   #said: AnswerBlock[] = [];
   #calls: { id: string; name: string; block: ToolBlock }[] = [];
   #end: LineBlock | undefined;
+  /** And nobody has said more of it. */
+  #hasFailed = false;
   #blocks: ChatBlock[] = [];
   #isExpanded = false;
   #drawn: string[][] = [];
@@ -58,8 +60,17 @@ export class AnswerView implements Component {
     this.set(message);
     for (const block of this.#said) block.end();
     const end = answerEnd(message);
+    this.#hasFailed = end?.level === "error";
     this.#end = end && new LineBlock(end.text, this.#options.looks.theme, end.level);
     if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");
+  }
+
+  /** Says why it failed and what to do, in the place of its own line. @returns false where it did not fail */
+  explain(text: string): boolean {
+    if (this.#end === undefined || !this.#hasFailed) return false;
+    this.#end = new LineBlock(text, this.#options.looks.theme, "error");
+    this.#hasFailed = false;
+    return true;
   }
 
   expand(isExpanded: boolean): void {

@@ -1,9 +1,10 @@
-import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Message } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
+import { errorText } from "../session/error-text.ts";
 import type { Component } from "../terminal/tui.ts";
 import type { StyleName } from "../theme/theme.ts";
 import { AnswerView } from "./answer-view.ts";
@@ -13,6 +14,7 @@ import { type ChatItem, chatPath, oldestHeldId } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { CommandBlock } from "./command-block.ts";
 import { LineBlock } from "./line-block.ts";
+import { markedText } from "./marked-text.ts";
 import { NoteBlock } from "./note-block.ts";
 import { shownSummary } from "./shown-summary.ts";
 import { SummaryBlock } from "./summary-block.ts";
@@ -35,6 +37,8 @@ export class ChatView {
   #shown: Foldable[] = [];
   #session: Session | undefined;
   #isExpanded = false;
+  /** Failures of runs. */
+  readonly #told = new WeakSet<Error>();
   /** What `message_start` showed, until it is stored: what is stored may differ. */
   #begun: AnswerView | UserBlock | CommandBlock | NoteBlock | undefined;
 
@@ -75,6 +79,7 @@ export class ChatView {
       block?.setState(isError ? "failed" : "done");
       this.#screen.redraw();
     });
+    lifecycle.on("agent_end", ({ result }) => this.#ended(result));
     lifecycle.on("session_mask", ({ entries }) => {
       for (const { targetId } of entries) this.#tools.mask(targetId);
       this.#screen.redraw();
@@ -112,6 +117,20 @@ export class ChatView {
   /** A line that is no part of the session. */
   line(text: string, look?: StyleName): void {
     this.#add(new LineBlock(text, this.#screen.theme, look));
+    this.#screen.redraw();
+  }
+
+  /** True where a run's failure is shown, with what to do. */
+  hasTold(error: RunResult["error"]): boolean {
+    return error !== undefined && this.#told.has(error);
+  }
+
+  #ended({ status, error }: RunResult): void {
+    if (status !== "failed" || error === undefined) return;
+    this.#told.add(error);
+    const text = markedText("✗", errorText(error));
+    const last = this.#shown.findLast((each) => !(each instanceof LineBlock));
+    if (!(last instanceof AnswerView && last.explain(text))) this.line(text, "error");
     this.#screen.redraw();
   }
 

@@ -1,3 +1,4 @@
+import { markedText } from "../chat/marked-text.ts";
 import type { Told } from "../interactive-work.ts";
 import type { StyleName } from "../theme/theme.ts";
 
@@ -10,9 +11,5 @@ const marks: Readonly<Record<Told["level"], string>> = { info: "i", warning: "!"
 
 /** A notice as the chat shows it: the mark says what it is where there are no colours. */
 export function shownNotice({ level, message }: Told): [text: string, look: StyleName] {
-  const text = message
-    .split("\n")
-    .map((line, at) => `${at === 0 ? marks[level] : " "} ${line}`)
-    .join("\n");
-  return [text, looks[level]];
+  return [markedText(marks[level], message), looks[level]];
 }
