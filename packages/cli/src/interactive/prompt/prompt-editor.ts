@@ -8,8 +8,10 @@ import {
   visibleWidth,
 } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
+import { droppedImage } from "./dropped-image.ts";
 import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
 import { shellPrefixOf } from "./shell-prefix.ts";
+import { asPaste, pastedText, typableText } from "./typable-text.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
 
@@ -60,8 +62,12 @@ export class PromptEditor extends Editor {
     if (confirms && this.#isCompleted) this.#leaveCompletion();
     if ((confirms || keys.matches(data, "tui.input.tab")) && this.#isStale) this.#leaveCompletion();
     const before = this.getText();
-    super.handleInput(data);
+    super.handleInput(this.#received(data));
     if (this.getText() !== before) this.#staleList = this.#completing.autocompleteList;
+  }
+
+  override setText(text: string): void {
+    super.setText(typableText(text));
   }
 
   /** To be called for what was submitted. */
@@ -122,9 +128,22 @@ export class PromptEditor extends Editor {
 
   #remember(text: string): void {
     const prompts = this.#prompts;
-    if (text === "" || prompts[0] === text) return;
-    prompts.unshift(text);
+    const prompt = typableText(text);
+    if (prompt === "" || prompts[0] === prompt) return;
+    prompts.unshift(prompt);
     prompts.length = Math.min(prompts.length, MOST_PROMPTS);
+  }
+
+  /** A paste is cleaned, and an image that was dropped becomes a mention; every other key is as it came. */
+  #received(data: string): string {
+    const pasted = pastedText(data);
+    if (pasted === undefined) return data;
+    // Behind a command, a path is one.
+    const image = /^\s*[!/]/.test(this.getText()) ? undefined : droppedImage(pasted);
+    if (image === undefined) return asPaste(pasted);
+    const { line, col } = this.getCursor();
+    const isBehindWord = /\S$/.test((this.getLines()[line] ?? "").slice(0, col));
+    return asPaste(`${isBehindWord ? " " : ""}${image} `);
   }
 
   /** True where the selected completion is what was typed. */

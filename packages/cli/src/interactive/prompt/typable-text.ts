@@ -1,0 +1,30 @@
+import { stripTerminalSequences } from "../terminal/tui.ts";
+
+/** A control character in a paste, as tmux can write it: the library reads it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+const writtenControl = /(\x1b\[\d+;5u)/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const untypable = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
+
+/** The text as it may stand in an editor: without colours and other sequences, which would reach the terminal. */
+export function typableText(text: string): string {
+  return stripTerminalSequences(text).replace(/\r\n?/g, "\n").replaceAll("\t", "    ").replace(untypable, "");
+}
+
+const pasteStart = "\x1b[200~";
+const pasteEnd = "\x1b[201~";
+
+/** What is pasted, as it may stand in an editor; undefined for what is no paste. @param data of the terminal */
+export function pastedText(data: string): string | undefined {
+  if (!data.startsWith(pasteStart) || !data.endsWith(pasteEnd)) return undefined;
+  return data
+    .slice(pasteStart.length, -pasteEnd.length)
+    .split(writtenControl)
+    .map((part, at) => (at % 2 === 0 ? typableText(part) : part))
+    .join("");
+}
+
+/** As the terminal sends a paste. */
+export function asPaste(text: string): string {
+  return `${pasteStart}${text}${pasteEnd}`;
+}
