@@ -19,6 +19,7 @@ export {
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
 export type { EntryIndex, EntryRecord } from "./entry-index.ts";
+export { entryTexts } from "./entry-text.ts";
 export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";

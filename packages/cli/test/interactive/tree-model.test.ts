@@ -19,7 +19,7 @@ function treeOf(notation: string) {
     shown: () => model.rows.map(nameAt).join(" "),
     selected: () => nameAt(model.selected),
     readAll: () => {
-      model.read(tree.entries.length);
+      while (model.searchProgress < 1) model.read(3);
       model.sift();
     },
   };
@@ -173,6 +173,46 @@ describe("acceptance 36: filter, folds and search", () => {
   });
 });
 
+describe("what stands deep inside of an entry", () => {
+  const far = `${"so much more ".repeat(40)}`;
+  const notation = `U"ask" A"${far} the Needle in the hay" U"${far}" A(t1)"look" T1"${far} another needle" A"done"`;
+
+  test("is found, and shown in the place of the first words", () => {
+    const { model, shown, readAll, at } = treeOf(notation);
+    readAll();
+    model.setSearch("needle");
+    expect(shown()).toBe("");
+    readAll();
+    expect(shown()).toBe("a1 t1");
+    expect(model.wordsOf(at("a1"))).toBe("…more so much more the Needle in the hay");
+    model.setSearch("needle hay");
+    readAll();
+    expect(shown()).toBe("a1");
+    model.setSearch("needle");
+    readAll();
+    expect(shown()).toBe("a1 t1");
+    model.setFilter("no tools");
+    readAll();
+    expect(shown()).toBe("a1");
+    model.setSearch("");
+    expect(model.wordsOf(at("a1"))).toMatch(/^so much more/);
+  });
+
+  test("is found together with the kind and the label", () => {
+    const { model, shown, readAll, at } = treeOf(notation);
+    readAll();
+    model.setSearch("needle keep");
+    readAll();
+    expect(shown()).toBe("");
+    model.setLabel(at("t1"), "Keep");
+    readAll();
+    expect(shown()).toBe("t1");
+    model.setSearch("needle assistant");
+    readAll();
+    expect(shown()).toBe("a1");
+  });
+});
+
 describe("what is left behind", () => {
   test.each([
     ["a1", true, false],
@@ -231,11 +271,15 @@ describe("laws", () => {
     fc.assert(
       fc.property(trees, searches, ({ model, readAll }, search) => {
         readAll();
-        for (let end = 1; end <= search.length; end += 1) model.setSearch(search.slice(0, end));
+        for (let end = 1; end <= search.length; end += 1) {
+          model.setSearch(search.slice(0, end));
+          if (end % 2 === 0) readAll();
+        }
+        readAll();
         const typed = [...model.rows];
         model.setSearch("");
         model.setSearch(search);
-        model.sift();
+        readAll();
         expect(typed).toEqual(model.rows);
       }),
     );

@@ -1,5 +1,6 @@
 import type { OutlineEntry } from "../../session-outline.ts";
 import type { SessionTree } from "../../session-tree.ts";
+import { DeepSearch } from "./deep-search.ts";
 import { type Preview, PreviewIndex } from "./preview-index.ts";
 import { filterAfter, filterLets, isWork, type TreeFilter } from "./tree-filter.ts";
 import { TreeLayout } from "./tree-layout.ts";
@@ -25,6 +26,10 @@ export class TreeModel {
   readonly #folded = new Set<number>();
   #filter: TreeFilter;
   #search = "";
+  /** Of the search; undefined while nothing is searched for. */
+  #deep: DeepSearch | undefined;
+  /** True where what was read since may change what is shown. */
+  #isStale = false;
   #layout: TreeLayout;
   #rows: number[] = [];
   /** Where the user went last; what is selected is the nearest of it that is shown. */
@@ -76,7 +81,7 @@ export class TreeModel {
 
   /** How much of the tree the search knows already, from 0 to 1. */
   get searchProgress(): number {
-    return this.#previews.progress;
+    return Math.min(this.#previews.progress, this.#deep?.progress ?? 1);
   }
 
   entryAt(at: number): OutlineEntry {
@@ -94,6 +99,11 @@ export class TreeModel {
   /** Read when it is asked for the first time. */
   preview(at: number): Preview {
     return this.#previews.preview(at);
+  }
+
+  /** The words that tell what an entry is; of one that is found by what stands deep inside of it, those around that. */
+  wordsOf(at: number): string {
+    return this.#deep?.excerpt(at) ?? this.preview(at).text;
   }
 
   isFolded(at: number): boolean {
@@ -138,6 +148,7 @@ export class TreeModel {
 
   setFilter(filter: TreeFilter): void {
     this.#filter = filter;
+    this.#deep = this.#newDeepSearch();
     this.#start();
   }
 
@@ -148,27 +159,32 @@ export class TreeModel {
   setSearch(search: string): void {
     if (search === this.#search) return;
     // What a longer search finds, a shorter one has found: once all is read, only that is looked at.
-    const isLonger = search.startsWith(this.#search) && this.#previews.isComplete;
-    const before = this.#layout;
+    const isLonger = search.startsWith(this.#search);
+    const among = isLonger && this.searchProgress === 1 ? this.#layout : undefined;
     this.#search = search;
-    this.#start(isLonger ? (at) => before.nearest(at) === at : undefined);
+    this.#deep = this.#newDeepSearch(isLonger ? this.#deep : undefined);
+    this.#start(among === undefined ? undefined : (at) => among.nearest(at) === at);
   }
 
   /** Shows a label that was given to an entry meanwhile. */
   setLabel(at: number, label: string | undefined): void {
     this.#labels.set(at, label);
+    this.#deep = this.#newDeepSearch();
     this.#layout = this.#newLayout();
     this.#place();
   }
 
   /** Reads more entries for the search; what is shown does not change before `sift`. */
   read(entries: number): void {
-    this.#previews.advance(entries);
+    if (this.#previews.isComplete) this.#deep?.advance(entries);
+    else this.#previews.advance(entries);
+    this.#isStale = true;
   }
 
   /** Takes into account what was read meanwhile. @returns true where that changed what is shown */
   sift(): boolean {
-    if (this.#search.trim() === "" && this.#filter !== "no tools") return false;
+    if (!this.#isStale || (this.#deep === undefined && this.#filter !== "no tools")) return false;
+    this.#isStale = false;
     const before = this.#layout.shown.length;
     this.#layout = this.#newLayout();
     this.#place();
@@ -211,18 +227,37 @@ export class TreeModel {
     this.#place();
   }
 
-  #newLayout(among: (at: number) => boolean = () => true): TreeLayout {
-    const words = this.#search.toLowerCase().split(/\s+/).filter(Boolean);
-    return new TreeLayout(this.#shape, (at) => {
-      if (!among(at)) return false;
-      const preview = this.#previews.known(at);
-      const label = this.labelOf(at);
-      const isOnlyCalls = preview?.isOnlyCalls ?? false;
-      if (!filterLets(this.#filter, { entry: this.entryAt(at), label, isOnlyCalls })) return false;
-      if (words.length === 0) return true;
-      const text = preview?.searched ?? this.entryAt(at).kind;
-      return words.every((word) => text.includes(word) || label?.toLowerCase().includes(word) === true);
+  get #words(): string[] {
+    return this.#search.toLowerCase().split(/\s+/).filter(Boolean);
+  }
+
+  #newDeepSearch(earlier?: DeepSearch): DeepSearch | undefined {
+    const words = this.#words;
+    if (words.length === 0) return undefined;
+    return new DeepSearch({
+      ...{ tree: this.#tree, words, earlier },
+      isWanted: (at) => this.#lets(at) && !this.#hasInView(at, words),
+      labelOf: (at) => this.labelOf(at),
     });
+  }
+
+  #newLayout(among: (at: number) => boolean = () => true): TreeLayout {
+    const words = this.#words;
+    const isFound = (at: number) => this.#hasInView(at, words) || this.#deep?.excerpt(at) !== undefined;
+    return new TreeLayout(this.#shape, (at) => among(at) && this.#lets(at) && isFound(at));
+  }
+
+  #lets(at: number): boolean {
+    const isOnlyCalls = this.#previews.known(at)?.isOnlyCalls ?? false;
+    return filterLets(this.#filter, { entry: this.entryAt(at), label: this.labelOf(at), isOnlyCalls });
+  }
+
+  /** True where all words stand in what a row shows. */
+  #hasInView(at: number, words: readonly string[]): boolean {
+    if (words.length === 0) return true;
+    const text = this.#previews.known(at)?.searched ?? this.entryAt(at).kind;
+    const label = this.labelOf(at)?.toLowerCase();
+    return words.every((word) => text.includes(word) || label?.includes(word) === true);
   }
 
   #place(): void {

@@ -70,6 +70,7 @@ export class TreePanel implements Panel {
       this.#search.handleInput(data);
       this.#options.model.setSearch(this.#search.getValue());
     }
+    this.#reader.wake();
     this.#changed();
   }
 

@@ -95,13 +95,14 @@ const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
 
 function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): LookSpan[] {
   const { kind } = model.entryAt(at);
-  const { text, tokens } = model.preview(at);
+  const { tokens } = model.preview(at);
+  const words = model.wordsOf(at);
   const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
-  const isMuted = !model.isActive(at) || kind === "result";
+  const isMuted = !model.isActive(at) || kind === "result" || words === "";
   return [
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
     ...labelSpans(model.labelOf(at), theme),
     ...(tokens === undefined ? [] : [{ text: `of ${count(tokens)} tokens `, style: theme.style.toolName }]),
-    { text, style: isMuted ? theme.style.muted : undefined },
+    { text: words === "" ? "(empty)" : words, style: isMuted ? theme.style.muted : undefined },
   ];
 }
