@@ -74,6 +74,5 @@ function excerptOf(text: string, words: readonly string[]): string {
   const found = Math.max(...words.map((word) => lower.indexOf(word)));
   // A change of case can change the length: the excerpt is then a little off, which does no harm.
   const from = Math.max(0, found - leadCharacters);
-  const excerpt = text.slice(from, from + excerptCharacters);
-  return oneLine(`${from > 0 ? "…" : ""}${excerpt}`);
+  return `${from > 0 ? "…" : ""}${oneLine(text.slice(from, from + excerptCharacters))}`;
 }
