@@ -181,3 +181,29 @@ test("a panel fits 40 columns, and its keys stand below it", async () => {
   expect(screen).toContain("1/16");
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });
+
+test("/login does not show a key that stands behind the provider's name, and asks again for one that is none", async () => {
+  const room = await opened({ env: { ANTHROPIC_API_KEY: "sk-other" } });
+  command(room, "/login anthropic sk-given");
+  await room.terminal.until("Keys are typed or pasted here only");
+  expect(room.terminal.screen()).not.toContain("› anthropic sk-given");
+  room.terminal.type('with "quotes"\n');
+  await room.terminal.until("holds a blank");
+  room.terminal.type("sk-right");
+  room.terminal.press("home", "left", "ctrl+k");
+  room.terminal.type("-1\n");
+  await room.terminal.until(/while ANTHROPIC_API_KEY is set, that is\s+used\./);
+  const file = join(room.project.home, "auth.json");
+  expect(JSON.parse(readFileSync(file, "utf8")).anthropic.key).toBe("sk-right-1");
+  command(room, "/login anthropic");
+  await room.terminal.until("Key for anthropic");
+});
+
+test("the first run says in three lines what works, each on its line at 80 columns", async () => {
+  const room = openInteractive({ withModel: false, columns: 80 });
+  const screen = await room.terminal.until("/login stores a key");
+  const lines = screen.split("\n");
+  const first = lines.findIndex((line) => line.includes("No model can be used yet; /demo"));
+  expect(lines[first + 1]).toMatch(/bonsai import.*bonsai compact/);
+  expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
+});

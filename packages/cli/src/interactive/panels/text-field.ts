@@ -1,4 +1,4 @@
-import { Input } from "../terminal/tui.ts";
+import { getKeybindings, Input, type Keybinding } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
 
 export interface TextFieldOptions {
@@ -8,6 +8,15 @@ export interface TextFieldOptions {
   /** Shows dots in the place of what is typed. Default false. */
   isSecret?: boolean;
 }
+
+const moves: readonly Keybinding[] = [
+  "tui.editor.cursorLeft",
+  "tui.editor.cursorRight",
+  "tui.editor.cursorWordLeft",
+  "tui.editor.cursorWordRight",
+  "tui.editor.cursorLineStart",
+  "tui.editor.cursorLineEnd",
+];
 
 /** One line to type in, with the cursor behind what stands there at first. */
 export class TextField extends Input {
@@ -19,6 +28,12 @@ export class TextField extends Input {
     this.#isSecret = isSecret;
     // As a paste, so that the cursor stands at its end.
     if (value !== "") this.handleInput(`\u001b[200~${value}\u001b[201~`);
+  }
+
+  /** Where dots stand, the cursor stays behind them: it could not be seen where it is. */
+  override handleInput(data: string): void {
+    if (this.#isSecret && moves.some((key) => getKeybindings().matches(data, key))) return;
+    super.handleInput(data);
   }
 
   override render(width: number): string[] {

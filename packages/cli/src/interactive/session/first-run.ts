@@ -3,9 +3,9 @@ import type { InteractiveWork } from "../interactive-work.ts";
 import { isNoModel } from "./open-host.ts";
 
 const firstRunLines = [
-  "No model can be used yet. /demo plays a whole session without one.",
-  "In a shell, `bonsai import` and `bonsai compact` work on your sessions of Claude Code, Codex and pi.",
-  "To begin, /login stores a key; a local server like Ollama or llama.cpp is found by itself.",
+  "No model can be used yet; /demo plays a whole session without one.",
+  "On sessions of Claude Code, Codex, pi: `bonsai import`, `bonsai compact`.",
+  "/login stores a key; a local server (Ollama, llama.cpp, …) is just found.",
 ].join("\n");
 
 /** Says what works without a model. @returns false where there is one, and nothing was said */

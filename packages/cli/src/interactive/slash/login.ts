@@ -1,4 +1,5 @@
-import { defaultModel, type ProviderConfig } from "@bonsai-agent/models";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { defaultModel, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
@@ -16,9 +17,12 @@ export const login: SlashCommand = {
       .map(({ provider }) => ({ value: provider, label: provider })),
   async run(args, work) {
     const providers = keyed(work.host.workshop.shelf.catalogue.providers);
-    const named = providers.find(({ provider }) => provider === args);
-    const provider = named ?? (await pickedProvider(providers, args, work));
-    if (provider !== undefined) await storeKey(provider, work);
+    // What stands behind a provider's name may be its key: it is not shown again.
+    const [word = "", ...others] = args.split(/\s+/);
+    const named = providers.find(({ provider }) => provider === word);
+    const isGivenKey = named !== undefined && others.length > 0;
+    const provider = named ?? (await pickedProvider(providers, word, work));
+    if (provider !== undefined) await storeKey(provider, work, isGivenKey);
   },
 };
 
@@ -48,29 +52,56 @@ function pickedProvider(
 }
 
 /** The key itself is shown nowhere, and told to nobody. */
-async function storeKey(config: ProviderConfig, { host, screen, tell }: InteractiveWork): Promise<void> {
+async function storeKey(config: ProviderConfig, work: InteractiveWork, isGivenKey: boolean): Promise<void> {
+  const { keys } = work.host.workshop.shelf;
+  const { provider } = config;
+  let problem = isGivenKey
+    ? "Keys are typed or pasted here only: what stands in the prompt can be seen."
+    : "";
+  for (;;) {
+    const key = await askText(work.screen, {
+      title: `Key for ${provider}`,
+      message: [...aboutKey(config, keys.source(config)), problem].join("\n").trimEnd(),
+      isSecret: true,
+    });
+    if (key === undefined) return;
+    if (key.trim() === "") return noKey(config, work);
+    try {
+      keys.store(provider, key);
+      return await keyStored(config, work);
+    } catch (error) {
+      // A key that was not copied well is asked for again.
+      if (!BonsaiError.is(error) || error.code !== "keys_invalid") throw error;
+      problem = `${error.message} ${error.hint}`;
+    }
+  }
+}
+
+function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["source"]>): readonly string[] {
+  return [
+    "It is stored in auth.json in Bonsai's folder, readable by you alone, and sent to the provider only.",
+    ...(origin === "environment" ? [`${apiKeyEnv} is set: while it is, it is used in its place.`] : []),
+    ...(origin === "file" ? ["One is stored; another takes its place, and none takes it away."] : []),
+  ];
+}
+
+/** Nothing was typed: where a key is stored, that may mean that it shall go. */
+async function noKey(config: ProviderConfig, { host, screen, tell }: InteractiveWork): Promise<void> {
+  const { keys } = host.workshop.shelf;
+  const { provider } = config;
+  if (keys.source(config) !== "file")
+    return tell({ level: "info", message: "No key was typed, and none was stored." });
+  const isSure = await askYes(screen, { title: `Take the key for ${provider} away?`, message: "" });
+  if (isSure && keys.remove(provider))
+    tell({ level: "info", message: `The key for ${provider} was taken away.` });
+}
+
+async function keyStored(config: ProviderConfig, { host, tell }: InteractiveWork): Promise<void> {
   const { keys, catalogue } = host.workshop.shelf;
   const { provider, apiKeyEnv } = config;
-  const origin = keys.source(config);
-  const key = await askText(screen, {
-    title: `Key for ${provider}`,
-    message: [
-      "It is stored in auth.json in Bonsai's folder, readable by you alone, and sent to the provider only.",
-      ...(origin === "environment" ? [`${apiKeyEnv} is set: while it is, it is used in its place.`] : []),
-      ...(origin === "file" ? ["One is stored; another takes its place, and none takes it away."] : []),
-    ].join("\n"),
-    isSecret: true,
-  });
-  if (key === undefined) return;
-  if (key.trim() === "") {
-    if (origin !== "file") return tell({ level: "info", message: "No key was typed, and none was stored." });
-    const isSure = await askYes(screen, { title: `Take the key for ${provider} away?`, message: "" });
-    if (isSure && keys.remove(provider))
-      tell({ level: "info", message: `The key for ${provider} was taken away.` });
-    return;
-  }
-  keys.store(provider, key);
-  tell({ level: "info", message: `The key for ${provider} is stored; /model lists what it opens.` });
+  const isHidden = keys.source(config) === "environment";
+  const but = isHidden ? `but while ${apiKeyEnv} is set, that is used` : "/model lists what it opens";
+  tell({ level: "info", message: `The key for ${provider} is stored; ${but}.` });
   if (!isNoModel(host.agent.model)) return;
   const usable = await defaultModel({ catalogue, keys });
   if (usable === undefined) return;

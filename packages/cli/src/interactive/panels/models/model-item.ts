@@ -60,10 +60,13 @@ export function modelWords(
           : "no key, or no answer: /login";
   return [
     name,
-    `window ${tokens(contextWindow || null)}, output up to ${tokens(maxOutputTokens || null)}`,
+    `window ${tokens(contextWindow || null)}`,
+    ...(maxOutputTokens ? [`output up to ${tokens(maxOutputTokens)}`] : []),
     reasoning ? "thinks" : "does not think",
     input.includes("image") ? "sees images" : "text only",
     `${provider}: ${key}`,
-    `prices in US dollars per million tokens, in and out, as of ${asOf}`,
+    ...(model.usdPerMillionTokens === undefined
+      ? []
+      : [`prices in US dollars per million tokens, in and out, as of ${asOf}`]),
   ].join(" · ");
 }
