@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, onTestFinished, test } from "vitest";
 import { keys } from "../../src/interactive/keys/keys.ts";
 import { writtenIn } from "../../src/interactive/prompt/external-editor.ts";
 import { PromptEditor } from "../../src/interactive/prompt/prompt-editor.ts";
@@ -80,6 +80,37 @@ test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :"])(
     await expect(writtenIn(command, "a text")).rejects.toMatchObject({ code: "editor_failed" });
   },
 );
+
+test("a Ctrl-C on the terminal ends the program that has it, and not bonsai", async () => {
+  const heard: unknown[] = [];
+  const hear = (name: unknown) => heard.push(name);
+  process.on("SIGINT", hear);
+  onTestFinished(() => void process.removeListener("SIGINT", hear));
+  const written = writtenIn("true", "a text");
+  process.emit("SIGINT");
+  expect(await written).toBe("a text");
+  expect(heard).toEqual([]);
+  process.emit("SIGINT");
+  expect(heard).toHaveLength(1);
+});
+
+test("a program that writes is ended with bonsai", async () => {
+  const gone = new AbortController();
+  const written = writtenIn("exec sleep 1000; :", "a text", gone.signal);
+  gone.abort();
+  await expect(written).rejects.toMatchObject({ code: "editor_failed" });
+});
+
+test("a paste that the program has not changed stays folded", async () => {
+  const project = agentProject(says("Good."));
+  const { terminal } = openInteractive({ project, env: { VISUAL: "test -f" } });
+  await terminal.until("/100k");
+  terminal.paste("line\n".repeat(40));
+  await terminal.until("[paste #1 +41 lines]");
+  const before = terminal.written.length;
+  terminal.press("ctrl+g");
+  await terminal.until(() => terminal.written.slice(before).join("").includes("[paste #1 +41 lines]"));
+});
 
 test.for([
   ["!ls", " shell "],

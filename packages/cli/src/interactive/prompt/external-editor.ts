@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { errorText } from "../session/error-text.ts";
 
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
 export async function writeOutside(work: InteractiveWork): Promise<void> {
@@ -14,41 +15,76 @@ export async function writeOutside(work: InteractiveWork): Promise<void> {
     work.tell({ level: "warning", message: "Neither VISUAL nor EDITOR names an editor." });
     return;
   }
-  screen.stop();
-  try {
-    const written = await writtenIn(command, editor.getExpandedText());
-    editor.setText(written);
-  } catch (error) {
-    work.tell({ level: "error", message: (error as Error).message });
-  } finally {
-    screen.resume();
-  }
+  await work.interruptible(async (signal) => {
+    const text = editor.getExpandedText();
+    screen.stop();
+    try {
+      const written = await writtenIn(command, text, signal);
+      // Folded pastes stay folded.
+      if (written !== text) editor.setText(written);
+    } catch (error) {
+      if (!signal.aborted) work.tell({ level: "error", message: errorText(error) });
+    } finally {
+      // Whoever quits has the terminal already.
+      if (!signal.aborted) screen.resume();
+    }
+  });
 }
 
 /**
  * Lets a program change a text in a file of its own.
  * @param command as in `$EDITOR`: a command of the shell, the file behind it
+ * @param signal ends the program
  * @throws BonsaiError `editor_failed`
  */
-export async function writtenIn(command: string, text: string): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), "bonsai-prompt-"));
-  const file = join(folder, "prompt.md");
+export async function writtenIn(command: string, text: string, signal?: AbortSignal): Promise<string> {
+  const hearAgain = leaveInterrupts();
   try {
+    return await inFile(text, (file) => ended(command, file, signal));
+  } finally {
+    hearAgain();
+  }
+}
+
+async function inFile(text: string, change: (file: string) => Promise<void>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "bonsai-prompt-"));
+  try {
+    const file = join(folder, "prompt.md");
     await writeFile(file, text, { mode: 0o600 });
-    await ended(command, file);
-    return (await readFile(file, "utf8")).replace(/\r?\n$/, "");
+    await change(file);
+    const written = await readFile(file, "utf8");
+    // Many editors end a file with a new line of their own.
+    return text.endsWith("\n") ? written : written.replace(/\r?\n$/, "");
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function ended(command: string, file: string): Promise<void> {
+/** A Ctrl-C on the terminal is for the program that has it. @returns hears them again */
+function leaveInterrupts(): () => void {
+  const letGo = (["SIGINT", "SIGQUIT"] as const).map((name) => {
+    const listeners = process.listeners(name);
+    const ignore = () => {};
+    process.removeAllListeners(name);
+    process.on(name, ignore);
+    return () => {
+      process.removeListener(name, ignore);
+      for (const listener of listeners) process.on(name, listener);
+    };
+  });
+  return () => {
+    for (const each of letGo) each();
+  };
+}
+
+function ended(command: string, file: string, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(`${command} "${file}"`, { shell: true, stdio: "inherit" });
+    const child = spawn(`${command} "${file}"`, { shell: true, stdio: "inherit", signal });
     child.on("error", (cause) => reject(failed(command, cause.message, cause)));
-    child.on("exit", (code, signal) => {
+    child.on("exit", (code, by) => {
       if (code === 0) resolve();
-      else reject(failed(command, signal === null ? `it ended with ${code}` : `it was ended by ${signal}`));
+      else if (code === 127) reject(failed(command, "there is no such command"));
+      else reject(failed(command, by === null ? `it ended with ${code}` : `it was ended by ${by}`));
     });
   });
 }
