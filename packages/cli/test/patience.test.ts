@@ -1,4 +1,4 @@
-import type { ExtensionUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { patience } from "../src/extensions/patience.ts";
 
@@ -14,7 +14,7 @@ test("the timer of a handler does not run out while a question is open, and goes
   const answer = Promise.withResolvers<boolean>();
   const said: string[] = [];
   const own = { confirm: () => answer.promise, notify: (text: string) => said.push(text) };
-  const { ui, setTimer } = patience(own as unknown as ExtensionUI);
+  const { ui, setTimer } = patience(own as unknown as FrontEndUI);
   const onSlow = vi.fn();
   setTimer(onSlow, 30_000);
   const confirmed = ui.confirm("Sure?", "");
@@ -39,7 +39,7 @@ test("without a question it runs out once; what is called off does not, also aft
 
 test("a question that fails is no longer open", async () => {
   const own = { confirm: () => Promise.reject(new Error("gone")) };
-  const { ui, setTimer } = patience(own as unknown as ExtensionUI);
+  const { ui, setTimer } = patience(own as unknown as FrontEndUI);
   await expect(ui.confirm("Sure?", "")).rejects.toThrow("gone");
   const onSlow = vi.fn();
   setTimer(onSlow, 30_000);

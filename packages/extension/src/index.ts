@@ -59,13 +59,13 @@ export type {
   SessionHeader,
 } from "@bonsai-agent/session";
 export type { ArgumentCompletion, CommandInfo, CommandOptions } from "./api/command.ts";
+export type { Component, ComponentKeybindings, ComponentTui } from "./api/component.ts";
 export type { EventBus } from "./api/event-bus.ts";
 export type { ExecOptions, ExecResult } from "./api/exec.ts";
 export type {
   ExtensionAPI,
   ExtensionFactory,
   ExtensionHandler,
-  ExtensionMessage,
   HandlerOptions,
   SendMessageOptions,
   SendUserMessageOptions,
@@ -78,6 +78,7 @@ export type {
   ExtensionMode,
   NavigateOptions,
 } from "./api/extension-context.ts";
+export type { ExtensionMessage } from "./api/extension-message.ts";
 export {
   defineTool,
   type ExtensionTool,
@@ -86,13 +87,32 @@ export {
   type ToolInput,
   type ToolParameters,
 } from "./api/extension-tool.ts";
-export type { DialogOptions, ExtensionUI, NotificationType, WidgetOptions } from "./api/extension-ui.ts";
+export type {
+  ComponentFactory,
+  CustomFactory,
+  CustomOptions,
+  DialogOptions,
+  ExtensionUI,
+  FooterData,
+  FooterFactory,
+  NotificationType,
+  OverlayOptions,
+  WidgetOptions,
+} from "./api/extension-ui.ts";
 export type { FlagOptions, FlagValue } from "./api/flag.ts";
 export { lifecycleEventNames } from "./api/lifecycle-event-names.ts";
 export type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "./api/model-registry.ts";
 export type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
+export type {
+  EntryRenderer,
+  MessageRenderer,
+  RenderOptions,
+  ToolRenderContext,
+  ToolRenderOptions,
+} from "./api/renderer.ts";
 export type { ReadonlySessionManager, SessionTreeNode } from "./api/session-manager.ts";
 export type { ShortcutOptions } from "./api/shortcut.ts";
+export type { Theme, ThemeBg, ThemeColor } from "./api/theme.ts";
 export { type Installation, type InstallPackageOptions, installPackage } from "./install/install-package.ts";
 export {
   type InstalledPackage,
@@ -113,6 +133,7 @@ export { hostModules } from "./load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "./load/virtual-modules.ts";
 export { sessionManagerOf } from "./run/context/session-manager.ts";
+export type { DrawnComponent } from "./run/drawn-component.ts";
 export { lifecycleNotice, strayErrorNotice } from "./run/extension-errors.ts";
 export type {
   AdaptedExtension,
@@ -121,6 +142,7 @@ export type {
   ExtensionModels,
   SessionControl,
 } from "./run/extension-host.ts";
+export type { ExtensionRenderers, ToolRenderer } from "./run/extension-renderers.ts";
 export type {
   Extensions,
   FailedExtension,
@@ -129,6 +151,7 @@ export type {
   LoadedExtension,
   ReloadReport,
 } from "./run/extensions.ts";
+export type { ComponentPlace, FrontEndDrawing, FrontEndUI } from "./run/front-end-ui.ts";
 export { loadExtensions } from "./run/load-extensions.ts";
 export { type ShellCommand, type ShellRedirect, shellCommands } from "./shell/shell-commands.ts";
 export type { ShellWord } from "./shell/shell-word.ts";

@@ -1,4 +1,5 @@
 import type { ExtensionAdapter, ExtensionAPI } from "@bonsai-agent/extension";
+import { onceTold, type Tell } from "./api/once-told.ts";
 import { piApi } from "./api/pi-api.ts";
 import { piContext } from "./context/pi-context.ts";
 import { PromptEvents } from "./events/prompt-events.ts";
@@ -10,12 +11,13 @@ import { writtenForPi } from "./origin/written-for-pi.ts";
  */
 export function piAdapter(): ExtensionAdapter {
   const prompts = new PromptEvents();
-  const known = new Map<string, { api: ExtensionAPI; isForPi: boolean }>();
+  const known = new Map<string, { api: ExtensionAPI; isForPi: boolean; tell: Tell }>();
   return {
     api(api, extension) {
       const isForPi = writtenForPi(extension.path);
-      known.set(extension.path, { api, isForPi });
-      return piApi(api, { extension, prompts, isForPi });
+      const tell = onceTold(extension);
+      known.set(extension.path, { api, isForPi, tell });
+      return piApi(api, { extension, prompts, isForPi, tell });
     },
     context(context, { path }) {
       const extension = known.get(path);

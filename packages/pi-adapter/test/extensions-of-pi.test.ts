@@ -197,7 +197,7 @@ test("what is done in vain is told once, and why", async () => {
   await session.prompt("Two?");
   expect(session.notices.map(({ code, message }) => [code, message.replace(/^\S+/, "…")])).toEqual([
     ["pi_not_supported", expect.stringContaining("resources_discover, which never comes in Bonsai")],
-    ["pi_not_supported", expect.stringContaining("registerMessageRenderer, which has no effect")],
+    ["pi_not_supported", expect.stringContaining("registerMarkdownTransformer, which has no effect")],
     ["pi_not_supported", expect.stringContaining("turn_end asks for entries or for another request")],
   ]);
   await expect(session.command("/provider")).rejects.toMatchObject({

@@ -1,49 +1,92 @@
-import type { ExtensionContext, ExtensionUI } from "@bonsai-agent/extension";
+import type { ExtensionContext, ExtensionUI, Theme } from "@bonsai-agent/extension";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { afterEach, expect, test, vi } from "vitest";
 import { bonsaiProvider } from "../src/api/pi-provider.ts";
+import type { PiTheme } from "../src/context/pi-theme.ts";
 import { piUi } from "../src/context/pi-ui.ts";
 import { PromptEvents } from "../src/events/prompt-events.ts";
 import { all } from "./all.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-function ui(parts: object = {}) {
+const theme: Theme = {
+  fg: (color, text) => `<${color}>${text}</>`,
+  bg: (color, text) => `<${color}>${text}</>`,
+  bold: (text) => text,
+  italic: (text) => text,
+  underline: (text) => text,
+  inverse: (text) => text,
+  strikethrough: (text) => text,
+};
+
+function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
+  const told: string[] = [];
   const calls: unknown[][] = [];
   const base = {
     select: async (...args: unknown[]) => void calls.push(["select", ...args]),
+    theme,
+    custom: async () => undefined,
+    setFooter: () => {},
+    setHeader: () => {},
+    getEditorText: () => "typed ",
     setEditorText: (text: string) => void calls.push(["setEditorText", text]),
     setWidget: (...args: unknown[]) => void calls.push(["setWidget", ...args]),
     ...parts,
   };
   const prompts = new PromptEvents();
-  const laid = piUi({ ui: base as unknown as ExtensionUI } as ExtensionContext, prompts);
-  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts };
+  const tell = (thing: string) => void told.push(thing);
+  const laid = piUi({ mode, ui: base as unknown as ExtensionUI } as ExtensionContext, { prompts, tell });
+  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts, told };
 }
 
-test("drawing has no effect and pi's answers", async () => {
-  const { ui: pi, calls } = ui();
-  expect(await pi.custom!(() => ({}))).toBeUndefined();
+test("what Bonsai's terminal does not have has no effect and pi's answers", async () => {
+  const { ui: pi, calls, told } = ui();
   expect(pi.getTheme!("dark")).toBeUndefined();
   expect(pi.getAllThemes!()).toEqual([]);
   expect(pi.setTheme!("dark")).toMatchObject({ success: false });
   expect((pi.onTerminalInput!(() => {}) as () => void)()).toBeUndefined();
-  pi.setFooter!(undefined);
-  pi.setWidget!("a", () => ({}));
-  expect(calls).toEqual([]);
+  pi.setEditorComponent!(undefined);
+  expect([calls, told]).toEqual([[], []]);
   pi.pasteToEditor!("text");
   pi.setWidget!("a", ["line"], { placement: "belowEditor" });
   pi.setWidget!("a", undefined);
   expect(calls).toEqual([
-    ["setEditorText", "text"],
+    ["setEditorText", "typed text"],
     ["setWidget", "a", ["line"], { placement: "belowEditor" }],
     ["setWidget", "a", undefined, undefined],
   ]);
 });
 
-test("a front end that draws itself is asked", async () => {
-  const { ui: pi } = ui({ custom: async () => "drawn" });
-  expect(await pi.custom!()).toBe("drawn");
+test("a component is made with pi's theme and pi's names of the keys", async () => {
+  const asked: unknown[] = [];
+  const keybindings = {
+    matches: (_data: string, action: string) => asked.push(action) > 0,
+    getKeys: () => [],
+  };
+  const done = vi.fn();
+  const { ui: pi } = ui({
+    custom: (factory: (...args: unknown[]) => unknown) => factory("tui", theme, keybindings, done),
+  });
+  await pi.custom!((tui: string, given: PiTheme, keys: typeof keybindings, end: (value: string) => void) => {
+    expect(tui).toBe("tui");
+    expect(given.fg("accent", "text")).toBe("<accent>text</>");
+    expect(given.getFgAnsi("accent")).toBe("<accent>");
+    expect(given.getThinkingBorderColor("high")("─")).toBe("<thinkingHigh>─</>");
+    keys.matches("key", "app.tools.expand");
+    keys.matches("key", "tui.select.cancel");
+    end("value");
+    return { render: () => [] };
+  });
+  expect(asked).toEqual(["expand", "tui.select.cancel"]);
+  expect(done).toHaveBeenCalledWith("value");
+});
+
+test("on a terminal, what has no effect is told; asking is not", () => {
+  const { ui: pi, told } = ui({}, "tui");
+  pi.setEditorComponent!(() => ({}));
+  pi.setWorkingIndicator!();
+  pi.getToolsExpanded!();
+  expect(told).toEqual(["setEditorComponent", "setWorkingIndicator"]);
 });
 
 test("a question that fails has ended too", async () => {

@@ -1,5 +1,5 @@
 import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
-import type { ExtensionHost, ExtensionMode, ExtensionUI, FlagValue } from "@bonsai-agent/extension";
+import type { ExtensionHost, ExtensionMode, FlagValue, FrontEndUI } from "@bonsai-agent/extension";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { AgentCall } from "../invocation.ts";
 import { isTrusted } from "../trust.ts";
@@ -12,7 +12,7 @@ export interface AgentExtensionHostOptions {
   lifecycle: Lifecycle<LifecycleEvents>;
   shop: ModelShop;
   seat: AgentSeat;
-  ui: ExtensionUI | undefined;
+  ui: FrontEndUI | undefined;
   /** Their values, once the command line was read again. */
   flags: () => ReadonlyMap<string, FlagValue>;
   onNotice: (notice: AgentNotice) => void;
@@ -38,6 +38,7 @@ export function agentExtensionHost(options: AgentExtensionHostOptions): Extensio
     isProjectTrusted: () => isTrusted(cwd, home),
     flag: (name) => flags().get(name),
     onNotice,
+    onEntry: (entry) => ui?.showEntry?.(entry),
   };
 }
 

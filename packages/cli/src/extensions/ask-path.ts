@@ -1,8 +1,8 @@
 import type { ConfirmPath } from "@bonsai-agent/agent";
-import type { ExtensionUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension";
 
 /** Asks about paths beyond the project; undefined where nobody can be asked: then they are refused. */
-export function askPath(ui: ExtensionUI | undefined): ConfirmPath | undefined {
+export function askPath(ui: FrontEndUI | undefined): ConfirmPath | undefined {
   if (ui === undefined) return undefined;
   return ({ path, toolName, access, signal }) =>
     ui.confirm(

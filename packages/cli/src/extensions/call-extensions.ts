@@ -66,6 +66,11 @@ export class CallExtensions {
     return this.#running?.flags ?? new Map();
   }
 
+  /** How extensions draw what stands in a chat; undefined where there are none. */
+  get renderers(): Extensions["renderers"] | undefined {
+    return this.#running?.renderers;
+  }
+
   attach(agent: Agent): void {
     this.#agent = agent;
     this.#running?.attach(agent);

@@ -1,4 +1,4 @@
-import type { ExtensionUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension";
 import type { SetTimer } from "@bonsai-agent/lifecycle";
 
 type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
@@ -10,7 +10,7 @@ export interface Patience<UI> {
 }
 
 /** So that no extension is called slow because its user takes the time to think. */
-export function patience<UI extends ExtensionUI | undefined>(ui: UI): Patience<UI> {
+export function patience<UI extends FrontEndUI | undefined>(ui: UI): Patience<UI> {
   let open = 0;
   const counted =
     <Args extends unknown[], Answer>(ask: Asked<Args, Answer>): Asked<Args, Answer> =>
@@ -32,8 +32,9 @@ export function patience<UI extends ExtensionUI | undefined>(ui: UI): Patience<U
     return () => clearTimeout(timer);
   };
   if (ui === undefined) return { ui, setTimer };
-  const { select, confirm, input, editor } = ui;
+  const { select, confirm, input, editor, custom } = ui;
   const asks = {
+    ...(custom === undefined ? {} : { custom: counted(custom) as typeof custom }),
     select: counted(select),
     confirm: counted(confirm),
     input: counted(input),

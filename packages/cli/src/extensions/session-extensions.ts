@@ -1,5 +1,5 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import type { ExtensionHost, ExtensionUI, FlagOptions } from "@bonsai-agent/extension";
+import type { ExtensionHost, FlagOptions, FrontEndUI } from "@bonsai-agent/extension";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
@@ -112,7 +112,7 @@ async function tellEnd(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
 }
 
 type HostParts = Pick<ExtensionHost, "cwd" | "lifecycle" | "onNotice"> & {
-  ui: ExtensionUI | undefined;
+  ui: FrontEndUI | undefined;
   model: () => CatalogueModel | undefined;
   flagValues: Invocation["extensionFlags"];
 };

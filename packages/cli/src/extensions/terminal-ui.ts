@@ -1,4 +1,4 @@
-import type { ExtensionUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension";
 import type { CliIo } from "../io.ts";
 import type { Output } from "../output.ts";
 import { type Line, span } from "../views/line.ts";
@@ -16,7 +16,7 @@ export interface TerminalUiOptions {
   onShow?: () => void;
 }
 
-export interface TerminalUi extends ExtensionUI {
+export interface TerminalUi extends FrontEndUI {
   /** Nobody is asked any more. */
   close(): void;
 }
@@ -78,7 +78,7 @@ interface Asking {
   ended: AbortSignal;
 }
 
-function dialogs({ show, ask, ended }: Asking): Pick<ExtensionUI, "select" | "confirm" | "input" | "editor"> {
+function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
   return {
     select: (title, options, settings) =>

@@ -1,5 +1,5 @@
 import type { AgentNotice, StreamingBehavior } from "@bonsai-agent/agent";
-import type { ExtensionUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension";
 import type { AgentHost } from "../work/agent-host.ts";
 import type { ChatView } from "./chat/chat-view.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
@@ -19,7 +19,7 @@ export interface InteractiveWork {
   readonly chat: ChatView;
   readonly editor: PromptEditor;
   /** Dialogs, as extensions have them too. */
-  readonly ui: ExtensionUI;
+  readonly ui: FrontEndUI;
   /** A line in the chat that is no part of the session. */
   tell(notice: Told): void;
   /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works, default "steer". */

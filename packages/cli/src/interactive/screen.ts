@@ -1,10 +1,25 @@
 import { MainScreen } from "./terminal/main-screen.ts";
-import { type Component, Container, type Terminal, type TuiMainScreen } from "./terminal/tui.ts";
+import {
+  type Component,
+  Container,
+  type OverlayHandle,
+  type OverlayOptions,
+  type Terminal,
+  type TuiMainScreen,
+} from "./terminal/tui.ts";
 import type { Theme } from "./theme/theme.ts";
 
 /** A component that takes the keys while it stands in the place of the editor. */
 export interface Panel extends Component {
   handleInput(data: string): void;
+}
+
+export interface ShowOverOptions {
+  options: OverlayOptions;
+  /** Told how to hide it, and to show it again. */
+  onHandle?: (handle: OverlayHandle) => void;
+  /** Leaves it: the value is then undefined. */
+  signal: AbortSignal;
 }
 
 export interface ScreenOptions {
@@ -18,21 +33,25 @@ export interface ScreenOptions {
  */
 export class Screen {
   readonly theme: Theme;
+  /** Above the chat: nothing, unless an extension puts something there. */
+  readonly header = new Container();
   readonly chat = new Container();
   /** What goes on: spinner, queue, lines of extensions. */
   readonly activity = new Container();
   readonly below = new Container();
   readonly footer = new Container();
-  readonly #tui: TuiMainScreen;
+  readonly #tui: MainScreen;
   readonly #place = new Container();
   #editor: Component | undefined;
   #isOn = false;
   #panels: { panel: Panel; leave: () => void }[] = [];
+  /** What stands over everything: the latest is in front. */
+  #overlays: { handle: OverlayHandle; takesKeys: boolean; leave: () => void }[] = [];
 
   constructor({ terminal, theme }: ScreenOptions) {
     this.theme = theme;
     this.#tui = new MainScreen(terminal);
-    for (const part of [this.chat, this.activity, this.#place, this.below, this.footer])
+    for (const part of [this.header, this.chat, this.activity, this.#place, this.below, this.footer])
       this.#tui.addChild(part);
   }
 
@@ -76,9 +95,9 @@ export class Screen {
     this.#tui.requestRender();
   }
 
-  /** True while a panel has the keys. */
+  /** True while a panel, or something over the screen, has the keys. */
   get hasPanel(): boolean {
-    return this.#panels.length > 0;
+    return this.#panels.length > 0 || this.#tui.isOverlaid;
   }
 
   /**
@@ -106,9 +125,33 @@ export class Screen {
     });
   }
 
+  /** As `show`, over what is on the screen. */
+  showOver<Value>(
+    make: (done: (value: Value | undefined) => void) => Panel,
+    { options, onHandle, signal }: ShowOverOptions,
+  ): Promise<Value | undefined> {
+    return new Promise((resolve) => {
+      const leave = (value?: Value) => {
+        const at = this.#overlays.findIndex((each) => each.leave === leaveEmpty);
+        if (at < 0) return;
+        this.#overlays.splice(at, 1);
+        signal.removeEventListener("abort", leaveEmpty);
+        handle.hide();
+        this.#stand();
+        resolve(value);
+      };
+      const leaveEmpty = () => leave();
+      const handle = this.#tui.showOverlay(make(leave), options);
+      this.#overlays.push({ handle, takesKeys: options.nonCapturing !== true, leave: leaveEmpty });
+      if (signal.aborted) leave();
+      else signal.addEventListener("abort", leaveEmpty, { once: true });
+      onHandle?.(handle);
+    });
+  }
+
   /** Everybody who waits at a panel is let go. */
   leaveAll(): void {
-    for (const { leave } of [...this.#panels]) leave();
+    for (const { leave } of [...this.#overlays, ...this.#panels]) leave();
   }
 
   #stand(): void {
@@ -117,6 +160,8 @@ export class Screen {
     if (top === undefined) return;
     this.#place.addChild(top);
     this.#tui.setFocus(top);
+    // A panel that came later has the keys; when it is gone, what stands over the screen has them again.
+    if (this.#panels.length === 0) this.#overlays.findLast(({ takesKeys }) => takesKeys)?.handle.focus();
     this.redraw();
   }
 }

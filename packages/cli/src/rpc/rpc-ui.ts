@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { DialogOptions, ExtensionUI } from "@bonsai-agent/extension";
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
 import { dialogEnd } from "../extensions/dialog-end.ts";
 import type { UiRequest, UiResponse } from "./ui-protocol.ts";
 
@@ -34,7 +34,7 @@ export class RpcUi {
   }
 
   /** What extensions, and the agent, ask through. */
-  readonly ui: ExtensionUI = {
+  readonly ui: FrontEndUI = {
     select: async (title, options, settings) => {
       const response = await this.#ask({ method: "select", title, options: [...options] }, settings);
       const { value, cancelled } = response ?? {};

@@ -4,7 +4,7 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
-import type { ExtensionUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { takenFlags, withExtensionFlags } from "../agent-call.ts";
@@ -33,7 +33,7 @@ export interface Workshop extends ModelShop {
   /** Whoever opens an agent sits down here, for the extensions to see. */
   seat: AgentSeat;
   /** Undefined where nobody can be asked. */
-  ui: ExtensionUI | undefined;
+  ui: FrontEndUI | undefined;
   /** Tells the user; the debug log hears it too. */
   onNotice: (notice: AgentNotice) => void;
   /** Unloads the extensions. */
@@ -42,7 +42,7 @@ export interface Workshop extends ModelShop {
 
 export interface OpenWorkshopOptions {
   tell: (notice: AgentNotice) => void;
-  ui?: ExtensionUI | undefined;
+  ui?: FrontEndUI | undefined;
   /** Interrupts the loading of extensions; `openWorkshop` then throws its reason. Default: never aborts. */
   signal?: AbortSignal;
   /** Listens before the extensions do: what is told does not depend on what they make of it. */

@@ -1,14 +1,16 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { HandlerPayload, ResultOf } from "@bonsai-agent/lifecycle";
-import type { ImageContent, TextContent, UserContent } from "@bonsai-agent/messages";
+import type { ImageContent, TextContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { CommandInfo, CommandOptions } from "./command.ts";
 import type { EventBus } from "./event-bus.ts";
 import type { ExecOptions, ExecResult } from "./exec.ts";
 import type { ExtensionContext } from "./extension-context.ts";
+import type { ExtensionMessage } from "./extension-message.ts";
 import type { ExtensionTool, ToolInfo, ToolParameters } from "./extension-tool.ts";
 import type { FlagOptions, FlagValue } from "./flag.ts";
 import type { ProviderOptions } from "./provider-options.ts";
+import type { EntryRenderer, MessageRenderer } from "./renderer.ts";
 import type { ShortcutOptions } from "./shortcut.ts";
 
 /** What an extension's module exports as its default. The host waits for a promise before anything else happens. */
@@ -34,16 +36,6 @@ export type ExtensionHandler<Event> = (
 export interface HandlerOptions {
   /** What a throw of a decide handler means. Default: the event's own policy. */
   onError?: "report" | "cancel" | undefined;
-}
-
-/** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
-export interface ExtensionMessage<Details = unknown> {
-  customType: string;
-  content: string | UserContent[];
-  /** False: front ends do not show it. */
-  display: boolean;
-  /** For the extension; never sent. */
-  details?: Details | undefined;
 }
 
 export interface SendMessageOptions {
@@ -86,6 +78,13 @@ export interface ExtensionAPI {
   getFlag(name: string): FlagValue | undefined;
   /** Gives the interactive mode a key, like `ctrl+shift+k`. */
   registerShortcut(key: string, options: ShortcutOptions): () => void;
+  /** Draws messages of this `customType` in the chat of the interactive mode. */
+  registerMessageRenderer<Details = unknown>(
+    customType: string,
+    renderer: MessageRenderer<Details>,
+  ): () => void;
+  /** Draws entries of `appendEntry` of this `customType` in the chat of the interactive mode. */
+  registerEntryRenderer<Data = unknown>(customType: string, renderer: EntryRenderer<Data>): () => void;
   /** Adds a provider of models, or changes one that exists. */
   registerProvider(name: string, options: ProviderOptions): () => void;
   unregisterProvider(name: string): void;

@@ -1,6 +1,9 @@
 import type { Usage, UserContent } from "@bonsai-agent/messages";
 import type { z } from "zod";
+import type { Component } from "./component.ts";
 import type { ExtensionContext } from "./extension-context.ts";
+import type { ToolRenderContext, ToolRenderOptions } from "./renderer.ts";
+import type { Theme } from "./theme.ts";
 
 /** A zod object, a TypeBox object, or the JSON Schema of one. */
 export type ToolParameters = z.ZodType | object;
@@ -49,6 +52,24 @@ export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, D
     onUpdate: (partial: ExtensionToolResult<Details>) => void,
     ctx: ExtensionContext,
   ): ExtensionToolResult<Details> | Promise<ExtensionToolResult<Details>>;
+  /**
+   * Draws the call in the chat of the interactive mode. The arguments can be incomplete: the model may still write them.
+   * Where it gives nothing, or throws, the call is drawn as without it.
+   */
+  renderCall?(
+    args: ToolInput<Schema>,
+    theme: Theme,
+    context: ToolRenderContext<ToolInput<Schema>>,
+  ): Component | undefined;
+  /** Draws what came of the call, as `renderCall`. */
+  renderResult?(
+    result: ExtensionToolResult<Details>,
+    options: ToolRenderOptions,
+    theme: Theme,
+    context: ToolRenderContext<ToolInput<Schema>>,
+  ): Component | undefined;
+  /** "self": the renderers' lines stand there alone, without a mark and an indent. Default "default". */
+  renderShell?: "default" | "self" | undefined;
 }
 
 /** Ties the types of a tool's input and details to its schema, for a tool that stands in a variable. */

@@ -12,6 +12,9 @@ const others = {
   promptGuidelines: [z.array(z.string()), "a list of texts"],
   executionMode: [z.enum(["parallel", "sequential"]), '"parallel" or "sequential"'],
   prepareArguments: [z.custom((value) => typeof value === "function"), "a function"],
+  renderCall: [z.custom((value) => typeof value === "function"), "a function"],
+  renderResult: [z.custom((value) => typeof value === "function"), "a function"],
+  renderShell: [z.enum(["default", "self"]), '"default" or "self"'],
 } as const;
 
 /**

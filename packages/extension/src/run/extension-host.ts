@@ -1,11 +1,11 @@
 import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
-import type { Session } from "@bonsai-agent/session";
+import type { CustomEntry, Session } from "@bonsai-agent/session";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import type { ExtensionContext, ExtensionMode, NavigateOptions } from "../api/extension-context.ts";
-import type { ExtensionUI } from "../api/extension-ui.ts";
 import type { FlagValue } from "../api/flag.ts";
+import type { FrontEndUI } from "./front-end-ui.ts";
 
 /** The models of the host, and who asks them. */
 export interface ExtensionModels {
@@ -28,7 +28,7 @@ export interface ExtensionHost {
   readonly cwd: string;
   readonly lifecycle: Lifecycle<LifecycleEvents>;
   /** Default: nobody can be asked, and notifications become notices. */
-  readonly ui?: ExtensionUI | undefined;
+  readonly ui?: FrontEndUI | undefined;
   /** The session that is worked in; undefined before there is one. */
   session(): Session | undefined;
   /** Undefined in the session commands. */
@@ -44,6 +44,8 @@ export interface ExtensionHost {
   flag(name: string): FlagValue | undefined;
   /** Must not throw. */
   onNotice(notice: AgentNotice): void;
+  /** Told of each entry that an extension has appended. Default: nobody is. */
+  onEntry?(entry: CustomEntry): void;
 }
 
 /** The extension that an adapter works for. */

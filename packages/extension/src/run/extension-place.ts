@@ -19,7 +19,9 @@ export interface PlaceOptions {
 
 /** What an extension is called with, and how it is known to whoever lays names over that. */
 export function placeOf(scope: ExtensionScope, { room, host, models, adapter, reload }: PlaceOptions) {
-  const own = scopedHost(host, (ui) => scopedUi(ui, scope, room.shownBy));
+  const own = scopedHost(host, (ui) =>
+    scopedUi(ui, { scope, shownBy: room.shownBy, onNotice: (notice) => host.onNotice(notice) }),
+  );
   const extension: AdaptedExtension = {
     path: scope.path,
     name: scope.source,

@@ -1,4 +1,5 @@
 import type { FlagOptions } from "../api/flag.ts";
+import type { EntryRenderer, MessageRenderer } from "../api/renderer.ts";
 import type { OpenedModels } from "./context/opened-models.ts";
 import { failureText } from "./extension-errors.ts";
 import { ExtensionEventBus } from "./extension-event-bus.ts";
@@ -6,7 +7,7 @@ import { ExtensionTools } from "./extension-tools.ts";
 import type { LoadExtensionsOptions } from "./extensions.ts";
 import { providerRegistrar } from "./provider-registrar.ts";
 import { type Registration, Registrations } from "./registrations.ts";
-import type { ExtensionRoom, RegisteredCommand, RegisteredShortcut } from "./room.ts";
+import type { ExtensionRoom, Registered, RegisteredCommand, RegisteredShortcut } from "./room.ts";
 
 /** An empty room for the extensions of a host. */
 export function extensionRoom(
@@ -24,6 +25,12 @@ export function extensionRoom(
     commands: new Registrations<RegisteredCommand>({ onConflict: onConflict("command") }),
     flags: new Registrations<FlagOptions>({ onConflict: onConflict("flag") }),
     shortcuts: new Registrations<RegisteredShortcut>({ onConflict: onConflict("key") }),
+    messageRenderers: new Registrations<Registered<MessageRenderer>>({
+      onConflict: onConflict("renderer of messages"),
+    }),
+    entryRenderers: new Registrations<Registered<EntryRenderer>>({
+      onConflict: onConflict("renderer of entries"),
+    }),
     providers: providerRegistrar({ models }),
     bus: new ExtensionEventBus(({ source }, channel, error) =>
       host.onNotice({

@@ -1,10 +1,12 @@
 import type { Agent, Tool } from "@bonsai-agent/agent";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import { type Registration, Registrations, type RegistrationsOptions } from "./registrations.ts";
+import type { ExtensionScope } from "./scope.ts";
 
 export interface RegisteredTool {
   tool: ExtensionTool;
   forAgent: Tool;
+  scope: ExtensionScope;
 }
 
 /** Which tools an extension wants the model to be offered. */

@@ -7,6 +7,7 @@ import type { ShortcutOptions } from "../api/shortcut.ts";
 import type { ExtensionOrigin, FoundExtension, FoundExtensions } from "../load/found-extension.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
 import type { ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
+import type { ExtensionRenderers } from "./extension-renderers.ts";
 
 /** An extension that is no file: part of the program that embeds Bonsai. */
 export interface InlineExtension {
@@ -55,6 +56,8 @@ export interface Extensions {
   readonly commands: readonly CommandInfo[];
   readonly flags: ReadonlyMap<string, FlagOptions>;
   readonly shortcuts: ReadonlyMap<string, ShortcutOptions>;
+  /** How extensions draw what stands in a chat; the same object at all times. */
+  readonly renderers: ExtensionRenderers;
   /** Gives an agent the tools, and takes them out of the former; to be called for each new agent, before it starts. */
   attach(agent: Agent): void;
   /**

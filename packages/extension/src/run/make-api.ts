@@ -4,6 +4,7 @@ import { execProgram } from "./exec-program.ts";
 import { listening } from "./listening.ts";
 import { providerCalls } from "./provider-calls.ts";
 import { registering } from "./registering.ts";
+import { rendering } from "./rendering.ts";
 import type { ExtensionPlace } from "./room.ts";
 import { sessionCalls } from "./session-calls.ts";
 import { toolCalls } from "./tool-calls.ts";
@@ -14,6 +15,7 @@ export function makeApi(place: ExtensionPlace): ExtensionAPI {
   return {
     ...listening(place),
     ...registering(place),
+    ...rendering(place),
     ...providerCalls(place),
     ...sessionCalls(place),
     ...agentCalls(place),

@@ -23,7 +23,7 @@ export function registering(place: ExtensionPlace): Registering {
       const forAgent = checkedTool(place, tool);
       return scope.keepAs(
         `tool ${tool.name}`,
-        room.tools.register({ name: tool.name, value: { tool, forAgent }, source, path }),
+        room.tools.register({ name: tool.name, value: { tool, forAgent, scope }, source, path }),
       );
     },
     registerCommand(name, options) {

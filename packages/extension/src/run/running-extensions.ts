@@ -7,6 +7,7 @@ import { commandInfo, parsedCommand } from "./command-names.ts";
 import type { OpenedModels } from "./context/opened-models.ts";
 import { commandFailure, failureNotice, failureText } from "./extension-errors.ts";
 import { type PlaceOptions, placeOf } from "./extension-place.ts";
+import { type ExtensionRenderers, extensionRenderers } from "./extension-renderers.ts";
 import { extensionRoom } from "./extension-room.ts";
 import type {
   Extensions,
@@ -37,11 +38,13 @@ export class RunningExtensions implements Extensions {
   #reloading: Promise<ReloadReport> | undefined;
   /** For whom a reload waits. */
   readonly #ownWork = new OwnWork();
+  readonly renderers: ExtensionRenderers;
 
   constructor(options: LoadExtensionsOptions, models: OpenedModels) {
     const { host, adapter } = options;
     this.#options = options;
     this.#room = extensionRoom(options, models);
+    this.renderers = extensionRenderers(this.#room, (notice) => host.onNotice(notice));
     this.#placing = { room: this.#room, host, models, adapter, reload: () => this.reload() };
   }
 

@@ -1,9 +1,15 @@
 import type { ExtensionUI } from "../api/extension-ui.ts";
 import type { ExtensionHost } from "./extension-host.ts";
+import type { FrontEndUI } from "./front-end-ui.ts";
 
-/** The host as one extension sees it: with a user interface that remembers what it showed. */
-export function scopedHost(host: ExtensionHost, scopedUi: (ui: ExtensionUI) => ExtensionUI): ExtensionHost {
-  let known: { ui: ExtensionUI; scoped: ExtensionUI } | undefined;
+/** The host as one extension sees it: with a user interface that is the extension's own. */
+export interface ScopedHost extends Omit<ExtensionHost, "ui"> {
+  readonly ui?: ExtensionUI | undefined;
+}
+
+/** @param scopedUi makes the user interface that remembers what it showed */
+export function scopedHost(host: ExtensionHost, scopedUi: (ui: FrontEndUI) => ExtensionUI): ScopedHost {
+  let known: { ui: FrontEndUI; scoped: ExtensionUI } | undefined;
   return {
     get mode() {
       return host.mode;
@@ -31,5 +37,6 @@ export function scopedHost(host: ExtensionHost, scopedUi: (ui: ExtensionUI) => E
     isProjectTrusted: () => host.isProjectTrusted(),
     flag: (name) => host.flag(name),
     onNotice: (notice) => host.onNotice(notice),
+    onEntry: (entry) => host.onEntry?.(entry),
   };
 }

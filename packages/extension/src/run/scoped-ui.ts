@@ -1,11 +1,20 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
 import type { ExtensionUI } from "../api/extension-ui.ts";
+import type { FrontEndUI } from "./front-end-ui.ts";
 import type { ExtensionScope } from "./scope.ts";
+import { scopedDrawing } from "./scoped-drawing.ts";
 
 /** Who showed what last: an extension takes away only what is still its own. */
 export type ShownBy = Map<string, ExtensionScope>;
 
+export interface ScopedUiOptions {
+  scope: ExtensionScope;
+  shownBy: ShownBy;
+  onNotice: (notice: AgentNotice) => void;
+}
+
 /** The user interface of one extension: what it shows goes away with it, and nothing is shown for it after that. */
-export function scopedUi(ui: ExtensionUI, scope: ExtensionScope, shownBy: ShownBy): ExtensionUI {
+export function scopedUi(ui: FrontEndUI, { scope, shownBy, onNotice }: ScopedUiOptions): ExtensionUI {
   const kept = new Set<string>();
   const show = (key: string, isShown: boolean, takeAway: () => void) => {
     if (isShown) shownBy.set(key, scope);
@@ -18,7 +27,9 @@ export function scopedUi(ui: ExtensionUI, scope: ExtensionScope, shownBy: ShownB
       takeAway();
     });
   };
+  const { showWidget, ...drawing } = scopedDrawing(ui, { scope, onNotice, show });
   return {
+    ...drawing,
     select: (...args) => ui.select(...args),
     confirm: (...args) => ui.confirm(...args),
     input: (...args) => ui.input(...args),
@@ -29,10 +40,11 @@ export function scopedUi(ui: ExtensionUI, scope: ExtensionScope, shownBy: ShownB
       ui.setStatus(key, text);
       show(`status ${key}`, text !== undefined, () => ui.setStatus(key, undefined));
     },
-    setWidget(key, lines, options) {
+    setWidget(key, content, options) {
       if (scope.isUnloaded) return;
-      ui.setWidget(key, lines, options);
-      show(`widget ${key}`, lines !== undefined, () => ui.setWidget(key, undefined, options));
+      if (typeof content === "function") return showWidget(key, content, options);
+      ui.setWidget(key, content, options);
+      show(`widget ${key}`, content !== undefined, () => ui.setWidget(key, undefined, options));
     },
     setTitle: (title) => ui.setTitle(title),
     setEditorText: (text) => ui.setEditorText(text),

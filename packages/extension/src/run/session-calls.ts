@@ -1,4 +1,4 @@
-import type { Session } from "@bonsai-agent/session";
+import type { CustomEntry, Session } from "@bonsai-agent/session";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import { badArgument } from "./bad-argument.ts";
 import type { ExtensionPlace } from "./room.ts";
@@ -18,7 +18,9 @@ export function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
       const open = session("appendEntry");
       if (typeof customType !== "string" || customType === "")
         throw badArgument(scope, "appendEntry", "a customType, a text", customType);
-      return open.append({ type: "custom", customType, ...(data === undefined ? {} : { data }) }).id;
+      const entry = open.append({ type: "custom", customType, ...(data === undefined ? {} : { data }) });
+      host.onEntry?.(entry as CustomEntry);
+      return entry.id;
     },
     setSessionName(name) {
       const open = session("setSessionName");

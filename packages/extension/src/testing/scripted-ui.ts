@@ -1,4 +1,7 @@
 import type { ExtensionUI } from "../api/extension-ui.ts";
+import type { DrawnComponent } from "../run/drawn-component.ts";
+import type { FrontEndUI } from "../run/front-end-ui.ts";
+import { plainTheme } from "../run/plain-theme.ts";
 
 /** One answer for every question of its kind, one for each in order, or a function that looks at what was asked. */
 export type TestDialogAnswer<Asked extends (...args: never[]) => Promise<unknown>> =
@@ -12,6 +15,11 @@ export interface TestDialogAnswers {
   confirm?: TestDialogAnswer<ExtensionUI["confirm"]>;
   input?: TestDialogAnswer<ExtensionUI["input"]>;
   editor?: TestDialogAnswer<ExtensionUI["editor"]>;
+  /**
+   * What the user does at a component of `custom`: looks at it with `render`, presses keys with `handleInput`. Where
+   * that does not end it, it is left once this has ended.
+   */
+  custom?: (component: DrawnComponent) => void | Promise<void>;
 }
 
 /** A call of `ctx.ui`, as it was made. */
@@ -20,13 +28,13 @@ export interface UICall {
   args: readonly unknown[];
 }
 
-type Dialog = keyof TestDialogAnswers;
+type Dialog = Exclude<keyof TestDialogAnswers, "custom">;
 
 /** What the user would say who leaves every question. */
 const left = { select: undefined, confirm: false, input: undefined, editor: undefined };
 
 /** A user whose answers are written down beforehand; each call is kept in `calls`. */
-export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): ExtensionUI {
+export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEndUI {
   let editorText = "";
   const told = (method: keyof ExtensionUI, args: readonly unknown[]) => {
     calls.push({ method, args });
@@ -47,6 +55,18 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): Extensi
     confirm: asked("confirm"),
     input: asked("input"),
     editor: asked("editor"),
+    theme: plainTheme,
+    custom: (make, options) =>
+      new Promise((resolve, reject) => {
+        told("custom", [options]);
+        const using = async () => {
+          const component = await make({ tui, keybindings, done: resolve });
+          await answers.custom?.(component);
+          component.dispose();
+          resolve(undefined);
+        };
+        using().catch(reject);
+      }),
     notify: (...args) => told("notify", args),
     setStatus: (...args) => told("setStatus", args),
     setWidget: (...args) => told("setWidget", args),
@@ -58,3 +78,6 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): Extensi
     getEditorText: () => editorText,
   };
 }
+
+const tui = { requestRender() {}, terminal: { columns: 80, rows: 24 } };
+const keybindings = { matches: () => false, getKeys: () => [] };

@@ -9,14 +9,16 @@ import { PiListening } from "../events/pi-listening.ts";
 import type { PromptEvents } from "../events/prompt-events.ts";
 import { bonsaiModel, type GivenModel } from "../models/pi-model.ts";
 import { overlay } from "../overlay.ts";
-import { onceTold } from "./once-told.ts";
+import type { Tell } from "./once-told.ts";
 import { bonsaiProvider, type PiProvider } from "./pi-provider.ts";
+import { piRenderers } from "./pi-renderers.ts";
 
 export interface PiApiOptions {
   extension: AdaptedExtension;
   /** Of an extension that was written for pi: it gets pi's shapes also where ours mean something else. */
   isForPi: boolean;
   prompts: PromptEvents;
+  tell: Tell;
 }
 
 type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
@@ -24,18 +26,15 @@ type PiUserMessageOptions = SendUserMessageOptions & { expandPromptTemplates?: b
 
 /** An API object with pi's names laid over it. */
 export function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
-  const { extension } = options;
-  const tell = onceTold(extension);
-  const listening = new PiListening({ ...options, api, tell });
-  const drawn = (name: string) => () => {
-    tell(name, `calls ${name}, which has no effect: Bonsai draws messages in its own way`);
-    return () => {};
-  };
+  const { tell } = options;
+  const listening = new PiListening({ ...options, api });
   return overlay(api, {
     on: listening.on,
-    registerMessageRenderer: drawn("registerMessageRenderer"),
-    registerEntryRenderer: drawn("registerEntryRenderer"),
-    registerMarkdownTransformer: drawn("registerMarkdownTransformer"),
+    ...piRenderers(api),
+    registerMarkdownTransformer: () => {
+      tell("registerMarkdownTransformer", "calls registerMarkdownTransformer, which has no effect in Bonsai");
+      return () => {};
+    },
     registerProvider: (name: string | PiProvider, given?: PiProvider) => {
       const provider = bonsaiProvider(name, given, tell);
       return api.registerProvider(provider.name, provider.options);

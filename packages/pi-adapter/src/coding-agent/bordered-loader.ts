@@ -1,3 +1,4 @@
+import { getKeybindings } from "@earendil-works/pi-tui";
 import { DynamicBorder } from "./drawing.ts";
 
 interface Colours {
@@ -7,8 +8,6 @@ interface Colours {
 interface Screen {
   requestRender?(): void;
 }
-
-const ESCAPE = "\u001b";
 
 /** A message between two lines while something is waited for; Escape aborts its signal. */
 export class BorderedLoader {
@@ -34,7 +33,7 @@ export class BorderedLoader {
   }
 
   handleInput(data: string): void {
-    if (data !== ESCAPE || !this.#cancellable) return;
+    if (!this.#cancellable || !getKeybindings().matches(data, "tui.select.cancel")) return;
     this.#controller.abort();
     this.onAbort?.();
   }

@@ -1,34 +1,62 @@
-const same = (text: string): string => text;
+import { themeInUse } from "../context/theme-desk.ts";
 
-/** Styles of Markdown for pi's component, without colours. */
+type Theme = ReturnType<typeof themeInUse>;
+type Color = Parameters<Theme["fg"]>[0];
+type Style = (text: string) => string;
+
+/** The looks of the time when it is drawn. */
+const color =
+  (name: Color): Style =>
+  (text) =>
+    themeInUse().fg(name, text);
+const attribute =
+  (name: "bold" | "italic" | "underline" | "strikethrough"): Style =>
+  (text) =>
+    themeInUse()[name](text);
+
+/** Styles of Markdown for pi's component. */
 export function getMarkdownTheme(): Record<string, unknown> {
   return {
-    ...styles([
-      "heading",
-      "link",
-      "linkUrl",
-      "code",
-      "codeBlock",
-      "codeBlockBorder",
-      "quote",
-      "quoteBorder",
-      "hr",
-      "listBullet",
-      "bold",
-      "italic",
-      "strikethrough",
-      "underline",
-    ]),
+    heading: color("mdHeading"),
+    link: color("mdLink"),
+    linkUrl: color("mdLinkUrl"),
+    code: color("mdCode"),
+    codeBlock: color("mdCodeBlock"),
+    codeBlockBorder: color("mdCodeBlockBorder"),
+    quote: color("mdQuote"),
+    quoteBorder: color("mdQuoteBorder"),
+    hr: color("mdHr"),
+    listBullet: color("mdListBullet"),
+    bold: attribute("bold"),
+    italic: attribute("italic"),
+    strikethrough: attribute("strikethrough"),
+    underline: attribute("underline"),
     highlightCode,
   };
 }
 
-export function getSelectListTheme(): Record<string, (text: string) => string> {
-  return styles(["selectedPrefix", "selectedText", "description", "scrollInfo", "noMatch"]);
+export function getSelectListTheme(): Record<string, Style> {
+  return {
+    selectedPrefix: color("accent"),
+    selectedText: color("accent"),
+    description: color("muted"),
+    scrollInfo: color("dim"),
+    noMatch: color("warning"),
+  };
 }
 
 export function getSettingsListTheme(): Record<string, unknown> {
-  return { ...styles(["label", "value", "description", "hint"]), cursor: "> " };
+  const chosen =
+    (name: Color) =>
+    (text: string, isSelected?: boolean): string =>
+      isSelected === true ? themeInUse().fg("accent", text) : themeInUse().fg(name, text);
+  return {
+    label: chosen("text"),
+    value: chosen("muted"),
+    description: color("dim"),
+    hint: color("dim"),
+    cursor: "> ",
+  };
 }
 
 /** Lines of a code, as they are. */
@@ -38,10 +66,10 @@ export function highlightCode(code: string): string[] {
 
 /** A line across, as wide as the terminal. */
 export class DynamicBorder {
-  readonly #color: (text: string) => string;
+  readonly #color: Style;
 
-  constructor(color: (text: string) => string = same) {
-    this.#color = color;
+  constructor(style: Style = color("border")) {
+    this.#color = style;
   }
 
   invalidate(): void {}
@@ -49,8 +77,4 @@ export class DynamicBorder {
   render(width: number): string[] {
     return [this.#color("─".repeat(Math.max(1, width)))];
   }
-}
-
-function styles(names: readonly string[]): Record<string, (text: string) => string> {
-  return Object.fromEntries(names.map((name) => [name, same]));
 }

@@ -7,6 +7,7 @@ import type {
   ModelRegistry,
 } from "@bonsai-agent/extension";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { Tell } from "../api/once-told.ts";
 import type { PromptEvents } from "../events/prompt-events.ts";
 import { promptOptions } from "../events/prompt-options.ts";
 import { useContext } from "../models/model-desk.ts";
@@ -20,19 +21,20 @@ export interface PiContextOptions {
   isForPi: boolean;
   api: Pick<ExtensionAPI, "sendMessage" | "sendUserMessage">;
   prompts: PromptEvents;
+  tell: Tell;
 }
 
 /** A context with pi's names laid over it; what is behind them is looked up when it is asked for. */
 export function piContext<Context extends ExtensionContext>(
   context: Context,
-  { isForPi, api, prompts }: PiContextOptions,
+  { isForPi, api, prompts, tell }: PiContextOptions,
 ): Context {
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
   useContext(context);
   return overlay(context, {
     get ui() {
-      ui ??= piUi(context, prompts);
+      ui ??= piUi(context, { prompts, tell });
       return ui;
     },
     get model() {

@@ -1,39 +1,56 @@
-import type { ExtensionContext, ExtensionUI, WidgetOptions } from "@bonsai-agent/extension";
+import type { CustomFactory, CustomOptions, ExtensionContext, ExtensionUI } from "@bonsai-agent/extension";
+import type { Tell } from "../api/once-told.ts";
 import type { PromptEvents, PromptKind } from "../events/prompt-events.ts";
 import { overlay } from "../overlay.ts";
-import { plainTheme } from "./plain-theme.ts";
+import { piKeybindings } from "./pi-keybindings.ts";
+import { type PiTheme, piTheme } from "./pi-theme.ts";
+import { useTheme } from "./theme-desk.ts";
 
-const nothing = () => {};
-
-/** pi's ways to draw on a terminal, as they answer where there is none to draw on. */
-const drawing = {
-  theme: plainTheme,
-  custom: async () => undefined,
-  onTerminalInput: () => nothing,
-  setWorkingMessage: nothing,
-  setWorkingVisible: nothing,
-  setWorkingIndicator: nothing,
-  setHiddenThinkingLabel: nothing,
-  setFooter: nothing,
-  setHeader: nothing,
-  addAutocompleteProvider: nothing,
-  setEditorComponent: nothing,
-  getEditorComponent: () => undefined,
-  getAllThemes: () => [],
-  getTheme: () => undefined,
-  setTheme: () => ({ success: false, error: "Bonsai has no themes." }),
-  getToolsExpanded: () => false,
-  setToolsExpanded: nothing,
+/** pi's ways to draw on a terminal that Bonsai's does not have, and what they answer. */
+const missing: Readonly<Record<string, unknown>> = {
+  onTerminalInput: () => {},
+  setWorkingVisible: undefined,
+  setWorkingIndicator: undefined,
+  setHiddenThinkingLabel: undefined,
+  addAutocompleteProvider: undefined,
+  setEditorComponent: undefined,
+  getEditorComponent: undefined,
+  getAllThemes: [],
+  getTheme: undefined,
+  setTheme: { success: false, error: "Themes of Bonsai are the user's: /settings." },
+  getToolsExpanded: false,
+  setToolsExpanded: undefined,
 };
 
+/** Asking does no harm. */
+const isOnlyAsking = /^get/;
+
+export interface PiUiOptions {
+  prompts: PromptEvents;
+  /** Where a terminal is drawn on, what has no effect there is said once. */
+  tell: Tell;
+}
+
 /** The user interface with what extensions of pi call beside it. A front end that has one of these itself is asked. */
-export function piUi(ctx: ExtensionContext, prompts: PromptEvents): ExtensionUI {
+export function piUi(ctx: ExtensionContext, { prompts, tell }: PiUiOptions): ExtensionUI {
   const { ui } = ctx;
-  const missing = Object.fromEntries(Object.entries(drawing).filter(([name]) => !(name in ui)));
+  const absent = Object.fromEntries(
+    Object.entries(missing)
+      .filter(([name]) => !(name in ui))
+      .map(([name, answer]) => [
+        name,
+        () => {
+          if (ctx.mode === "tui" && !isOnlyAsking.test(name))
+            tell(name, `calls ctx.ui.${name}, which has no effect in Bonsai`);
+          return answer;
+        },
+      ]),
+  );
   const asking = <Answer>(kind: PromptKind, title: string, ask: () => Promise<Answer>) =>
     prompts.around({ kind, title }, ctx, ask);
   return overlay(ui, {
-    ...missing,
+    ...absent,
+    ...drawing(ui),
     select: (title: string, options: string[], settings?: Parameters<ExtensionUI["select"]>[2]) =>
       asking("select", title, () => ui.select(title, options, settings)),
     confirm: (title: string, message: string, settings?: Parameters<ExtensionUI["confirm"]>[2]) =>
@@ -41,17 +58,27 @@ export function piUi(ctx: ExtensionContext, prompts: PromptEvents): ExtensionUI 
     input: (title: string, placeholder?: string, settings?: Parameters<ExtensionUI["input"]>[2]) =>
       asking("input", title, () => ui.input(title, placeholder, settings)),
     editor: (title: string, prefill?: string) => asking("editor", title, () => ui.editor(title, prefill)),
-    pasteToEditor: (text: string) => ui.setEditorText(text),
-    setWidget: (key: string, content: unknown, options?: WidgetOptions) =>
-      setWidget(ui, { key, content, options }),
+    // What stands there was typed by the user.
+    pasteToEditor: (text: string) => ui.setEditorText(ui.getEditorText() + text),
   }) as ExtensionUI;
 }
 
-/** Lines are shown; a component, which only a terminal can draw, is left out. */
-function setWidget(
-  ui: ExtensionUI,
-  { key, content, options }: { key: string; content: unknown; options: WidgetOptions | undefined },
-): void {
-  if (typeof content === "function") return;
-  ui.setWidget(key, content as string[] | undefined, options);
+type Drawing = Pick<ExtensionUI, "custom" | "setWidget" | "setFooter" | "setHeader"> & { theme: PiTheme };
+
+/** What draws, with pi's theme and pi's names of the keys. */
+function drawing(ui: ExtensionUI): Drawing {
+  const theme = piTheme(ui.theme);
+  useTheme(theme);
+  return {
+    theme,
+    custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
+      ui.custom<Value>(
+        (tui, _theme, keybindings, done) => factory(tui, theme, piKeybindings(keybindings), done),
+        options,
+      ),
+    setWidget: (key, content, options) =>
+      ui.setWidget(key, typeof content === "function" ? (tui) => content(tui, theme) : content, options),
+    setFooter: (factory) => ui.setFooter(factory && ((tui, _theme, data) => factory(tui, theme, data))),
+    setHeader: (factory) => ui.setHeader(factory && ((tui) => factory(tui, theme))),
+  };
 }

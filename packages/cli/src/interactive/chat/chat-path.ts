@@ -21,6 +21,8 @@ export interface ChatPathOptions {
   maxItems?: number;
   /** Nothing before this entry is shown: it may not be in memory. */
   floorId?: string | undefined;
+  /** Whether an extension draws entries of this `customType`. Default: none does. */
+  isDrawn?: (customType: unknown) => boolean;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface ChatPathOptions {
  */
 export function chatPath(
   session: Pick<Session, "leafId" | "entry">,
-  { maxItems = 200, floorId }: ChatPathOptions = {},
+  { maxItems = 200, floorId, isDrawn = () => false }: ChatPathOptions = {},
 ): ChatPath {
   const items: ChatItem[] = [];
   const marks = new PathMarks();
@@ -39,7 +41,8 @@ export function chatPath(
     seen.add(id);
     const entry = session.entry(id);
     if (entry === undefined) break;
-    if (isShown(entry)) items.push(marks.item(entry));
+    if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
+      items.push(marks.item(entry));
     else marks.note(entry);
     id = entry.parentId;
     if (entry.id === floorId) break;

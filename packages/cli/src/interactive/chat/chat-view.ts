@@ -1,7 +1,8 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Message } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import type { CustomEntry, Session } from "@bonsai-agent/session";
+import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
 import { errorText } from "../session/error-text.ts";
@@ -13,6 +14,7 @@ import type { ChatLooks } from "./chat-looks.ts";
 import { type ChatItem, chatPath, oldestHeldId } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { CommandBlock } from "./command-block.ts";
+import { EntryBlock } from "./entry-block.ts";
 import { LineBlock } from "./line-block.ts";
 import { markedText } from "./marked-text.ts";
 import { NoteBlock } from "./note-block.ts";
@@ -31,6 +33,7 @@ export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
   readonly #tools: ToolCalls;
+  readonly #drawings: ChatDrawings | undefined;
   readonly #images: ChatImages;
   /** Where the history of a session begins that can be shown without reading the file. */
   readonly #floors = new WeakMap<Session, string | undefined>();
@@ -42,15 +45,23 @@ export class ChatView {
   /** What `message_start` showed, until it is stored: what is stored may differ. */
   #begun: AnswerView | UserBlock | CommandBlock | NoteBlock | undefined;
 
-  constructor(screen: Screen) {
+  /** @param drawings how extensions draw what is theirs; default: they do not */
+  constructor(screen: Screen, drawings?: ChatDrawings) {
     this.#screen = screen;
+    this.#drawings = drawings;
     const highlighter = new CodeHighlighter(() => {
       for (const each of this.#shown) if (each instanceof AnswerView) each.invalidate();
       screen.redraw();
     });
     this.#images = new ChatImages(() => screen.rows);
     const { theme } = screen;
-    this.#looks = { theme, highlighter, images: this.#images, expandKey: () => keys.label("expand") };
+    this.#looks = {
+      theme,
+      highlighter,
+      images: this.#images,
+      drawings,
+      expandKey: () => keys.label("expand"),
+    };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
   }
 
@@ -95,7 +106,10 @@ export class ChatView {
     this.#tools.clear();
     this.#images.clear();
     this.#begun = undefined;
-    const { items, hasEarlier } = chatPath(session, { floorId: this.#floorOf(session) });
+    const { items, hasEarlier } = chatPath(session, {
+      floorId: this.#floorOf(session),
+      isDrawn: (customType) => this.#drawings?.hasEntry(customType) === true,
+    });
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
     for (const each of told) this.#add(each);
@@ -112,6 +126,19 @@ export class ChatView {
   /** True where this session is the one that is shown. */
   isShowing(session: Session): boolean {
     return this.#session === session;
+  }
+
+  /** An entry that an extension has appended, where one draws such. */
+  showEntry(entry: CustomEntry): void {
+    if (this.#drawings?.hasEntry(entry.customType) !== true) return;
+    this.#add(new EntryBlock(entry, this.#looks));
+    this.#screen.redraw();
+  }
+
+  /** Other extensions draw now, or none. */
+  redrawDrawn(): void {
+    for (const each of this.#shown) each.invalidate();
+    this.#screen.redraw();
   }
 
   /** A line that is no part of the session. */
@@ -167,6 +194,9 @@ export class ChatView {
         break;
       case "custom_message":
         this.#add(new NoteBlock(entry, this.#looks));
+        break;
+      case "custom":
+        this.#add(new EntryBlock(entry, this.#looks));
         break;
       case "message":
         this.#begin(entry.message);

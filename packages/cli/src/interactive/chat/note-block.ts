@@ -39,6 +39,8 @@ export class NoteBlock extends ChatBlock {
   }
 
   protected lines(width: number): string[] {
+    const drawn = this.#looks.drawings?.message(this.#note, this.isExpanded, width);
+    if (drawn !== undefined) return drawn;
     const { style } = this.#looks.theme;
     const { customType, content } = this.#note;
     const title = `[${typeof customType === "string" ? oneLine(customType, 60) : "extension"}]`;

@@ -2,6 +2,7 @@ import { contentText } from "@bonsai-agent/messages";
 import { callPreview } from "../../preview.ts";
 import { count } from "../../views/numbers.ts";
 import { printableLines } from "../../views/printable.ts";
+import type { DrawnCall, ToolDrawing } from "../extension-views/tool-drawing.ts";
 import { truncateToWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
 import { BlockImages } from "./block-images.ts";
@@ -28,6 +29,11 @@ const maxOpenLines = 2_000;
 
 const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
 
+/** Lines behind a mark that stands on the first. */
+function marked(lines: readonly string[], mark: string): string[] {
+  return lines.map((line, at) => `${at === 0 ? mark : "   "}${line}`);
+}
+
 /** One call of a tool: a line of what is done, and below it what came of it. */
 export class ToolBlock extends ChatBlock {
   readonly #looks: ChatLooks;
@@ -37,9 +43,12 @@ export class ToolBlock extends ChatBlock {
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
   #isMasked = false;
+  readonly #drawing: ToolDrawing | undefined;
 
-  constructor(name: string, args: unknown, looks: ChatLooks) {
+  /** @param callId for renderers of extensions; default: none that they would know */
+  constructor(name: string, args: unknown, looks: ChatLooks, callId = "") {
     super();
+    this.#drawing = looks.drawings?.tool(name, callId, () => this.changed());
     this.#name = name;
     this.#args = args;
     this.#looks = looks;
@@ -78,12 +87,26 @@ export class ToolBlock extends ChatBlock {
 
   protected lines(width: number): string[] {
     const { style } = this.#looks.theme;
+    const now = { args: this.#args, state: this.#state, output: this.#output, expanded: this.isExpanded };
+    const drawn = this.#isMasked ? undefined : this.#drawing?.draw(now, width);
+    if (drawn !== undefined) return this.#drawnLines(drawn, width);
     const lines = [this.#head(width)];
     if (this.#isMasked)
       lines.push(...wrapped(["masked: not in the model's view"], width, style.muted, "   "));
     if (this.isExpanded) lines.push(...wrapped(longCommand(this.#args), width, style.accent, "   "));
     if (this.#isMasked && !this.isExpanded) return lines;
     return [...lines, ...this.#body(width)];
+  }
+
+  /** What an extension draws, and our own in the place of what it leaves out. */
+  #drawnLines({ isAlone, call, result }: DrawnCall, width: number): string[] {
+    const head = call === undefined ? [this.#head(width)] : isAlone ? call : marked(call, this.#mark());
+    const body = result === undefined ? this.#body(width) : isAlone ? result : marked(result, "   ");
+    return [...head, ...body];
+  }
+
+  #mark(): string {
+    return ` ${this.#stateLook()(marks[this.#state])} `;
   }
 
   #head(width: number): string {
@@ -94,7 +117,7 @@ export class ToolBlock extends ChatBlock {
       change === undefined || change.added + change.removed === 0
         ? ""
         : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
-    const line = ` ${this.#stateLook()(marks[this.#state])} ${style.toolName(style.bold(first))} ${rest.join(" ")}`;
+    const line = `${this.#mark()}${style.toolName(style.bold(first))} ${rest.join(" ")}`;
     return `${truncateToWidth(line, Math.max(1, width - (counts === "" ? 0 : 14)))}${counts}`;
   }
 

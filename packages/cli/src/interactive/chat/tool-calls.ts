@@ -20,7 +20,7 @@ export class ToolCalls {
   }
 
   make({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">): ToolBlock {
-    const block = new ToolBlock(name, args, this.#looks);
+    const block = new ToolBlock(name, args, this.#looks, id);
     block.expand(this.#isExpanded());
     this.#byCall.set(id, block);
     return block;

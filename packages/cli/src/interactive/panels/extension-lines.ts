@@ -1,4 +1,6 @@
+import type { DrawnComponent } from "@bonsai-agent/extension";
 import { oneLine } from "../../views/printable.ts";
+import { ViewSlot } from "../extension-views/view-slot.ts";
 import { type Component, stripTerminalSequences } from "../terminal/tui.ts";
 import { textLines } from "./panel-frame.ts";
 
@@ -7,10 +9,12 @@ export type WidgetPlacement = "aboveEditor" | "belowEditor";
 /** A widget that had more would push the chat away. */
 const mostWidgetLines = 12;
 
+type Widget = { placement: WidgetPlacement } & ({ lines: readonly string[] } | { slot: ViewSlot });
+
 /** Owner of what extensions show beside the chat: short texts for the footer, and lines above and below the editor. */
 export class ExtensionLines {
   readonly #statuses = new Map<string, string>();
-  readonly #widgets = new Map<string, { placement: WidgetPlacement; lines: readonly string[] }>();
+  readonly #widgets = new Map<string, Widget>();
   readonly #onChange: () => void;
 
   constructor(onChange: () => void) {
@@ -22,6 +26,11 @@ export class ExtensionLines {
     return [...this.#statuses].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
   }
 
+  /** The same texts by their keys. */
+  get statusesByKey(): ReadonlyMap<string, string> {
+    return this.#statuses;
+  }
+
   setStatus(key: string, text: string | undefined): void {
     const shown = oneLine(stripTerminalSequences(text ?? ""));
     if (shown === "") this.#statuses.delete(key);
@@ -30,23 +39,46 @@ export class ExtensionLines {
   }
 
   setWidget(key: string, lines: readonly string[] | undefined, placement: WidgetPlacement): void {
+    this.#dispose(key);
     if (lines === undefined || lines.length === 0) this.#widgets.delete(key);
     else this.#widgets.set(key, { placement, lines: lines.map((line) => stripTerminalSequences(line)) });
     this.#onChange();
   }
 
+  /** A widget that draws itself. */
+  showWidget(key: string, drawn: DrawnComponent, placement: WidgetPlacement): void {
+    this.#dispose(key);
+    this.#widgets.set(key, { placement, slot: new ViewSlot({ drawn, mostLines: mostWidgetLines }) });
+    this.#onChange();
+  }
+
   /** The lines at one of the places; those of one widget after those of another. */
-  widgetLines(placement: WidgetPlacement): readonly string[] {
+  widgetLines(placement: WidgetPlacement, width: number): string[] {
     return [...this.#widgets.values()]
       .filter((widget) => widget.placement === placement)
-      .flatMap(({ lines }) => lines.slice(0, mostWidgetLines));
+      .flatMap((widget) =>
+        "slot" in widget
+          ? widget.slot.render(width)
+          : widget.lines.slice(0, mostWidgetLines).flatMap((line) => textLines(line, width)),
+      );
   }
 
   /** Everything is taken away: the extensions are gone. */
   clear(): void {
     this.#statuses.clear();
+    for (const key of this.#widgets.keys()) this.#dispose(key);
     this.#widgets.clear();
     this.#onChange();
+  }
+
+  /** The looks have changed. */
+  invalidate(): void {
+    for (const widget of this.#widgets.values()) if ("slot" in widget) widget.slot.invalidate();
+  }
+
+  #dispose(key: string): void {
+    const widget = this.#widgets.get(key);
+    if (widget !== undefined && "slot" in widget) widget.slot.dispose();
   }
 }
 
@@ -61,8 +93,10 @@ export class WidgetView implements Component {
   }
 
   render(width: number): string[] {
-    return this.#lines.widgetLines(this.#placement).flatMap((line) => textLines(line, width));
+    return this.#lines.widgetLines(this.#placement, width);
   }
 
-  invalidate(): void {}
+  invalidate(): void {
+    this.#lines.invalidate();
+  }
 }

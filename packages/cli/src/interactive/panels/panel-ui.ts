@@ -1,8 +1,9 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
+import type { DialogOptions, FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension";
 import { dialogEnd } from "../../extensions/dialog-end.ts";
 import { oneAfterTheOther } from "../../extensions/one-after-the-other.ts";
 import { printable } from "../../views/printable.ts";
+import { drawingUi } from "../extension-views/drawing-ui.ts";
 import type { Panel, Screen } from "../screen.ts";
 import { ConfirmPanel } from "./confirm-panel.ts";
 import { EditorPanel } from "./editor-panel.ts";
@@ -23,6 +24,12 @@ export interface PanelUiOptions {
   editor?: TypedText;
   /** Nobody answers from then on: open questions are answered as if nobody had. Default: never aborts. */
   signal?: AbortSignal;
+  /** Absolute; whose git branch a footer of an extension tells. Default: the process's. */
+  cwd?: string;
+  /** What extensions want to be said beside the spinner. Default: nobody says it. */
+  onWorkingMessage?: (message: string | undefined) => void;
+  /** An extension has appended an entry. Default: nobody is told. */
+  onEntry?: FrontEndDrawing["showEntry"];
 }
 
 export interface PanelUi extends FrontEndUI {
@@ -36,12 +43,16 @@ export function panelUi({
   tell,
   editor,
   signal = new AbortController().signal,
+  cwd = process.cwd(),
+  onWorkingMessage = () => {},
+  onEntry = () => {},
 }: PanelUiOptions): PanelUi {
   const extensionLines = new ExtensionLines(() => screen.redraw());
   screen.activity.addChild(new WidgetView(extensionLines, "aboveEditor"));
   screen.below.addChild(new WidgetView(extensionLines, "belowEditor"));
   return {
     ...dialogs(screen, signal),
+    ...drawingUi({ screen, lines: extensionLines, cwd, tell, onWorkingMessage, onEntry, signal }),
     extensionLines,
     notify: (message, type = "info") => tell({ level: type === "info" ? "info" : "warning", message }),
     setStatus: (key, text) => extensionLines.setStatus(key, text),

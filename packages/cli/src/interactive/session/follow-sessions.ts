@@ -3,6 +3,7 @@ import type { InteractiveWork } from "../interactive-work.ts";
 /** Another session, whoever went there: the chat shows what it has. */
 export function followSessions({ host, chat, screen }: InteractiveWork): void {
   host.workshop.lifecycle.on("session_start", ({ reason }) => {
+    if (reason === "reload") chat.redrawDrawn();
     if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
     // The session that the program was started with stands there already, and under it what was told since.
     if (chat.isShowing(host.agent.session)) return;

@@ -6,6 +6,7 @@ import { span } from "../../views/line.ts";
 import type { AgentHost } from "../../work/agent-host.ts";
 import { openWorkshop } from "../../work/workshop.ts";
 import { ChatView } from "../chat/chat-view.ts";
+import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { followCompactions } from "../compaction/follow-compactions.ts";
 import type { InteractiveWork, Told } from "../interactive-work.ts";
 import { bindKeys } from "../keys/keybindings-file.ts";
@@ -38,8 +39,14 @@ type Room = ReturnType<typeof makeRoom>;
 
 /** What stands before there is a session. */
 function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
-  const chat = new ChatView(screen);
   const { cwd } = call.io;
+  const chat = new ChatView(
+    screen,
+    new ChatDrawings({
+      ...{ cwd, theme: screen.theme, redraw: () => screen.redraw() },
+      renderers: () => host?.workshop.extensions.renderers,
+    }),
+  );
   const status = new Status({
     ...{ screen, cwd, folder: shownPath(cwd, cwd) },
     agent: () => host?.agent,
@@ -52,7 +59,11 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
     if (host === undefined) opening.push(notice);
     chat.line(...shownNotice(notice));
   };
-  const ui = panelUi({ screen, tell, editor, signal: quitting.signal });
+  const ui = panelUi({
+    ...{ screen, tell, editor, signal: quitting.signal, cwd },
+    onWorkingMessage: (message) => status.say(message),
+    onEntry: (entry) => chat.showEntry(entry),
+  });
   const submitting = new Submitting({ editor, tell });
   const interrupting = new Interrupting({ screen, editor, quitting, submitting });
   editor.onSubmit = (text) => {

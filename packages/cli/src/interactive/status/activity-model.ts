@@ -22,6 +22,7 @@ export class ActivityModel {
   #compaction: Doing | undefined;
   /** Of the user: a command, or a branch that is summarised. Its end is not always told. */
   #alone: Doing | undefined;
+  #words: string | undefined;
   readonly #cancelKey: () => string;
 
   /** @param cancelKey as it is shown; default `Esc` */
@@ -31,6 +32,11 @@ export class ActivityModel {
 
   runBegan(nowMs: number): void {
     this.#runSinceMs = nowMs;
+  }
+
+  /** What is said in the place of what a run does; undefined: what it does. */
+  say(words: string | undefined): void {
+    this.#words = words === undefined ? undefined : oneLine(words, 160) || undefined;
   }
 
   /** Nothing goes on any longer, whatever was told before. */
@@ -97,7 +103,10 @@ export class ActivityModel {
 
   /** The one thing that tells most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
-    const settled = this.#compaction ?? this.#alone ?? this.#waitingFor(nowMs) ?? this.#running();
+    const urgent = this.#compaction ?? this.#alone ?? this.#waitingFor(nowMs);
+    if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
+      return { text: this.#words, sinceMs: this.#runSinceMs };
+    const settled = urgent ?? this.#running();
     if (settled !== undefined) return settled;
     if (this.#answer !== undefined) return this.#answer;
     return this.#runSinceMs === undefined ? undefined : { text: "Working…", sinceMs: this.#runSinceMs };

@@ -82,6 +82,12 @@ export class Status {
     return true;
   }
 
+  /** What is said beside the spinner while a run goes on; undefined: what it does. */
+  say(words: string | undefined): void {
+    this.#model.say(words);
+    this.#line.changed();
+  }
+
   /** To be called when the footer says something old and no event has told so. */
   refresh(): void {
     this.#source.refresh();

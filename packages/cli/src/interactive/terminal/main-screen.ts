@@ -26,6 +26,11 @@ export class MainScreen extends TuiMainScreen {
     if (this.#isWaiting) super.doRender();
   }
 
+  /** True while something that stands over the screen has the keys. */
+  get isOverlaid(): boolean {
+    return this.isOverlayFocused();
+  }
+
   protected override applyLineResets(lines: string[]): string[] {
     const given = this.#canWait ? this.#withoutNewImages(lines) : lines;
     const made = given.map((line, at) =>

@@ -21,6 +21,8 @@ export {
   Markdown,
   type MarkdownTheme,
   matchesKey,
+  type OverlayHandle,
+  type OverlayOptions,
   ProcessTerminal,
   type SelectListTheme,
   Spacer,

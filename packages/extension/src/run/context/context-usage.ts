@@ -1,9 +1,9 @@
 import { compactionSettings, readContext, sessionEstimate } from "@bonsai-agent/compaction";
 import type { ExtensionContextUsage } from "../../api/extension-context.ts";
-import type { ExtensionHost } from "../extension-host.ts";
+import type { ScopedHost } from "../scoped-host.ts";
 
 /** Undefined before there is a session. */
-export function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
+export function contextUsage(host: ScopedHost): ExtensionContextUsage | undefined {
   const agent = host.agent();
   if (agent !== undefined) {
     const { tokens, windowTokens = 0, percent = null } = agent.state.context;

@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionCommandContext, ExtensionContext, WithSession } from "../../api/extension-context.ts";
-import type { ExtensionHost, SessionControl } from "../extension-host.ts";
+import type { SessionControl } from "../extension-host.ts";
+import type { ScopedHost } from "../scoped-host.ts";
 import { waitsForItself } from "../waits-for-itself.ts";
 import type { CommandContextExtras } from "./context-extras.ts";
 import { makeContext } from "./make-context.ts";
@@ -8,10 +9,7 @@ import { makeContext } from "./make-context.ts";
 type SessionMoves = Omit<ExtensionCommandContext, keyof ExtensionContext>;
 
 /** What command handlers get. */
-export function makeCommandContext(
-  host: ExtensionHost,
-  extras: CommandContextExtras,
-): ExtensionCommandContext {
+export function makeCommandContext(host: ScopedHost, extras: CommandContextExtras): ExtensionCommandContext {
   const moves = sessionMoves(host, extras);
   const context = makeContext(host, extras);
   // Copied as getters: a context is always of now.
@@ -19,7 +17,7 @@ export function makeCommandContext(
     ExtensionContext;
 }
 
-function sessionMoves(host: ExtensionHost, extras: CommandContextExtras): SessionMoves {
+function sessionMoves(host: ScopedHost, extras: CommandContextExtras): SessionMoves {
   const control = (call: keyof SessionControl): SessionControl => {
     extras.checkLoaded(`ctx.${call}`);
     return host.control ?? noControl(extras.extensionPath);

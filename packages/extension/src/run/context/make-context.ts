@@ -1,7 +1,7 @@
 import { modelNotice, summariserFor } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionContext } from "../../api/extension-context.ts";
-import type { ExtensionHost } from "../extension-host.ts";
+import type { ScopedHost } from "../scoped-host.ts";
 import type { ContextExtras } from "./context-extras.ts";
 import { contextUsage } from "./context-usage.ts";
 import { modelRegistryOf } from "./model-registry.ts";
@@ -10,7 +10,7 @@ import { sessionManagerOf } from "./session-manager.ts";
 import { silentUi } from "./silent-ui.ts";
 
 /** What handlers, tools and shortcuts get; made for each call. Its getters read the host when they are asked. */
-export function makeContext(host: ExtensionHost, extras: ContextExtras): ExtensionContext {
+export function makeContext(host: ScopedHost, extras: ContextExtras): ExtensionContext {
   const { extensionPath, models, signal, checkLoaded } = extras;
   const model = () => host.agent()?.model ?? host.model?.();
   const session = () => host.session() ?? notStarted(extensionPath);

@@ -2,7 +2,7 @@ import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactOptions } from "../../api/extension-context.ts";
 import { failureText } from "../extension-errors.ts";
-import type { ExtensionHost } from "../extension-host.ts";
+import type { ScopedHost } from "../scoped-host.ts";
 import type { ContextExtras } from "./context-extras.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { ContextExtras } from "./context-extras.ts";
  * and not before the call has returned.
  */
 export function requestCompaction(
-  host: ExtensionHost,
+  host: ScopedHost,
   { extensionPath }: Pick<ContextExtras, "extensionPath">,
   { customInstructions, onComplete, onError }: CompactOptions = {},
 ): void {
@@ -28,7 +28,7 @@ export function requestCompaction(
 
 type Compacted = Parameters<NonNullable<CompactOptions["onComplete"]>>[0] | { error: Error };
 
-async function compacted(host: ExtensionHost, focus: string | undefined): Promise<Compacted> {
+async function compacted(host: ScopedHost, focus: string | undefined): Promise<Compacted> {
   try {
     const agent = host.agent();
     // Nothing may be called before the caller's call is over.

@@ -1,6 +1,7 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import type { ExtensionUI, NotificationType } from "../../api/extension-ui.ts";
 import type { ExtensionHost } from "../extension-host.ts";
+import { plainTheme } from "../plain-theme.ts";
 
 const levels: Readonly<Record<NotificationType, AgentNotice["level"]>> = {
   info: "info",
@@ -23,6 +24,11 @@ export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: s
       };
       host.onNotice(notice);
     },
+    theme: plainTheme,
+    custom: async () => undefined,
+    setFooter() {},
+    setHeader() {},
+    setWorkingMessage() {},
     setStatus() {},
     setWidget() {},
     setTitle() {},

@@ -1,0 +1,56 @@
+import type { FrontEndDrawing } from "@bonsai-agent/extension";
+import type { ExtensionLines } from "../panels/extension-lines.ts";
+import type { Screen } from "../screen.ts";
+import { extensionTheme } from "./extension-theme.ts";
+import { extensionTui } from "./extension-tui.ts";
+import { FooterNews } from "./footer-news.ts";
+import { showCustom } from "./show-custom.ts";
+import { Standing } from "./standing.ts";
+
+export interface DrawingUiOptions {
+  screen: Screen;
+  lines: ExtensionLines;
+  /** Absolute; whose git branch a footer tells. */
+  cwd: string;
+  tell: (notice: { level: "warning"; message: string }) => void;
+  onWorkingMessage: (message: string | undefined) => void;
+  onEntry: FrontEndDrawing["showEntry"];
+  /** Everything that waits for the user ends with it. */
+  signal: AbortSignal;
+}
+
+/** What more than these lines would push the chat away. */
+const mostFooterLines = 6;
+const mostHeaderLines = 24;
+
+/** What extensions draw themselves. */
+export function drawingUi({
+  screen,
+  lines,
+  cwd,
+  tell,
+  onWorkingMessage,
+  onEntry,
+  signal: ended,
+}: DrawingUiOptions): FrontEndDrawing {
+  const tui = extensionTui(screen, (message) => tell({ level: "warning", message }));
+  const footer = new Standing(screen.footer, mostFooterLines);
+  const header = new Standing(screen.header, mostHeaderLines);
+  return {
+    theme: extensionTheme(screen.theme),
+    custom: (make, options) => showCustom(make, { ...options, screen, tui, ended }),
+    showWidget: (key, make, { placement = "aboveEditor" } = {}) =>
+      lines.showWidget(key, make(tui), placement),
+    setFooter(make) {
+      const news = new FooterNews({ cwd, statuses: () => lines.statusesByKey });
+      footer.stand(make?.(tui, news));
+      screen.redraw();
+    },
+    setHeader(make) {
+      header.stand(make?.(tui));
+      screen.redraw();
+    },
+    setWorkingMessage: onWorkingMessage,
+    showEntry: onEntry,
+  };
+}
