@@ -142,7 +142,7 @@ test("/resume opens another session, found by its whole text", async () => {
   const screen = await second.terminal.until("Sessions, in");
   expect(screen).toContain("about plants ●");
   second.terminal.type("zebra");
-  await second.terminal.until("Nothing matches.");
+  await second.terminal.until("Nothing matches; Ctrl-F");
   second.terminal.press("ctrl+f");
   await second.terminal.until("1 session with “zebra” in the text.");
   second.terminal.press("enter");
@@ -206,4 +206,28 @@ test("the first run says in three lines what works, each on its line at 80 colum
   const first = lines.findIndex((line) => line.includes("No model can be used yet; /demo"));
   expect(lines[first + 1]).toMatch(/bonsai import.*bonsai compact/);
   expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
+});
+
+test("/resume keeps what a search of the texts found while one of them is renamed and deleted", async () => {
+  const first = await opened();
+  await say(first, "about animals");
+  first.terminal.type("the zebra too\n");
+  await first.terminal.until(/zebra too[\s\S]*Good\./);
+  await first.end();
+  const second = await opened({ project: first.project });
+  command(second, "/resume");
+  await second.terminal.until("Sessions, in");
+  second.terminal.type("zebra");
+  second.terminal.press("ctrl+f");
+  await second.terminal.until("1 session with “zebra” in the text.");
+  second.terminal.press("ctrl+r");
+  await second.terminal.until("Name of the session");
+  second.terminal.press("ctrl+u");
+  second.terminal.type("Stripes\n");
+  await second.terminal.until(/› Stripes/);
+  second.terminal.press("ctrl+d");
+  await second.terminal.until("Delete this session?");
+  second.terminal.press("y");
+  await second.terminal.until("Nothing found.");
+  await second.terminal.until("Moved to");
 });

@@ -51,6 +51,8 @@ export interface PickListOptions<Item> extends PickModelOptions<Item> {
   picks?: string;
   /** Stands where the list has nothing. Default "Nothing here." */
   empty?: string;
+  /** Stands where nothing is as the query wants it. Default "Nothing matches." */
+  noMatch?: string;
   /** Lines about the selected item, each within the width; left out on a low screen. */
   preview?: (item: Item, width: number) => readonly string[];
   onQuery?: (query: string) => void;
@@ -157,7 +159,7 @@ export class PickList<Item> implements Panel, Focusable {
     const { theme } = this.#options.place;
     const { matches, total, position } = this.model;
     if (matches.length === 0) {
-      const words = total === 0 ? this.#empty : "Nothing matches.";
+      const words = total === 0 ? this.#empty : (this.#options.noMatch ?? "Nothing matches.");
       return textLines(words, width).map(theme.style.muted);
     }
     const { first, items } = this.model.window(room);

@@ -44,6 +44,7 @@ function modelList(
     row: (item) => modelRow(item, current),
     preview: (item, width) =>
       textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
+    noMatch: "Nothing matches; Tab changes between those that can be used and all.",
     empty: "Asking local servers …",
     onPick: (item) => {
       if (item.isUsable) done(item);

@@ -38,6 +38,8 @@ class SessionPicker {
   #sessions: readonly ListedSession[] = [];
   #searching = new AbortController();
   #isAsking = false;
+  /** What a search of the texts has found; undefined where none stands. */
+  #hits: ListedSession[] | undefined;
 
   constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
     const { screen, now, cwd, inUse, query } = options;
@@ -52,13 +54,14 @@ class SessionPicker {
       text: sessionText,
       row: (session) => sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere }),
       preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs }),
+      noMatch: "Nothing matches; Ctrl-F looks through the whole texts.",
       picks: "open",
       onPick: (session) => this.#leave(() => done(session)),
       onCancel: () => this.#leave(() => done(undefined)),
       onQuery: () => this.#queryChanged(),
       actions: [
         { key: "tab", does: "this folder or all", run: () => this.#toggleFolders() },
-        { key: "ctrl+f", does: "search the whole text", run: () => this.#guard(() => this.#searchTexts()) },
+        { key: "ctrl+f", does: "search the whole text", run: () => this.#startSearch() },
         { key: "ctrl+r", does: "rename", run: (session) => this.#guard(() => this.#rename(session)) },
         { key: "ctrl+d", does: "delete", run: (session) => this.#guard(() => this.#delete(session)) },
       ],
@@ -76,32 +79,54 @@ class SessionPicker {
     const isPlural = skipped.length !== 1;
     this.list.tell({
       title: `Sessions, ${place}`,
-      empty: this.#isEverywhere
-        ? "No session was recorded yet."
-        : "No session was recorded in this folder; Tab shows those of all folders.",
+      empty: this.#emptyWords(),
       status:
         skipped.length === 0
           ? undefined
           : `${counted(skipped.length, "file")} ${isPlural ? "are" : "is"} no session that can be read; \`bonsai sessions\` names ${isPlural ? "them" : "it"}.`,
     });
-    this.list.setItems(sessions);
+    this.#show();
+  }
+
+  /** The sessions; or, where their texts were searched, those that were found, as they are now. */
+  #show(): void {
+    const hits = this.#hits?.flatMap(({ file, snippet }) => {
+      const session = this.#sessions.find((each) => each.file === file);
+      return session === undefined ? [] : [{ ...session, snippet }];
+    });
+    this.#hits = hits;
+    this.list.setItems(hits ?? this.#sessions, hits !== undefined);
+  }
+
+  #emptyWords(): string {
+    if (this.#hits !== undefined) return "Nothing found.";
+    return this.#isEverywhere
+      ? "No session was recorded yet."
+      : "No session was recorded in this folder; Tab shows those of all folders.";
   }
 
   #toggleFolders(): void {
     this.#searching.abort();
+    this.#hits = undefined;
     this.#isEverywhere = !this.#isEverywhere;
     this.#reload();
   }
 
   #queryChanged(): void {
     this.#searching.abort();
-    this.list.tell({ status: undefined });
-    this.list.setItems(this.#sessions);
+    this.#hits = undefined;
+    this.list.tell({ status: undefined, empty: this.#emptyWords() });
+    this.#show();
   }
 
   #leave(then: () => void): void {
     this.#searching.abort();
     then();
+  }
+
+  /** Other things can be done meanwhile. */
+  #startSearch(): void {
+    this.#searchTexts().catch((error: unknown) => this.list.tell({ status: failure(error) }));
   }
 
   async #searchTexts(): Promise<void> {
@@ -110,23 +135,27 @@ class SessionPicker {
     this.#searching.abort();
     this.#searching = new AbortController();
     const { signal } = this.#searching;
-    const hits: ListedSession[] = [];
+    this.#hits = [];
     const sessions = this.#sessions;
     const status = `Searching ${counted(sessions.length, "session")} for “${query}” …`;
-    this.list.tell({ status });
-    this.list.setItems([], true);
+    this.list.tell({ status, empty: "Nothing found so far." });
+    this.#show();
     const unread = await searchTexts({
       sessions,
       query,
       signal,
       onHit: ({ session, snippet }) => {
-        hits.push({ ...session, snippet });
-        this.list.setItems([...hits], true);
+        this.#hits = [...(this.#hits ?? []), { ...session, snippet }];
+        this.#show();
       },
     });
     if (signal.aborted) return;
     const failed = unread === 0 ? "" : ` ${counted(unread, "session")} could not be read.`;
-    this.list.tell({ status: `${counted(hits.length, "session")} with “${query}” in the text.${failed}` });
+    const found = counted(this.#hits.length, "session");
+    this.list.tell({
+      empty: this.#emptyWords(),
+      status: `${found} with “${query}” in the text.${failed}`,
+    });
   }
 
   async #rename(session: ListedSession | undefined): Promise<void> {
