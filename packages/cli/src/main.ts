@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { ExitCode } from "./exit-code.ts";
+import { bonsaiVersion } from "./version.ts";
 
 /** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
 const patienceMs = 2_000;
@@ -9,8 +9,7 @@ else await runProgram();
 
 /** Before anything is loaded: scripts ask for the version often. */
 function printVersion(): void {
-  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  process.stdout.write(`${manifest.version}\n`);
+  process.stdout.write(`${bonsaiVersion()}\n`);
 }
 
 async function runProgram(): Promise<void> {

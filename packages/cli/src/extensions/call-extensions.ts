@@ -14,6 +14,8 @@ export interface CallExtensionsOptions {
   /** Asked again at each reload: settings and trust may have changed. */
   choice: () => ExtensionChoice;
   host: ExtensionHost;
+  /** Names of commands that the front end has itself. Default: none. */
+  reservedCommands?: readonly string[];
   /** Told after each load. */
   onLoad?: (report: ReloadReport) => void;
 }

@@ -21,6 +21,8 @@ export interface StartExtensionsOptions {
   choice: () => ExtensionChoice;
   /** What is loaded first. */
   first: ExtensionChoice;
+  /** Names of commands that the front end has itself. Default: none. */
+  reservedCommands?: readonly string[];
 }
 
 /**
@@ -28,7 +30,12 @@ export interface StartExtensionsOptions {
  * goes on without it.
  * @throws BonsaiError for one that `-e` names; then none is loaded
  */
-export async function startExtensions({ host, choice, first }: StartExtensionsOptions): Promise<Extensions> {
+export async function startExtensions({
+  host,
+  choice,
+  first,
+  reservedCommands = [],
+}: StartExtensionsOptions): Promise<Extensions> {
   const found = findExtensions(first);
   const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
   if (missing !== undefined) throw notFound(missing);
@@ -39,6 +46,7 @@ export async function startExtensions({ host, choice, first }: StartExtensionsOp
   const extensions = await loadExtensions({
     host: withNotices(host, (notice) => held.tell(notice)),
     find,
+    reservedCommands,
     modules: virtualModules(),
     adapter: piAdapter(),
   });

@@ -43,6 +43,8 @@ export interface Workshop extends ModelShop {
 export interface OpenWorkshopOptions {
   tell: (notice: AgentNotice) => void;
   ui?: FrontEndUI | undefined;
+  /** Names of commands that the front end has itself. Default: none. */
+  reservedCommands?: readonly string[];
   /** Interrupts the loading of extensions; `openWorkshop` then throws its reason. Default: never aborts. */
   signal?: AbortSignal;
   /** Listens before the extensions do: what is told does not depend on what they make of it. */
@@ -56,7 +58,7 @@ export interface OpenWorkshopOptions {
  */
 export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions): Promise<Workshop> {
   const { io } = call;
-  const { listen, signal = new AbortController().signal } = options;
+  const { listen, reservedCommands, signal = new AbortController().signal } = options;
   const { ui, setTimer } = patience(options.ui);
   const home = bonsaiHome({ ...io.env });
   const { log, onNotice } = voices(call, home, options.tell);
@@ -77,6 +79,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
   const extensions = new CallExtensions({
     choice: choices(settingsCall, home, settings),
     host: agentExtensionHost({ call, home, lifecycle, shop, seat, ui, flags: () => flags, onNotice }),
+    ...(reservedCommands === undefined ? {} : { reservedCommands }),
     ...(log === undefined ? {} : { onLoad: (report) => log.loaded(report) }),
   });
   try {

@@ -13,8 +13,7 @@ const facts: FooterFacts = {
   folder: "~/projects/orchard",
   branch: "main",
   sessionName: "Prune the apple trees",
-  provider: "anthropic",
-  model: "claude-sonnet-4-5",
+  model: { provider: "anthropic", id: "claude-sonnet-4-5" },
   thinking: "high",
   tokens: 41_234,
   windowTokens: 200_000,
@@ -44,6 +43,14 @@ describe("the footer", () => {
     expect(shown(80, { windowTokens: undefined })).toContain(" 41k tokens");
   });
 
+  test.each([
+    [80, "no model: /login stores a key, /model chooses"],
+    [40, "no model: /login, /model"],
+    [20, "no model"],
+  ])("without a model says what to do, and nothing of a window, at %i columns", (width, words) => {
+    expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));
+  });
+
   test("says nothing of what there is not", () => {
     expect(
       shown(80, { branch: undefined, sessionName: undefined, thinking: undefined, costUsd: 0, statuses: [] }),
@@ -68,8 +75,7 @@ describe("the footer", () => {
       folder: text,
       branch: text,
       sessionName: text,
-      provider: text,
-      model: text,
+      model: fc.option(fc.record({ provider: text, id: text }), { nil: undefined }),
       statuses: fc.array(text, { maxLength: 3 }),
       tokens: fc.nat(5_000_000),
       costUsd: fc.double({ min: 0, max: 5_000, noNaN: true }),

@@ -19,6 +19,64 @@ test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () 
   expect(terminal.isStarted).toBe(false);
 });
 
+test("the first Ctrl-C says what a second one does, for as long as it does it", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  const before = await terminal.until("/100k");
+  terminal.press("ctrl+c");
+  const hinted = await terminal.until("Ctrl-C again ends bonsai");
+  expect(hinted.split("\n")).toHaveLength(before.split("\n").length);
+  expect(await terminal.until((screen) => !screen.includes("again"))).toBe(before);
+});
+
+test("a key between two Ctrl-C begins anew: nothing that was typed is lost", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("/100k");
+  terminal.press("ctrl+c");
+  terminal.type("a thought");
+  terminal.press("ctrl+c");
+  await terminal.until("Ctrl-C again");
+  expect(terminal.isStarted).toBe(true);
+  terminal.press("up");
+  await terminal.until("a thought");
+});
+
+test("the first Esc in an empty editor says what a second one does", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("/100k");
+  terminal.press("esc");
+  await terminal.until("Esc again opens the tree");
+  await terminal.until((screen) => !screen.includes("again"));
+});
+
+test("a new session begins with a line that says what to do; one that is gone on with does not", async () => {
+  const first = openInteractive({ scenario: says("Good.") });
+  await first.terminal.until(/bonsai \d\S+ · say what to do; \/help lists commands and keys/);
+  first.terminal.type("A question\n/new\n");
+  await first.terminal.until("say what to do");
+  await first.end();
+  const { terminal } = openInteractive({ project: first.project, argv: ["-c"] });
+  expect(await terminal.until("A question")).not.toContain("say what to do");
+});
+
+test("without a model, the footer says what to do about it", async () => {
+  const { terminal } = openInteractive({ withModel: false });
+  const screen = await terminal.until("no model: /login stores a key, /model chooses");
+  expect(screen).not.toContain("none");
+});
+
+test("an extension's command that bonsai has itself is told, and bonsai's stands", async () => {
+  const project = agentProject(says("Good."));
+  mkdirSync(join(project.home, "extensions"));
+  writeFileSync(
+    join(project.home, "extensions", "own.ts"),
+    `export default function (bonsai) {
+      bonsai.registerCommand("session", { handler: async (args, ctx) => ctx.ui.notify("Not this one") });
+    }`,
+  );
+  const { terminal } = openInteractive({ project });
+  await terminal.until("/session, which Bonsai has itself");
+});
+
 test("Ctrl-D ends in an empty editor, and a session without an entry is not named", async () => {
   const { terminal, ended, printed } = openInteractive();
   await terminal.until("/100k");

@@ -62,6 +62,7 @@ function steady(screen: string): string {
   return (
     screen
       .replaceAll(/\b[0-9a-f]{8}\b/g, "xxxxxxxx")
+      .replaceAll(/\bbonsai \d+\.\d+\.\d+(-\S+)?/g, "bonsai 0.0.0")
       .replaceAll(/[⠀-⣿]/g, "⠋")
       .replaceAll(/\b\d+(\.\d)?s\b/g, "0s")
       // The system prompt names the folder, and folders are of different lengths.

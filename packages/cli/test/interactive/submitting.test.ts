@@ -79,10 +79,21 @@ test("a command that needs rest is refused while the agent works, and stands in 
   await terminal.until("/new has to wait until the agent is done");
 });
 
-test("what was sent before the session is open is sent when it is", async () => {
+test("what was sent before the session is open waits, and is sent when it is", async () => {
   const { terminal } = openInteractive({ scenario: says("Good.") });
   terminal.type("Early bird\n");
-  await terminal.until("Good.");
+  await terminal.until("Next: Early bird");
+  const screen = await terminal.until("Good.");
+  expect(screen).not.toMatch(/Next: Early|Sent as soon/);
+});
+
+test("what was sent before the session is open can be taken back", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  terminal.type("Early bird\n");
+  await terminal.until("Next: Early bird");
+  terminal.press("alt+up");
+  await terminal.until("/100k");
+  expect(terminal.screen()).toMatch(/─\n+\s*Early bird\s*\n─/);
 });
 
 function sessionText(home: string): string {

@@ -1,4 +1,5 @@
 import type { InteractiveWork } from "../interactive-work.ts";
+import { welcome } from "./welcome.ts";
 
 /** Another session, whoever went there: the chat shows what it has. */
 export function followSessions({ host, chat, screen }: InteractiveWork): void {
@@ -8,6 +9,7 @@ export function followSessions({ host, chat, screen }: InteractiveWork): void {
     // The session that the program was started with stands there already, and under it what was told since.
     if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
+    welcome(chat, host.agent);
     screen.redraw();
   });
 }

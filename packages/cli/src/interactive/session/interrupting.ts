@@ -1,3 +1,4 @@
+import type { AgentHost } from "../../work/agent-host.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { hearAction } from "../keys/hear-action.ts";
 import { keys } from "../keys/keys.ts";
@@ -5,6 +6,7 @@ import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import type { Screen } from "../screen.ts";
 import { isKeyRelease } from "../terminal/tui.ts";
 import type { Quitting } from "./quitting.ts";
+import type { Rest } from "./rest.ts";
 import type { Submitting } from "./submitting.ts";
 
 export interface InterruptingOptions {
@@ -12,6 +14,9 @@ export interface InterruptingOptions {
   editor: PromptEditor;
   quitting: Quitting;
   submitting: Submitting;
+  rest: Rest;
+  /** Shows for so long what a key would do that is pressed again. */
+  hint: (text: string, forMs: number) => void;
 }
 
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
@@ -48,6 +53,9 @@ export class Interrupting {
   /** A key on its way to what has the focus. */
   hear(data: string): { consume: true } | undefined {
     if (isKeyRelease(data)) return undefined;
+    // Twice means: with no other key in between.
+    if (!keys.matches("clearOrQuit", data)) this.#lastCtrlCMs = Number.NEGATIVE_INFINITY;
+    if (!keys.matches("interrupt", data)) this.#lastEscMs = Number.NEGATIVE_INFINITY;
     return this.#hears(data) ? { consume: true } : undefined;
   }
 
@@ -64,9 +72,10 @@ export class Interrupting {
   }
 
   #ctrlC(): true {
-    const { screen, editor, quitting } = this.#options;
+    const { screen, editor, quitting, hint } = this.#options;
     const now = performance.now();
     if (now - this.#lastCtrlCMs < secondCtrlCMs) quitting.quit();
+    else hint(`${keys.label("clearOrQuit")} again ends bonsai`, secondCtrlCMs);
     this.#lastCtrlCMs = now;
     if (screen.hasPanel) screen.leaveAll();
     else editor.clear();
@@ -92,19 +101,30 @@ export class Interrupting {
 
   #esc(): true {
     const task = this.#tasks.at(-1);
-    const agent = this.#work?.host.agent;
+    const host = this.#work?.host;
+    const hasHeld = this.#options.submitting.takeBackHeld();
     if (task !== undefined) task.abort();
-    else if (agent?.isCompacting) agent.cancelCompaction();
-    else if (agent?.isBusy) void this.#work?.host.stop();
+    else if (host?.agent.isCompacting) host.agent.cancelCompaction();
+    else if (host?.agent.isBusy) this.#stop(host);
+    else if (hasHeld) host?.stopMoving();
     else this.#idleEsc();
     return true;
   }
 
+  #stop(host: AgentHost): void {
+    // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
+    if (this.#options.rest.isEnding) this.#idleEsc();
+    void host.stop();
+  }
+
   #idleEsc(): void {
+    const { editor, submitting, hint } = this.#options;
     const now = performance.now();
     const isSecond = now - this.#lastEscMs < secondEscMs;
     this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
-    if (isSecond && this.#options.editor.isEmpty) this.#options.submitting.submit("/tree");
+    if (!editor.isEmpty || this.#work === undefined) return;
+    if (isSecond) submitting.submit("/tree");
+    else hint(`${keys.label("interrupt")} again opens the tree`, secondEscMs);
   }
 
   /** The shell has the terminal until the user comes back. */

@@ -6,21 +6,25 @@ import { span } from "../../views/line.ts";
 import type { AgentHost } from "../../work/agent-host.ts";
 import { openWorkshop } from "../../work/workshop.ts";
 import { ChatView } from "../chat/chat-view.ts";
-import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { followCompactions } from "../compaction/follow-compactions.ts";
+import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import type { InteractiveWork, Told } from "../interactive-work.ts";
 import { bindKeys } from "../keys/keybindings-file.ts";
 import { panelUi } from "../panels/panel-ui.ts";
 import { pickSession } from "../panels/sessions/session-picker.ts";
 import { attachPrompt } from "../prompt/attach-prompt.ts";
+import { slashCommands } from "../slash/slash-commands.ts";
 import { Status } from "../status/status.ts";
+import { wearTheme } from "../theme/wear-theme.ts";
 import { askAtStart } from "./ask-trust.ts";
 import type { Entrance } from "./entrance.ts";
 import { followSessions } from "./follow-sessions.ts";
 import { Interrupting } from "./interrupting.ts";
 import { openHost } from "./open-host.ts";
+import { Rest } from "./rest.ts";
 import { shownNotice } from "./shown-notice.ts";
 import { Submitting } from "./submitting.ts";
+import { welcome } from "./welcome.ts";
 
 /** Opens the session, and lives in it until the user quits. @returns says how to go on, once the screen is left */
 export async function live(entrance: Entrance): Promise<() => void> {
@@ -50,6 +54,7 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
   const status = new Status({
     ...{ screen, cwd, folder: shownPath(cwd, cwd) },
     agent: () => host?.agent,
+    held: () => submitting.held,
     statuses: () => ui.extensionLines.statuses,
   });
   let host: AgentHost | undefined;
@@ -64,8 +69,12 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
     onWorkingMessage: (message) => status.say(message),
     onEntry: (entry) => chat.showEntry(entry),
   });
-  const submitting = new Submitting({ editor, tell });
-  const interrupting = new Interrupting({ screen, editor, quitting, submitting });
+  const rest = new Rest();
+  const submitting = new Submitting({ editor, tell, rest, redraw: () => screen.redraw() });
+  const interrupting = new Interrupting({
+    ...{ screen, editor, quitting, submitting, rest },
+    hint: (text, forMs) => status.hint(text, forMs),
+  });
   editor.onSubmit = (text) => {
     editor.addToHistory(text);
     submitting.submit(text);
@@ -74,27 +83,30 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
   for (const text of takeEarly()) editor.onSubmit(text);
   screen.tui.addInputListener((data) => interrupting.hear(data));
   return {
-    ...{ call, screen, chat, status, tell, ui, editor, quitting, submitting, interrupting, furnish },
+    ...{ call, screen, chat, status, tell, ui, editor, quitting, rest, submitting, interrupting, furnish },
     host: () => host,
     enter(opened: AgentHost) {
       host = opened;
       chat.rebuild(opened.agent.session);
+      if (call.words.length === 0) welcome(chat, opened.agent);
       for (const notice of opening) tell(notice);
     },
   };
 }
 
 async function open(room: Room): Promise<void> {
-  const { call, tell, ui, chat, status, quitting, screen } = room;
+  const { call, tell, ui, chat, status, rest, quitting, screen } = room;
   await askAtStart({ screen, home: bonsaiHome({ ...call.io.env }), cwd: call.io.cwd });
   const workshop = await openWorkshop(
     { ...call, options: { ...call.options, mode: "tui" } },
     {
       ...{ ui, signal: quitting.signal },
+      reservedCommands: slashCommands.map(({ name }) => name),
       tell: (notice) => status.notice(notice) || tell(notice),
       listen: (lifecycle) => {
         chat.listen(lifecycle);
         status.listen(lifecycle);
+        rest.listen(lifecycle);
       },
     },
   );
@@ -130,6 +142,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
     interruptible: (task) => interrupting.interruptible(task),
   };
   room.furnish(work);
+  wearTheme(screen, host.workshop.settings.theme);
   followSessions(work);
   followCompactions(work, host.workshop.lifecycle);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
@@ -139,6 +152,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
   await Promise.race([host.start(), quitting.asked]);
   if (!quitting.signal.aborted) submitting.begin(work, host.workshop.call.words);
   await quitting.asked;
+  submitting.end();
   screen.leaveAll();
   await host.stop();
 }

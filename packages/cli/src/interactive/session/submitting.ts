@@ -6,11 +6,14 @@ import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { slashCommandOf } from "../slash/slash-commands.ts";
 import { errorText } from "./error-text.ts";
 import { hasModel, tellFirstRun } from "./first-run.ts";
+import { type Rest, untilStopped } from "./rest.ts";
 import { unknownCommand } from "./unknown-command.ts";
 
 export interface SubmittingOptions {
   editor: PromptEditor;
   tell: InteractiveWork["tell"];
+  rest: Rest;
+  redraw: () => void;
 }
 
 export interface SubmitOptions {
@@ -26,47 +29,82 @@ interface Typed extends SubmitOptions {
 
 /** Owner of what was typed, from the Enter until it is sent or back in the editor. */
 export class Submitting {
-  readonly #editor: PromptEditor;
-  readonly #tell: InteractiveWork["tell"];
+  readonly #options: SubmittingOptions;
   #work: InteractiveWork | undefined;
-  /** Typed while the session was being opened. */
-  #early: Typed[] = [];
+  /** In the order in which it was typed: what waits for the session, for rest, or for what was typed before. */
+  #held: Typed[] = [];
+  readonly #takenBack = new WeakSet<Typed>();
   /** What was typed, by what was sent of it: the files that it names are in there. */
   readonly #typedOf = new Map<string, string>();
   /** Several texts can have one result. */
   readonly #told = new WeakSet<RunResult>();
   #turn: Promise<void> = Promise.resolve();
 
-  constructor({ editor, tell }: SubmittingOptions) {
-    this.#editor = editor;
-    this.#tell = tell;
+  constructor(options: SubmittingOptions) {
+    this.#options = options;
   }
 
   /** The session is there: sends the words of the command line, and what was typed meanwhile. */
   begin(work: InteractiveWork, words: readonly string[]): void {
     this.#work = work;
+    const early = this.#held.splice(0);
     if (words.length > 0) this.submit(words.join(" "), { words });
     else if (tellFirstRun(work) && work.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
       this.submit("/demo");
-    for (const { text, ...options } of this.#early.splice(0)) this.submit(text, options);
+    for (const { text, ...options } of early) this.submit(text, options);
+  }
+
+  /** The user quits: what waits is not begun any more. The history has it. */
+  end(): void {
+    this.#work = undefined;
+    this.#takeHeld();
   }
 
   submit(text: string, options: SubmitOptions = {}): void {
     if (text.trim() === "") return;
-    if (this.#work === undefined) {
-      this.#early.push({ text, ...options });
-      this.#tell({ level: "info", message: `Sent as soon as the session is open: ${text}` });
-      return;
-    }
-    void this.#take({ text, ...options }, this.#work);
+    const typed = { text, ...options };
+    if (this.#work === undefined) this.#hold(typed);
+    else void this.#take(typed, this.#work);
   }
 
-  /** What waits comes back into the editor. @returns false where nothing does */
+  /** What waits here, and not yet at the agent. */
+  get held(): readonly { text: string }[] {
+    return this.#held;
+  }
+
+  /** What waits, here and at the agent, comes back into the editor. @returns false where nothing does */
   takeBackQueued(): boolean {
     const queued = this.#work?.host.agent.clearQueue() ?? [];
-    if (queued.length > 0)
-      this.#editor.giveBack(...queued.map(({ text }) => this.#typedOf.get(text) ?? text));
-    return queued.length > 0;
+    const texts = [...queued.map(({ text }) => this.#typedOf.get(text) ?? text), ...this.#takeHeld()];
+    this.#options.editor.giveBack(...texts);
+    return texts.length > 0;
+  }
+
+  /** What has not reached the agent comes back into the editor. @returns false where nothing does */
+  takeBackHeld(): boolean {
+    const texts = this.#takeHeld();
+    // Nor does what is typed next wait for what kept them.
+    if (texts.length > 0) this.#turn = Promise.resolve();
+    this.#options.editor.giveBack(...texts);
+    return texts.length > 0;
+  }
+
+  #hold(typed: Typed): void {
+    this.#held.push(typed);
+    this.#options.redraw();
+  }
+
+  #takeHeld(): string[] {
+    const taken = this.#held.splice(0);
+    for (const typed of taken) this.#takenBack.add(typed);
+    return taken.map(({ text }) => text);
+  }
+
+  /** @returns false where it was taken back meanwhile */
+  #letGo(typed: Typed): boolean {
+    this.#held = this.#held.filter((each) => each !== typed);
+    this.#options.redraw();
+    return !this.#takenBack.has(typed);
   }
 
   /** What goes wrong is told, and what was typed comes back. */
@@ -74,49 +112,65 @@ export class Submitting {
     try {
       await this.#send(typed, work);
     } catch (error) {
-      this.#tell({ level: "error", message: errorText(error) });
-      this.#editor.giveBack(typed.text);
+      this.#options.tell({ level: "error", message: errorText(error) });
+      if (this.#letGo(typed)) this.#options.editor.giveBack(typed.text);
     }
   }
 
   async #send(typed: Typed, work: InteractiveWork): Promise<void> {
-    const { host } = work;
     const { text } = typed;
     const slash = slashCommandOf(text);
     if (slash !== undefined) {
-      if (slash.command.worksWhileBusy !== true && this.#mustWait(typed, `/${slash.command.name}`)) return;
-      await slash.command.run(slash.args, work);
-      return;
+      const { command, args } = slash;
+      if (command.worksWhileBusy === true) return command.run(args, work);
+      return this.#inOrder(typed, async () => {
+        if (await this.#isAtRest(typed, work, `/${command.name}`)) await command.run(args, work);
+      });
     }
-    const { extensions } = host.workshop;
+    const { extensions } = work.host.workshop;
     if (extensions.hasCommand(text)) return extensions.runCommand(text);
     const unknown = unknownCommand(text, extensions.commands);
     if (unknown !== undefined) throw unknown;
     const [, quiet, command] = /^!(!)?\s*(\S[\s\S]*)$/.exec(text) ?? [];
-    if (command === undefined) return this.#inTurn(typed, work);
-    if (this.#mustWait(typed, `!${quiet ?? ""}`)) return;
-    await host.agent.runUserCommand(command, { excludeFromContext: quiet !== undefined });
-  }
-
-  /** Texts reach the agent in the order in which they were typed, also where a model is looked for first. */
-  async #inTurn(typed: Typed, work: InteractiveWork): Promise<void> {
-    const begun = this.#turn.then(() => this.#begin(typed, work));
-    this.#turn = begun.then(
-      () => {},
-      () => {},
-    );
-    const { run } = await begun;
+    if (command !== undefined)
+      return this.#runCommand(typed, work, { command, isQuiet: quiet !== undefined });
+    const { run } = await this.#inOrder(typed, () => this.#begin(typed, work));
     if (run !== undefined) this.#ended(await run);
   }
 
-  /** In an object: who waits for the beginning does not wait for the end. */
-  async #begin(
-    { text, behavior = "steer", words = [text] }: Typed,
+  /** What is typed reaches the agent in its order, also where something has to be waited for first. */
+  #inOrder<Value>(typed: Typed, task: () => Promise<Value>): Promise<Value> {
+    this.#hold(typed);
+    const done = this.#turn.then(task);
+    this.#turn = done.then(
+      () => {},
+      () => {},
+    );
+    return done;
+  }
+
+  /** What is typed behind it does not wait for its end: the agent queues it. */
+  async #runCommand(
+    typed: Typed,
     work: InteractiveWork,
-  ): Promise<{ run?: Promise<RunResult> }> {
+    { command, isQuiet }: { command: string; isQuiet: boolean },
+  ): Promise<void> {
+    const { ended } = await this.#inOrder(typed, async () => {
+      if (!(await this.#isAtRest(typed, work, isQuiet ? "!!" : "!"))) return {};
+      return { ended: work.host.agent.runUserCommand(command, { excludeFromContext: isQuiet }) };
+    });
+    await ended;
+  }
+
+  /** In an object: who waits for the beginning does not wait for the end. */
+  async #begin(typed: Typed, work: InteractiveWork): Promise<{ run?: Promise<RunResult> }> {
+    const { text, behavior = "steer", words = [text] } = typed;
     const { quotes, images } = mentionedFiles(words, work.host.workshop.call.io);
-    if (!(await hasModel(work))) {
-      this.#editor.giveBack(text);
+    const isAnswered = await hasModel(work);
+    await untilStopped(() => work.host.agent);
+    if (!this.#letGo(typed)) return {};
+    if (!isAnswered) {
+      this.#options.editor.giveBack(text);
       return {};
     }
     const sent = [text, ...quotes].join("\n\n");
@@ -125,22 +179,25 @@ export class Submitting {
     return { run: work.host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
   }
 
-  /** What needs the agent at rest stands in the editor again until then. */
-  #mustWait({ text }: Typed, what: string): boolean {
-    if (this.#work?.host.agent.isBusy !== true) return false;
+  /** What needs the agent at rest stands in the editor again where that does not come soon. */
+  async #isAtRest(typed: Typed, { host }: InteractiveWork, what: string): Promise<boolean> {
+    const rests = await this.#options.rest.soon(host.agent);
+    if (!this.#letGo(typed)) return false;
+    if (rests && !host.agent.isBusy) return true;
     const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
-    this.#tell({ level: "warning", message });
-    this.#editor.giveBack(text);
-    return true;
+    this.#options.tell({ level: "warning", message });
+    this.#options.editor.giveBack(typed.text);
+    return false;
   }
 
   #ended(result: RunResult): void {
     if (this.#told.has(result)) return;
     this.#told.add(result);
     const { status, error, unsent = [] } = result;
-    if (status === "failed") this.#tell({ level: "error", message: errorText(error) });
+    if (status === "failed" && this.#work?.chat.hasTold(error) !== true)
+      this.#options.tell({ level: "error", message: errorText(error) });
     if (status === "paused")
-      this.#tell({ level: "info", message: "Compacted, and waiting: the next prompt goes on." });
+      this.#options.tell({ level: "info", message: "Compacted, and waiting: the next prompt goes on." });
     this.#giveBack(unsent);
     if (!this.#work?.host.agent.isBusy) this.#typedOf.clear();
   }
@@ -148,6 +205,6 @@ export class Submitting {
   /** As they were typed, without the files that they name. */
   #giveBack(unsent: readonly { text: string }[]): void {
     if (unsent.length > 0)
-      this.#editor.giveBack(...unsent.map(({ text }) => this.#typedOf.get(text) ?? text));
+      this.#options.editor.giveBack(...unsent.map(({ text }) => this.#typedOf.get(text) ?? text));
   }
 }

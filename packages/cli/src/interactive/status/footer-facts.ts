@@ -10,8 +10,8 @@ export interface FooterFacts {
   /** Absent outside of a git repository. */
   branch?: string | undefined;
   sessionName?: string | undefined;
-  provider: string;
-  model: string;
+  /** Absent where no model can be used yet. */
+  model?: { provider: string; id: string } | undefined;
   /** Absent for a model that cannot think. */
   thinking?: ThinkingLevel | undefined;
   tokens: number;

@@ -65,20 +65,10 @@ function placeParts({ folder, branch, sessionName, statuses }: FooterFacts, { st
 }
 
 function workParts(facts: FooterFacts, { style }: Theme): Part[] {
-  const { provider, model, thinking, costUsd } = facts;
-  const parts = contextParts(facts, style);
-  if (costUsd > 0) parts.push({ forms: [[usd(costUsd), 5]], style: style.muted });
-  const shortModel = model.slice(model.lastIndexOf("/") + 1) || model;
-  parts.push({
-    forms: [
-      [cut(`${provider}/${model}`, 80), 0],
-      [cut(`${provider}/${shortModel}`, 48), 1],
-      [cut(shortModel, 40), 6],
-      [cut(shortModel, 20), 8],
-    ],
-    style: style.muted,
-    side: "right",
-  });
+  const { model, thinking, costUsd } = facts;
+  const cost: Part[] = costUsd > 0 ? [{ forms: [[usd(costUsd), 5]], style: style.muted }] : [];
+  if (model === undefined) return [...cost, noModelPart(style)];
+  const parts = [...contextParts(facts, style), ...cost, modelPart(model, style)];
   if (thinking)
     parts.push({
       forms: [
@@ -89,6 +79,32 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
       side: "right",
     });
   return parts;
+}
+
+function modelPart({ provider, id }: { provider: string; id: string }, style: Theme["style"]): Part {
+  const shortId = id.slice(id.lastIndexOf("/") + 1) || id;
+  return {
+    forms: [
+      [cut(`${provider}/${id}`, 80), 0],
+      [cut(`${provider}/${shortId}`, 48), 1],
+      [cut(shortId, 40), 6],
+      [cut(shortId, 20), 8],
+    ],
+    style: style.muted,
+    side: "right",
+  };
+}
+
+function noModelPart(style: Theme["style"]): Part {
+  return {
+    forms: [
+      ["no model: /login stores a key, /model chooses", 1],
+      ["no model: /login, /model", 4],
+      ["no model", 8],
+    ],
+    style: style.warning,
+    side: "right",
+  };
 }
 
 function contextParts({ tokens, windowTokens, certainty }: FooterFacts, style: Theme["style"]): Part[] {

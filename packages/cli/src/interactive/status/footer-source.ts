@@ -1,5 +1,6 @@
 import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { isNoModel } from "../session/open-host.ts";
 import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
 import { SessionCost } from "./session-cost.ts";
@@ -78,8 +79,7 @@ export class FooterSource {
       folder: this.#options.folder,
       branch: this.#branch,
       sessionName,
-      provider: model.provider,
-      model: model.id,
+      model: isNoModel(model) ? undefined : { provider: model.provider, id: model.id },
       thinking: model.reasoning ? thinking : undefined,
       tokens: context.tokens,
       windowTokens: context.windowTokens,

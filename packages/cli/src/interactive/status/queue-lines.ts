@@ -6,18 +6,22 @@ import { cutText } from "./cut-text.ts";
 
 export type Queue = Pick<AgentState, "steering" | "followUps">;
 
+/** A text on its way to the agent. */
+export type Held = Readonly<Pick<AgentState["steering"][number], "text">>;
+
 /** More than these are counted, not shown. */
 const MAX_SHOWN = 5;
 
 /** What waits for the agent, a line each, and how to have it back. */
 export function queueLines(
-  { steering, followUps }: Queue,
+  { steering, followUps, held = [] }: Queue & { held?: readonly Held[] },
   { width, theme, takeBackKey }: { width: number; theme: Theme; takeBackKey: string },
 ): string[] {
   const { style } = theme;
   const waiting = [
     ...steering.map(({ text }) => `Next: ${oneLine(text)}`),
     ...followUps.map(({ text }) => `Then: ${oneLine(text)}`),
+    ...held.map(({ text }) => `Next: ${oneLine(text)}`),
   ];
   if (waiting.length === 0) return [];
   const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
@@ -28,8 +32,12 @@ export function queueLines(
   ];
 }
 
+const nothing: Queue = { steering: [], followUps: [] };
+
 export interface QueueLinesOptions {
   queue: () => Queue | undefined;
+  /** What has not reached the agent. Default: nothing. */
+  held?: (() => readonly Held[]) | undefined;
   theme: Theme;
   /** As it is shown, like `Alt-↑`. */
   takeBackKey: () => string;
@@ -44,9 +52,9 @@ export class QueueLines implements Component {
   }
 
   render(width: number): string[] {
-    const { queue, theme, takeBackKey } = this.#options;
-    const queued = queue();
-    return queued === undefined ? [] : queueLines(queued, { width, theme, takeBackKey: takeBackKey() });
+    const { queue, held = () => [], theme, takeBackKey } = this.#options;
+    const waiting = { ...(queue() ?? nothing), held: held() };
+    return queueLines(waiting, { width, theme, takeBackKey: takeBackKey() });
   }
 
   invalidate(): void {}

@@ -9,7 +9,7 @@ import { ActivityModel } from "./activity-model.ts";
 import { followActivity } from "./follow-activity.ts";
 import { Footer } from "./footer.ts";
 import { FooterSource } from "./footer-source.ts";
-import { QueueLines } from "./queue-lines.ts";
+import { type Held, QueueLines } from "./queue-lines.ts";
 import { retryOf } from "./retry-notice.ts";
 
 export interface StatusOptions {
@@ -20,6 +20,8 @@ export interface StatusOptions {
   folder: string;
   /** Undefined before the session is open; asked whenever it is needed, for it changes. */
   agent: () => Agent | undefined;
+  /** What was typed and has not reached the agent: shown as queued too. Default: nothing. */
+  held?: () => readonly Held[];
   /** What extensions put into the footer. Default: nothing. */
   statuses?: () => readonly string[];
   /** Default `Date.now`. */
@@ -37,10 +39,12 @@ export class Status {
   readonly #source: FooterSource;
   readonly #model = new ActivityModel(() => keys.label("interrupt"));
   readonly #line: ActivityLine;
+  readonly #footer: Footer;
+  #hinting: NodeJS.Timeout | undefined;
   #bringing: NodeJS.Timeout | undefined;
 
   constructor(options: StatusOptions) {
-    const { screen, agent, now = Date.now } = options;
+    const { screen, agent, held, now = Date.now } = options;
     const { theme } = screen;
     const redraw = () => screen.redraw();
     this.#screen = screen;
@@ -57,8 +61,9 @@ export class Status {
     const queue = () => (agent()?.hasPendingMessages === true ? agent()?.state : undefined);
     const takeBackKey = () => keys.label("takeBackQueued");
     screen.activity.addChild(this.#line);
-    screen.activity.addChild(new QueueLines({ queue, theme, takeBackKey }));
-    screen.footer.addChild(new Footer(() => this.#source.facts, theme));
+    screen.activity.addChild(new QueueLines({ queue, held, theme, takeBackKey }));
+    this.#footer = new Footer(() => this.#source.facts, theme);
+    screen.footer.addChild(this.#footer);
   }
 
   /** Before extensions listen, so that nothing of theirs is in between. */
@@ -93,8 +98,20 @@ export class Status {
     this.#source.refresh();
   }
 
+  /** Shows for so long a line that says what a key would do. */
+  hint(text: string, forMs: number): void {
+    clearTimeout(this.#hinting);
+    this.#footer.setHint(text);
+    this.#hinting = setTimeout(() => {
+      this.#footer.setHint(undefined);
+      this.#screen.redraw();
+    }, forMs).unref();
+    this.#screen.redraw();
+  }
+
   /** Ends the timers. */
   stop(): void {
+    clearTimeout(this.#hinting);
     clearTimeout(this.#bringing);
     this.#source.cost.stop();
     this.#line.stop();

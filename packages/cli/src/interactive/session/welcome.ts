@@ -1,0 +1,13 @@
+import type { Agent } from "@bonsai-agent/agent";
+import { bonsaiVersion } from "../../version.ts";
+import type { ChatView } from "../chat/chat-view.ts";
+import { isNoModel } from "./open-host.ts";
+
+/** The first line of a session in which nothing was said yet. Where there is no model, the first run has its own. */
+export function welcome(
+  chat: Pick<ChatView, "line">,
+  { session, model }: Pick<Agent, "session" | "model">,
+): void {
+  if (session.leafId !== null || isNoModel(model)) return;
+  chat.line(`bonsai ${bonsaiVersion()} · say what to do; /help lists commands and keys`, "dim");
+}
