@@ -1,4 +1,4 @@
-import { type Component, truncateToWidth } from "../terminal/tui.ts";
+import { type Component, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
 
 /** The lines of the demonstration, as they come. */
 export class DemoStory implements Component {
@@ -21,11 +21,20 @@ export class DemoStory implements Component {
 
   render(width: number): string[] {
     if (this.#shown?.width !== width)
-      this.#shown = { width, lines: this.#lines.map((line) => truncateToWidth(line, width)) };
+      this.#shown = { width, lines: this.#lines.flatMap((line) => fitted(line, width)) };
     return this.#shown.lines;
   }
 
   invalidate(): void {
     this.#shown = undefined;
   }
+}
+
+/** Rules, boxes and bars. */
+const drawing = /[\u2500-\u259f]/;
+
+/** What the terminal has become too narrow for: a path is to be read in full, a chart keeps its shape. */
+function fitted(line: string, width: number): string[] {
+  if (visibleWidth(line) <= width) return [line];
+  return drawing.test(line) ? [truncateToWidth(line, width, "…")] : wrapTextWithAnsi(line, width);
 }
