@@ -1,6 +1,7 @@
-import { type Entry, entryTexts } from "@bonsai-agent/session";
+import { entryTexts } from "@bonsai-agent/session";
 import type { SessionTree } from "../../session-tree.ts";
 import { oneLine } from "../../views/printable.ts";
+import { readEntry } from "./read-entry.ts";
 
 export interface DeepSearchOptions {
   tree: SessionTree;
@@ -60,7 +61,7 @@ export class DeepSearch {
 
   #look(at: number): void {
     const { tree, words, labelOf } = this.#options;
-    const entry = tree.entry(at) as Entry | undefined;
+    const entry = readEntry(tree, at);
     const text = entry === undefined ? "" : [...entryTexts(entry)].join("\n");
     const searched = `${text}\n${tree.entries[at]!.kind} ${labelOf(at) ?? ""}`.toLowerCase();
     if (words.every((word) => searched.includes(word))) this.#excerpts.set(at, excerptOf(text, words));

@@ -2,6 +2,7 @@ import { messageText } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import { previewOf } from "../../preview.ts";
 import type { SessionTree } from "../../session-tree.ts";
+import { readEntry } from "./read-entry.ts";
 
 /** What is known of an entry once it was read. */
 export interface Preview {
@@ -54,7 +55,7 @@ export class PreviewIndex {
   preview(at: number): Preview {
     const known = this.#previews[at];
     if (known !== undefined) return known;
-    const entry = this.#tree.entry(at) as Entry | undefined;
+    const entry = readEntry(this.#tree, at);
     const preview = entry === undefined ? damaged : read(entry, this.#tree.entries[at]!.kind);
     this.#previews[at] = preview;
     return preview;
