@@ -1,6 +1,7 @@
 import type { FrontEndDrawing } from "@bonsai-agent/extension";
 import type { ExtensionLines } from "../panels/extension-lines.ts";
 import type { Screen } from "../screen.ts";
+import { stripTerminalSequences } from "../terminal/tui.ts";
 import { extensionTheme } from "./extension-theme.ts";
 import { extensionTui } from "./extension-tui.ts";
 import { FooterNews } from "./footer-news.ts";
@@ -50,7 +51,8 @@ export function drawingUi({
       header.stand(make?.(tui));
       screen.redraw();
     },
-    setWorkingMessage: onWorkingMessage,
+    setWorkingMessage: (message) =>
+      onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
     showEntry: onEntry,
   };
 }

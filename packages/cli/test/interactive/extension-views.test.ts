@@ -1,0 +1,275 @@
+import { expect, test } from "vitest";
+import { openInteractive } from "./harness.ts";
+
+/** Opens the interactive mode with an extension of which this is the body. */
+function withExtension(body: string, options: Parameters<typeof openInteractive>[0] = {}) {
+  const files = { "drawn.mjs": `export default function (bonsai) {\n${body}\n}`, ...options.files };
+  const opened = openInteractive({ columns: 80, rows: 24, ...options, files, argv: ["-e", "./drawn.mjs"] });
+  const command = async (text: string) => {
+    opened.terminal.type(text);
+    opened.terminal.press("enter");
+  };
+  return { ...opened, command };
+}
+
+/** A command `/show` that opens a component and says what came of it. */
+const shown = (component: string, options = "{}") => `
+  bonsai.registerCommand("show", { async handler(_args, ctx) {
+    const value = await ctx.ui.custom((tui, theme, keys, done) => (${component}), ${options});
+    ctx.ui.notify("It gave " + String(value));
+  } });`;
+
+test("a component stands in the place of the editor, has the keys, and gives a value", async () => {
+  const { terminal, command } = withExtension(
+    shown(`{
+      typed: "",
+      render(width) { return ["Typed: " + theme.fg("accent", this.typed), "x".repeat(width + 20), "a\\nb"]; },
+      handleInput(data) { if (keys.matches(data, "tui.select.confirm")) done(this.typed); else this.typed += data; },
+    }`),
+  );
+  await terminal.until("say what to do");
+  await command("/show");
+  await terminal.until("Typed:");
+  terminal.type("abc");
+  const screen = await terminal.until("Typed: abc");
+  expect(screen.split("\n").filter((line) => /^x+$/.test(line))).toEqual(["x".repeat(80)]);
+  expect(screen).toMatch(/^a\nb$/m);
+  terminal.press("enter");
+  await terminal.until("It gave abc");
+  terminal.type("half a thought");
+  await terminal.until("half a thought");
+});
+
+test.each([
+  ["render throws", `{ render() { throw new Error("no paint"); } }`, "no paint"],
+  ["render gives no lines", `{ render: () => 7 }`, "render gave number"],
+  ["render gives lines that are none", `{ render: () => [{}] }`, "render gave a line that"],
+  [
+    "handleInput throws",
+    `{ render: () => ["Press"], handleInput() { throw new Error("no hands"); } }`,
+    "no hands",
+  ],
+  [
+    "handleInput rejects",
+    `{ render: () => ["Press"], async handleInput() { throw new Error("late hands"); } }`,
+    "late hands",
+  ],
+])("where %s, a notice names it and the editor is back", async (_name, component, reason) => {
+  const { terminal, command } = withExtension(shown(component));
+  await terminal.until("say what to do");
+  await command("/show");
+  if (component.includes("Press")) {
+    await terminal.until(/^Press/m);
+    terminal.type("x");
+  }
+  await terminal.until("It gave undefined");
+  const screen = await terminal.until(reason);
+  expect(screen.replaceAll(/\s+/g, " ")).toContain("component of ctx.ui.custom of drawn.mjs failed");
+  terminal.type("still here");
+  await terminal.until("still here");
+});
+
+test.each([
+  ["no component", "42", "ctx.ui.custom with 42"],
+  ["a factory that throws", `(() => { throw new Error("no factory"); })()`, "no factory"],
+])("%s is an error of the command", async (_name, component, reason) => {
+  const { terminal, command } = withExtension(shown(component));
+  await terminal.until("say what to do");
+  await command("/show");
+  await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(reason));
+});
+
+test("control characters are harmless, and of ten thousand lines the last are shown", async () => {
+  const { terminal, command } = withExtension(
+    shown(
+      `{ render: () => [...Array(10_000).keys()].map((at) => "line " + at).concat("\\u001b[2Jwiped?\\u001b]0;t\\u0007") }`,
+    ),
+  );
+  await terminal.until("say what to do");
+  await command("/show");
+  const screen = await terminal.until("wiped?");
+  expect(screen).toContain("line 9999");
+  expect(screen).toContain("␛[2Jwiped?");
+  expect(terminal.scrollback().split("\n").length).toBeLessThan(60);
+});
+
+test("Ctrl-C leaves a component that never ends; done counts once", async () => {
+  const { terminal, command } = withExtension(
+    shown(`(globalThis.endTwice = () => { done("one"); done("two"); }, { render: () => ["For ever"] })`),
+  );
+  await terminal.until("say what to do");
+  await command("/show");
+  await terminal.until("For ever");
+  terminal.press("ctrl+c");
+  await terminal.until("It gave undefined");
+  await command("/show");
+  await terminal.until("For ever");
+  (globalThis as unknown as { endTwice: () => void }).endTwice();
+  await terminal.until("It gave one");
+});
+
+test("two at once stand one over the other; each gives its own value", async () => {
+  const { terminal, command } = withExtension(`
+    const ask = (ctx, name) => ctx.ui.custom((tui, theme, keys, done) => ({
+      render: () => ["Question " + name],
+      handleInput: (data) => done(name + data),
+    }));
+    bonsai.registerCommand("both", { async handler(_args, ctx) {
+      ctx.ui.notify((await Promise.all([ask(ctx, "first"), ask(ctx, "second")])).join(" and "));
+    } });`);
+  await terminal.until("say what to do");
+  await command("/both");
+  expect(await terminal.until("Question second")).not.toContain("Question first");
+  terminal.type("2");
+  await terminal.until("Question first");
+  terminal.type("1");
+  await terminal.until("first1 and second2");
+});
+
+test("an overlay stands over the chat, and Esc is its own", async () => {
+  const { terminal, command } = withExtension(
+    shown(
+      `{ render: () => ["[ over ]"], handleInput: (data) => done(data === "\\u001b" ? "escaped" : data) }`,
+      `{ overlay: true, overlayOptions: { width: 20, anchor: "top-right" } }`,
+    ),
+  );
+  await terminal.until("say what to do");
+  await command("/show");
+  await terminal.until("[ over ]");
+  terminal.press("esc");
+  await terminal.until("It gave escaped");
+  expect(terminal.screen()).not.toContain("[ over ]");
+});
+
+test("a component that is open while extensions are loaded anew is gone", async () => {
+  const { terminal, command } = withExtension(`
+    bonsai.registerCommand("show", { async handler(_args, ctx) {
+      const shown = ctx.ui.custom(() => ({ render: () => ["Open"] }));
+      setTimeout(() => ctx.reload(), 0);
+      await shown;
+    } });`);
+  await terminal.until("say what to do");
+  await command("/show");
+  await terminal.until("Open");
+  await terminal.until((screen) => !screen.includes("Open"));
+  terminal.type("typed");
+  await terminal.until("typed");
+});
+
+test("the program ends while a component is open, and while one is being made", async () => {
+  const { terminal, command, end } = withExtension(
+    `${shown(`{ render: () => ["Open"] }`)}
+    bonsai.registerCommand("never", { handler: (_args, ctx) => ctx.ui.custom(() => new Promise(() => {})) });`,
+  );
+  await terminal.until("say what to do");
+  await command("/never");
+  await command("/show");
+  await terminal.until("Open");
+  await end();
+});
+
+test("messages and entries are drawn by their renderers, unfolded too; one that fails is told once", async () => {
+  const { terminal, command } = withExtension(`
+    const lines = (...texts) => ({ render: () => texts });
+    bonsai.registerMessageRenderer("card", ({ content }, { expanded }, theme) =>
+      lines(theme.bold("Card: " + content), expanded ? "all of it" : "folded"));
+    bonsai.registerMessageRenderer("broken", () => { throw new Error("no card"); });
+    bonsai.registerMessageRenderer("nothing", () => undefined);
+    bonsai.registerEntryRenderer("mark", ({ data }) => lines("Mark " + data));
+    const say = (customType, content) => bonsai.sendMessage({ customType, content, display: true });
+    bonsai.registerCommand("cards", { handler() {
+      say("card", "ace"); say("broken", "one"); say("broken", "two"); say("nothing", "plain");
+      bonsai.appendEntry("mark", 7); bonsai.appendEntry("other", 8);
+    } });`);
+  await terminal.until("say what to do");
+  await command("/cards");
+  const screen = await terminal.until("Mark 7");
+  for (const text of ["Card: ace", "folded", "[broken]", "[nothing]", "plain"])
+    expect(screen).toContain(text);
+  expect(terminal.scrollback().match(/no card/g)).toHaveLength(1);
+  terminal.press("ctrl+o");
+  await terminal.until("all of it");
+});
+
+const callsTool = {
+  contextWindow: 100_000,
+  turn: [{ text: "Look.", calls: [{ name: "weigh", arguments: { what: "gold" } }] }, { text: "Done." }],
+};
+const tool = (more: string) => `bonsai.registerTool({
+  name: "weigh", description: "Weighs", parameters: { type: "object", properties: { what: { type: "string" } } },
+  async execute() { return { content: [{ type: "text", text: "plain result" }], details: { grams: 12 } }; },
+  ${more}
+});`;
+
+test("a tool's call and result are drawn by its renderers, which share a state", async () => {
+  const { terminal, command } = withExtension(
+    tool(`
+      renderCall: (args, theme, context) => (context.state.what = args.what, { render: () => ["weighs " + args.what] }),
+      renderResult: (result, { isPartial, expanded }, theme, { state }) => ({
+        render: () => [[state.what, result.details.grams, isPartial, expanded].join(" ")],
+      }),`),
+    { scenario: callsTool },
+  );
+  await terminal.until("say what to do");
+  await command("go");
+  await terminal.until("Done.");
+  const screen = await terminal.until("gold 12 false false");
+  expect(screen).toContain(" ● weighs gold\n   gold 12 false false");
+  expect(screen).not.toContain("plain result");
+  terminal.press("ctrl+o");
+  await terminal.until("gold 12 false true");
+});
+
+test("what a tool's renderers leave out, or fail at, is drawn as ever", async () => {
+  const { terminal, command } = withExtension(
+    tool(`renderShell: "self", renderCall() { throw new Error("no call"); }, renderResult: () => undefined,`),
+    { scenario: callsTool },
+  );
+  await terminal.until("say what to do");
+  await command("go");
+  await terminal.until("Done.");
+  const screen = terminal.scrollback();
+  expect(screen).toMatch(/● weigh/);
+  expect(screen).toContain("plain result");
+  expect(screen.replaceAll(/\s+/g, " ")).toContain(
+    "renderCall of the tool weigh of drawn.mjs failed: no call",
+  );
+  expect(screen.match(/no call/g)).toHaveLength(1);
+});
+
+test("widget, header, footer and the words beside the spinner stand there until they are taken away", async () => {
+  const { terminal, command } = withExtension(
+    `
+    const lines = (...texts) => () => ({ render: () => texts, dispose() { globalThis.disposed = texts[0]; } });
+    bonsai.registerCommand("on", { handler(_args, { ui }) {
+      ui.setWidget("w", lines("The widget"));
+      ui.setHeader(lines("The header"));
+      ui.setFooter((tui, theme, data) => ({ render: () => ["The footer " + data.getGitBranch()] }));
+      ui.setWorkingMessage("\\u001b[31mPondering\\u001b[39m");
+    } });
+    bonsai.registerCommand("off", { handler(_args, { ui }) {
+      ui.setWidget("w", undefined); ui.setHeader(undefined); ui.setFooter(undefined); ui.setWorkingMessage();
+    } });
+    bonsai.registerCommand("bad", { handler(_args, { ui }) {
+      ui.setFooter(() => ({ render() { throw new Error("no foot"); } }));
+    } });`,
+    { scenario: { contextWindow: 100_000, turn: [{ text: "slow words", delayMs: 40, chunkChars: 1 }] } },
+  );
+  await terminal.until("say what to do");
+  await command("/on");
+  const on = await terminal.until("The footer null");
+  expect(on).toContain("The widget");
+  expect(on).toContain("The header");
+  expect(on).not.toContain("/100k");
+  await command("go");
+  await terminal.until(/⠋|⠙|⠹|⠸|⠼|⠴|⠦|⠧|⠇|⠏/);
+  expect(await terminal.until("Pondering")).not.toContain("[31m");
+  await terminal.until("slow words");
+  await command("/off");
+  const off = await terminal.until("/100k");
+  for (const text of ["The widget", "The header", "The footer"]) expect(off).not.toContain(text);
+  expect((globalThis as unknown as { disposed: string }).disposed).toBe("The header");
+  await command("/bad");
+  await terminal.until("no foot");
+  await terminal.until("/100k");
+});
