@@ -1,5 +1,6 @@
 import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { isNoModel } from "../session/open-host.ts";
 import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
@@ -27,6 +28,7 @@ export class FooterSource {
   #branch: string | undefined;
   #isJustCompacted = false;
   #facts: FooterFacts | undefined;
+  #known: FooterFacts | undefined;
 
   constructor(options: FooterSourceOptions) {
     this.#options = options;
@@ -64,8 +66,18 @@ export class FooterSource {
     const agent = agentNow();
     const told = statuses();
     if (this.#facts?.statuses.join("\n") !== told.join("\n")) this.#facts = undefined;
-    this.#facts ??= agent === undefined ? undefined : this.#read(agent, [...told]);
+    this.#facts ??= agent === undefined ? undefined : this.#readOpen(agent, [...told]);
     return this.#facts;
+  }
+
+  /** At the end, and between two sessions, a frame can come when the session is closed: it shows what was known. */
+  #readOpen(agent: Agent, statuses: readonly string[]): FooterFacts | undefined {
+    try {
+      this.#known = this.#read(agent, statuses);
+    } catch (error) {
+      if (!BonsaiError.is(error) || error.code !== "session_closed") throw error;
+    }
+    return this.#known;
   }
 
   #contextIs({ justCompacted }: { justCompacted: boolean }): void {
