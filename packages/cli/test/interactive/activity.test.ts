@@ -190,7 +190,7 @@ describe("the line of what goes on", () => {
       model.ended();
       shown.changed();
       expect(vi.getTimerCount()).toBe(0);
-      expect(shown.render(80)).toEqual([]);
+      expect(shown.render(80)).toEqual([""]);
     });
 
     test("no longer when the agent is idle and nobody has told of the end", () => {
@@ -201,7 +201,7 @@ describe("the line of what goes on", () => {
       expect(shown.render(80).join("")).toContain("Summarising the branch…");
       isBusy = false;
       vi.advanceTimersByTime(1_000);
-      expect(shown.render(80)).toEqual([]);
+      expect(shown.render(80)).toEqual([""]);
       expect(vi.getTimerCount()).toBe(0);
     });
   });

@@ -15,7 +15,10 @@ export interface ActivityLineOptions {
   isBusy: () => boolean;
 }
 
-/** What goes on and for how long. A timer runs only while something does. */
+/**
+ * What goes on and for how long; while nothing does, an empty line keeps chat and editor apart. A timer runs only while
+ * something does.
+ */
 export class ActivityLine implements Component {
   readonly #options: ActivityLineOptions;
   #timer: NodeJS.Timeout | undefined;
@@ -42,7 +45,7 @@ export class ActivityLine implements Component {
     const { model, theme, now } = this.#options;
     const nowMs = now();
     const doing = model.doing(nowMs);
-    return doing === undefined ? [] : activityLines(doing, { nowMs, frame: this.#frame, width, theme });
+    return doing === undefined ? [""] : activityLines(doing, { nowMs, frame: this.#frame, width, theme });
   }
 
   invalidate(): void {}
