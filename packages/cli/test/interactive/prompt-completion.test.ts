@@ -81,6 +81,35 @@ test("a command without arguments of its own takes paths by Tab", async () => {
   await terminal.until("/export only-this.md");
 });
 
+test("behind @, files outside of the project are completed too, folder by folder", async () => {
+  const { terminal, project } = openInteractive({ files: { "inside.md": "" } });
+  mkdirSync(join(project.cwd, "..", "beside it"));
+  writeFileSync(join(project.cwd, "..", "beside it", "other.md"), "");
+  await terminal.until("/100k");
+  terminal.type("see @../besi");
+  await terminal.until(/→ beside it\/$/m);
+  terminal.press("tab");
+  await terminal.until('@"../beside it/"');
+  terminal.type("oth");
+  await terminal.until(/→ other\.md$/m);
+  terminal.press("tab");
+  await terminal.until('see @"../beside it/other.md"');
+  terminal.press("ctrl+u");
+  terminal.type(`see @${project.cwd}/insi`);
+  await terminal.until(/→ inside\.md$/m);
+});
+
+test("an address is no mention", async () => {
+  const { terminal } = openInteractive({ files: { "notes.md": "" } });
+  await terminal.until("/100k");
+  terminal.type("me@notes");
+  terminal.press("ctrl+j");
+  terminal.type("@notes");
+  await terminal.until(/→ notes\.md$/m);
+  terminal.press("tab");
+  await terminal.until(/^me@notes\s*\n@notes\.md/m);
+});
+
 function extension({ home }: AgentProject, code: string): void {
   mkdirSync(join(home, "extensions"), { recursive: true });
   writeFileSync(join(home, "extensions", "slow.ts"), code);

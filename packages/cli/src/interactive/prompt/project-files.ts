@@ -1,11 +1,13 @@
 import { FolderWalk } from "@bonsai-agent/agent";
 
-/** Enough to complete in; a project with more is searched by the model's tools. */
-const MOST_FILES = 50_000;
-/** How long a list that is complete is good, in milliseconds. */
+/** Enough to complete in, and matched between two keys; a project with more is searched by the model's tools. */
+const MOST_FILES = 200_000;
+/** How long a list is good at least, in milliseconds, and how many times as long as it took. */
 const FRESH_MS = 5_000;
-/** How long a completion waits for the rest of a list, in milliseconds. */
+const FRESH_WALKS = 10;
+/** How long a completion waits for the rest of a first list, in milliseconds, and for a newer one. */
 const PATIENCE_MS = 300;
+const NEWER_PATIENCE_MS = 50;
 /** After so many entries, keys get their turn. */
 const ENTRIES_PER_TURN = 500;
 
@@ -20,7 +22,7 @@ export class ProjectFiles {
   readonly #folder: string;
   #files: ProjectFile[] = [];
   #walk: Promise<void> | undefined;
-  #walkedAtMs = Number.NEGATIVE_INFINITY;
+  #freshUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -28,19 +30,23 @@ export class ProjectFiles {
 
   /** What is known when the walk has ended, or after a moment: never more than a key may wait. */
   async list(signal: AbortSignal): Promise<readonly ProjectFile[]> {
-    if (this.#walk === undefined && performance.now() - this.#walkedAtMs > FRESH_MS) this.#begin();
-    if (this.#walk !== undefined) await patiently(this.#walk, signal);
+    const isFirst = this.#freshUntilMs < 0;
+    if (this.#walk === undefined && performance.now() > this.#freshUntilMs) this.#begin();
+    if (this.#walk !== undefined)
+      await patiently(this.#walk, { signal, waitMs: isFirst ? PATIENCE_MS : NEWER_PATIENCE_MS });
     return this.#files;
   }
 
   #begin(): void {
     const before = this.#files;
     const found: ProjectFile[] = [];
+    const begunMs = performance.now();
     // What was known before is better than the beginning of what will be.
     if (before.length === 0) this.#files = found;
     this.#walk = this.#collect(found).finally(() => {
       this.#files = found;
-      this.#walkedAtMs = performance.now();
+      const nowMs = performance.now();
+      this.#freshUntilMs = nowMs + Math.max(FRESH_MS, FRESH_WALKS * (nowMs - begunMs));
       this.#walk = undefined;
     });
   }
@@ -59,9 +65,12 @@ export class ProjectFiles {
   }
 }
 
-async function patiently(walk: Promise<void>, signal: AbortSignal): Promise<void> {
+async function patiently(
+  walk: Promise<void>,
+  { signal, waitMs }: { signal: AbortSignal; waitMs: number },
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, PATIENCE_MS);
+  const timer = setTimeout(resolve, waitMs);
   signal.addEventListener("abort", () => resolve(), { once: true });
   await Promise.race([walk, promise]);
   clearTimeout(timer);

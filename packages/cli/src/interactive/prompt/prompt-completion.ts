@@ -50,7 +50,10 @@ export class PromptCompletion implements AutocompleteProvider {
     const mentioned = mention.exec(before);
     if (mentioned !== null) {
       const [, prefix = "", quoted, bare = ""] = mentioned;
-      return this.#mentions(prefix, quoted ?? bare, options.signal);
+      const query = quoted ?? bare;
+      return /^(~|\.{0,2})\//.test(query)
+        ? this.#mentionsOutside(prefix, query, options.signal)
+        : this.#mentions(prefix, query, options.signal);
     }
     const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/.exec(before) : null;
     if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
@@ -71,15 +74,28 @@ export class PromptCompletion implements AutocompleteProvider {
     query: string,
     signal: AbortSignal,
   ): Promise<AutocompleteSuggestions | null> {
-    const outside = /^(~|\.{0,2})\//.test(query);
-    if (outside) return this.#paths.getSuggestions([prefix], 0, prefix.length, { signal, force: true });
     const files = await this.#files.list(signal);
     const matching = await matchManyFiles(files, { query, signal });
-    const items = matching.map(({ path }) => ({
-      value: /[\s"'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`,
-      label: path,
-    }));
-    return suggestions(items, prefix);
+    return suggestions(
+      // A path with a quote in it cannot be quoted.
+      matching.filter(({ path }) => !path.includes('"')).map(({ path }) => mentionOf(path, path)),
+      prefix,
+    );
+  }
+
+  /** Folder by folder, as the path is typed: what lies outside of the project has no end. */
+  async #mentionsOutside(
+    prefix: string,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<AutocompleteSuggestions | null> {
+    const quoted = `"${query}`;
+    const found = await this.#paths.getSuggestions([quoted], 0, quoted.length, { signal, force: true });
+    const items = found?.items ?? [];
+    return suggestions(
+      items.map(({ value, label }) => mentionOf(value.replace(/^"|"$/g, ""), label)),
+      prefix,
+    );
   }
 
   #names(name: string, prefix: string): AutocompleteSuggestions | null {
@@ -135,6 +151,10 @@ export class PromptCompletion implements AutocompleteProvider {
       return [];
     }
   }
+}
+
+function mentionOf(path: string, label: string): AutocompleteItem {
+  return { value: /[\s"'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`, label };
 }
 
 function suggestions(items: AutocompleteItem[], prefix: string): AutocompleteSuggestions | null {
