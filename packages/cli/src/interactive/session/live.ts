@@ -8,7 +8,7 @@ import { openWorkshop } from "../../work/workshop.ts";
 import { ChatView } from "../chat/chat-view.ts";
 import { followCompactions } from "../compaction/follow-compactions.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
-import type { InteractiveWork, Told } from "../interactive-work.ts";
+import type { InteractiveWork } from "../interactive-work.ts";
 import { bindKeys } from "../keys/keybindings-file.ts";
 import { panelUi } from "../panels/panel-ui.ts";
 import { pickSession } from "../panels/sessions/session-picker.ts";
@@ -58,12 +58,8 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
     statuses: () => ui.extensionLines.statuses,
   });
   let host: AgentHost | undefined;
-  /** Of the opening: told again when the chat is shown, which takes their place. */
-  const opening: Told[] = [];
-  const tell: InteractiveWork["tell"] = (notice) => {
-    if (host === undefined) opening.push(notice);
-    chat.line(...shownNotice(notice));
-  };
+  // What is told before the chat shows a session stays in it.
+  const tell: InteractiveWork["tell"] = (notice) => chat.line(...shownNotice(notice));
   const ui = panelUi({
     ...{ screen, tell, editor, signal: quitting.signal, cwd },
     onWorkingMessage: (message) => status.say(message),
@@ -89,7 +85,6 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
       host = opened;
       chat.rebuild(opened.agent.session);
       if (call.words.length === 0) welcome(chat, opened.agent);
-      for (const notice of opening) tell(notice);
     },
   };
 }
