@@ -95,6 +95,11 @@ export class Screen {
     this.#tui.requestRender();
   }
 
+  /** Gives the editor what was typed while a panel stands in its place. */
+  typeThrough(data: string): void {
+    this.#editor?.handleInput?.(data);
+  }
+
   /** True while a panel, or something over the screen, has the keys. */
   get hasPanel(): boolean {
     return this.#panels.length > 0 || this.#tui.isOverlaid;

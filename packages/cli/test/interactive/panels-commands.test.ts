@@ -124,7 +124,7 @@ test("/trust tells what a project brings, and trusts it once the user says yes",
   expect(existsSync(join(room.project.home, "trust.json"))).toBe(false);
   command(room, "/trust");
   await room.terminal.until("Trust this project?");
-  room.terminal.press("y");
+  room.terminal.press("y", "enter");
   await room.terminal.until("is trusted.");
   command(room, "/trust off");
   await room.terminal.until("no longer trusted");

@@ -49,16 +49,32 @@ test("two options of the same words can both be chosen", async () => {
 });
 
 test.each([
-  ["y", true],
-  ["n", false],
-  ["enter", false],
-  ["esc", false],
-])("a question is answered by %s with %s", async (key, expected) => {
+  [["y", "enter"], true],
+  [["tab", "enter"], true],
+  [["n", "enter"], false],
+  [["y", "n", "esc"], false],
+  [["a", "y", "enter", "enter"], false],
+  [["enter"], false],
+  [["esc"], false],
+])("a question is answered by %j with %s", async (keys, expected) => {
   const { terminal, ui } = open();
   const answer = ui.confirm("Really?", "It cannot be undone.");
   await terminal.until("It cannot be undone.");
-  terminal.press(key);
+  terminal.press(...keys);
   expect(await answer).toBe(expected);
+});
+
+test("a letter alone answers no question that came by itself; what is typed on is in the editor", async () => {
+  const { terminal, ui } = open();
+  terminal.type("Fix it, ");
+  const answer = ui.confirm("Run rm -rf?", "");
+  await terminal.until("Run rm -rf?");
+  terminal.type("you see\n");
+  await terminal.settle();
+  expect(terminal.screen()).toContain("Run rm -rf?");
+  terminal.press("esc");
+  expect(await answer).toBe(false);
+  await terminal.until("Fix it, you see");
 });
 
 test("a long message is scrolled, and every line of it can be read at 40 columns", async () => {
@@ -74,7 +90,7 @@ test("a long message is scrolled, and every line of it can be read at 40 columns
   expect(first).toContain("line 0 ");
   for (let page = 0; page < 40; page += 1) terminal.press("pageDown");
   await terminal.until("line 59 ");
-  terminal.press("y");
+  terminal.press("y", "enter");
   expect(await answer).toBe(true);
 });
 
@@ -86,7 +102,7 @@ test("questions come one after the other", async () => {
   terminal.type("hello\n");
   expect(await first).toBe("hello");
   await terminal.until("Second?");
-  terminal.press("y");
+  terminal.press("y", "enter");
   expect(await second).toBe(true);
 });
 

@@ -25,7 +25,7 @@ test("a project's extensions are asked about before they are run", async () => {
   await terminal.until("Trust this project?");
   expect(terminal.screen()).toContain("greet.ts");
   expect(terminal.scrollback()).not.toContain("Greetings");
-  terminal.type("y");
+  terminal.type("y\n");
   await terminal.until("Greetings from the project");
   expect(isTrusted(own.cwd, own.home)).toBe(true);
 });
@@ -34,11 +34,28 @@ test("who says no goes on without them", async () => {
   const own = project();
   const { terminal } = openInteractive({ project: own });
   await terminal.until("Trust this project?");
-  terminal.type("n");
+  terminal.type("n\n");
   await terminal.until("is not trusted");
   expect(terminal.scrollback()).not.toContain("Greetings");
   expect(isTrusted(own.cwd, own.home)).toBe(false);
 });
+
+test.each(["early words", "yes, early words", "You are early"])(
+  "who types %j on when the question comes has not answered it, and it is in the editor",
+  async (words) => {
+    const own = project();
+    const { terminal } = openInteractive({ project: own });
+    await terminal.until("Trust this project?");
+    terminal.type(`${words}\n`);
+    await terminal.settle();
+    expect(terminal.screen()).toContain("Trust this project?");
+    expect(isTrusted(own.cwd, own.home)).toBe(false);
+    terminal.press("esc");
+    await terminal.until("is not trusted");
+    expect(isTrusted(own.cwd, own.home)).toBe(false);
+    await terminal.until(words);
+  },
+);
 
 test("a project without settings and extensions is not asked about", async () => {
   const own = agentProject(scenario);

@@ -8,7 +8,7 @@ import { PickList, type PickListOptions } from "./pick-list.ts";
 /** @returns true only where the user said yes */
 export async function askYes(
   screen: Screen,
-  question: Pick<ConfirmPanelOptions, "title" | "message">,
+  question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
 ): Promise<boolean> {
   const answer = await screen.show<boolean>(
     (done) => new ConfirmPanel({ place: screen, ...question, onAnswer: done }),

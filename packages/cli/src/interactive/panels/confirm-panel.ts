@@ -1,6 +1,6 @@
 import type { Panel } from "../screen.ts";
-import { getKeybindings, matchesKey } from "../terminal/tui.ts";
-import { hintLines, keyName, rule, titleLines } from "./panel-frame.ts";
+import { decodeKittyPrintable, getKeybindings, matchesKey } from "../terminal/tui.ts";
+import { hintLines, type KeyHint, keyName, rule, textLines, titleLines } from "./panel-frame.ts";
 import type { PickPlace } from "./pick-list.ts";
 import { ScrolledText } from "./scrolled-text.ts";
 
@@ -9,6 +9,11 @@ export interface ConfirmPanelOptions {
   title: string;
   message: string;
   onAnswer: (isYes: boolean) => void;
+  /**
+   * Where the question comes by itself, perhaps while the user types: a letter does not answer it then, and what is typed
+   * goes here. Default: the user has asked for it.
+   */
+  typeThrough?: (data: string) => void;
 }
 
 /** A question with yes or no; whoever only presses Enter has said no. */
@@ -16,6 +21,9 @@ export class ConfirmPanel implements Panel {
   readonly #options: ConfirmPanelOptions;
   readonly #text: ScrolledText;
   #isYes = false;
+  /** Letters that may be an answer, or the beginning of what somebody types. */
+  #letters = "";
+  #isTyping = false;
 
   constructor(options: ConfirmPanelOptions) {
     this.#options = options;
@@ -25,14 +33,35 @@ export class ConfirmPanel implements Panel {
   handleInput(data: string): void {
     const { onAnswer, place } = this.#options;
     const keys = getKeybindings();
-    if (matchesKey(data, "y") || matchesKey(data, "shift+y")) onAnswer(true);
-    else if (matchesKey(data, "n") || matchesKey(data, "shift+n")) onAnswer(false);
+    if (isText(data)) this.#letter(data);
     else if (keys.matches(data, "tui.select.cancel")) onAnswer(false);
-    else if (keys.matches(data, "tui.select.confirm")) onAnswer(this.#isYes);
-    else if (["left", "right", "tab"].some((key) => matchesKey(data, key as "tab")))
+    else if (keys.matches(data, "tui.select.confirm")) {
+      // Of somebody who types, that is the end of a prompt, and no answer.
+      if (!this.#isTyping) onAnswer(this.#isYes);
+      this.#isTyping = false;
+    } else if (["left", "right", "tab"].some((key) => matchesKey(data, key as "tab"))) {
       this.#isYes = !this.#isYes;
-    else this.#text.handleInput(data);
+      this.#isTyping = false;
+    } else this.#text.handleInput(data);
     place.redraw();
+  }
+
+  #letter(data: string): void {
+    const { onAnswer, typeThrough } = this.#options;
+    const isYes = matchesKey(data, "y") || matchesKey(data, "shift+y");
+    const isAnswer = isYes || matchesKey(data, "n") || matchesKey(data, "shift+n");
+    if (typeThrough === undefined) {
+      if (isAnswer) onAnswer(isYes);
+    } else if (isAnswer && !this.#isTyping && this.#letters === "") {
+      this.#isYes = isYes;
+      this.#letters = data;
+    } else {
+      if (this.#letters !== "") typeThrough(this.#letters);
+      typeThrough(data);
+      this.#letters = "";
+      this.#isYes = false;
+      this.#isTyping = true;
+    }
   }
 
   render(width: number): string[] {
@@ -46,11 +75,11 @@ export class ConfirmPanel implements Panel {
       ...heading,
       ...this.#text.render(width, Math.max(2, rows - heading.length - 8)),
       ` ${this.#isYes ? selected(yes) : muted(yes)} ${this.#isYes ? muted(no) : selected(no)}`,
+      ...(this.#isTyping ? textLines("What you type goes into the editor.", width).map(muted) : []),
       ...hintLines(
         theme,
         [
-          ["y", "yes"],
-          ["n", "no"],
+          ...this.#letterHints(),
           ["Tab", "change"],
           [keyName("tui.select.confirm"), "take it"],
           [keyName("tui.select.cancel"), "no"],
@@ -62,4 +91,19 @@ export class ConfirmPanel implements Panel {
   }
 
   invalidate(): void {}
+
+  #letterHints(): KeyHint[] {
+    if (this.#options.typeThrough !== undefined) return [["y or n", "choose"]];
+    return [
+      ["y", "yes"],
+      ["n", "no"],
+    ];
+  }
+}
+
+/** Of a key that writes, or of a paste. */
+function isText(data: string): boolean {
+  return (
+    data.startsWith("\u001b[200~") || decodeKittyPrintable(data) !== undefined || /^[^\p{Cc}]+$/u.test(data)
+  );
 }

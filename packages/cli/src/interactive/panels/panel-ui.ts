@@ -100,10 +100,10 @@ function dialogs(
       }, settings);
     },
     confirm: async (title, message, settings) =>
-      (await show<boolean>(
-        (done) => new ConfirmPanel({ place: screen, title, message, onAnswer: done }),
-        settings,
-      )) === true,
+      (await show<boolean>((done) => {
+        const typeThrough = (data: string) => screen.typeThrough(data);
+        return new ConfirmPanel({ place: screen, title, message, onAnswer: done, typeThrough });
+      }, settings)) === true,
     input: (title, placeholder, settings) =>
       show<string>((done) => new InputPanel({ place: screen, title, placeholder, onDone: done }), settings),
     editor: (title, prefill = "") =>

@@ -34,6 +34,8 @@ export async function askTrust(
         : "Its extensions are programs that run as you do. It brings:",
       ...used.map((path) => `  ${shownPath(path, cwd)}`),
     ].join("\n"),
+    // At the start it comes while the user may be typing already.
+    typeThrough: (data) => screen.typeThrough(data),
   });
   if (isSure) trustFolder(cwd, home);
   return isSure;

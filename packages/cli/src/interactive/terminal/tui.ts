@@ -7,6 +7,7 @@ export {
   type Component,
   Container,
   CURSOR_MARKER,
+  decodeKittyPrintable,
   Editor,
   type EditorTheme,
   type Focusable,
