@@ -1,4 +1,4 @@
-import { defineTool, type ExtensionAPI, type ExtensionContext } from "@bonsai-agent/extension";
+import { defineTool, type ExtensionAPI, type ExtensionContext, type Theme } from "@bonsai-agent/extension";
 import { z } from "zod";
 
 interface Todo {
@@ -6,6 +6,9 @@ interface Todo {
   text: string;
   done: boolean;
 }
+
+/** To-dos that are shown of a folded list. */
+const mostFolded = 5;
 
 interface TodoDetails {
   todos: Todo[];
@@ -40,6 +43,9 @@ export default function todo(bonsai: ExtensionAPI): void {
         todos = changed(todos, change);
         return { content: [{ type: "text", text: listed(todos) }], details: { todos } };
       },
+      renderResult: ({ details }, { expanded }, theme) =>
+        // A failed call has no list.
+        details?.todos === undefined ? undefined : { render: () => drawn(details.todos, expanded, theme) },
     }),
   );
 
@@ -96,6 +102,22 @@ function known(todos: readonly Todo[], ids: readonly number[]): readonly number[
 function listed(todos: readonly Todo[]): string {
   if (todos.length === 0) return "The to-do list is empty.";
   return todos.map(({ id, text, done }) => `[${done ? "x" : " "}] #${id} ${text}`).join("\n");
+}
+
+/** Folded, what is left to do. */
+function drawn(todos: readonly Todo[], isWhole: boolean, theme: Theme): string[] {
+  const open = todos.filter(({ done }) => !done);
+  const shown = isWhole ? todos : open.slice(0, mostFolded);
+  const left = open.length - shown.length;
+  return [
+    theme.fg("muted", `${todos.length - open.length} of ${todos.length} done`),
+    ...shown.map(({ id, text, done }) =>
+      done
+        ? `${theme.fg("success", "✓")} ${theme.fg("dim", `#${id} ${text}`)}`
+        : `○ ${theme.fg("accent", `#${id}`)} ${text}`,
+    ),
+    ...(left > 0 ? [theme.fg("dim", `… ${left} more`)] : []),
+  ];
 }
 
 /** The list as the latest result on this branch has it; what was summarised is still there. */

@@ -245,6 +245,24 @@ test.each([
   });
 });
 
+test("notes.ts shows notes, and puts the one that is chosen into the editor", async () => {
+  const drawn: (string[] | undefined)[] = [];
+  const ui: OpenTestSessionOptions["ui"] = {
+    custom(component) {
+      component.handleInput("tui.select.down");
+      drawn.push(component.render(80));
+      component.handleInput("tui.select.confirm");
+    },
+  };
+  await withExtension("notes.ts", { ui }, async (session) => {
+    await session.command("/note The roof leaks.");
+    await session.command("/note So does the tap.");
+    await session.command("/notes");
+    expect(drawn).toEqual([[" The roof leaks. ", " So does the tap. "]]);
+    expect(session.ui.at(-1)).toEqual({ method: "setEditorText", args: ["So does the tap."] });
+  });
+});
+
 test("branch-log.ts gives the summary of a branch", async () => {
   const { session, id } = history("U A U A:3");
   await withExtension("branch-log.ts", { session }, async ({ agent }) => {

@@ -1,3 +1,4 @@
+import type { ToolRenderContext } from "@bonsai-agent/extension";
 import { openTestSession, type TestSession } from "@bonsai-agent/extension/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import todo from "../index.ts";
@@ -42,6 +43,39 @@ async function shownBy(session: TestSession): Promise<unknown> {
   await session.command("/todos");
   return session.ui.at(-1)?.args[0];
 }
+
+test("in the chat, a result shows what is left to do; unfolded, the whole list", async () => {
+  const { extensions, agent } = await afterCalls(
+    { action: "add", texts: ["one", "two", "three", "four", "five", "six", "seven"] },
+    { action: "done", ids: [1] },
+    { action: "done", ids: [99] },
+  );
+  const same = (text: string) => text;
+  const theme = {
+    ...{ fg: (_color: string, text: string) => text, bg: (_color: string, text: string) => text },
+    ...{ bold: same, italic: same, underline: same, inverse: same, strikethrough: same },
+  };
+  const drawn = agent.session
+    .projection()
+    .items.flatMap(({ message }) => (message.role === "toolResult" ? [message] : []))
+    .map((result) =>
+      [false, true].map((expanded) =>
+        extensions.renderers
+          .tool("todo")
+          ?.result(result, { expanded, isPartial: false }, theme, {} as ToolRenderContext)
+          ?.render(80),
+      ),
+    );
+  expect(drawn[1]).toEqual([
+    ["1 of 7 done", "○ #2 two", "○ #3 three", "○ #4 four", "○ #5 five", "○ #6 six", "… 1 more"],
+    [
+      "1 of 7 done",
+      "✓ #1 one",
+      ...["two", "three", "four", "five", "six", "seven"].map((each, at) => `○ #${at + 2} ${each}`),
+    ],
+  ]);
+  expect(drawn[2]).toEqual([undefined, undefined]);
+});
 
 describe("the tool", () => {
   test("adds, ticks off, reopens and removes, and shows the whole list each time", async () => {

@@ -16,8 +16,8 @@ export interface TestDialogAnswers {
   input?: TestDialogAnswer<ExtensionUI["input"]>;
   editor?: TestDialogAnswer<ExtensionUI["editor"]>;
   /**
-   * What the user does at a component of `custom`: looks at it with `render`, presses keys with `handleInput`. Where
-   * that does not end it, it is left once this has ended.
+   * What the user does at a component of `custom`: looks at it with `render`, presses keys with `handleInput`, by the
+   * name of what they stand for, like `tui.select.confirm`. Where that does not end it, it is left once this has ended.
    */
   custom?: (component: DrawnComponent) => void | Promise<void>;
 }
@@ -80,4 +80,5 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEn
 }
 
 const tui = { requestRender() {}, terminal: { columns: 80, rows: 24 } };
-const keybindings = { matches: () => false, getKeys: () => [] };
+/** Keys are pressed by the name of what they stand for. */
+const keybindings = { matches: (data: string, action: string) => data === action, getKeys: () => [] };

@@ -1,6 +1,6 @@
 const start = "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a program of its own.";
 const models = "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.";
-const drawn = "Bonsai draws its own messages; show text with ctx.ui.notify, setStatus or setWidget.";
+const drawn = "Bonsai draws its own messages; a renderer can give components of pi-tui.";
 const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
 
 /** What to use in the place of exports of `pi-coding-agent` that Bonsai has no place for. */
