@@ -73,6 +73,13 @@ test("who gives up does not wait, and the next gets the whole list", async () =>
   expect((await files.list(never)).map(({ path }) => path)).toEqual(["a.ts", "b/", "b/c.ts"]);
 });
 
+test("who needs the whole list gets it, also where another gave up", async () => {
+  const files = new ProjectFiles(project({ "a.ts": "", "b/c.ts": "" }));
+  expect(await files.list(AbortSignal.abort())).toEqual([]);
+  expect(await files.whole(AbortSignal.abort())).toEqual([]);
+  expect((await files.whole(never)).map(({ path }) => path)).toEqual(["a.ts", "b/", "b/c.ts"]);
+});
+
 test("a folder that is not there has no files", async () => {
   expect(await new ProjectFiles(join(tmpdir(), "no-such-folder-of-bonsai")).list(never)).toEqual([]);
 });

@@ -37,6 +37,12 @@ export class ProjectFiles {
     return this.#files;
   }
 
+  /** All of them, however long it takes; what is known where the signal aborts. */
+  async whole(signal: AbortSignal): Promise<readonly ProjectFile[]> {
+    if (this.#walk !== undefined) await patiently(this.#walk, { signal });
+    return this.#files;
+  }
+
   #begin(): void {
     const before = this.#files;
     const found: ProjectFile[] = [];
@@ -67,10 +73,11 @@ export class ProjectFiles {
 
 async function patiently(
   walk: Promise<void>,
-  { signal, waitMs }: { signal: AbortSignal; waitMs: number },
+  { signal, waitMs }: { signal: AbortSignal; waitMs?: number },
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, waitMs);
+  const timer = waitMs === undefined ? undefined : setTimeout(resolve, waitMs);
+  if (signal.aborted) resolve();
   signal.addEventListener("abort", () => resolve(), { once: true });
   await Promise.race([walk, promise]);
   clearTimeout(timer);

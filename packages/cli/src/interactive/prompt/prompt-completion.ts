@@ -74,8 +74,10 @@ export class PromptCompletion implements AutocompleteProvider {
     query: string,
     signal: AbortSignal,
   ): Promise<AutocompleteSuggestions | null> {
-    const files = await this.#files.list(signal);
-    const matching = await matchManyFiles(files, { query, signal });
+    const known = await matchManyFiles(await this.#files.list(signal), { query, signal });
+    // It can be among those that are still looked for.
+    const matching =
+      known.length > 0 ? known : await matchManyFiles(await this.#files.whole(signal), { query, signal });
     return suggestions(
       // A path with a quote in it cannot be quoted.
       matching.filter(({ path }) => !path.includes('"')).map(({ path }) => mentionOf(path, path)),
