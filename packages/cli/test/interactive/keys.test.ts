@@ -69,6 +69,23 @@ test("a key that the user gives to one action is taken from the default of anoth
   expect(keys.label("pickModel")).toBe("no key");
 });
 
+test("a key that the user gives to the editor is taken from the default of an action", () => {
+  bindKeys(home({ "tui.editor.undo": "ctrl+o", "tui.editor.deleteCharForward": ["delete", "ctrl+d"] }));
+  expect(keys.matches("expand", ctrl("o"))).toBe(false);
+  expect(keys.label("expand")).toBe("no key");
+  expect(keys.label("quit")).toBe("Ctrl-D");
+});
+
+test("a key of lists takes nothing from the editor", () => {
+  bindKeys(home({ "tui.select.confirm": "ctrl+o" }));
+  expect(keys.label("expand")).toBe("Ctrl-O");
+});
+
+test.for(["submit", "tui.input.submit"])("%s cannot be left without a key", (name) => {
+  expect(bindKeys(home({ [name]: [] }))).toEqual([expect.stringContaining(`"${name}" needs a key`)]);
+  expect(keys.label("submit")).toBe("Enter");
+});
+
 test("an empty list takes an action's keys away", () => {
   expect(bindKeys(home({ suspend: [] }))).toEqual([]);
   expect(keys.label("suspend")).toBe("no key");
@@ -97,6 +114,9 @@ test("what is wrong in the file is named, and the rest of it holds", () => {
 test("two actions on one key are told", () => {
   expect(bindKeys(home({ expand: "f5", tree: "f5" }))).toEqual([
     expect.stringMatching(/"tree" and "expand" have the same key "f5"/),
+  ]);
+  expect(bindKeys(home({ "tui.editor.undo": "f5", tree: "f5" }))).toEqual([
+    expect.stringMatching(/"tree" and "tui.editor.undo" have the same key "f5"/),
   ]);
 });
 

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { readJsonFile } from "../../json-file.ts";
 import { nearestWord } from "../../nearest-word.ts";
 import type { KeyId } from "../terminal/tui.ts";
-import { actionNames } from "./actions.ts";
+import { actionNames, actions } from "./actions.ts";
 import { keyRule, readKey } from "./key-name.ts";
-import { type KeyBindings, keys, libraryBindings } from "./keys.ts";
+import { isOfEditor, type KeyBindings, keys, libraryBindings } from "./keys.ts";
 
 /** What the user's file of keys says, and what is wrong in it. */
 export interface KeybindingsRead {
@@ -69,6 +69,10 @@ function readRow(name: string, given: unknown): { keys?: KeyId[]; faults: string
     if ("key" in read) good.push(read.key);
     else faults.push(`"${name}" cannot have the key "${text}": ${read.fault}. ${keyRule}`);
   }
+  if (list.data.length === 0 && (name === "submit" || name === actions.submit.binding))
+    return {
+      faults: [`"${name}" needs a key, for without one nothing could be sent. It keeps its default.`],
+    };
   // A row without one good key would leave its action without any.
   return good.length === 0 && faults.length > 0 ? { faults } : { keys: good, faults };
 }
@@ -79,11 +83,11 @@ function unknownAction(name: string): string {
   return `"${name}" is no action.${meant} The actions are ${actionNames.join(", ")}, and those of the editor that /help names.`;
 }
 
-/** Two of the program's actions on one key: the one that is asked first has it. */
+/** Two actions on one key while one types: the one that is asked first has it. */
 function twice(bindings: Record<string, KeyId[]>): string[] {
   const owner = new Map<KeyId, string>();
   const faults: string[] = [];
-  for (const name of actionNames) {
+  for (const name of [...actionNames, ...libraryBindings.filter(isOfEditor)]) {
     for (const key of bindings[name] ?? []) {
       const other = owner.get(key);
       if (other !== undefined) faults.push(`"${other}" and "${name}" have the same key "${key}".`);

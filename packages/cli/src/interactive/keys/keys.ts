@@ -36,7 +36,7 @@ export class Keys {
 
   /** Takes the user's bindings; all others have their default, but for a key that an action of the user's took. */
   bind(bindings: KeyBindings): void {
-    const taken = new Set(actionNames.flatMap((name) => bindings[name] ?? []));
+    const taken = new Set(Object.entries(bindings).flatMap(([name, keys]) => takenBy(name, keys)));
     const given: [string, KeyId[]][] = Object.entries(bindings).map(([name, keys]) => [
       idOf(name),
       [...keys],
@@ -74,6 +74,21 @@ export class Keys {
 
 /** The bindings of this process. */
 export const keys = new Keys();
+
+/** The keys that an action takes from others; a list shares them with the editor, as it has a place of its own. */
+function takenBy(name: string, keys: readonly KeyId[]): readonly KeyId[] {
+  if (Object.hasOwn(actions, name)) return keys;
+  if (!isOfEditor(name)) return [];
+  const shared = new Set(
+    [TUI_KEYBINDINGS[name as keyof typeof TUI_KEYBINDINGS].defaultKeys].flat() as KeyId[],
+  );
+  return keys.filter((key) => !shared.has(key));
+}
+
+/** True for a binding of the library that stands beside the program's own while one types. */
+export function isOfEditor(name: string): boolean {
+  return name.startsWith("tui.editor.") || name.startsWith("tui.input.");
+}
 
 function idOf(name: string): string {
   const action = Object.hasOwn(actions, name) ? actions[name as ActionName] : undefined;
