@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { listSessions } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { says } from "../agent-project.ts";
+import { longSession } from "../sample-session.ts";
 import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 
 async function opened(options: OpenInteractiveOptions = {}): Promise<OpenedInteractive> {
@@ -230,4 +231,13 @@ test("/resume keeps what a search of the texts found while one of them is rename
   second.terminal.press("y");
   await second.terminal.until("Nothing found.");
   await second.terminal.until("Moved to");
+});
+
+test("what is worth knowing of a session that /resume opens stands below it", async () => {
+  const room = await opened();
+  await say(room, "about plants");
+  command(room, `/resume ${longSession()}`);
+  await room.terminal.until(/Command exited[\s\S]*This session was begun in/);
+  command(room, "/new");
+  await room.terminal.until((screen) => !screen.includes("This session was begun in"));
 });

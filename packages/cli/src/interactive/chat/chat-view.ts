@@ -40,6 +40,8 @@ export class ChatView {
   #shown: Foldable[] = [];
   #session: Session | undefined;
   #isExpanded = false;
+  /** How much stood there when another session was asked for. */
+  #leftAt = Number.POSITIVE_INFINITY;
   /** Failures of runs. */
   readonly #told = new WeakSet<Error>();
   /** What `message_start` showed, until it is stored: what is stored may differ. */
@@ -90,6 +92,10 @@ export class ChatView {
       block?.setState(isError ? "failed" : "done");
       this.#screen.redraw();
     });
+    for (const event of ["session_before_switch", "session_before_fork"] as const)
+      lifecycle.on(event, () => {
+        this.#leftAt = this.#shown.length;
+      });
     lifecycle.on("agent_end", ({ result }) => this.#ended(result));
     lifecycle.on("session_mask", ({ entries }) => {
       for (const { targetId } of entries) this.#tools.mask(targetId);
@@ -100,6 +106,7 @@ export class ChatView {
   /** Shows the session as it stands at its leaf, in the place of everything before. */
   rebuild(session: Session): void {
     const told = this.#unread(session);
+    this.#leftAt = Number.POSITIVE_INFINITY;
     this.#session = session;
     this.#screen.chat.clear();
     this.#shown = [];
@@ -119,7 +126,9 @@ export class ChatView {
   /** What was told while the session was being opened, or since the last message of it: nobody may have read it yet. */
   #unread(session: Session): Foldable[] {
     if (this.#session === undefined) return this.#shown;
-    if (this.#session !== session) return [];
+    // Of another session, what was told since somebody wanted to go there.
+    if (this.#session !== session)
+      return this.#shown.slice(this.#leftAt).filter((each) => each instanceof LineBlock);
     return this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
   }
 
