@@ -16,6 +16,7 @@ import { attachPrompt } from "../prompt/attach-prompt.ts";
 import { slashCommands } from "../slash/slash-commands.ts";
 import { Status } from "../status/status.ts";
 import { wearTheme } from "../theme/wear-theme.ts";
+import { readTreeAhead } from "../tree/read-tree-ahead.ts";
 import { askAtStart } from "./ask-trust.ts";
 import type { Entrance } from "./entrance.ts";
 import { followSessions } from "./follow-sessions.ts";
@@ -139,6 +140,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
   room.furnish(work);
   wearTheme(screen, host.workshop.settings.theme);
   followSessions(work);
+  readTreeAhead(work);
   followCompactions(work, host.workshop.lifecycle);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
   screen.redraw();
