@@ -25,6 +25,16 @@ const block = fc.constantFrom(
   "| a | b |\n|---|---|\n| 1 | 2 |",
   "    indented code",
   "***",
+  `- ${words}\n- two\n- ${words}\n  - nested\n- ${words}\nlazy\n- last`,
+  `- ${words}\n\n- loose, ${words}\n\n- last`,
+  `7. ${words}\n8. ${words}\n9. ${words}\n10) other\n11) ${words}\n12) more`,
+  `1. ${words}\n1. ${words}\n1. all are one`,
+  `${words}\n2. no list\n3. none`,
+  `* ${words}\n* ${words}\n- another\n- ${words}`,
+  `1. ${words}\n\n   > quoted\n\n2. ${words}\n# Heading\n3. ${words}\n4. ${words}`,
+  "\\[ x^2 \\]",
+  `$$\na\n\n${words}\n\nb\n$$`,
+  `- \`\`\`\n- ${words}\n- ${words}\n  \`\`\`\n- after code`,
 );
 
 test("Invariant: a text drawn in chunks reads as the text drawn whole", () => {
@@ -34,7 +44,7 @@ test("Invariant: a text drawn in chunks reads as the text drawn whole", () => {
     const chunked = new MarkdownText(looks).lines(text, 60);
     expect(said(chunked)).toEqual(said(whole));
   });
-  fc.assert(law, { numRuns: 100 });
+  fc.assert(law, { numRuns: 200 });
 });
 
 /** Empty lines between blocks are the library's choice, and of no weight. */
@@ -54,5 +64,17 @@ test("an open fence, definitions of links and formulas are not cut", () => {
   const paragraphs = Array.from({ length: 4 }, () => words).join("\n\n");
   expect(markdownChunks(`\`\`\`\n${paragraphs}`)).toHaveLength(1);
   expect(markdownChunks(`${paragraphs}\n\n[x]: http://example.com`)).toHaveLength(1);
-  expect(markdownChunks(`$$\na\n\nb\n$$\n\n${paragraphs}`)).toHaveLength(1);
+  expect(markdownChunks(`$$\na\n\n${paragraphs}`)).toHaveLength(1);
+  expect(markdownChunks(`\\[a\n\n${paragraphs}`)).toHaveLength(1);
+  expect(markdownChunks(`In \`/\\[x\\]$$/\` it says\n\n${paragraphs}`).length).toBeGreaterThan(1);
+});
+
+test("a long list is drawn in parts, and each part goes on as the whole would", () => {
+  const items = Array.from({ length: 60 }, (_, at) => `${at + 1}. ${words.slice(0, 70)}`);
+  for (const text of [items.join("\n"), items.join("\n\n")]) {
+    expect(markdownChunks(text).length).toBeGreaterThan(5);
+    const whole = new Markdown(text, 1, 0, looks.theme.markdown).render(60);
+    const lines = (drawn: string[]) => drawn.map((line) => line.trimEnd());
+    expect(lines(new MarkdownText(looks).lines(text, 60))).toEqual(lines(whole));
+  }
 });

@@ -11,7 +11,7 @@ import type { StyleName } from "../theme/theme.ts";
 import { AnswerView } from "./answer-view.ts";
 import { ChatImages } from "./chat-images.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { type ChatItem, chatPath, oldestHeldId } from "./chat-path.ts";
+import { type ChatItem, type ChatPath, chatPath, oldestHeldId } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { CommandBlock } from "./command-block.ts";
 import { EntryBlock } from "./entry-block.ts";
@@ -113,10 +113,7 @@ export class ChatView {
     this.#tools.clear();
     this.#images.clear();
     this.#begun = undefined;
-    const { items, hasEarlier } = chatPath(session, {
-      floorId: this.#floorOf(session),
-      isDrawn: (customType) => this.#drawings?.hasEntry(customType) === true,
-    });
+    const { items, hasEarlier } = this.#path(session);
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
     for (const each of told) this.#add(each);
@@ -146,8 +143,23 @@ export class ChatView {
 
   /** Other extensions draw now, or none. */
   redrawDrawn(): void {
+    const session = this.#session;
+    const shown = this.#shown.filter((each) => each instanceof EntryBlock).length;
+    const isSame = session === undefined || this.#drawnEntries(session) === shown;
+    if (!isSame) return this.rebuild(session);
     for (const each of this.#shown) each.invalidate();
     this.#screen.redraw();
+  }
+
+  #drawnEntries(session: Session): number {
+    return this.#path(session).items.filter(({ entry }) => entry.type === "custom").length;
+  }
+
+  #path(session: Session): ChatPath {
+    return chatPath(session, {
+      floorId: this.#floorOf(session),
+      isDrawn: (customType) => this.#drawings?.hasEntry(customType) === true,
+    });
   }
 
   /** A line that is no part of the session. */

@@ -26,8 +26,8 @@ export class MarkdownText {
     const chunks = markdownChunks(printableLines(text).join("\n").trim());
     this.#drawn.length = Math.min(this.#drawn.length, chunks.length);
     return chunks.flatMap((chunk, at) => {
-      const lines = this.#chunkLines(chunk, at, !isWhole && at === chunks.length - 1);
-      return at > 0 && lines.length > 0 ? ["", ...lines] : lines;
+      const lines = this.#chunkLines(chunk.text, at, !isWhole && at === chunks.length - 1);
+      return chunk.isApart && lines.length > 0 ? ["", ...lines] : lines;
     });
   }
 
