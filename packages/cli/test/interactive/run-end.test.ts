@@ -9,13 +9,13 @@ import { openInteractive } from "./harness.ts";
 const letGo = "bonsai-test:let-go";
 
 /** A project whose runs end when the test says so, long after their last words. */
-function lingering(scenario: Scenario) {
+function lingering(scenario: Scenario, event: "agent_end" | "turn_end" = "agent_end") {
   const project = agentProject(scenario);
   mkdirSync(join(project.home, "extensions"));
   writeFileSync(
     join(project.home, "extensions", "linger.ts"),
     `export default function (bonsai) {
-      bonsai.on("agent_end", (_event, ctx) => {
+      bonsai.on("${event}", (_event, ctx) => {
         ctx.ui.setStatus("linger", "lingering");
         return new Promise((resolve) => process.once("${letGo}", () => {
           ctx.ui.setStatus("linger", undefined);
@@ -100,6 +100,20 @@ test("what is sent while the agent is being stopped waits for that, and is sent"
   letRunsEnd();
   await terminal.until("Answer Two.");
   letRunsEnd();
+});
+
+test("a stop that takes its time says so", async () => {
+  const story = { text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 };
+  const { project, letRunsEnd } = lingering({ ...three, turn: [story] }, "turn_end");
+  const { terminal } = openInteractive({ project });
+  await terminal.until("/100k");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.press("esc");
+  await terminal.until("lingering");
+  await terminal.until(/Stopping… {2}\d+s/);
+  letRunsEnd();
+  await terminal.until((seen) => !seen.includes("Stopping"));
 });
 
 test("what waits for the stop is taken back like what is queued", async () => {

@@ -15,6 +15,8 @@ export interface InterruptingOptions {
   quitting: Quitting;
   submitting: Submitting;
   rest: Rest;
+  /** Told when what goes on is stopped. */
+  onStop: () => void;
   /** Shows for so long what a key would do that is pressed again. */
   hint: (text: string, forMs: number) => void;
 }
@@ -114,6 +116,7 @@ export class Interrupting {
   #stop(host: AgentHost): void {
     // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
     if (this.#options.rest.isEnding) this.#idleEsc();
+    else this.#options.onStop();
     void host.stop();
   }
 

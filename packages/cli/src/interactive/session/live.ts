@@ -70,6 +70,7 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
   const submitting = new Submitting({ editor, tell, rest, redraw: () => screen.redraw() });
   const interrupting = new Interrupting({
     ...{ screen, editor, quitting, submitting, rest },
+    onStop: () => status.stopBegan(),
     hint: (text, forMs) => status.hint(text, forMs),
   });
   editor.onSubmit = (text) => {

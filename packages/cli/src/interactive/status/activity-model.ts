@@ -20,6 +20,7 @@ export class ActivityModel {
   readonly #tools = new Map<string, Doing>();
   #retry: (Retry & { untilMs: number; sinceMs: number }) | undefined;
   #compaction: Doing | undefined;
+  #stopping: Doing | undefined;
   /** Of the user: a command, or a branch that is summarised. Its end is not always told. */
   #alone: Doing | undefined;
   #words: string | undefined;
@@ -47,6 +48,12 @@ export class ActivityModel {
     this.#retry = undefined;
     this.#compaction = undefined;
     this.#alone = undefined;
+    this.#stopping = undefined;
+  }
+
+  /** The user stops what goes on, which may take its time. */
+  stopBegan(nowMs: number): void {
+    this.#stopping ??= { text: "Stopping…", sinceMs: nowMs };
   }
 
   answerBegan(nowMs: number): void {
@@ -103,7 +110,7 @@ export class ActivityModel {
 
   /** The one thing that tells most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
-    const urgent = this.#compaction ?? this.#alone ?? this.#waitingFor(nowMs);
+    const urgent = this.#stopping ?? this.#compaction ?? this.#alone ?? this.#waitingFor(nowMs);
     if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
       return { text: this.#words, sinceMs: this.#runSinceMs };
     const settled = urgent ?? this.#running();

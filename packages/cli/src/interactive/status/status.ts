@@ -93,6 +93,12 @@ export class Status {
     this.#line.changed();
   }
 
+  /** To be called when the user stops what goes on. */
+  stopBegan(): void {
+    this.#model.stopBegan(this.#now());
+    this.#line.changed();
+  }
+
   /** To be called when the footer says something old and no event has told so. */
   refresh(): void {
     this.#source.refresh();
@@ -112,6 +118,8 @@ export class Status {
   /** Ends the timers. */
   stop(): void {
     clearTimeout(this.#hinting);
+    this.#footer.setHint(undefined);
+    this.#screen.redraw();
     clearTimeout(this.#bringing);
     this.#source.cost.stop();
     this.#line.stop();
