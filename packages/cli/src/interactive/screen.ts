@@ -95,9 +95,10 @@ export class Screen {
     this.#tui.requestRender();
   }
 
-  /** Gives the editor what was typed while a panel stands in its place. */
+  /** Gives what was typed to what has no keys while the panel in front has them: a panel to type in, or the editor. */
   typeThrough(data: string): void {
-    this.#editor?.handleInput?.(data);
+    const below = this.#panels.slice(0, -1).findLast(({ panel }) => "focused" in panel)?.panel;
+    (below ?? this.#editor)?.handleInput?.(data);
   }
 
   /** True while a panel, or something over the screen, has the keys. */
@@ -157,6 +158,8 @@ export class Screen {
   /** Everybody who waits at a panel is let go. */
   leaveAll(): void {
     for (const { leave } of [...this.#overlays, ...this.#panels]) leave();
+    // What a component laid over the screen itself.
+    if (this.#tui.isOverlaid) this.#tui.hideOverlay();
   }
 
   #stand(): void {

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
+import { askText } from "../../src/interactive/panels/ask.ts";
 import { panelUi } from "../../src/interactive/panels/panel-ui.ts";
 import { Screen } from "../../src/interactive/screen.ts";
 import { Editor, visibleWidth } from "../../src/interactive/terminal/tui.ts";
@@ -75,6 +76,30 @@ test("a letter alone answers no question that came by itself; what is typed on i
   terminal.press("esc");
   expect(await answer).toBe(false);
   await terminal.until("Fix it, you see");
+});
+
+test("what is typed on goes to the panel below, where one was being typed in", async () => {
+  const { terminal, screen, editor, ui } = open();
+  const key = askText(screen, { title: "The key?", isSecret: true });
+  await terminal.until("The key?");
+  terminal.type("sk-1");
+  const answer = ui.confirm("Really?", "");
+  await terminal.until("Really?");
+  terminal.type("23");
+  terminal.press("esc");
+  expect(await answer).toBe(false);
+  terminal.type("4\n");
+  expect(await key).toBe("sk-1234");
+  expect(editor.getText()).toBe("");
+  expect(terminal.written.join("")).not.toContain("sk-");
+});
+
+test("the colours of an extension's own words are left out", async () => {
+  const { terminal, ui } = open();
+  const answer = ui.select("\u001b[1mWhich?\u001b[0m", ["\u001b[31mred\u001b[0m one"]);
+  expect(await terminal.until("› red one")).toContain(" Which?");
+  terminal.press("enter");
+  expect(await answer).toBe("\u001b[31mred\u001b[0m one");
 });
 
 test("a long message is scrolled, and every line of it can be read at 40 columns", async () => {

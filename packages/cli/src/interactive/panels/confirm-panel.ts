@@ -75,7 +75,7 @@ export class ConfirmPanel implements Panel {
       ...heading,
       ...this.#text.render(width, Math.max(2, rows - heading.length - 8)),
       ` ${this.#isYes ? selected(yes) : muted(yes)} ${this.#isYes ? muted(no) : selected(no)}`,
-      ...(this.#isTyping ? textLines("What you type goes into the editor.", width).map(muted) : []),
+      ...(this.#isTyping ? textLines("What you type goes where you were typing.", width).map(muted) : []),
       ...hintLines(
         theme,
         [

@@ -48,7 +48,10 @@ export class ExtensionLines {
   /** A widget that draws itself. */
   showWidget(key: string, drawn: DrawnComponent, placement: WidgetPlacement): void {
     this.#dispose(key);
-    this.#widgets.set(key, { placement, slot: new ViewSlot({ drawn, mostLines: mostWidgetLines }) });
+    this.#widgets.set(key, {
+      placement,
+      slot: new ViewSlot({ drawn, mostLines: mostWidgetLines, redraw: this.#onChange }),
+    });
     this.#onChange();
   }
 

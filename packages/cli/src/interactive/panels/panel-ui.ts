@@ -5,6 +5,7 @@ import { oneAfterTheOther } from "../../extensions/one-after-the-other.ts";
 import { printable } from "../../views/printable.ts";
 import { drawingUi } from "../extension-views/drawing-ui.ts";
 import type { Panel, Screen } from "../screen.ts";
+import { stripTerminalSequences } from "../terminal/tui.ts";
 import { ConfirmPanel } from "./confirm-panel.ts";
 import { EditorPanel } from "./editor-panel.ts";
 import { ExtensionLines, WidgetView } from "./extension-lines.ts";
@@ -89,11 +90,11 @@ function dialogs(
         const onPick = ({ option }: { option: string }) => done(option);
         return new PickList({
           place: screen,
-          title,
+          title: plain(title),
           items,
           key: ({ at }) => String(at),
-          text: ({ option }) => option,
-          row: ({ option }) => ({ label: option }),
+          text: ({ option }) => plain(option),
+          row: ({ option }) => ({ label: plain(option) }),
           onPick,
           onCancel: () => done(undefined),
         });
@@ -102,11 +103,23 @@ function dialogs(
     confirm: async (title, message, settings) =>
       (await show<boolean>((done) => {
         const typeThrough = (data: string) => screen.typeThrough(data);
-        return new ConfirmPanel({ place: screen, title, message, onAnswer: done, typeThrough });
+        return new ConfirmPanel({
+          place: screen,
+          title: plain(title),
+          message: plain(message),
+          onAnswer: done,
+          typeThrough,
+        });
       }, settings)) === true,
     input: (title, placeholder, settings) =>
-      show<string>((done) => new InputPanel({ place: screen, title, placeholder, onDone: done }), settings),
+      show<string>(
+        (done) => new InputPanel({ place: screen, title: plain(title), placeholder, onDone: done }),
+        settings,
+      ),
     editor: (title, prefill = "") =>
-      show<string>((done) => new EditorPanel({ screen, title, prefill, onDone: done })),
+      show<string>((done) => new EditorPanel({ screen, title: plain(title), prefill, onDone: done })),
   };
 }
+
+/** Colours of an extension's own are left out: panels have theirs. */
+const plain = stripTerminalSequences;
