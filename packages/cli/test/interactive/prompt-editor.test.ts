@@ -49,6 +49,46 @@ test("what is cleared is one key up", () => {
   expect(editor.getText()).toBe("half a thought");
 });
 
+test("a draft is one key up where a prompt of the history was sent instead", () => {
+  const editor = makeEditor();
+  const sent: string[] = [];
+  editor.onSubmit = (text) => {
+    sent.push(text);
+    editor.addToHistory(text);
+  };
+  editor.addToHistory("older");
+  for (const letter of "draft") editor.handleInput(letter);
+  editor.handleInput("\x1b[H");
+  editor.handleInput("\x1b[A");
+  expect(editor.getText()).toBe("older");
+  editor.handleInput("\r");
+  expect(sent).toEqual(["older"]);
+  editor.handleInput("\x1b[A");
+  expect(editor.getText()).toBe("draft");
+});
+
+test("a draft comes back below the history, and is not remembered for that", () => {
+  const editor = makeEditor();
+  editor.addToHistory("older");
+  for (const letter of "draft") editor.handleInput(letter);
+  for (const key of ["\x1b[H", "\x1b[A", "\x1b[B"]) editor.handleInput(key);
+  expect(editor.getText()).toBe("draft");
+  editor.setText("");
+  editor.handleInput("\x1b[A");
+  expect(editor.getText()).toBe("older");
+});
+
+test("what may hold a key is not even one key up", () => {
+  const editor = makeEditor();
+  editor.addToHistory("older");
+  editor.setText("/login anthropic secret-key");
+  editor.offerText("another");
+  editor.clear();
+  editor.handleInput("\x1b[A");
+  editor.handleInput("\x1b[A");
+  expect(editor.getText()).toBe("older");
+});
+
 test("a thousand prompts can be reached, and what was typed comes back below them", () => {
   const editor = makeEditor();
   for (let at = 0; at < 1_200; at += 1) editor.addToHistory(`prompt ${at}`);

@@ -34,18 +34,29 @@ test("a thousand are kept, and a file that grew far over that is cut", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("a line that was cut is left out and told; the others hold", () => {
+test("lines that cannot be read are told once, and stay in a file beside; the others hold", () => {
   const { file, faults, open } = place();
   open().add("whole");
   appendFileSync(file, '{"other":1}\n{"text":"cu');
+  const damaged = readFileSync(file, "utf8");
   const next = open();
   next.read();
   next.add("after");
   expect(open().read()).toEqual(["whole", "after"]);
   expect(faults).toEqual([
-    expect.stringContaining("2 lines that cannot be read"),
-    expect.stringContaining("2 lines that cannot be read"),
+    expect.stringMatching(/had 2 lines that cannot be read.* history\.jsonl\.damaged/),
   ]);
+  expect(readFileSync(`${file}.damaged`, "utf8")).toBe(damaged);
+});
+
+test("a line that a crash cuts between two reads does not take the next with it", () => {
+  const { file, open } = place();
+  const first = open();
+  first.read();
+  first.add("whole");
+  appendFileSync(file, '{"text":"cu');
+  first.add("after");
+  expect(open().read()).toEqual(["whole", "after"]);
 });
 
 test("a file that cannot be written is told once, and nothing fails", () => {

@@ -18,11 +18,17 @@ const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the
 /** What may hold a key, and belongs in no file. */
 const secret = /^\/login\s/;
 
-interface Completing {
+/** What the library keeps to itself. */
+interface Inside {
   readonly autocompleteList: { getSelectedItem(): AutocompleteItem | null } | undefined;
   readonly autocompletePrefix: string;
+  /** Latest first. The library would keep a hundred; the list itself is all that it looks at. */
+  readonly history: string[];
+  /** What was typed before the history was looked through. */
+  readonly historyDraft: { lines: readonly string[] } | null;
   cancelAutocomplete(): void;
   tryTriggerAutocomplete(): void;
+  expandPasteMarkers(text: string): string;
 }
 
 /** Where the user types. Nothing that stands in it is ever overwritten from outside. */
@@ -43,7 +49,7 @@ export class PromptEditor extends Editor {
 
   /** Takes the prompts of earlier sessions, and adds to them: from now on, and what was submitted already. */
   useHistory(history: PromptHistory): void {
-    const submitted = this.#prompts.splice(0).reverse();
+    const submitted = this.#inside.history.splice(0).reverse();
     for (const text of history.read()) this.#remember(text);
     this.#history = history;
     for (const text of submitted) this.addToHistory(text);
@@ -52,7 +58,7 @@ export class PromptEditor extends Editor {
   /** What was typed before it was there is completed at once. */
   override setAutocompleteProvider(provider: AutocompleteProvider): void {
     super.setAutocompleteProvider(provider);
-    if (!this.isEmpty) this.#completing.tryTriggerAutocomplete();
+    if (!this.isEmpty) this.#inside.tryTriggerAutocomplete();
   }
 
   override handleInput(data: string): void {
@@ -62,12 +68,12 @@ export class PromptEditor extends Editor {
     if (confirms && this.#isCompleted) this.#leaveCompletion();
     if ((confirms || keys.matches(data, "tui.input.tab")) && this.#isStale) this.#leaveCompletion();
     const before = this.getText();
-    super.handleInput(this.#received(data));
-    if (this.getText() !== before) this.#staleList = this.#completing.autocompleteList;
+    this.#keepingDraft(() => super.handleInput(this.#received(data)));
+    if (this.getText() !== before) this.#staleList = this.#inside.autocompleteList;
   }
 
   override setText(text: string): void {
-    super.setText(typableText(text));
+    this.#keepingDraft(() => super.setText(typableText(text)));
   }
 
   /** To be called for what was submitted. */
@@ -102,8 +108,7 @@ export class PromptEditor extends Editor {
 
   /** What was typed is one key up, and can be undone. */
   clear(): void {
-    const typed = this.getExpandedText().trim();
-    if (!secret.test(typed)) this.#remember(typed);
+    this.#remember(this.getExpandedText().trim());
     this.setText("");
   }
 
@@ -126,10 +131,19 @@ export class PromptEditor extends Editor {
     return prefix === "shell" ? style.warning : style.muted;
   }
 
+  /** What was typed before the history was looked through is one key up, where another text takes its place. */
+  #keepingDraft(change: () => void): void {
+    const { historyDraft } = this.#inside;
+    const draft = historyDraft === null ? "" : this.#inside.expandPasteMarkers(historyDraft.lines.join("\n"));
+    change();
+    if (draft !== "" && this.#inside.historyDraft === null && this.getExpandedText() !== draft)
+      this.#remember(draft.trim());
+  }
+
   #remember(text: string): void {
-    const prompts = this.#prompts;
+    const prompts = this.#inside.history;
     const prompt = typableText(text);
-    if (prompt === "" || prompts[0] === prompt) return;
+    if (prompt === "" || secret.test(prompt) || prompts[0] === prompt) return;
     prompts.unshift(prompt);
     prompts.length = Math.min(prompts.length, MOST_PROMPTS);
   }
@@ -148,25 +162,19 @@ export class PromptEditor extends Editor {
 
   /** True where the selected completion is what was typed. */
   get #isCompleted(): boolean {
-    const { autocompleteList, autocompletePrefix } = this.#completing;
+    const { autocompleteList, autocompletePrefix } = this.#inside;
     return this.isShowingAutocomplete() && autocompleteList?.getSelectedItem()?.value === autocompletePrefix;
   }
 
   get #isStale(): boolean {
-    return this.isShowingAutocomplete() && this.#completing.autocompleteList === this.#staleList;
+    return this.isShowingAutocomplete() && this.#inside.autocompleteList === this.#staleList;
   }
 
   #leaveCompletion(): void {
-    this.#completing.cancelAutocomplete();
+    this.#inside.cancelAutocomplete();
   }
 
-  /** What the library keeps to itself of its completion. */
-  get #completing(): Completing {
-    return this as unknown as Completing;
-  }
-
-  /** Latest first. The library would keep a hundred; the list itself is all that it looks at. */
-  get #prompts(): string[] {
-    return (this as unknown as { history: string[] }).history;
+  get #inside(): Inside {
+    return this as unknown as Inside;
   }
 }

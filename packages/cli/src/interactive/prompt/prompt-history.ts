@@ -1,5 +1,18 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 
 /** The most prompts that are kept. */
@@ -21,8 +34,6 @@ export class PromptHistory {
   readonly #onFault: (message: string) => void;
   #last: string | undefined;
   #hasFault = false;
-  /** What a crash cut must not take the next line with it. */
-  #isCut = false;
 
   constructor({ home, onFault }: PromptHistoryOptions) {
     this.#file = join(home, "history.jsonl");
@@ -32,11 +43,10 @@ export class PromptHistory {
   /** The prompts, oldest first. A file that has grown far over the bound is made shorter. */
   read(): string[] {
     const { texts, strangeLines, lines } = this.#parsed();
-    if (strangeLines > 0)
-      this.#tell(`${this.#file} has ${strangeLines} lines that cannot be read; they are left out.`);
+    if (strangeLines > 0) this.#setAside(strangeLines);
     const kept = texts.filter((text, at) => text !== texts[at - 1]).slice(-MOST_PROMPTS);
     // Not at each prompt: several programs append to the file.
-    if (lines > MOST_PROMPTS * 1.5) this.#replace(kept);
+    if (strangeLines > 0 || lines > MOST_PROMPTS * 1.5) this.#replace(kept);
     this.#last = kept.at(-1);
     return kept;
   }
@@ -47,14 +57,20 @@ export class PromptHistory {
     this.#last = text;
     this.#write(() => {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      appendFileSync(this.#file, `${this.#isCut ? "\n" : ""}${lineOf(text)}`, { mode: 0o600 });
-      this.#isCut = false;
+      appendFileSync(this.#file, `${isCut(this.#file) ? "\n" : ""}${lineOf(text)}`, { mode: 0o600 });
     });
+  }
+
+  /** The file as it was stays beside it, so that this is told once. */
+  #setAside(strangeLines: number): void {
+    const beside = `${this.#file}.damaged`;
+    this.#write(() => copyFileSync(this.#file, beside));
+    const what = strangeLines === 1 ? "a line" : `${strangeLines} lines`;
+    this.#tell(`${this.#file} had ${what} that cannot be read. The file as it was is ${basename(beside)}.`);
   }
 
   #parsed(): { texts: string[]; strangeLines: number; lines: number } {
     const content = this.#content();
-    this.#isCut = content !== "" && !content.endsWith("\n");
     const lines = content.split("\n").filter(Boolean);
     const texts = lines.flatMap((line) => textOf(line) ?? []);
     return { texts, strangeLines: lines.length - texts.length, lines: lines.length };
@@ -75,7 +91,6 @@ export class PromptHistory {
       try {
         writeFileSync(beside, texts.map(lineOf).join(""), { mode: 0o600 });
         renameSync(beside, this.#file);
-        this.#isCut = false;
       } finally {
         rmSync(beside, { force: true });
       }
@@ -98,6 +113,19 @@ export class PromptHistory {
     if (this.#hasFault) return;
     this.#hasFault = true;
     this.#onFault(message);
+  }
+}
+
+/** What a crash cut, of this program or of another at work beside it, must not take the next line with it. */
+function isCut(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const descriptor = openSync(file, "r");
+  try {
+    const { size } = fstatSync(descriptor);
+    const last = Buffer.alloc(1);
+    return size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last.toString() !== "\n";
+  } finally {
+    closeSync(descriptor);
   }
 }
 
