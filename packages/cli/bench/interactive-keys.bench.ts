@@ -1,12 +1,12 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { type BenchTable, generateSession } from "@bonsai-agent/testkit";
-import { agentCall } from "../src/agent-call.ts";
-import { runInteractive } from "../src/interactive/interactive-mode.ts";
-import type { CliIo } from "../src/io.ts";
-import { BlankTerminal } from "./blank-terminal.ts";
+import type { BlankTerminal } from "./blank-terminal.ts";
+import { openInteractive } from "./open-interactive.ts";
 
 const ENTRIES = 10_000;
 const KEYS = 200;
@@ -20,7 +20,10 @@ export default async function bench(): Promise<BenchTable> {
       title: "From a key to the frame that shows it",
       columns: ["session", "what", "median", "95%", "longest"],
       rows,
-      notes: ["a terminal of 120 x 40; its own drawing is not counted", "opening and /tree are single runs"],
+      notes: [
+        "a terminal of 120 x 40; its own drawing is not counted",
+        "opening and /tree are single runs; a fresh process has never opened a tree",
+      ],
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -30,9 +33,11 @@ export default async function bench(): Promise<BenchTable> {
 async function session(folder: string, entries: number): Promise<string[][]> {
   const file = join(folder, `${entries}.jsonl`);
   generateSession({ file, entries, averageBytes: 1_000, branchiness: 0.05 });
-  const opened = await openOn(folder, file);
-  const { terminal } = opened;
   const name = `${entries.toLocaleString("en")} entries`;
+  const scenario = scenarioFile(folder);
+  const fresh = [0, 3_000].flatMap((idleMs) => firstTree(name, { folder, file, scenario, idleMs }));
+  const opened = await openInteractive({ folder, file, scenario });
+  const { terminal } = opened;
   const rows = [[name, "opened, whole chat drawn", ms(opened.openedMs), "", ""]];
   rows.push([name, "key, idle", ...(await keys(terminal))]);
   terminal.clearEditor();
@@ -47,7 +52,7 @@ async function session(folder: string, entries: number): Promise<string[][]> {
   if (await terminal.until("filter", 5_000))
     rows.push([name, "/tree opens", ms(performance.now() - started), "", ""]);
   await opened.end();
-  return rows;
+  return [...rows, ...fresh];
 }
 
 async function keys(terminal: BlankTerminal): Promise<string[]> {
@@ -66,37 +71,31 @@ async function keys(terminal: BlankTerminal): Promise<string[]> {
   return [sorted[KEYS >> 1]!, sorted[Math.floor(KEYS * 0.95)]!, sorted.at(-1)!].map(ms);
 }
 
-async function openOn(folder: string, file: string) {
-  const scenario = join(folder, "scenario.json");
+interface FirstTreeOptions {
+  folder: string;
+  file: string;
+  scenario: string;
+  /** From the opening of the session to the command. */
+  idleMs: number;
+}
+
+function firstTree(name: string, { folder, file, scenario, idleMs }: FirstTreeOptions): string[][] {
+  const program = fileURLToPath(new URL("first-tree.ts", import.meta.url));
+  const words = [...process.execArgv, program, folder, file, scenario, String(idleMs)];
+  const { openMs, pageMs } = JSON.parse(execFileSync(process.execPath, words, { encoding: "utf8" }));
+  const when = idleMs === 0 ? "at once" : `after ${idleMs / 1_000} s`;
+  return [
+    [name, `/tree opens in a fresh process, ${when}`, ms(openMs), "", ""],
+    [name, `page keys in it, ${when}`, "", "", ms(pageMs)],
+  ];
+}
+
+function scenarioFile(folder: string): string {
+  const file = join(folder, "scenario.json");
   const text = `# A story\n\n${"One word after the other, *again* and `again`.\n\n".repeat(4_000)}`;
-  writeFileSync(
-    scenario,
-    JSON.stringify({ contextWindow: 100_000_000, turn: [{ text, delayMs: 2 }], atEnd: "repeat" }),
-  );
-  const terminal = new BlankTerminal();
-  const stop = new AbortController();
-  const stream = { isTTY: true, columns: terminal.columns, write: () => true };
-  const io: CliIo = {
-    stdout: stream,
-    stderr: stream,
-    stdin: { isTTY: true, async *[Symbol.asyncIterator]() {} },
-    env: { BONSAI_HOME: join(folder, "home") },
-    cwd: folder,
-    now: Date.now,
-    interruptible: (work) => work(stop.signal),
-  };
-  const started = performance.now();
-  const ended = runInteractive(
-    agentCall(["--session", file, "--model", `scripted/${scenario}`], io),
-    terminal,
-  );
-  await terminal.until("scripted", 60_000);
-  const openedMs = performance.now() - started;
-  const end = async () => {
-    stop.abort(new Error("The bench is over."));
-    await ended;
-  };
-  return { terminal, openedMs, end };
+  const turn = [{ text, delayMs: 2 }];
+  writeFileSync(file, JSON.stringify({ contextWindow: 100_000_000, turn, atEnd: "repeat" }));
+  return file;
 }
 
 function ms(value: number): string {
