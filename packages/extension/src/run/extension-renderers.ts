@@ -39,6 +39,8 @@ interface Drawing {
   /** The renderer as its author calls it; what failed is told once for each. */
   what: string;
   render: () => Component | undefined;
+  /** Arguments that are still being written can be anything: that a renderer fails at them is not told. */
+  isQuiet?: boolean;
 }
 
 type Room = Pick<ExtensionRoom, "messageRenderers" | "entryRenderers" | "tools">;
@@ -52,7 +54,7 @@ export function extensionRenderers(room: Room, onNotice: (notice: AgentNotice) =
     onNotice({ level: "warning", code: "extension_renderer_failed", message });
   };
   const tellOnce = (drawing: Drawing, error: unknown) => {
-    if (told.get(drawing.scope)?.has(drawing.what) !== true) fail(drawing, error);
+    if (drawing.isQuiet !== true && told.get(drawing.scope)?.has(drawing.what) !== true) fail(drawing, error);
   };
   const draw = (drawing: Drawing): DrawnComponent | undefined => {
     const { scope, what, render } = drawing;
@@ -86,12 +88,16 @@ export function extensionRenderers(room: Room, onNotice: (notice: AgentNotice) =
       if (found === undefined) return undefined;
       const { tool, scope } = found;
       if (tool.renderCall == null && tool.renderResult == null) return undefined;
-      const of = (what: string, render: Drawing["render"]) =>
-        draw({ scope, what: `${what} of the tool ${name}`, render });
+      const of = (what: string, render: Drawing["render"], isQuiet = false) =>
+        draw({ scope, what: `${what} of the tool ${name}`, render, isQuiet });
       return {
         isAlone: tool.renderShell === "self",
         call: (args, theme, context) =>
-          of("renderCall", () => tool.renderCall?.(args as never, theme, context as never)),
+          of(
+            "renderCall",
+            () => tool.renderCall?.(args as never, theme, context as never),
+            !context.argsComplete,
+          ),
         result: (result, options, theme, context) =>
           of("renderResult", () => tool.renderResult?.(result, options, theme, context as never)),
       };

@@ -37,25 +37,17 @@ export function scopedDrawing(
     });
   return {
     theme,
-    async custom(factory, options = {}) {
-      if (ui.custom === undefined || scope.isUnloaded) return undefined;
-      const unloaded = new AbortController();
-      const release = scope.keep(() => unloaded.abort());
-      const ends = options.signal === undefined ? [] : [options.signal];
-      const signal = AbortSignal.any([...ends, unloaded.signal]);
-      try {
-        return await ui.custom(
+    custom: (factory, options = {}) =>
+      untilUnloaded(scope, options.signal, async (signal) =>
+        ui.custom?.(
           async ({ tui, keybindings, done }) => {
             const made = await runOf(scope, () => factory(tui, theme, keybindings, done));
             // Not while a frame is being drawn.
             return drawn(made, "ctx.ui.custom", () => queueMicrotask(() => done(undefined)));
           },
           { ...options, signal },
-        );
-      } finally {
-        release();
-      }
-    },
+        ),
+      ),
     showWidget(key, content, options) {
       if (typeof content !== "function" || ui.showWidget === undefined) return;
       ui.showWidget(
@@ -99,4 +91,20 @@ export function scopedDrawing(
       show("working message", message !== undefined, () => ui.setWorkingMessage?.(undefined));
     },
   };
+}
+
+/** Nothing is begun for an extension that is gone, and what goes on ends with it. */
+async function untilUnloaded<Value>(
+  scope: ExtensionScope,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Value | undefined>,
+): Promise<Value | undefined> {
+  if (scope.isUnloaded) return undefined;
+  const unloaded = new AbortController();
+  const release = scope.keep(() => unloaded.abort());
+  try {
+    return await work(AbortSignal.any([...(signal === undefined ? [] : [signal]), unloaded.signal]));
+  } finally {
+    release();
+  }
 }

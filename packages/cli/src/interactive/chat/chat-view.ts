@@ -146,7 +146,10 @@ export class ChatView {
     const session = this.#session;
     const shown = this.#shown.filter((each) => each instanceof EntryBlock).length;
     const isSame = session === undefined || this.#drawnEntries(session) === shown;
-    if (!isSame) return this.rebuild(session);
+    if (!isSame) {
+      this.rebuild(session);
+      return;
+    }
     for (const each of this.#shown) each.invalidate();
     this.#screen.redraw();
   }

@@ -35,8 +35,9 @@ export function drawingUi({
   signal: ended,
 }: DrawingUiOptions): FrontEndDrawing {
   const tui = extensionTui(screen, (message) => tell({ level: "warning", message }));
-  const footer = new Standing(screen.footer, mostFooterLines);
-  const header = new Standing(screen.header, mostHeaderLines);
+  const redraw = () => screen.redraw();
+  const footer = new Standing({ place: screen.footer, mostLines: mostFooterLines, redraw });
+  const header = new Standing({ place: screen.header, mostLines: mostHeaderLines, redraw });
   return {
     theme: extensionTheme(screen.theme),
     custom: (make, options) => showCustom(make, { ...options, screen, tui, ended }),
@@ -45,12 +46,8 @@ export function drawingUi({
     setFooter(make) {
       const news = new FooterNews({ cwd, statuses: () => lines.statusesByKey });
       footer.stand(make?.(tui, news));
-      screen.redraw();
     },
-    setHeader(make) {
-      header.stand(make?.(tui));
-      screen.redraw();
-    },
+    setHeader: (make) => header.stand(make?.(tui)),
     setWorkingMessage: (message) =>
       onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
     showEntry: onEntry,

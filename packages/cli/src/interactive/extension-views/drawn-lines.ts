@@ -8,6 +8,9 @@ const allowed = /(\x1b\[[\d;:]*m|\x1b\]8;[^\x00-\x1f]*(?:\x07|\x1b\\)|\x1b_pi:c\
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a text without them needs no care
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what an image begins with
+const image = /\x1b(?:_G|\]1337;File=)/;
+
 /** What a component of an extension drew, as lines that fit and can do no harm. */
 export function drawnLines(lines: readonly string[], width: number): string[] {
   return lines.flatMap(safeLines).map((line) => {
@@ -19,6 +22,7 @@ export function drawnLines(lines: readonly string[], width: number): string[] {
 
 function safeLines(line: string): string[] {
   if (!control.test(line)) return [line];
+  if (image.test(line)) return ["[image]"];
   const pieces = line.split(allowed);
   const safe = pieces.map((piece, at) => (at % 2 === 1 ? piece : printableLines(piece).join("\n")));
   return safe.join("").split("\n");

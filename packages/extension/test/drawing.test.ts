@@ -1,0 +1,212 @@
+import { expect, test } from "vitest";
+import {
+  type Component,
+  type DrawnComponent,
+  type ExtensionFactory,
+  type FrontEndUI,
+  loadExtensions,
+  type Theme,
+  type ToolRenderContext,
+} from "../src/index.ts";
+import { scriptedUi } from "../src/testing/scripted-ui.ts";
+import { bareHost } from "./bare-host.ts";
+
+const theme: Theme = {
+  fg: (color, text) => `<${color}>${text}`,
+  bg: (color, text) => `<${color}>${text}`,
+  bold: (text) => text,
+  italic: (text) => text,
+  underline: (text) => text,
+  inverse: (text) => text,
+  strikethrough: (text) => text,
+};
+
+/** A front end that keeps what it is given to draw. */
+function frontEnd() {
+  const shown = new Map<string, DrawnComponent | string | undefined>();
+  const tui = { requestRender() {}, terminal: { columns: 80, rows: 24 } };
+  const ui: FrontEndUI = {
+    ...scriptedUi({}, []),
+    theme,
+    custom: (make, { signal }) =>
+      new Promise((resolve, reject) => {
+        signal?.addEventListener("abort", () => resolve(undefined));
+        const keybindings = { matches: () => false, getKeys: () => [] };
+        Promise.resolve(make({ tui, keybindings, done: resolve })).then(
+          (made) => shown.set("custom", made),
+          reject,
+        );
+      }),
+    showWidget: (key, make) => void shown.set(key, make(tui)),
+    setWidget: (key, lines) => void shown.set(key, lines?.join()),
+    setFooter: (make) =>
+      void shown.set(
+        "footer",
+        make?.(tui, {
+          getGitBranch: () => "main",
+          getExtensionStatuses: () => new Map(),
+          onBranchChange: () => () => {},
+        }),
+      ),
+    setHeader: (make) => void shown.set("header", make?.(tui)),
+    setWorkingMessage: (message) => void shown.set("words", message),
+  };
+  return { ui, shown };
+}
+
+async function load(factory: ExtensionFactory, ui?: FrontEndUI) {
+  const host = { ...bareHost(), ...(ui === undefined ? {} : { ui }) };
+  const inline = [{ name: "drawn", factory }];
+  const extensions = await loadExtensions({
+    ...{ host, inline, modules: {} },
+    find: () => ({ extensions: [], problems: [] }),
+  });
+  expect(extensions.failed).toEqual([]);
+  return { extensions, notices: host.notices };
+}
+
+const component = (...lines: string[]): Component => ({ render: () => lines });
+
+test("where nothing is drawn, all of it has no effect", async () => {
+  const { ui } = frontEnd();
+  const { custom, showWidget, setFooter, setHeader, setWorkingMessage, theme, ...dialogs } = ui;
+  const told: unknown[] = [];
+  const setWidget = (...args: unknown[]) => void told.push(args);
+  for (const front of [undefined, { ...dialogs, setWidget }]) {
+    const { extensions } = await load((bonsai) => {
+      bonsai.registerCommand("draw", {
+        async handler(_args, { ui }) {
+          ui.setWidget("w", () => component("w"));
+          ui.setFooter(() => component("f"));
+          ui.setHeader(() => component("h"));
+          ui.setWorkingMessage("words");
+          told.push(ui.theme.fg("accent", "plain"), await ui.custom(() => component("c")));
+        },
+      });
+    }, front);
+    await extensions.runCommand("/draw");
+  }
+  expect(told).toEqual(["plain", undefined, "plain", undefined]);
+});
+
+test("what an extension draws goes with it, and nothing is drawn for it afterwards", async () => {
+  const { ui, shown } = frontEnd();
+  let later = async (): Promise<unknown> => undefined;
+  const { extensions } = await load((bonsai) => {
+    bonsai.registerCommand("draw", {
+      async handler(_args, { ui }) {
+        ui.setWidget("w", (_tui, { fg }) => component(fg("accent", "w")));
+        ui.setFooter((_tui, _theme, data) => component(`f ${data.getGitBranch()}`));
+        ui.setHeader(() => component("h"));
+        ui.setWorkingMessage("words");
+        later = () => ui.custom(() => component("late"));
+        await ui.custom(() => component("c"));
+      },
+    });
+  }, ui);
+  const drawing = extensions.runCommand("/draw");
+  await expect.poll(() => shown.get("custom")).toBeDefined();
+  const lines = [...shown].map(([key, each]) => [key, typeof each === "object" ? each.render(80) : each]);
+  expect(lines).toEqual([
+    ["w", ["<accent>w"]],
+    ["footer", ["f main"]],
+    ["header", ["h"]],
+    ["words", "words"],
+    ["custom", ["c"]],
+  ]);
+  const footer = shown.get("footer") as DrawnComponent;
+  extensions.unload();
+  await drawing;
+  expect(footer.render(80)).toBeUndefined();
+  for (const key of ["w", "footer", "header", "words"]) expect(shown.get(key)).toBeUndefined();
+  shown.delete("custom");
+  expect(await later()).toBeUndefined();
+  expect(shown.has("custom")).toBe(false);
+});
+
+const context: ToolRenderContext = {
+  ...{ args: {}, toolCallId: "1", cwd: "/project", state: {}, lastComponent: undefined, invalidate() {} },
+  ...{ executionStarted: true, argsComplete: true, isPartial: false, expanded: false, isError: false },
+};
+
+test("a renderer that fails is told once, and not while arguments are still being written", async () => {
+  const { extensions, notices } = await load((bonsai) => {
+    bonsai.registerMessageRenderer("card", () => {
+      throw new Error("no card");
+    });
+    bonsai.registerMessageRenderer("odd", () => 7 as never);
+    bonsai.registerMessageRenderer("late", () => ({
+      render() {
+        throw new Error("no lines");
+      },
+    }));
+    bonsai.registerTool({
+      ...{ name: "weigh", description: "Weighs", parameters: { type: "object" } },
+      execute: () => ({ content: [] }),
+      renderCall: ({ what }) => component((what as string).trim()),
+    });
+  });
+  const { renderers } = extensions;
+  const draw = (customType: string) =>
+    renderers.message({ customType, content: "", display: true }, { expanded: false }, theme)?.render(80);
+  const call = (args: object, argsComplete: boolean) =>
+    renderers
+      .tool("weigh")
+      ?.call(args, theme, { ...context, argsComplete })
+      ?.render(80);
+  for (const type of ["card", "card", "odd", "late", "late", "none"]) expect(draw(type)).toBeUndefined();
+  expect(call({}, false)).toBeUndefined();
+  expect(notices.map(({ code }) => code)).toEqual(Array(3).fill("extension_renderer_failed"));
+  expect(call({}, true)).toBeUndefined();
+  expect(call({ what: " gold " }, true)).toEqual(["gold"]);
+  expect(
+    renderers.tool("weigh")?.result({ content: [] }, { expanded: false, isPartial: false }, theme, context),
+  ).toBe(undefined);
+  expect(notices.map(({ message }) => message)).toEqual([
+    expect.stringContaining("The renderer of messages card of inline:drawn failed: no card"),
+    expect.stringContaining("with 7 where it takes a component"),
+    expect.stringContaining("The renderer of messages late of inline:drawn failed: no lines"),
+    expect.stringContaining("renderCall of the tool weigh of inline:drawn failed"),
+  ]);
+});
+
+test("the later of two renderers stands, and an unloaded one draws nothing", async () => {
+  const { extensions, notices } = await load((bonsai) => {
+    bonsai.registerEntryRenderer("mark", () => component("first"));
+    const undo = bonsai.registerEntryRenderer("mark", () => component("second"));
+    bonsai.registerEntryRenderer("gone", () => component("gone"))();
+    undo();
+    bonsai.registerEntryRenderer<string>("mark", ({ data }) => component(`third ${data}`));
+  });
+  const entry = {
+    type: "custom",
+    id: "1",
+    parentId: null,
+    timestamp: "",
+    customType: "mark",
+    data: 7,
+  } as const;
+  const { renderers } = extensions;
+  const drawn = renderers.entry(entry, { expanded: false }, theme);
+  expect(drawn?.render(80)).toEqual(["third 7"]);
+  expect([renderers.hasEntry("mark"), renderers.hasEntry("gone")]).toEqual([true, false]);
+  extensions.unload();
+  expect([drawn?.render(80), renderers.hasEntry("mark")]).toEqual([undefined, false]);
+  expect(notices).toEqual([]);
+});
+
+test.each([
+  ["", () => undefined, "a customType"],
+  ["card", "no function", "a renderer, a function"],
+])("registering for %j with %s is refused", async (customType, renderer, wanted) => {
+  const refused: string[] = [];
+  await load((bonsai) => {
+    for (const call of ["registerMessageRenderer", "registerEntryRenderer"] as const)
+      try {
+        bonsai[call](customType, renderer as never);
+      } catch (error) {
+        refused.push((error as Error).message);
+      }
+  });
+  expect(refused).toEqual([expect.stringContaining(wanted), expect.stringContaining(wanted)]);
+});
