@@ -106,6 +106,16 @@ test("/model lists what can be used with windows and prices, and sets what is pi
   await room.terminal.until(/anthropic\/claude-opus\S* answers from the next request on/);
 });
 
+test("/model makes a model the one to begin with", async () => {
+  const room = await opened({ env: { ANTHROPIC_API_KEY: "sk-x" } });
+  command(room, "/model opus");
+  await room.terminal.until(/anthropic\/claude-opus\S*\s+\S+ · \$\d/);
+  room.terminal.press("ctrl+s");
+  await room.terminal.until(/Sessions begin with anthropic\/claude-opus\S* from the next start on\./);
+  const settings = JSON.parse(readFileSync(join(room.project.home, "settings.json"), "utf8"));
+  expect(settings.model).toMatch(/^anthropic\/claude-opus/);
+});
+
 test("/model says of a model without a key how to come by one", async () => {
   const room = await opened({ env: { OPENAI_API_KEY: "" } });
   command(room, "/model gpt");

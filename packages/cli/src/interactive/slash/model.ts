@@ -2,6 +2,8 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
 import { pickModel } from "../panels/models/pick-model-panel.ts";
+import { writeSetting } from "../panels/settings/settings-file.ts";
+import { useSettings } from "../session/use-settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const model: SlashCommand = {
@@ -20,7 +22,13 @@ export const model: SlashCommand = {
     const { host, screen, tell } = work;
     if (args !== "" && (await isSet(args, work))) return;
     const current = referenceOf(host.agent.model);
-    const picked = await pickModel({ screen, shelf: host.workshop.shelf, current, query: args });
+    const picked = await pickModel({
+      screen,
+      shelf: host.workshop.shelf,
+      current,
+      query: args,
+      keep: ({ reference }) => keepModel(reference, work),
+    });
     if (picked === undefined) return;
     if (picked.reference === current) {
       tell({ level: "info", message: `${current} is in use.` });
@@ -48,4 +56,15 @@ async function isSet(words: string, { host, tell }: InteractiveWork): Promise<bo
       return false;
     throw error;
   }
+}
+
+/** In the user's own settings; what the project says counts more. */
+function keepModel(reference: string, work: InteractiveWork): string {
+  const { workshop } = work.host;
+  writeSetting(workshop.home, ["model"], reference);
+  useSettings(work);
+  const { model: usual } = workshop.settings;
+  return usual === reference
+    ? `Sessions begin with ${reference} from the next start on.`
+    : `Saved as yours; but this project begins with ${usual}.`;
 }

@@ -4,6 +4,7 @@ import type { Session } from "@bonsai-agent/session";
 import { FactCounter } from "../../session-facts.ts";
 import { eachEntry } from "../../session-outline.ts";
 import { age, bytes, count, counted, percent, usd } from "../../views/numbers.ts";
+import { wholePath } from "../panels/panel-frame.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const session: SlashCommand = {
@@ -31,7 +32,7 @@ export function sessionRows(session: Session, state: AgentState, nowMs: number):
     ["name", session.name ?? "none (/name gives one)"],
     ["id", session.id],
     ["file", fileWords(session)],
-    ["folder", session.cwd],
+    ["folder", wholePath(session.cwd)],
     ["begun", age(Date.parse(session.header.timestamp), nowMs)],
     ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
     ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
@@ -52,7 +53,9 @@ export function sessionRows(session: Session, state: AgentState, nowMs: number):
 
 function fileWords({ file }: Session): string {
   if (file === undefined) return "none: this session is kept in memory only";
-  return existsSync(file) ? `${file} (${bytes(statSync(file).size)})` : `${file} (from the first message on)`;
+  return existsSync(file)
+    ? `${wholePath(file)} (${bytes(statSync(file).size)})`
+    : `${wholePath(file)} (from the first message on)`;
 }
 
 function contextWords({ tokens, windowTokens, isEstimate }: AgentState["context"]): string {

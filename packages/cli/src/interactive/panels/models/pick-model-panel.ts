@@ -2,7 +2,7 @@ import { usableModels } from "@bonsai-agent/models";
 import type { ModelShelf } from "../../../work/model-choice.ts";
 import type { Screen } from "../../screen.ts";
 import { textLines } from "../panel-frame.ts";
-import { PickList } from "../pick-list.ts";
+import { type PickAction, PickList } from "../pick-list.ts";
 import { type ModelItem, modelItems, modelRow, modelWords } from "./model-item.ts";
 
 export interface PickModelPanelOptions {
@@ -12,6 +12,8 @@ export interface PickModelPanelOptions {
   current: string;
   query?: string;
   title?: string;
+  /** Makes a model the one to begin with; @returns what to say about it. Default: that cannot be done here. */
+  keep?: ((item: ModelItem) => string) | undefined;
 }
 
 /** Lets the user choose a model, of those that can be asked now or of all. @returns undefined where the user left it */
@@ -25,7 +27,7 @@ export async function pickModel(options: PickModelPanelOptions): Promise<ModelIt
 }
 
 function modelList(
-  { screen, shelf, current, query = "", title = "Model" }: PickModelPanelOptions,
+  { screen, shelf, current, query = "", title = "Model", keep }: PickModelPanelOptions,
   signal: AbortSignal,
   done: (item: ModelItem | undefined) => void,
 ): PickList<ModelItem> {
@@ -61,6 +63,7 @@ function modelList(
           show();
         },
       },
+      ...(keep === undefined ? [] : [keepAction(keep, (status) => list.tell({ status }))]),
     ],
   });
   const arrived = (found: typeof usable) => {
@@ -77,4 +80,19 @@ function modelList(
     list.tell({ empty: "Nothing to choose from.", status: error.message }),
   );
   return list;
+}
+
+function keepAction(keep: (item: ModelItem) => string, say: (status: string) => void): PickAction<ModelItem> {
+  return {
+    key: "ctrl+s",
+    does: "begin with it from now on",
+    run: (item) => {
+      if (item === undefined) return;
+      try {
+        say(keep(item));
+      } catch (error) {
+        say(error instanceof Error ? error.message : String(error));
+      }
+    },
+  };
 }
