@@ -3,6 +3,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { askPath } from "../extensions/ask-path.ts";
+import { shownPath } from "../shown-path.ts";
 import { chooseModel, findModel } from "./model-choice.ts";
 import { chooseSession, placeOf, type SessionChoice } from "./session-choice.ts";
 import { sessionControl } from "./session-control.ts";
@@ -203,11 +204,14 @@ async function smallModelOf({ settings, shelf }: Workshop): Promise<CatalogueMod
   }
 }
 
+/** Never relative: what it would be relative to is what is told. */
+const shownFolder = (folder: string) => shownPath(folder, folder);
+
 function noticeOtherFolder(session: Session, { cwd, onNotice }: Workshop): void {
   if (session.cwd === "" || session.cwd === cwd) return;
   onNotice({
     level: "info",
     code: "other_folder",
-    message: `This session was begun in ${session.cwd}; tools work in ${cwd} now.`,
+    message: `This session was begun in ${shownFolder(session.cwd)}; tools work in ${shownFolder(cwd)} now.`,
   });
 }

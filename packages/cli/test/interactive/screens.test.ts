@@ -28,6 +28,8 @@ async function openSample(options: { columns?: number; rows?: number } = {}) {
   const opened = await openStage({ ...options, files: { "sample.jsonl": sampleText } });
   opened.terminal.type("/resume sample.jsonl\n");
   await opened.terminal.until("the total is computed");
+  // What it has cost is read behind it.
+  await opened.terminal.until("$0.0500");
   return opened;
 }
 
