@@ -4,6 +4,7 @@ import { codeSpans } from "../../src/interactive/chat/code-spans.ts";
 import { changeOf, diffLines } from "../../src/interactive/chat/diff-lines.ts";
 import { foldedLines, foldMark } from "../../src/interactive/chat/folded-lines.ts";
 import { imageMarker } from "../../src/interactive/chat/image-marker.ts";
+import { outputLines, shownLine } from "../../src/interactive/chat/output-lines.ts";
 
 test("many lines are folded to their beginning and end; a single one is not folded", () => {
   const lines = ["1", "2", "3", "4", "5", "6"];
@@ -11,6 +12,18 @@ test("many lines are folded to their beginning and end; a single one is not fold
   expect(foldedLines(lines, { head: 3, tail: 2 })).toEqual({ head: lines, folded: 0, tail: [] });
   expect(foldedLines(lines, { head: 1, tail: 0 })).toEqual({ head: ["1"], folded: 5, tail: [] });
   expect(foldMark(1204, "Ctrl-O")).toBe("… 1,204 more lines (Ctrl-O)");
+});
+
+test("output stands as a terminal shows it in the end, without what steers one", () => {
+  const lines = (output: string) => outputLines(output).map(shownLine);
+  expect(lines("a\r\nb\n\n")).toEqual(["a", "b"]);
+  expect(lines(" 10%\r 50%\r100%\ndone\r")).toEqual(["100%", "done"]);
+  expect(lines("\x1b[1;31mred\x1b[0m \x1b[?25lno cursor\x1b]0;title\x07 \x00\x1b[2J!")).toEqual([
+    "red no cursor ␀!",
+  ]);
+  expect(lines("a\tb\x1b")).toEqual(["a  b␛"]);
+  expect(lines("")).toEqual([]);
+  expect(lines("x".repeat(1_000_000))[0]).toHaveLength(4_001);
 });
 
 test("an image is told by its kind and size", () => {

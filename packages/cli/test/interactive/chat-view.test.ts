@@ -142,6 +142,20 @@ describe("a session is shown", () => {
     `);
   });
 
+  test("with the counts of a difference also where there are few columns", () => {
+    const { session, chat, text } = opened();
+    const call = {
+      type: "toolCall",
+      id: "e",
+      name: "edit",
+      arguments: { path: "packages/src/a-long-name.ts" },
+    } as const;
+    const details = { path: "a", diff: "", added: 1, removed: 1 };
+    session.append([stored(answer([call])), stored(result("e", "Edited", { toolName: "edit", details }))]);
+    chat.rebuild(session);
+    expect(text(20)).toContain(" ● edit packa… +1 -1");
+  });
+
   test("with messages of extensions that want to be seen", () => {
     const { session, chat, text } = opened();
     session.append([

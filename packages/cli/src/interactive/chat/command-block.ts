@@ -1,10 +1,11 @@
 import type { BashExecutionMessage } from "@bonsai-agent/messages";
-import { oneLine, printableLines } from "../../views/printable.ts";
+import { oneLine } from "../../views/printable.ts";
 import { truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { wrapped } from "./chat-text.ts";
 import { foldedLines, foldMark } from "./folded-lines.ts";
+import { outputLines, shownLine } from "./output-lines.ts";
 
 const fold = { head: 5, tail: 15 };
 
@@ -27,15 +28,15 @@ export class CommandBlock extends ChatBlock {
   protected lines(width: number): string[] {
     const { style } = this.#looks.theme;
     const { command, output, excludeFromContext } = this.#message;
-    const text = typeof output === "string" ? output.trimEnd() : "";
-    const lines = text === "" ? [] : printableLines(text);
+    const lines = outputLines(typeof output === "string" ? output : "");
     const { head, folded, tail } = this.isExpanded
       ? { head: lines, folded: 0, tail: [] }
       : foldedLines(lines, fold);
-    const shown = (part: readonly string[]) => wrapped(this.#cut(part, width), width, style.muted, "   ");
+    const shown = (part: readonly string[]) =>
+      wrapped(this.#cut(part.map(shownLine), width), width, style.muted, "   ");
     const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
     return [
-      truncateToWidth(title, width),
+      truncateToWidth(title, width, "…"),
       ...(excludeFromContext === true ? wrapped(["not in the model's view"], width, style.dim, "   ") : []),
       ...shown(head),
       ...(folded > 0 ? [`   ${style.dim(foldMark(folded, this.#looks.expandKey()))}`] : []),
@@ -46,7 +47,7 @@ export class CommandBlock extends ChatBlock {
 
   #cut(lines: readonly string[], width: number): readonly string[] {
     if (this.isExpanded) return lines;
-    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3)));
+    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3), "…"));
   }
 }
 

@@ -3,7 +3,7 @@ import { callPreview } from "../../preview.ts";
 import { count } from "../../views/numbers.ts";
 import { printableLines } from "../../views/printable.ts";
 import type { DrawnCall, ToolDrawing } from "../extension-views/tool-drawing.ts";
-import { truncateToWidth } from "../terminal/tui.ts";
+import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
 import { BlockImages } from "./block-images.ts";
 import { longCommand, writtenText } from "./call-text.ts";
@@ -12,6 +12,7 @@ import type { ChatLooks } from "./chat-looks.ts";
 import { wrapped } from "./chat-text.ts";
 import { changeOf, type DiffLineKind, diffLines } from "./diff-lines.ts";
 import { foldedLines, foldMark } from "./folded-lines.ts";
+import { outputLines, shownLine } from "./output-lines.ts";
 
 export type ToolState = "waiting" | "running" | "done" | "failed";
 
@@ -118,7 +119,7 @@ export class ToolBlock extends ChatBlock {
         ? ""
         : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
     const line = `${this.#mark()}${style.toolName(style.bold(first))} ${rest.join(" ")}`;
-    return `${truncateToWidth(line, Math.max(1, width - (counts === "" ? 0 : 14)))}${counts}`;
+    return `${truncateToWidth(line, Math.max(1, width - visibleWidth(counts)), "…")}${counts}`;
   }
 
   #stateLook(): Style {
@@ -138,10 +139,10 @@ export class ToolBlock extends ChatBlock {
         wrapped(this.#cut(part, width), width, style.added, "   "),
       );
     const look = this.#state === "failed" ? style.error : style.muted;
-    const text = contentText(this.#output?.content).trimEnd();
-    const lines = text === "" ? [] : printableLines(text);
+    const draw = (part: readonly string[]) =>
+      wrapped(this.#cut(part.map(shownLine), width), width, look, "   ");
     return [
-      ...this.#folded(lines, bodyFold, (part) => wrapped(this.#cut(part, width), width, look, "   ")),
+      ...this.#folded(outputLines(contentText(this.#output?.content)), bodyFold, draw),
       ...this.#images.lines({ width, isExpanded: this.isExpanded, style: style.muted, indent: "   " }),
     ];
   }
@@ -162,7 +163,7 @@ export class ToolBlock extends ChatBlock {
   /** Folded, a line is one row: a minified file is one line of a megabyte. */
   #cut(lines: readonly string[], width: number): readonly string[] {
     if (this.isExpanded) return lines;
-    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3)));
+    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3), "…"));
   }
 
   #folded<Each>(
