@@ -4,6 +4,7 @@ import type { CompactionResult, CompactionStatus } from "./compaction-result.ts"
 import type { Run } from "./compaction-run.ts";
 import type { PlannedEdit, ViewItem } from "./context-view.ts";
 import type { LadderState } from "./rung.ts";
+import { sentence } from "./sentence.ts";
 
 /** A run's result as far as it follows from the state that was reached. */
 export function resultOf(run: Run, state: LadderState, status: CompactionStatus): CompactionResult {
@@ -38,14 +39,28 @@ const details: Record<CompactionStatus, string> = {
   failed: "Compaction failed.",
 };
 
-/** Success is not claimed where what is left still does not fit the model. */
 function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
-  const { windowTokens } = run.context.budgets;
-  const tokensAfter = state.tokens + run.overheadTokens;
-  if (windowTokens === undefined || tokensAfter <= windowTokens) return details[status];
   if (status !== "compacted" && status !== "masked") return details[status];
-  const [left, window] = [tokensAfter, windowTokens].map((tokens) => tokens.toLocaleString("en"));
-  return `${details[status]} It still holds ${left} tokens, more than the model's window of ${window}: keep less, or choose a model with a larger window.`;
+  return [details[status], ...whyDigest(run, state, status), ...stillTooLarge(run, state)].join(" ");
+}
+
+/** Who has a model is told why the summary is not the model's. */
+function whyDigest({ context }: Run, { rung, failures }: LadderState, status: CompactionStatus): string[] {
+  const tried = failures.filter((failure) => failure.rung === "summarise" || failure.rung === "chunks");
+  const failed = tried.at(-1);
+  if (status !== "compacted" || rung !== "digest" || context.summariser === undefined || !failed) return [];
+  return [`The model's own summary failed: ${sentence(failed.message)}`];
+}
+
+/** Success is not claimed where what is left still does not fit the model. */
+function stillTooLarge({ context, overheadTokens }: Run, { tokens }: LadderState): string[] {
+  const { windowTokens } = context.budgets;
+  const tokensAfter = tokens + overheadTokens;
+  if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
+  const [left, window] = [tokensAfter, windowTokens].map((each) => each.toLocaleString("en"));
+  return [
+    `It still holds ${left} tokens, more than the model's window of ${window}: keep less, or choose a model with a larger window.`,
+  ];
 }
 
 /** Only a plan that was carried out, or is shown as a plan, divides the context; else all of it is kept. */

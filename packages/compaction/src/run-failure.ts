@@ -4,6 +4,7 @@ import type { Run } from "./compaction-run.ts";
 import { resultOf } from "./describe-run.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { LadderState } from "./rung.ts";
+import { sentence } from "./sentence.ts";
 
 /** What is said, before the causes, when an overflow could not be recovered from. */
 export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /compact to retry manually.";
@@ -73,9 +74,4 @@ function causesOf({ span }: Run, state: LadderState, cause: unknown): string {
 
 function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-/** What servers and extensions say ends as they like, and another sentence follows. */
-function sentence(text: string): string {
-  return /[.!?。…]$/.test(text) ? text : `${text}.`;
 }

@@ -56,6 +56,12 @@ describe("what is told of a compaction", () => {
       0,
       `${sizes}, with the summary of an extension.`,
     ],
+    [
+      "requests of a model without a price",
+      { details: { manifest: { rung: "summarise", requests: 2, costUsd: 0 } } },
+      0,
+      `${sizes}, with a summary; 2 requests.`,
+    ],
     ["details that are no manifest", { details: { manifest: "odd" } }, 0, `${sizes}.`],
     ["no details", { details: null }, 0, `${sizes}.`],
   ])("%s", (_name, fields, maskedResults, message) => {

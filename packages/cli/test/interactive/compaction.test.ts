@@ -45,7 +45,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/compact the tests\n");
   await terminal.until("Compacted: ");
   expect(told(opened)).toMatch(
-    /\[compaction\] Compacted from 107,364 tokens.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request for \$0\./,
+    /\[compaction\] Compacted from 107,364 tokens.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request\./,
   );
   terminal.type("/undo\n");
   await terminal.until("taken back");
@@ -198,4 +198,56 @@ test("an extension that lets no automatic compaction happen is told of once, wit
   expect(times(told(opened), "Compaction cancelled; nothing was changed. Not on my watch.")).toBe(1);
   terminal.type("/compact\n");
   await terminal.until(() => times(told(opened), "Not on my watch.") === 2);
+});
+
+test("a result that is larger than the window is shortened: what was done is said, and the chat says so of the result", async () => {
+  const huge = Array.from({ length: 1_500 }, (_, at) => `line ${at} of a huge file with words in it`).join(
+    "\n",
+  );
+  const turn = [
+    { text: "Reading.", calls: [{ name: "read", arguments: { path: "huge.txt" } }] },
+    { text: "Seen." },
+  ];
+  const opened = openInteractive({
+    scenario: { ...play, contextWindow: 8_000, turn },
+    files: { "huge.txt": huge },
+    rows: 40,
+  });
+  await opened.terminal.until("/8k");
+  opened.terminal.type("read it\n");
+  await opened.terminal.until("Seen.");
+  expect(told(opened)).toMatch(
+    /Shortened 1 large message, freeing [\d,]+ tokens: .* The session keeps it whole\./,
+  );
+  expect(told(opened)).toContain("shortened: the model sees a part of it");
+  expect(told(opened)).not.toContain("masked");
+});
+
+test("after an overflow whose summary failed, the digest's line says why it was not the model's", async () => {
+  const error = { status: 400, message: "prompt is too long: 120000 tokens > 100000 maximum" };
+  const opened = await openLong(
+    { ...refusing, turn: [{ error }, { text: "After all." }] },
+    { BONSAI_DISABLE_MASK: "1", BONSAI_DISABLE_AUTOCOMPACT: "1" },
+  );
+  opened.terminal.type("go on\n");
+  await opened.terminal.until("After all.");
+  expect(told(opened)).toMatch(
+    /with the built-in digest.*The model's own summary failed: .*no summary today/,
+  );
+});
+
+test("a /compact that makes the context larger says so", async () => {
+  const answers = [{ text: "One." }, { text: "word ".repeat(30_000) }, { text: "Three." }];
+  const opened = openInteractive({ scenario: { ...play, contextWindow: 200_000, turn: answers }, rows: 40 });
+  await opened.terminal.until("/200k");
+  for (const text of ["a", "b", "c"]) {
+    opened.terminal.type(`${text}\n`);
+    await opened.terminal.until(text === "c" ? "Three." : text === "a" ? "One." : "word");
+    await opened.terminal.until((screen) => !/Answering|Waiting/.test(screen));
+  }
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("Compacted: ");
+  expect(told(opened)).toContain(
+    "The summary is longer than the little that it stands for; /undo takes it back.",
+  );
 });

@@ -3,6 +3,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Message } from "@bonsai-agent/messages";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
+import { isMaskEdit } from "../is-mask-edit.ts";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
 import { errorText } from "../session/error-text.ts";
@@ -225,7 +226,7 @@ export class ChatView {
       case "message":
         this.#begin(entry.message);
         this.#stored(entry.message, entry.id);
-        if (edit !== undefined) this.#tools.mask(entry.id);
+        if (edit !== undefined) this.#tools.mask(entry.id, isMaskEdit(edit) ? "whole" : "part");
         break;
       default:
     }

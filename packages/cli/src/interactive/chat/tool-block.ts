@@ -35,6 +35,11 @@ function marked(lines: readonly string[], mark: string): string[] {
   return lines.map((line, at) => `${at === 0 ? mark : "   "}${line}`);
 }
 
+const maskedTexts = {
+  whole: "masked: not in the model's view",
+  part: "shortened: the model sees a part of it",
+} as const;
+
 /** One call of a tool: a line of what is done, and below it what came of it. */
 export class ToolBlock extends ChatBlock {
   readonly #looks: ChatLooks;
@@ -43,7 +48,7 @@ export class ToolBlock extends ChatBlock {
   #args: unknown;
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
-  #isMasked = false;
+  #masked: "whole" | "part" | undefined;
   readonly #drawing: ToolDrawing | undefined;
 
   /** @param callId for renderers of extensions; default: none that they would know */
@@ -76,9 +81,9 @@ export class ToolBlock extends ChatBlock {
     this.changed();
   }
 
-  /** The model sees a placeholder; the user goes on seeing what is stored. */
-  mask(): void {
-    this.#isMasked = true;
+  /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
+  mask(how: "whole" | "part" = "whole"): void {
+    this.#masked = how;
     this.changed();
   }
 
@@ -89,13 +94,13 @@ export class ToolBlock extends ChatBlock {
   protected lines(width: number): string[] {
     const { style } = this.#looks.theme;
     const now = { args: this.#args, state: this.#state, output: this.#output, expanded: this.isExpanded };
-    const drawn = this.#isMasked ? undefined : this.#drawing?.draw(now, width);
+    const drawn = this.#masked === "whole" ? undefined : this.#drawing?.draw(now, width);
     if (drawn !== undefined) return this.#drawnLines(drawn, width);
     const lines = [this.#head(width)];
-    if (this.#isMasked)
-      lines.push(...wrapped(["masked: not in the model's view"], width, style.muted, "   "));
+    if (this.#masked !== undefined)
+      lines.push(...wrapped([maskedTexts[this.#masked]], width, style.muted, "   "));
     if (this.isExpanded) lines.push(...wrapped(longCommand(this.#args), width, style.accent, "   "));
-    if (this.#isMasked && !this.isExpanded) return lines;
+    if (this.#masked === "whole" && !this.isExpanded) return lines;
     return [...lines, ...this.#body(width)];
   }
 

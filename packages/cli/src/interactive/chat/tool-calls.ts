@@ -43,8 +43,8 @@ export class ToolCalls {
     return known === undefined ? block : undefined;
   }
 
-  /** The result of an entry is no longer in the model's view. */
-  mask(entryId: string): void {
-    this.#byEntry.get(entryId)?.mask();
+  /** The result of an entry is no longer in the model's view, or only in part. */
+  mask(entryId: string, how: "whole" | "part" = "whole"): void {
+    this.#byEntry.get(entryId)?.mask(how);
   }
 }

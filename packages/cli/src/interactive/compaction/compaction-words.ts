@@ -11,6 +11,8 @@ export interface EndedCompaction {
   entry?: CompactionEntry | undefined;
   /** Tool results that were masked with it. */
   maskedResults?: number;
+  /** Messages that stay in the model's view in part, or without their images. */
+  shortened?: number;
   error?: Error | undefined;
 }
 
@@ -49,19 +51,20 @@ const ways: Readonly<Record<RungName, string>> = {
 function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   const { rung, requests, costUsd } = manifestOf(entry);
   const way = entry?.fromHook === true ? ways.extension : rung === undefined ? undefined : ways[rung];
-  const cost =
-    requests === undefined || requests === 0
-      ? []
-      : [`${counted(requests, "request")} for ${usd(costUsd ?? Number.NaN)}`];
+  const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
+  const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
   const how = [...(way === undefined ? [] : [way]), ...cost, ...masked].join("; ");
   const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 
-function maskedWords({ outcome, maskedResults = 0 }: EndedCompaction): string {
+function maskedWords({ outcome, maskedResults = 0, shortened = 0 }: EndedCompaction): string {
   const freed = outcome.tokensBefore - outcome.tokensAfter;
-  const text = `Masked ${counted(maskedResults, "old tool result")}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps them whole.`;
+  const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
+  const cut = shortened === 0 ? [] : [`shortened ${counted(shortened, "large message")}`];
+  const done = [...masked, ...cut].join(" and ");
+  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps ${maskedResults + shortened === 1 ? "it" : "them"} whole.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 
@@ -69,10 +72,13 @@ function sizes({ tokensBefore, tokensAfter }: CompactionOutcome): string {
   return `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
 }
 
-/** What a detail says behind its first sentence: that the context is too large still. */
-function caveat({ detail }: CompactionOutcome): string[] {
-  const at = detail.indexOf(" It still holds ");
-  return at < 0 ? [] : [detail.slice(at + 1)];
+/** What a detail says behind its first sentence: why it was the digest's, that the context is too large still. */
+function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome): string[] {
+  const at = detail.search(/(?<=\.) /);
+  const more = at < 0 ? [] : [detail.slice(at + 1)];
+  return reason === "manual" && tokensAfter >= tokensBefore
+    ? [...more, "The summary is longer than the little that it stands for; /undo takes it back."]
+    : more;
 }
 
 function cancelledWords(outcome: CompactionOutcome): string {

@@ -1,6 +1,8 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Session } from "@bonsai-agent/session";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isMaskEdit } from "../is-mask-edit.ts";
 import { compactionWords, refusalOf } from "./compaction-words.ts";
 
 /**
@@ -33,11 +35,23 @@ export function followCompactions(
       const earlier = refusal;
       refusal = refusalOf(outcome);
       if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
-      const words = compactionWords({ outcome, entry: result, maskedResults, error });
+      const shortened = outcome.status === "masked" ? shortenedAtEnd(work.host.agent.session) : 0;
+      const words = compactionWords({ outcome, entry: result, maskedResults, shortened, error });
       if (words !== undefined) work.tell(words);
     }),
   ];
   return () => {
     for (const end of ends) end();
   };
+}
+
+/** How many messages the latest edits cut, or took images out of. */
+function shortenedAtEnd(session: Session): number {
+  let count = 0;
+  let entry = session.leafId === null ? undefined : session.entry(session.leafId);
+  while (entry?.type === "context_edit" || entry?.type === "custom") {
+    if (entry.type === "context_edit" && !isMaskEdit(entry)) count += 1;
+    entry = entry.parentId === null ? undefined : session.entry(entry.parentId);
+  }
+  return count;
 }
