@@ -1,0 +1,135 @@
+import { type IPty, spawn } from "@lydell/node-pty";
+import xterm from "@xterm/headless";
+import { type Row, rowsOf, type Span } from "./cells.ts";
+import { paper } from "./palette.ts";
+
+export interface RecorderOptions {
+  columns: number;
+  rows: number;
+  command: readonly [string, ...string[]];
+  cwd: string;
+  env: Record<string, string>;
+  /** What is seen otherwise in pictures: names that are new each time. */
+  renamed: readonly (readonly [RegExp, string])[];
+}
+
+export interface Frame {
+  atMs: number;
+  rows: readonly Row[];
+}
+
+/** The demonstration takes half a minute. */
+const patienceMs = 90_000;
+/** Who takes a picture waits until nothing has moved for as long; the spinner alone does not count. */
+const stillMs = 250;
+const keys: Readonly<Record<string, string>> = {
+  ...{ enter: "\r", esc: "\x1b", tab: "\t", up: "\x1b[A", down: "\x1b[B", right: "\x1b[C", left: "\x1b[D" },
+  ...{ end: "\x1b[F", "ctrl+o": "\x0f", "ctrl+c": "\x03", "ctrl+u": "\x15" },
+};
+
+/** A program on a pseudo terminal, of which pictures are taken. */
+export class Recorder {
+  readonly columns: number;
+  readonly rowCount: number;
+  readonly #xterm: InstanceType<typeof xterm.Terminal>;
+  readonly #pty: IPty;
+  readonly #waiting = new Set<() => void>();
+  readonly #renamed: RecorderOptions["renamed"];
+  #film: Frame[] | undefined;
+
+  constructor({ columns, rows, command: [program, ...words], cwd, env, renamed }: RecorderOptions) {
+    this.#renamed = renamed;
+    this.columns = columns;
+    this.rowCount = rows;
+    this.#xterm = new xterm.Terminal({ cols: columns, rows, scrollback: 10_000, allowProposedApi: true });
+    this.#pty = spawn(program, words, { cols: columns, rows, cwd, env });
+    this.#pty.onData((data) => this.#xterm.write(data, () => this.#written()));
+    this.#xterm.onData((data) => this.#pty.write(data));
+    this.#xterm.parser.registerOscHandler(11, (data) => {
+      const color = paper.slice(1).match(/../g)!.join("/");
+      if (data === "?") this.#pty.write(`\x1b]11;rgb:${color}\x07`);
+      return true;
+    });
+  }
+
+  /** Keeps what is seen from now on. @returns the frames, as they come */
+  film(): Frame[] {
+    this.#film = [];
+    this.#written();
+    return this.#film;
+  }
+
+  /** A line feed is Enter. @param keyMs between two keys, for films */
+  async type(text: string, keyMs = 0): Promise<void> {
+    for (const character of text) {
+      this.#pty.write(character === "\n" ? "\r" : character);
+      if (keyMs > 0) await pause(keyMs);
+    }
+  }
+
+  press(...names: string[]): void {
+    for (const name of names) this.#pty.write(keys[name] ?? name);
+  }
+
+  text(): string {
+    const { active } = this.#xterm.buffer;
+    const line = (at: number) => active.getLine(active.baseY + at)?.translateToString(true) ?? "";
+    return Array.from({ length: this.rowCount }, (_, at) => line(at)).join("\n");
+  }
+
+  async until(what: string | RegExp): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const look = () => {
+      if (typeof what === "string" ? this.text().includes(what) : what.test(this.text())) resolve();
+    };
+    const never = () => reject(new Error(`This never came: ${what}\nThe screen:\n${this.text()}`));
+    const timer = setTimeout(never, patienceMs);
+    this.#waiting.add(look);
+    look();
+    await promise.finally(() => {
+      clearTimeout(timer);
+      this.#waiting.delete(look);
+    });
+  }
+
+  /** Once nothing moves. */
+  async still(): Promise<Row[]> {
+    for (let before = ""; ; ) {
+      const rows = this.rows();
+      const now = JSON.stringify(rows);
+      if (now === before) return rows;
+      before = now;
+      await pause(stillMs);
+    }
+  }
+
+  end(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#pty.onExit(() => resolve());
+      this.#pty.kill("SIGKILL");
+    });
+  }
+
+  /** What is seen now. */
+  rows(): Row[] {
+    const rows = rowsOf(this.#xterm.buffer.active, { rows: this.rowCount, columns: this.columns });
+    return rows.map((row) => row.map((span) => this.#rename(span)));
+  }
+
+  #rename(span: Span): Span {
+    const text = span.characters.join("");
+    const renamed = this.#renamed.reduce((name, [what, by]) => name.replace(what, by), text);
+    if (renamed === text) return span;
+    const characters = Array.from(renamed);
+    return { ...span, characters, widths: characters.map(() => 1) };
+  }
+
+  #written(): void {
+    this.#film?.push({ atMs: performance.now(), rows: this.rows() });
+    for (const look of [...this.#waiting]) look();
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
