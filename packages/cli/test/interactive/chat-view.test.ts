@@ -156,6 +156,30 @@ describe("a session is shown", () => {
     expect(text(20)).toContain(" ● edit packa… +1 -1");
   });
 
+  test("with the files that went along in a line each, open with all of them", () => {
+    const { session, chat, text } = opened();
+    const file = (path: string, body: string) => `<file path="${path}">\n${body}\n</file>`;
+    const typed = "Compare @a.ts and @b.ts";
+    const content = [typed, file("a.ts", "one\n\ntwo"), file("b.ts", "three")].join("\n\n");
+    session.append(stored({ role: "user", content, timestamp }));
+    session.append(stored({ role: "user", content: `See\n\n${file("c.ts", "pasted")}`, timestamp }));
+    chat.rebuild(session);
+    expect(text()).toMatchInlineSnapshot(`
+      "
+       Compare @a.ts and @b.ts
+       a.ts: 3 lines (Ctrl-O)
+       b.ts: 1 line (Ctrl-O)
+
+       See
+
+       <file path="c.ts">
+       pasted
+       </file>"
+    `);
+    chat.toggleExpanded();
+    expect(text()).toContain("two");
+  });
+
   test("with messages of extensions that want to be seen", () => {
     const { session, chat, text } = opened();
     session.append([
