@@ -2,6 +2,7 @@ import type { RunResult, StreamingBehavior } from "@bonsai-agent/agent";
 import { mentionedFiles } from "../../work/file-mentions.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { keys } from "../keys/keys.ts";
+import { withLiveOutput } from "../prompt/live-output.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { slashCommandOf } from "../slash/slash-commands.ts";
 import { errorText } from "./error-text.ts";
@@ -157,7 +158,11 @@ export class Submitting {
   ): Promise<void> {
     const { ended } = await this.#inOrder(typed, async () => {
       if (!(await this.#isAtRest(typed, work, isQuiet ? "!!" : "!"))) return {};
-      return { ended: work.host.agent.runUserCommand(command, { excludeFromContext: isQuiet }) };
+      const { screen, host } = work;
+      const ended = withLiveOutput(screen, command, (onOutput) =>
+        host.agent.runUserCommand(command, { excludeFromContext: isQuiet, onOutput }),
+      );
+      return { ended };
     });
     await ended;
   }
