@@ -36,6 +36,7 @@ test("a worktree has the branch of its own", () => {
 test.each([
   ["an empty HEAD", { ".git/HEAD": "" }],
   ["a HEAD that says something else", { ".git/HEAD": "what?\n" }],
+  ["what stands in HEAD where references are kept elsewhere", { ".git/HEAD": "ref: refs/heads/.invalid\n" }],
   ["a worktree whose repository is gone", { ".git": "gitdir: /gone/for/good\n" }],
 ])("%s is no branch", (_name, files) => {
   const folder = folderWith(files);

@@ -34,6 +34,25 @@ test("the footer knows folder, branch, model, context and cost, and keeps up", a
   await terminal.until("$4.00");
 });
 
+test("the branch is that of now, also where the user's own command or a tool changed it", async () => {
+  const change = (branch: string) => `mkdir -p .git && echo ref: refs/heads/${branch} > .git/HEAD`;
+  const { terminal } = openInteractive({
+    scenario: {
+      contextWindow: 100_000,
+      turn: [
+        { calls: [{ name: "bash", arguments: { command: change("quinces") } }] },
+        { text: "Late.", delayMs: never },
+      ],
+    },
+  });
+  await terminal.until("scripted");
+  terminal.type(`!${change("pears")}\n`);
+  await terminal.until(/ pears/);
+  await terminal.until(/project {2}pears/);
+  terminal.type("Go on\n");
+  await terminal.until(/project {2}quinces/);
+});
+
 test("a session that is gone on with brings its cost along", async () => {
   const project = agentProject(costly);
   await project.run(["-p", "Begin"]);

@@ -43,11 +43,12 @@ export class FooterSource {
     for (const name of ["session_compact", "session_mask"] as const)
       lifecycle.on(name, () => this.#contextIs({ justCompacted: true }));
     lifecycle.on("message_stored", ({ message }) => {
+      if (message.role === "bashExecution" || message.role === "toolResult") this.#readBranch();
       const isAnswer = message.role === "assistant" && message.stopReason !== "error";
       this.#contextIs({ justCompacted: this.#isJustCompacted && !isAnswer });
     });
     lifecycle.on("agent_end", () => {
-      this.#branch = gitBranch(this.#options.cwd);
+      this.#readBranch();
       this.refresh();
     });
     for (const name of ["model_select", "thinking_level_select", "session_info_changed"] as const)
@@ -78,6 +79,10 @@ export class FooterSource {
       if (!BonsaiError.is(error) || error.code !== "session_closed") throw error;
     }
     return this.#known;
+  }
+
+  #readBranch(): void {
+    this.#branch = gitBranch(this.#options.cwd);
   }
 
   #contextIs({ justCompacted }: { justCompacted: boolean }): void {

@@ -20,6 +20,8 @@ function headOf(folder: string): string | undefined {
 
 function branchOf(head: string): string | undefined {
   const branch = /^ref: (?:refs\/heads\/)?(.+)$/m.exec(head)?.[1]?.trim();
+  // Its references are in a table, and this stands in HEAD for those who do not know of it.
+  if (branch === ".invalid") return undefined;
   return branch ?? /^[0-9a-f]{7}/.exec(head)?.[0];
 }
 
