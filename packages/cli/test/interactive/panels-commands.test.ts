@@ -116,6 +116,13 @@ test("/model makes a model the one to begin with", async () => {
   expect(settings.model).toMatch(/^anthropic\/claude-opus/);
 });
 
+test("/model lists and marks the model in use, also one that only the command line knows", async () => {
+  const room = await opened({ rows: 20, env: { ANTHROPIC_API_KEY: "sk-x" } });
+  command(room, "/model");
+  const screen = await room.terminal.until(/› scripted\/\S+ ●/);
+  expect(screen.match(/^ {3}anthropic\//gm)?.length).toBeGreaterThanOrEqual(3);
+});
+
 test("/model says of a model without a key how to come by one", async () => {
   const room = await opened({ env: { OPENAI_API_KEY: "" } });
   command(room, "/model gpt");

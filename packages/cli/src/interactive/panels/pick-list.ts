@@ -190,7 +190,8 @@ export class PickList<Item> implements Panel, Focusable {
     const { theme, rows } = this.#options.place;
     const { selected } = this.model;
     if (preview === undefined || selected === undefined || rows < leastRowsForPreview) return [];
-    const most = Math.min(mostPreviewRows, Math.floor(rows / 3));
+    // A list of three rows could not be looked through.
+    const most = Math.min(mostPreviewRows, Math.floor(rows / 3), Math.max(2, rows - 16));
     return [rule(theme, width), ...preview(selected, width).slice(0, most), rule(theme, width)];
   }
 

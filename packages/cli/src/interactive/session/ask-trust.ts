@@ -31,7 +31,7 @@ export async function askTrust(
       "",
       used.length === 0
         ? "It brings no settings and no extensions now; those that come later would be used."
-        : "Its extensions are programs that run as you do. It brings:",
+        : "What it brings is used from then on; extensions are programs that run as you do:",
       ...used.map((path) => `  ${shownPath(path, cwd)}`),
     ].join("\n"),
     // At the start it comes while the user may be typing already.

@@ -3,6 +3,7 @@ import type { InteractiveWork } from "../interactive-work.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
 import { pickModel } from "../panels/models/pick-model-panel.ts";
 import { writeSetting } from "../panels/settings/settings-file.ts";
+import { isNoModel } from "../session/open-host.ts";
 import { useSettings } from "../session/use-settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
@@ -26,6 +27,7 @@ export const model: SlashCommand = {
       screen,
       shelf: host.workshop.shelf,
       current,
+      inUse: isNoModel(host.agent.model) ? undefined : host.agent.model,
       query: args,
       keep: ({ reference }) => keepModel(reference, work),
     });

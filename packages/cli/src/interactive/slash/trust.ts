@@ -4,7 +4,8 @@ import { askTrust } from "../session/ask-trust.ts";
 import { useSettings } from "../session/use-settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
-const later = "Compaction settings and theme follow at once, extensions at /reload, other settings at the next start.";
+const later =
+  "Compaction settings and theme follow at once, extensions at /reload, other settings at the next start.";
 
 export const trust: SlashCommand = {
   name: "trust",

@@ -15,7 +15,7 @@ export function referenceOf({ provider, id }: Pick<CatalogueModel, "provider" | 
 
 /** The models that can be asked now; behind them, where all are wanted, those that lack a key or a server. */
 export function modelItems(
-  usable: readonly UsableModel[],
+  usable: readonly Pick<UsableModel, "model">[],
   catalogue: Pick<Catalogue, "models">,
   isAll: boolean,
 ): ModelItem[] {

@@ -1,15 +1,17 @@
-import { usableModels } from "@bonsai-agent/models";
+import { type CatalogueModel, type UsableModel, usableModels } from "@bonsai-agent/models";
 import type { ModelShelf } from "../../../work/model-choice.ts";
 import type { Screen } from "../../screen.ts";
 import { textLines } from "../panel-frame.ts";
 import { type PickAction, PickList } from "../pick-list.ts";
-import { type ModelItem, modelItems, modelRow, modelWords } from "./model-item.ts";
+import { type ModelItem, modelItems, modelRow, modelWords, referenceOf } from "./model-item.ts";
 
 export interface PickModelPanelOptions {
   screen: Screen;
   shelf: ModelShelf;
   /** `provider/id` of the model in use. */
   current: string;
+  /** The model in use itself: it is listed also where neither a key nor a server tells of it. */
+  inUse?: CatalogueModel | undefined;
   query?: string;
   title?: string;
   /** Makes a model the one to begin with; @returns what to say about it. Default: that cannot be done here. */
@@ -27,14 +29,14 @@ export async function pickModel(options: PickModelPanelOptions): Promise<ModelIt
 }
 
 function modelList(
-  { screen, shelf, current, query = "", title = "Model", keep }: PickModelPanelOptions,
+  { screen, shelf, current, inUse, query = "", title = "Model", keep }: PickModelPanelOptions,
   signal: AbortSignal,
   done: (item: ModelItem | undefined) => void,
 ): PickList<ModelItem> {
   const { catalogue, keys } = shelf;
   let isAll = false;
   let usable: Awaited<ReturnType<typeof usableModels>> = [];
-  const show = () => list.setItems(modelItems(usable, catalogue, isAll));
+  const show = () => list.setItems(modelItems(withInUse(usable, inUse), catalogue, isAll));
   const list: PickList<ModelItem> = new PickList<ModelItem>({
     place: screen,
     title,
@@ -80,6 +82,15 @@ function modelList(
     list.tell({ empty: "Nothing to choose from.", status: error.message }),
   );
   return list;
+}
+
+function withInUse(
+  usable: readonly Pick<UsableModel, "model">[],
+  inUse: CatalogueModel | undefined,
+): readonly Pick<UsableModel, "model">[] {
+  if (inUse === undefined) return usable;
+  const isListed = usable.some(({ model }) => referenceOf(model) === referenceOf(inUse));
+  return isListed ? usable : [{ model: inUse }, ...usable];
 }
 
 function keepAction(keep: (item: ModelItem) => string, say: (status: string) => void): PickAction<ModelItem> {
