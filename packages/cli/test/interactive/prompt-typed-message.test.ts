@@ -30,6 +30,7 @@ test.for([
 });
 
 test.for([
+  'See @"a.md"\n\n<file path="\\q">\nNo name.\n</file>',
   'Told.\n\n<file path="notes.md">\nNot named.\n</file>',
   'See @gone.md\n\n<file path="gone.md">\nNot there any more.\n</file>',
   'See @notes.md and @gone.md\n\n<file path="notes.md">\nA.\n</file>\n\n<file path="gone.md">\nB.\n</file>',

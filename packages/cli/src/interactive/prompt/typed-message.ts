@@ -1,5 +1,5 @@
 import { mentionedFiles } from "../../work/file-mentions.ts";
-import { mentionsIn } from "../../work/mention.ts";
+import { quotedFiles } from "../chat/quoted-files.ts";
 
 /** A message of the user's as it was typed. */
 export interface TypedMessage {
@@ -26,23 +26,12 @@ export function lostImagesText({ lostImages }: TypedMessage): string | undefined
   return `${what} of this message cannot come back into the editor; name the file with @ to send it again.`;
 }
 
-const opening = /\n\n<file path=("(?:[^"\\]|\\.)*")>\n/g;
-
 /** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
-function withoutQuotes(text: string, cwd: string): string {
-  if (!text.endsWith("\n</file>")) return text;
-  for (const { index } of text.matchAll(opening)) {
-    const head = text.slice(0, index);
-    const named = new Set(mentionsIn(head, () => false).map(({ path }) => path));
-    const quoted = pathsQuotedIn(text.slice(index)).filter((path) => named.has(path));
-    const again = new Set(filesOf(head, cwd)?.quotes.flatMap((quote) => pathsQuotedIn(`\n\n${quote}`)));
-    if (quoted.length > 0 && quoted.every((path) => again.has(path))) return head;
-  }
-  return text;
-}
-
-function pathsQuotedIn(text: string): string[] {
-  return [...text.matchAll(opening)].map(([, path]) => JSON.parse(path!) as string);
+function withoutQuotes(sent: string, cwd: string): string {
+  const { text, files } = quotedFiles(sent);
+  const again = filesOf(text, cwd)?.quotes.flatMap((quote) => quotedFiles(`${text}\n\n${quote}`).files) ?? [];
+  const paths = new Set(again.map(({ path }) => path));
+  return files.every(({ path }) => paths.has(path)) ? text : sent;
 }
 
 /** Undefined where a file that is named is not there, or cannot be sent. */
