@@ -39,7 +39,18 @@ test("a difference is told line by line, without what could steer a terminal", (
     { kind: "same", text: " same" },
     { kind: "removed", text: "-old␛[2J" },
     { kind: "added", text: "+new  x" },
+    { kind: "hunk", text: "no newline at the end" },
   ]);
+});
+
+test("what differs and would not be seen is made visible", () => {
+  const texts = (diff: string) => diffLines(diff).map(({ text }) => text);
+  expect(texts("-a  \n+a\t\n b  \n+\n+ \n")).toEqual(["-a··", "+a→", " b  ", "+", "+·"]);
+  expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c␍"]);
+  expect(texts("-a\r\n+b\r\n c\r")).toEqual(["-a", "+b", " c"]);
+  const missing = "\\ No newline at end of file";
+  expect(texts(`-a\n+a\n${missing}`)).toEqual(["-a", "+a", "no newline at the end"]);
+  expect(texts(`-a\n${missing}\n+b\n${missing}`)).toEqual(["-a", "+b"]);
 });
 
 test("only details that count lines are a change", () => {

@@ -7,11 +7,38 @@ export interface DiffLine {
   text: string;
 }
 
-/** A unified difference, line by line: what it says in its headers stands in the line that is marked as a hunk. */
+const noNewline = /^\\ /;
+
+/**
+ * A unified difference, line by line: what it says in its headers stands in the line that is marked as a hunk. What
+ * differs and would not be seen is made visible: blanks at the end, returns, a missing newline.
+ */
 export function diffLines(diff: string): DiffLine[] {
-  return printableLines(diff.trimEnd())
-    .filter((text) => !text.startsWith("\\"))
-    .map((text) => ({ kind: kindOf(text), text }));
+  const lines = diff.replace(/\n+$/, "").split("\n");
+  const changed = lines.filter((line) => /^[-+]/.test(line));
+  const tellsReturns =
+    changed.some((line) => line.endsWith("\r")) && !changed.every((line) => line.endsWith("\r"));
+  const tellsNewline = lines.filter((line) => noNewline.test(line)).length === 1;
+  return lines
+    .filter((line) => tellsNewline || !noNewline.test(line))
+    .map((line) => diffLine(line, tellsReturns));
+}
+
+function diffLine(line: string, tellsReturns: boolean): DiffLine {
+  if (noNewline.test(line)) return { kind: "hunk", text: "no newline at the end" };
+  const kind = kindOf(line);
+  const text = line.replace(/\r$/, tellsReturns && kind !== "hunk" ? "␍" : "");
+  const told = kind === "same" || kind === "hunk" ? text : withBlanks(text);
+  return { kind, text: printableLines(told).join(" ") };
+}
+
+/** Those at the end, behind the sign. */
+function withBlanks(line: string): string {
+  const [text = ""] = line.split(/␍$/);
+  const end = Math.max(1, text.trimEnd().length);
+  return (
+    text.slice(0, end) + text.slice(end).replaceAll("\t", "→").replaceAll(" ", "·") + line.slice(text.length)
+  );
 }
 
 function kindOf(text: string): DiffLineKind {
