@@ -286,3 +286,9 @@ test("compaction settings that change hold from the next look on, also where com
   expect((await run.agent.prompt("go on")).status).toBe("done");
   expect(compactions(run)).toBe(1);
 });
+
+test.each([401, 403])("after a refusal with %i, what to do is about the key", async (status) => {
+  const { agent } = scriptedAgent({ turn: [{ error: { status, message: "Incorrect API key provided" } }] });
+  const { error } = await agent.prompt("go");
+  expect(error).toMatchObject({ code: "model_failed", hint: expect.stringContaining("/login") });
+});

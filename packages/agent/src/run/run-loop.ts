@@ -215,6 +215,11 @@ function modelFailed({ failure, message }: Answer): BonsaiError {
   return new BonsaiError({
     code: "model_failed",
     message: `${from} failed: ${failure?.message ?? message.errorMessage ?? "no reason given"}`,
-    hint: "What was said so far is kept. Send the message again, or choose another model.",
+    hint: `What was said so far is kept. ${whatToDo(failure?.status)}`,
   });
+}
+
+function whatToDo(status: number | undefined): string {
+  if (status !== 401 && status !== 403) return "Send the message again, or choose another model.";
+  return "Check the key: /login stores another, and the provider's variable counts before it. Or choose another model.";
 }
