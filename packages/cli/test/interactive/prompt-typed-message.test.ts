@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -60,6 +60,35 @@ test("a message that /fork brings back names its files, and does not quote them"
   const screen = await terminal.until(/new session[\s\S]*─\nWhat is in @notes\.md and @shot\.png\s*\n─/);
   expect(screen).not.toContain("All my secrets");
   expect(screen).not.toContain("cannot come back");
+});
+
+test("what is taken back from the queue names its image; one that nothing names is told", async () => {
+  const turn = [{ text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 }];
+  const project = agentProject({ contextWindow: 100_000, turn, atEnd: "repeat" }, files);
+  mkdirSync(join(project.home, "extensions"), { recursive: true });
+  writeFileSync(
+    join(project.home, "extensions", "shot.ts"),
+    `export default (bonsai) => bonsai.registerShortcut("f6", {
+      handler() {
+        const image = { type: "image", data: "${png.toString("base64")}", mimeType: "image/png" };
+        bonsai.sendUserMessage([{ type: "text", text: "from afar" }, image], { deliverAs: "followUp" });
+      },
+    });`,
+  );
+  const { terminal } = openInteractive({ project, rows: 40 });
+  await terminal.until("/100k");
+  terminal.type("Tell me\n");
+  await terminal.until("Begun word");
+  terminal.paste("Look at @shot.png");
+  terminal.press("enter");
+  await terminal.until("Next: Look at");
+  terminal.press("alt+up");
+  const screen = await terminal.until(/─\nLook at @shot\.png\s*\n─/);
+  expect(screen).not.toContain("cannot come back");
+  terminal.send("\x1b[17~");
+  await terminal.until("from afar");
+  terminal.press("alt+up");
+  await terminal.until("An image of this message cannot come back");
 });
 
 function project(): string {

@@ -1,9 +1,10 @@
-import type { RunResult, StreamingBehavior } from "@bonsai-agent/agent";
+import type { PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
 import { mentionedFiles } from "../../work/file-mentions.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { keys } from "../keys/keys.ts";
 import { withLiveOutput } from "../prompt/live-output.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import { lostImagesText, typedMessage } from "../prompt/typed-message.ts";
 import { slashCommandOf } from "../slash/slash-commands.ts";
 import { errorText } from "./error-text.ts";
 import { hasModel, tellFirstRun } from "./first-run.ts";
@@ -76,7 +77,7 @@ export class Submitting {
   /** What waits, here and at the agent, comes back into the editor. @returns false where nothing does */
   takeBackQueued(): boolean {
     const queued = this.#work?.host.agent.clearQueue() ?? [];
-    const texts = [...queued.map(({ text }) => this.#typedOf.get(text) ?? text), ...this.#takeHeld()];
+    const texts = [...this.#asTyped(queued), ...this.#takeHeld()];
     this.#options.editor.giveBack(...texts);
     return texts.length > 0;
   }
@@ -207,9 +208,18 @@ export class Submitting {
     if (!this.#work?.host.agent.isBusy) this.#typedOf.clear();
   }
 
-  /** As they were typed, without the files that they name. */
-  #giveBack(unsent: readonly { text: string }[]): void {
-    if (unsent.length > 0)
-      this.#options.editor.giveBack(...unsent.map(({ text }) => this.#typedOf.get(text) ?? text));
+  #giveBack(unsent: readonly PromptInput[]): void {
+    this.#options.editor.giveBack(...this.#asTyped(unsent));
+  }
+
+  /** Without the files that they name. Of images that nothing names, as extensions send them, it is told. */
+  #asTyped(sent: readonly PromptInput[]): string[] {
+    const cwd = this.#work?.host.workshop.cwd ?? ".";
+    return sent.map(({ text, images = [] }) => {
+      const message = typedMessage({ text, images: images.length }, cwd);
+      const lost = lostImagesText(message);
+      if (lost !== undefined) this.#options.tell({ level: "info", message: lost });
+      return this.#typedOf.get(text) ?? message.text;
+    });
   }
 }
