@@ -192,6 +192,21 @@ test("words behind the flag of an extension are the prompt, and the flag is not"
   expect(screen).not.toContain("--loud");
 });
 
+test("an extension that never comes is told by a line, takes what is typed, and does not keep the user", async () => {
+  const project = agentProject(says("Good."));
+  mkdirSync(join(project.home, "extensions"));
+  writeFileSync(
+    join(project.home, "extensions", "never.ts"),
+    "await new Promise(() => {}); export default function () {}",
+  );
+  const { terminal, ended } = openInteractive({ project });
+  terminal.type("Early bird\n");
+  await terminal.until("Loading extensions…");
+  expect(terminal.screen()).toContain("Next: Early bird");
+  terminal.press("ctrl+c", "ctrl+c");
+  expect(await ended).toBe(0);
+});
+
 test("an extension that never starts does not keep the user", async () => {
   const project = agentProject(says("Good."));
   mkdirSync(join(project.home, "extensions"));

@@ -94,18 +94,21 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
 async function open(room: Room): Promise<void> {
   const { call, tell, ui, chat, status, rest, quitting, screen } = room;
   await askAtStart({ screen, home: bonsaiHome({ ...call.io.env }), cwd: call.io.cwd });
-  const workshop = await openWorkshop(
-    { ...call, options: { ...call.options, mode: "tui" } },
-    {
-      ...{ ui, signal: quitting.signal },
-      reservedCommands: slashCommands.map(({ name }) => name),
-      tell: (notice) => status.notice(notice) || tell(notice),
-      listen: (lifecycle) => {
-        chat.listen(lifecycle);
-        status.listen(lifecycle);
-        rest.listen(lifecycle);
+  const workshop = await status.during(
+    "Loading extensions…",
+    openWorkshop(
+      { ...call, options: { ...call.options, mode: "tui" } },
+      {
+        ...{ ui, signal: quitting.signal },
+        reservedCommands: slashCommands.map(({ name }) => name),
+        tell: (notice) => status.notice(notice) || tell(notice),
+        listen: (lifecycle) => {
+          chat.listen(lifecycle);
+          status.listen(lifecycle);
+          rest.listen(lifecycle);
+        },
       },
-    },
+    ),
   );
   try {
     const call = await chosen(room, workshop.call);

@@ -31,6 +31,9 @@ export interface StatusOptions {
 /** A session that is opened is shown before its whole file is read for what it cost. */
 const COST_AFTER_MS = 200;
 
+/** So long nobody wonders why nothing happens. */
+const PATIENCE_MS = 1_000;
+
 /** What goes on, what is queued, and the footer: puts them on the screen and keeps them true. */
 export class Status {
   readonly #screen: Screen;
@@ -106,20 +109,30 @@ export class Status {
 
   /** Shows for so long a line that says what a key would do. */
   hint(text: string, forMs: number): void {
+    this.#showHint(text);
+    this.#hinting = setTimeout(() => this.#showHint(undefined), forMs).unref();
+  }
+
+  /** Says what is waited for, where it takes its time. */
+  async during<Value>(text: string, task: Promise<Value>): Promise<Value> {
+    const timer = setTimeout(() => this.#showHint(text), PATIENCE_MS).unref();
+    try {
+      return await task;
+    } finally {
+      clearTimeout(timer);
+      this.#showHint(undefined);
+    }
+  }
+
+  #showHint(text: string | undefined): void {
     clearTimeout(this.#hinting);
     this.#footer.setHint(text);
-    this.#hinting = setTimeout(() => {
-      this.#footer.setHint(undefined);
-      this.#screen.redraw();
-    }, forMs).unref();
     this.#screen.redraw();
   }
 
   /** Ends the timers. */
   stop(): void {
-    clearTimeout(this.#hinting);
-    this.#footer.setHint(undefined);
-    this.#screen.redraw();
+    this.#showHint(undefined);
     clearTimeout(this.#bringing);
     this.#source.cost.stop();
     this.#line.stop();
