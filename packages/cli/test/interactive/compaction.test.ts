@@ -251,3 +251,35 @@ test("a /compact that makes the context larger says so", async () => {
     "The summary is longer than the little that it stands for; /undo takes it back.",
   );
 });
+
+test("/compact preview shows the plan that /compact then carries out, and writes nothing", async () => {
+  const opened = await openLong(play);
+  const { terminal, file } = opened;
+  const before = readFileSync(file, "utf8");
+  terminal.type("/compact preview\n");
+  await terminal.until("What /compact would do; nothing is done yet.");
+  expect(terminal.screen()).toMatch(/summarised +\d+ items/);
+  expect(terminal.screen()).toMatch(/Plan +107,364 →/);
+  expect(told(opened)).toContain("The size afterwards is without the summary, which is not written yet.");
+  terminal.press("esc");
+  await terminal.until((screen) => !screen.includes("What /compact would do"));
+  expect(readFileSync(file, "utf8")).toBe(before);
+  const cut = /cut (?:inside a turn )?(?<id>[0-9a-f]{8})/;
+  terminal.type("/compact --dry-run\n");
+  await terminal.until(cut);
+  const { id } = cut.exec(terminal.screen())?.groups ?? {};
+  terminal.press("esc");
+  terminal.type("/compact\n");
+  await terminal.until("Compacted: ");
+  const compaction = readFileSync(file, "utf8")
+    .split("\n")
+    .findLast((line) => line.includes('"type":"compaction"'));
+  expect(JSON.parse(compaction ?? "{}").firstKeptEntryId).toBe(id);
+});
+
+test("/compact preview of what is small says why nothing would be done", async () => {
+  const { terminal } = openInteractive({ scenario: play });
+  await terminal.until("/100k");
+  terminal.type("/compact preview\n");
+  await terminal.until("There is nothing to compact");
+});

@@ -1,15 +1,46 @@
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
+import { compactionPreview } from "../compaction/compaction-preview.ts";
 import { compactionWords } from "../compaction/compaction-words.ts";
+import { ReportPanel } from "../compaction/report-panel.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const compact: SlashCommand = {
   name: "compact",
   description: "Compact the context now; a focus says what the summary must keep",
-  argumentHint: "[focus]",
+  argumentHint: "[focus] or preview",
   worksWhileBusy: true,
-  run: (focus, work) => askForCompaction(focus === "" ? {} : { focus }, work),
+  complete: (prefix) => ("preview".startsWith(prefix) ? [previewItem] : []),
+  run: (args, work) => (isPreview(args) ? showPreview(work) : askForCompaction(focusOf(args), work)),
 };
+
+const previewItem = {
+  value: "preview",
+  label: "preview",
+  description: "Show what would be done; nothing is",
+};
+
+/** Also as the command outside of a session calls it. */
+function isPreview(args: string): boolean {
+  return args === "preview" || args === "--dry-run";
+}
+
+function focusOf(args: string): { focus?: string } {
+  return args === "" ? {} : { focus: args };
+}
+
+async function showPreview({ host, screen, tell }: InteractiveWork): Promise<void> {
+  const { agent, workshop } = host;
+  const { session, model } = agent;
+  const { result, lines } = compactionPreview({
+    session,
+    settings: workshop.settings.compaction,
+    model: isNoModel(model) ? {} : model,
+  });
+  if (result.status !== "planned") return tell({ level: "info", message: result.detail });
+  await screen.show<void>((done) => new ReportPanel({ screen, lines, leave: () => done(undefined) }));
+}
 
 async function askForCompaction(asked: { focus?: string }, work: InteractiveWork): Promise<void> {
   const { agent, workshop } = work.host;
