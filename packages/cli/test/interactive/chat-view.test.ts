@@ -257,6 +257,22 @@ describe("what is being said is shown", () => {
   });
 });
 
+test("what is told goes on below its beginning where it is wrapped", () => {
+  const { chat, text } = opened();
+  chat.line("✗ The server did not answer [gone]\n  Start it, or name another one.", "error");
+  expect(text(24)).toBe("\n ✗ The server did not\n   answer [gone]\n   Start it, or name\n   another one.");
+});
+
+test("why a tool failed is told in up to three rows", () => {
+  const { session, chat, text } = opened();
+  const why = "There is no nope.txt. Did you mean note.txt? Or one of the many others?";
+  session.append([stored(answer([bash("c", "x")])), stored(result("c", why, { isError: true }))]);
+  chat.rebuild(session);
+  expect(text(30)).toBe(
+    "\n ✗ bash x\n   There is no nope.txt. Did\n   you mean note.txt? Or one\n   of the many others?",
+  );
+});
+
 test("a told line keeps its colours and nothing else that steers a terminal", () => {
   const { chat, screen } = opened();
   chat.line("\x1b[31mred\x1b[39m \x1b[2Jcleared");

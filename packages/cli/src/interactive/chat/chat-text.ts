@@ -9,6 +9,17 @@ export function textLines(text: string, width: number, style: Style = plain, ind
   return wrapped(printableLines(text.trimEnd()), width, style, indent);
 }
 
+/** The same for a text of marked or indented lines: what is wrapped goes on below its beginning. */
+export function hangingLines(text: string, width: number, style: Style): string[] {
+  return printableLines(text.trimEnd()).flatMap((line) => {
+    const lead = /^ *(?:[i!✗] )?/.exec(line)?.[0].length ?? 0;
+    if (lead === 0 || width - lead < 12) return wrapped([line], width, style);
+    return wrapped([line.slice(lead)], width - lead).map(
+      (piece, at) => ` ${style(`${at === 0 ? line.slice(0, lead) : " ".repeat(lead)}${piece.slice(1)}`)}`,
+    );
+  });
+}
+
 /** A text that was given its colours already: nothing else of it can steer the terminal. */
 export function colouredLines(text: string, width: number): string[] {
   const pieces = text.trimEnd().split(colour);

@@ -1,6 +1,6 @@
 import type { StyleName, Theme } from "../theme/theme.ts";
 import { ChatBlock } from "./chat-block.ts";
-import { colouredLines, textLines } from "./chat-text.ts";
+import { colouredLines, hangingLines } from "./chat-text.ts";
 
 /** A text with one look, or with colours of its own. */
 export class LineBlock extends ChatBlock {
@@ -17,6 +17,6 @@ export class LineBlock extends ChatBlock {
 
   protected lines(width: number): string[] {
     if (this.#look === undefined) return colouredLines(this.#text, width);
-    return textLines(this.#text, width, this.#theme.style[this.#look]);
+    return hangingLines(this.#text, width, this.#theme.style[this.#look]);
   }
 }

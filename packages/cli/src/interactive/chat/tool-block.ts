@@ -144,8 +144,10 @@ export class ToolBlock extends ChatBlock {
         wrapped(this.#cut(part, width), width, style.added, "   "),
       );
     const look = this.#state === "failed" ? style.error : style.muted;
+    // Why it failed is worth more than a row.
+    const rows = this.#state === "failed" ? 3 : 1;
     const draw = (part: readonly string[]) =>
-      wrapped(this.#cut(part.map(shownLine), width), width, look, "   ");
+      wrapped(this.#cut(part.map(shownLine), width, rows), width, look, "   ");
     return [
       ...this.#folded(outputLines(contentText(this.#output?.content)), bodyFold, draw),
       ...this.#images.lines({ width, isExpanded: this.isExpanded, style: style.muted, indent: "   " }),
@@ -165,10 +167,11 @@ export class ToolBlock extends ChatBlock {
     );
   }
 
-  /** Folded, a line is one row: a minified file is one line of a megabyte. */
-  #cut(lines: readonly string[], width: number): readonly string[] {
+  /** Folded, a line is one row or a few: a minified file is one line of a megabyte. */
+  #cut(lines: readonly string[], width: number, rows = 1): readonly string[] {
     if (this.isExpanded) return lines;
-    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3), "…"));
+    const columns = Math.max(1, width - 3) * rows;
+    return lines.map((line) => truncateToWidth(line.slice(0, columns * 4), columns, "…"));
   }
 
   #folded<Each>(
