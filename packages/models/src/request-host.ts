@@ -52,7 +52,7 @@ export class RequestHost {
     throw new BonsaiError({
       code: "key_missing",
       message: `There is no key for ${provider}.`,
-      hint: `Set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
+      hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
     });
   }
 

@@ -248,6 +248,12 @@ test("/resume keeps what a search of the texts found while one of them is rename
   second.terminal.press("y");
   await second.terminal.until("Nothing found.");
   await second.terminal.until("Moved to");
+  second.terminal.press("ctrl+u");
+  second.terminal.press("ctrl+z");
+  await second.terminal.until("The session is back.");
+  await second.terminal.until("› Stripes");
+  second.terminal.press("enter");
+  await second.terminal.until("about animals");
 });
 
 test("what is worth knowing of a session that /resume opens stands below it", async () => {

@@ -28,6 +28,7 @@ export interface PickRow {
 /** A key that does something with the selected item, or with the list. */
 export interface PickAction<Item> {
   key: KeyId;
+  /** For the line of keys; an empty text leaves it out there. */
   does: string;
   run(item: Item | undefined): void;
 }
@@ -199,7 +200,7 @@ export class PickList<Item> implements Panel, Focusable {
     const { actions = [], picks = "choose" } = this.#options;
     return [
       [keyName("tui.select.confirm"), picks],
-      ...actions.map(({ key, does }): KeyHint => [shownKey(key), does]),
+      ...actions.filter(({ does }) => does !== "").map(({ key, does }): KeyHint => [shownKey(key), does]),
       [keyName("tui.select.cancel"), "leave"],
     ];
   }

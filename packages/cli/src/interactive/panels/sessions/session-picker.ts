@@ -8,7 +8,7 @@ import { wholePath } from "../panel-frame.ts";
 import { PickList } from "../pick-list.ts";
 import { type ListedSession, sessionPreview, sessionRow, sessionText, sessionTitle } from "./session-row.ts";
 import { searchTexts } from "./session-texts.ts";
-import { trashFolder, trashSession } from "./session-trash.ts";
+import { takeBack, trashFolder, trashSession } from "./session-trash.ts";
 
 export interface PickSessionOptions {
   screen: Screen;
@@ -38,6 +38,7 @@ class SessionPicker {
   #sessions: readonly ListedSession[] = [];
   #searching = new AbortController();
   #isAsking = false;
+  readonly #deleted: { file: string; inTrash: string }[] = [];
   /** What a search of the texts has found; undefined where none stands. */
   #hits: ListedSession[] | undefined;
 
@@ -64,6 +65,7 @@ class SessionPicker {
         { key: "ctrl+f", does: "search the whole text", run: () => this.#startSearch() },
         { key: "ctrl+r", does: "rename", run: (session) => this.#guard(() => this.#rename(session)) },
         { key: "ctrl+d", does: "delete", run: (session) => this.#guard(() => this.#delete(session)) },
+        { key: "ctrl+z", does: "", run: () => this.#guard(() => this.#takeBack()) },
       ],
     });
     this.#reload();
@@ -184,9 +186,21 @@ class SessionPicker {
       message: `${sessionTitle(session)}\n\nIts file goes to ${wholePath(trashFolder(home))}, and nothing empties that folder.`,
     });
     if (!isSure) return;
-    const to = trashSession(session.file, home);
+    const inTrash = trashSession(session.file, home);
+    this.#deleted.push({ file: session.file, inTrash });
     this.#reload();
-    this.list.tell({ status: `Moved to ${wholePath(to)}.` });
+    this.list.tell({ status: `Moved to ${wholePath(inTrash)}. Ctrl-Z takes it back.` });
+  }
+
+  /** The latest that was deleted here. */
+  async #takeBack(): Promise<void> {
+    const latest = this.#deleted.at(-1);
+    if (latest === undefined) return this.list.tell({ status: "Nothing was deleted here." });
+    takeBack(latest);
+    this.#deleted.pop();
+    this.#reload();
+    this.list.model.select(latest.file);
+    this.list.tell({ status: "The session is back." });
   }
 
   /** One thing at a time; what fails is told below the list. */

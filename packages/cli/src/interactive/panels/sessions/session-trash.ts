@@ -19,6 +19,12 @@ export function trashSession(file: string, home: string): string {
   return to;
 }
 
+/** Moves a session's file back from the trash. @throws what the file system throws, and where another has its place */
+export function takeBack({ file, inTrash }: { file: string; inTrash: string }): void {
+  if (existsSync(file)) throw new Error(`${file} is there already.`);
+  renameSync(inTrash, file);
+}
+
 /** Nothing in the trash is written over. */
 function freeName(stem: string): string {
   for (let at = 0; ; at += 1) {
