@@ -273,3 +273,80 @@ test("widget, header, footer and the words beside the spinner stand there until 
   await terminal.until("no foot");
   await terminal.until("/100k");
 });
+
+const marks = `
+  if (globalThis.drawsMarks) bonsai.registerEntryRenderer("mark", ({ data }) => ({ render: () => ["Mark " + data] }));
+  bonsai.registerCommand("mark", { handler: (text) => void bonsai.appendEntry("mark", text) });`;
+const drawMarks = (isDrawn: boolean) => Object.assign(globalThis, { drawsMarks: isDrawn });
+
+test("entries are drawn as soon as a renderer is loaded, and when the session is opened again", async () => {
+  drawMarks(false);
+  const { terminal, command, end, project } = withExtension(marks);
+  await terminal.until("say what to do");
+  await command("hello");
+  await terminal.until("Good.");
+  await command("/mark one");
+  drawMarks(true);
+  await command("/reload");
+  await terminal.until("Mark one");
+  drawMarks(false);
+  await command("/reload");
+  await terminal.until((screen) => !screen.includes("Mark one"));
+  await end();
+  drawMarks(true);
+  const again = openInteractive({ project, argv: ["-c", "-e", "./drawn.mjs"] });
+  await again.terminal.until("Mark one");
+});
+
+test("what a component lays over the screen itself cannot break it, and Ctrl-C takes it away", async () => {
+  const { terminal, command } = withExtension(`
+    const over = (tui, text, render) => tui.showOverlay({ render, invalidate() {} }, { width: 20, anchor: "center" });
+    bonsai.registerCommand("over", { async handler(_args, ctx) {
+      await ctx.ui.custom((tui, theme, keys, done) => {
+        over(tui, "bad", () => { throw new Error("no overlay"); });
+        over(tui, "good", () => ["[ good ]"]);
+        queueMicrotask(() => done());
+        return { render: () => [] };
+      });
+      ctx.ui.notify("Done with it");
+    } });`);
+  await terminal.until("say what to do");
+  await command("/over");
+  await terminal.until("[ good ]");
+  await terminal.until("no overlay");
+  terminal.press("ctrl+c");
+  await terminal.until((screen) => !screen.includes("[ good ]"));
+});
+
+test("an extension of pi draws with pi's components, theme and options", async () => {
+  const files = {
+    "pi.ts": `
+      import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+      import { Box, SelectList, Text } from "@earendil-works/pi-tui";
+      import { getSelectListTheme } from "@earendil-works/pi-coding-agent";
+      export default function (pi: ExtensionAPI) {
+        pi.registerMessageRenderer("card", (message, { outputPad }, theme) => {
+          const box = new Box(outputPad, 0, (text) => theme.bg("customMessageBg", text));
+          box.addChild(new Text(theme.fg("accent", theme.bold("Card ")) + message.content + theme.getFgAnsi("dim"), 0, 0));
+          return box;
+        });
+        pi.registerCommand("card", { handler: async (_args, ctx) => {
+          const items = ["one", "two"].map((value) => ({ value, label: value }));
+          const chosen = await ctx.ui.custom<string>((tui, _theme, _keys, done) => {
+            const list = new SelectList(items, 5, getSelectListTheme());
+            list.onSelect = ({ value }) => done(value);
+            return list;
+          });
+          pi.sendMessage({ customType: "card", content: chosen, display: true });
+        } });
+      }`,
+  };
+  const { terminal } = openInteractive({ columns: 80, rows: 24, files, argv: ["-e", "./pi.ts"] });
+  await terminal.until("say what to do");
+  terminal.type("/card");
+  terminal.press("enter");
+  await terminal.until(/→ one/);
+  terminal.press("down");
+  terminal.press("enter");
+  await terminal.until(/^ Card two/m);
+});

@@ -3,8 +3,8 @@ import type { Panel, Screen } from "../screen.ts";
 import type { Focusable } from "../terminal/tui.ts";
 import { drawnLines } from "./drawn-lines.ts";
 
-/** What stays of the screen beside a component: footer, and a line of the chat. */
-const otherRows = 4;
+/** What stays of the screen beside a component: the footer. */
+const otherRows = 2;
 
 /** A component of an extension, with the keys. */
 export class CustomPanel implements Panel, Focusable {
