@@ -7,17 +7,19 @@ import { styleText } from "node:util";
 
 // `npm start`: builds, then opens the agent on the terminal, in the folder that it was called from; where there is no
 // model, or no terminal, a whole session plays on a scripted one. `npm start -- FILE` compacts a session of yours, in a
-// copy. `npm start -- "prompt"` prints the agent's answer.
+// copy. `npm start -- "prompt"` begins with it; where there is no terminal, the answer is printed.
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bonsai = join(root, "packages/cli/bin/bonsai.js");
 const callerFolder = process.env.INIT_CWD ?? root;
 const [given, ...more] = process.argv.slice(2);
 
+const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+
 build();
-if (given === undefined) handOver(process.stdin.isTTY && process.stdout.isTTY ? [] : ["demo"]);
+if (given === undefined) handOver(isTerminal ? [] : ["demo"]);
 else if (more.length === 0 && existsSync(resolve(callerFolder, given)))
   compactionStory(resolve(callerFolder, given));
-else handOver(["-p", given, ...more]);
+else handOver([...(isTerminal ? [] : ["-p"]), given, ...more]);
 
 /** The command takes the terminal; its exit code is ours. */
 function handOver(args: string[]): void {

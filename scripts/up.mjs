@@ -3,7 +3,7 @@
 // Plain JavaScript without dependencies, for any Node >= 18. Where `node` and `pnpm` already satisfy
 // package.json (engines.node, packageManager) it fetches neither and only runs `pnpm install`.
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const NODE = "24.21.0"; // fetched only where the running Node does not satisfy engines.node
@@ -28,6 +28,9 @@ function satisfies(have, min) {
   const i = [0, 1, 2].find((k) => (a[k] ?? 0) !== (b[k] ?? 0));
   return i === undefined || (a[i] ?? 0) > (b[i] ?? 0);
 }
+
+if (!existsSync(`${root}/node_modules`) && !process.env.UP_AGAIN)
+  console.error("The first time, what is needed is fetched and built: about half a minute.");
 
 const major = parts(process.version)[0];
 const nodeOk = satisfies(process.version, pkg.engines.node) && (major % 2 === 0 || major > 26);
