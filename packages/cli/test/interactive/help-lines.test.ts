@@ -29,6 +29,8 @@ test("commands, what extensions bring, and keys as they are bound now", () => {
   expect(help).toMatch(/^ {2}Ctrl-T, F5 +Show or fold .*\(expand\)$/m);
   expect(help).toMatch(/^ {2}no key +.*\(suspend\)$/m);
   expect(help).toMatch(/\(tui\.editor\.undo\)/);
+  expect(help).toMatch(/^ {2}\\ Enter +New line/m);
+  expect(help).not.toContain("Copy selection");
   expect(help).not.toContain("\u001b");
 });
 

@@ -11,9 +11,9 @@ import { shownKey } from "./key-name.ts";
 /** Keys by action, or by the name of one of the library's bindings. */
 export type KeyBindings = Readonly<Record<string, readonly KeyId[]>>;
 
-/** The library's own bindings that a user of the main screen meets. */
+/** The library's own bindings that a user of the main screen meets: there, the terminal itself scrolls and copies. */
 export const libraryBindings: readonly string[] = Object.keys(TUI_KEYBINDINGS).filter(
-  (id) => !id.startsWith("tui.altScreen."),
+  (id) => !id.startsWith("tui.altScreen.") && id !== "tui.input.copy",
 );
 
 const definitions = {

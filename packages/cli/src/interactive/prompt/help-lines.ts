@@ -35,7 +35,7 @@ export function helpLines(facts: HelpFacts, width: number): Line[] {
   const sections: readonly (readonly [string, readonly Row[]])[] = [
     ["Commands", commands.map(commandRow)],
     ["Commands of extensions", moreCommands.map(({ name, description = "" }) => [`/${name}`, description])],
-    ["In the prompt", typed],
+    ["In the prompt", typedRows()],
     ["Keys", actionNames.map(actionRow)],
     [
       "Keys of extensions",
@@ -50,11 +50,14 @@ export function helpLines(facts: HelpFacts, width: number): Line[] {
   ];
 }
 
-const typed: readonly Row[] = [
-  ["@file", "Give the model a file; Tab completes"],
-  ["!command", "Run a command; the model sees its output"],
-  ["!!command", "Run a command that the model does not see"],
-];
+function typedRows(): Row[] {
+  return [
+    ["@file", "Give the model a file or an image; Tab completes"],
+    ["!command", "Run a command; the model sees its output"],
+    ["!!command", "Run a command that the model does not see"],
+    [`\\ ${keys.label("submit")}`, "New line, in terminals that have no other key for it"],
+  ];
+}
 
 function commandRow({ name, argumentHint, description }: SlashCommand): Row {
   return [argumentHint === undefined ? `/${name}` : `/${name} ${argumentHint}`, description];
