@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { listSessions } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { says } from "../agent-project.ts";
@@ -263,4 +263,24 @@ test("what is worth knowing of a session that /resume opens stands below it", as
   await room.terminal.until(/Command exited[\s\S]*This session was begun in/);
   command(room, "/new");
   await room.terminal.until((screen) => !screen.includes("This session was begun in"));
+});
+
+test("/resume says what became of a session of an older format that is named", async () => {
+  const room = await opened();
+  await say(room, "about plants");
+  const folder = dirname(sessionsOf(room)[0]!.file);
+  const at = "2026-01-01T00:00:00.000Z";
+  const lines = [
+    { type: "session", id: "11111111-0000-4000-8000-000000000001", timestamp: at, cwd: room.project.cwd },
+    { type: "message", timestamp: at, message: { role: "user", content: "very old", timestamp: 1 } },
+  ];
+  writeFileSync(join(folder, "old.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  command(room, "/resume");
+  await room.terminal.until("Sessions, in");
+  room.terminal.type("very old");
+  await room.terminal.until("1/1 of 2");
+  room.terminal.press("ctrl+r");
+  await room.terminal.until("Name of the session");
+  room.terminal.type("Ancient\n");
+  await room.terminal.until("older format");
 });

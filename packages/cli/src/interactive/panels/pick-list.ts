@@ -62,6 +62,8 @@ export interface PickListOptions<Item> extends PickModelOptions<Item> {
 const mostRows = 12;
 const mostPreviewRows = 8;
 const leastRowsForPreview = 16;
+/** Beyond, the eye loses which end belongs to which beginning. */
+const mostRowColumns = 120;
 
 /** A list to choose from: typing searches in it. Takes as many lines as a third of the screen has, and no more. */
 export class PickList<Item> implements Panel, Focusable {
@@ -164,7 +166,9 @@ export class PickList<Item> implements Panel, Focusable {
       return textLines(words, width).map(theme.style.muted);
     }
     const { first, items } = this.model.window(room);
-    const lines = items.map((item, at) => this.#rowLine(item, first + at === position, width));
+    const lines = items.map((item, at) =>
+      this.#rowLine(item, first + at === position, Math.min(width, mostRowColumns)),
+    );
     const of = matches.length === total ? "" : ` of ${count(total)}`;
     const where = ` ${count(position + 1)}/${count(matches.length)}${of}`;
     return [...lines, theme.style.dim(truncateToWidth(where, width))];

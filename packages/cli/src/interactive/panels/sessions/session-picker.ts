@@ -171,9 +171,11 @@ class SessionPicker {
     });
     if (typed === undefined) return;
     const name = oneLine(typed);
+    const notices: string[] = [];
     if (session.file === inUse && nameInUse !== undefined) await nameInUse(name);
-    else nameFile(session.file, name);
+    else nameFile(session.file, name, (message) => notices.push(message));
     this.#reload();
+    if (notices.length > 0) this.list.tell({ status: notices.join(" ") });
   }
 
   async #delete(session: ListedSession | undefined): Promise<void> {
@@ -215,8 +217,8 @@ class SessionPicker {
   }
 }
 
-function nameFile(file: string, name: string): void {
-  const session = openSession(file, { onNotice: () => {} });
+function nameFile(file: string, name: string, tell: (message: string) => void): void {
+  const session = openSession(file, { onNotice: ({ message }) => tell(message) });
   try {
     session.append({ type: "session_info", name });
   } finally {
