@@ -5,7 +5,12 @@ export { type ReadContextOptions, readContext } from "./context-meter.ts";
 export { MASK_PLACEHOLDER } from "./context-view.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
 export { type DigestOptions, digestSummariser } from "./digest.ts";
-export { type SessionEstimate, type SessionEstimateOptions, sessionEstimate } from "./estimator.ts";
+export {
+  countAhead,
+  type SessionEstimate,
+  type SessionEstimateOptions,
+  sessionEstimate,
+} from "./estimator.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,

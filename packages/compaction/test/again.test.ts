@@ -10,6 +10,7 @@ import {
   type CompactionManifest,
   compactionEventRules,
   compactionSettings,
+  countAhead,
   planCompaction,
   readContext,
   runCompaction,
@@ -107,6 +108,19 @@ test("a context whose size is reported is read without counting its messages", (
   session.append({ type: "message", message: { role: "user", content: "And then?", timestamp: 0 } });
   expect(read()).toMatchObject({ source: "usage", usageIndex: 11 });
   expect(counted()).toBeGreaterThan(0);
+});
+
+test("messages that were counted ahead are not counted again", () => {
+  const rounds = Array.from({ length: 6 }, (_, at) => `U:2000 A:10@${2_000 + at * 2_000}`);
+  const { session } = history(`${rounds.join(" ")} U:50`);
+  const counted = countReads(session);
+  for (const _ of countAhead(session)) expect(counted()).toBeGreaterThan(0);
+  const before = counted();
+  expect([...countAhead(session)]).toEqual([]);
+  expect(counted()).toBe(before);
+  const { estimator } = sessionEstimate({ session, settings: compactionSettings() });
+  const { trailingTokens } = readContext({ session, estimator });
+  expect(trailingTokens).toBeGreaterThan(0);
 });
 
 /** How often the contents of messages have been looked at. */

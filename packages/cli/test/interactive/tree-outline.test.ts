@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { expect, test, vi } from "vitest";
 import type { InteractiveWork } from "../../src/interactive/interactive-work.ts";
-import { readTreeAhead } from "../../src/interactive/tree/read-tree-ahead.ts";
+import { readAhead } from "../../src/interactive/session/read-ahead.ts";
 import { treeOutline } from "../../src/interactive/tree/tree-outline.ts";
 import { sessionOutline } from "../../src/session-outline.ts";
 import { header, writeLines } from "../sample-session.ts";
@@ -30,7 +30,7 @@ function fakeHost(session: Session) {
   const agent = { session, isBusy: false };
   const lifecycle = { on: (name: string, handler: () => void) => handlers.set(name, handler) };
   const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveWork;
-  readTreeAhead(work);
+  readAhead(work);
   return { agent, tell: (name: string) => handlers.get(name)?.() };
 }
 

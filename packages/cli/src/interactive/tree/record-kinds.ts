@@ -46,15 +46,14 @@ export class RecordKinds {
     return known;
   }
 
-  /** Reads the kinds that are not known, from a number on, for so long. @returns where to go on; undefined at the end */
-  readAhead(from: number, sliceMs: number): number | undefined {
+  /** Reads the kinds that are not known, one at a step. */
+  *readAhead(): Generator<void> {
     const heads = new HeadReader(this.#session.store);
-    const until = performance.now() + sliceMs;
-    for (let number = from; number < this.#index.settledCount; number += 1) {
-      if (performance.now() >= until) return number;
-      if (!this.#index.isDamaged(number)) this.#kindOf(this.#index.record(number), heads);
+    for (let number = 0; number < this.#index.settledCount; number += 1) {
+      if (this.#index.isDamaged(number) || this.#kinds[number] !== undefined) continue;
+      this.#kindOf(this.#index.record(number), heads);
+      yield;
     }
-    return undefined;
   }
 
   /** All entries in file order, without their bodies. */
