@@ -28,6 +28,6 @@ export function enter(call: AgentCall, terminal: Terminal, signal: AbortSignal):
   editor.onSubmit = (text) => early.push(text);
   screen.start(editor);
   screen.tui.renderNow();
-  void followBackground(screen);
+  followBackground(screen);
   return { call, screen, editor, quitting: new Quitting(signal), takeEarly: () => early.splice(0) };
 }

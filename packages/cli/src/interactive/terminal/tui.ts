@@ -25,6 +25,7 @@ export {
   type OverlayHandle,
   type OverlayOptions,
   ProcessTerminal,
+  parseOsc11BackgroundColor,
   type SelectListTheme,
   Spacer,
   setKeybindings,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Screen } from "../screen.ts";
-import { followBackground } from "./follow-background.ts";
+import { askBackground } from "./follow-background.ts";
 import type { ThemeChoice } from "./theme.ts";
 
 /** Takes the theme that the settings name, at once; for `auto` the terminal is asked. */
@@ -11,7 +11,7 @@ export function wearTheme(screen: Pick<Screen, "theme" | "tui">, choice: ThemeCh
   theme.choose(choice);
   tui.invalidate();
   tui.requestRender();
-  void followBackground(screen);
+  askBackground(screen);
 }
 
 /** What the user's own file says of the theme: the first frame does not wait until all settings are read. */
