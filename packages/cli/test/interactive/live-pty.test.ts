@@ -1,18 +1,39 @@
+import type { ScenarioAnswer } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
-import { agentProject, says } from "../agent-project.ts";
+import { type AgentProject, agentProject } from "../agent-project.ts";
+import type { HeadlessTerminal } from "./headless-terminal.ts";
 import { journeys } from "./journeys.ts";
-import { lineSettings } from "./live-terminal.ts";
+import { killBonsai, lineSettings } from "./live-terminal.ts";
 import { openPty } from "./pty.ts";
 
 journeys(openPty);
 
 test("at the end the terminal is as it was: its line, its cursor, its keys and pastes", async () => {
-  const project = agentProject(says("Good."));
+  const { project, terminal } = await opened();
+  terminal.press("ctrl+d");
+  await terminal.until("ended with 0");
+  expectAsBefore(terminal, project);
+});
+
+test("who is ended from outside gives the terminal back too, in the middle of an answer", async () => {
+  const { project, terminal } = await opened({ text: "Begun. ".repeat(900), delayMs: 5, chunkChars: 12 });
+  terminal.type("Tell me\n");
+  await terminal.until("Begun.");
+  killBonsai(project, "SIGTERM");
+  await terminal.until("ended with 130");
+  expectAsBefore(terminal, project);
+});
+
+async function opened(turn: ScenarioAnswer = { text: "Good." }) {
+  const project = agentProject({ contextWindow: 100_000, turn: [turn] });
   const terminal = openPty({ project });
   await terminal.until("scripted");
   expect(terminal.modes()).toEqual({ cursor: false, bracketedPaste: true });
-  terminal.press("ctrl+d");
-  await terminal.until("ended with 0");
+  return { project, terminal };
+}
+
+function expectAsBefore(terminal: HeadlessTerminal, project: AgentProject): void {
   expect(terminal.modes()).toEqual({ cursor: true, bracketedPaste: false });
-  expect(lineSettings(project).after).toBe(lineSettings(project).before);
-});
+  const { before, after } = lineSettings(project);
+  expect(after).toBe(before);
+}

@@ -24,6 +24,8 @@ export interface InterruptingOptions {
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
 const secondEscMs = 500;
 const secondCtrlCMs = 1_000;
+/** A process that runs so long after it was to be suspended was not. */
+const suspendedWithinMs = 200;
 
 /** Owner of the keys that stop things, wherever the focus is. */
 export class Interrupting {
@@ -135,7 +137,14 @@ export class Interrupting {
     const { screen } = this.#options;
     if (process.platform === "win32") return true;
     screen.stop();
-    process.once("SIGCONT", () => screen.resume());
+    const goOn = () => {
+      clearTimeout(timer);
+      process.removeListener("SIGCONT", goOn);
+      screen.resume();
+    };
+    process.on("SIGCONT", goOn);
+    // Where no shell waits, the signal does nothing, and no other follows.
+    const timer = setTimeout(goOn, suspendedWithinMs);
     // All of the foreground: what started bonsai waits for it, and would keep the terminal.
     process.kill(0, "SIGTSTP");
     return true;
