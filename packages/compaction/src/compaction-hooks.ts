@@ -9,7 +9,12 @@ export interface CompactionHooks {
   /** The payload is made only where somebody listens: it reads the whole path. */
   beforeCompact(
     payload: () => Omit<BeforeCompact, "type" | "reason" | "willRetry" | "signal">,
-  ): Promise<BeforeCompactResult>;
+  ): Promise<BeforeCompactAnswer>;
+}
+
+/** What the extensions said, and whose word stands. */
+export interface BeforeCompactAnswer extends BeforeCompactResult {
+  by?: { cancel?: string | undefined; compaction?: string | undefined };
 }
 
 export interface CompactionHooksOptions {
@@ -35,7 +40,8 @@ export function compactionHooks({ lifecycle, reason, signal }: CompactionHooksOp
       if (!lifecycle?.hasHandlers(type)) return {};
       const event = { ...payload(), type, reason, willRetry: reason === "overflow", signal };
       const decision = await lifecycle.decide(type, event, { signal });
-      return decision.result ?? {};
+      const { cancel, compaction } = decision.sources ?? {};
+      return { ...decision.result, by: { cancel, compaction } };
     },
   };
 }

@@ -46,6 +46,8 @@ export interface CompactionResult {
   costUsd: number;
   /** One sentence for people. */
   detail: string;
+  /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
+  decidedBy?: string;
   /** Rungs that were tried in vain. */
   failures: readonly RungFailure[];
   /** With the status `failed`. */
@@ -54,8 +56,9 @@ export interface CompactionResult {
 
 /** The result as the controller reports it. */
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
-  const { reason, detail, tokensBefore, tokensAfter } = result;
-  return { status: outcomeStatus(result.status), reason, detail, tokensBefore, tokensAfter };
+  const { reason, detail, tokensBefore, tokensAfter, decidedBy } = result;
+  const status = outcomeStatus(result.status);
+  return { status, reason, detail, tokensBefore, tokensAfter, ...(decidedBy && { decidedBy }) };
 }
 
 function outcomeStatus(status: CompactionStatus): CompactionOutcome["status"] {

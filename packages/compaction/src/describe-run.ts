@@ -25,6 +25,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     requests: cost.requests,
     costUsd: (summary?.usage ?? cost.usage)?.cost.total ?? 0,
     detail: detailOf(run, state, status),
+    ...(summary?.fromHook === true && state.madeBy !== undefined && { decidedBy: state.madeBy }),
     failures: state.failures,
   };
 }

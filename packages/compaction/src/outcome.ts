@@ -10,4 +10,6 @@ export interface CompactionOutcome {
   tokensBefore: number;
   /** The same as before where nothing changed. */
   tokensAfter: number;
+  /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
+  decidedBy?: string;
 }

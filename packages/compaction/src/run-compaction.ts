@@ -44,7 +44,11 @@ async function carryOut(run: Run): Promise<CompactionResult> {
     return commitCompaction(run, state);
   } catch (error) {
     if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
-    return { ...resultOf(run, run.start, "cancelled"), detail: `Compaction cancelled. ${error.message}` };
+    return {
+      ...resultOf(run, run.start, "cancelled"),
+      detail: `Compaction cancelled. ${error.message}`,
+      ...(error.by !== undefined && { decidedBy: error.by }),
+    };
   }
 }
 

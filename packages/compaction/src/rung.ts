@@ -31,6 +31,8 @@ export interface LadderState {
   readonly view: ContextView;
   readonly plan: CompactionPlan | undefined;
   readonly summary: PlannedSummary | undefined;
+  /** The extension whose summary it is. */
+  readonly madeBy?: string | undefined;
   /** What extensions want carried over behind the summary, as far as there is room. */
   readonly carryOver?: ExtensionCarryOver | undefined;
   /** Estimated tokens of the context as it would be now. */

@@ -33,11 +33,13 @@ export const extensionRung: Rung = {
       ...(context.focus === undefined ? {} : { customInstructions: context.focus }),
     }));
     if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
-    if (result.cancel) throw new CompactionCancelled(result.reason ?? "An extension cancelled it.");
+    if (result.cancel)
+      throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", result.by?.cancel);
     const { windowTokens } = context.budgets;
     const carryOver = boundedCarryOver(result.carryOver, windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
-    return result.compaction === undefined ? asked : customSummary(asked, result.compaction);
+    if (result.compaction === undefined) return asked;
+    return { ...customSummary(asked, result.compaction), madeBy: result.by?.compaction };
   },
 };
 

@@ -195,7 +195,9 @@ test("an extension that lets no automatic compaction happen is told of once, wit
     terminal.type(`go on ${round}\n`);
     await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
   }
-  expect(times(told(opened), "Compaction cancelled; nothing was changed. Not on my watch.")).toBe(1);
+  expect(
+    times(told(opened), "Compaction cancelled by refusal.ts; nothing was changed. Not on my watch."),
+  ).toBe(1);
   terminal.type("/compact\n");
   await terminal.until(() => times(told(opened), "Not on my watch.") === 2);
 });
@@ -282,4 +284,20 @@ test("/compact preview of what is small says why nothing would be done", async (
   await terminal.until("/100k");
   terminal.type("/compact preview\n");
   await terminal.until("There is nothing to compact");
+});
+
+test("an extension whose summary stands is named", async () => {
+  const own = `export default (bonsai) => bonsai.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
+    compaction: { summary: "## Goal\\nMine.", firstKeptEntryId, tokensBefore },
+  }));`;
+  const project = agentProject(play, { "own-summary.ts": own });
+  const opened = openInteractive({
+    project,
+    argv: ["--session", longSession(), "-e", "own-summary.ts"],
+    rows: 40,
+  });
+  await opened.terminal.until("k/100k");
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("Compacted: ");
+  expect(told(opened)).toMatch(/tokens, with the summary of \S*own-summary/);
 });

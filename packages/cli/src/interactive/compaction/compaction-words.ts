@@ -1,6 +1,7 @@
 import type { CompactionManifest, CompactionOutcome, RungName } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { count, counted, usd } from "../../views/numbers.ts";
+import { oneLine } from "../../views/printable.ts";
 import type { Told } from "../interactive-work.ts";
 import { errorText } from "../session/error-text.ts";
 
@@ -50,13 +51,19 @@ const ways: Readonly<Record<RungName, string>> = {
 
 function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   const { rung, requests, costUsd } = manifestOf(entry);
-  const way = entry?.fromHook === true ? ways.extension : rung === undefined ? undefined : ways[rung];
+  const isForeign = entry?.fromHook === true;
+  const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : ways[rung];
   const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
   const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
   const how = [...(way === undefined ? [] : [way]), ...cost, ...masked].join("; ");
   const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
+}
+
+/** Extensions are named as they were loaded. */
+function foreignWay({ decidedBy }: CompactionOutcome): string {
+  return decidedBy === undefined ? ways.extension : `with the summary of ${oneLine(decidedBy)}`;
 }
 
 function maskedWords({ outcome, maskedResults = 0, shortened = 0 }: EndedCompaction): string {
@@ -82,7 +89,8 @@ function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome
 }
 
 function cancelledWords(outcome: CompactionOutcome): string {
-  const told = "Compaction cancelled; nothing was changed.";
+  const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
+  const told = `Compaction cancelled${by}; nothing was changed.`;
   const reason = refusalOf(outcome);
   return reason === undefined ? told : `${told} ${reason}`;
 }
