@@ -25,6 +25,18 @@ test("a paste keeps its lines, and loses its colours and what would steer the te
   expect(editor.getText()).toBe(`${clean}\nsecond\nthird`);
 });
 
+test("a paste of sequences that never end is clean too", () => {
+  const editor = makeEditor();
+  paste(editor, "\x1b[".repeat(50_000) + "\x1b]0;".repeat(20_000) + "\x1bP1".repeat(20_000));
+  expect(editor.getExpandedText()).toBe("[".repeat(50_000) + "]0;".repeat(20_000) + "P1".repeat(20_000));
+});
+
+test("a beginning without an end does not swallow the lines below it", () => {
+  const editor = makeEditor();
+  paste(editor, "one\x1b]two\nthree\x07");
+  expect(editor.getText()).toBe("one]two\nthree");
+});
+
 test("a new line that tmux writes as a key stays one", () => {
   const editor = makeEditor();
   paste(editor, "one\x1b[106;5utwo");
