@@ -24,6 +24,15 @@ test("who is ended from outside gives the terminal back too, in the middle of an
   expectAsBefore(terminal, project);
 });
 
+test("Ctrl-Z where no shell could bring bonsai back leaves it there", async () => {
+  const { terminal } = await opened();
+  terminal.press("ctrl+z");
+  const [givenBack, taken] = ["\x1b[?2004l", "\x1b[?2004h"];
+  await terminal.until(() => terminal.written.join("").split(givenBack).slice(1).join("").includes(taken));
+  terminal.type("What is it?\n");
+  await terminal.until("Good.");
+});
+
 async function opened(turn: ScenarioAnswer = { text: "Good." }) {
   const project = agentProject({ contextWindow: 100_000, turn: [turn] });
   const terminal = openPty({ project });

@@ -42,9 +42,9 @@ export function liveEnvironment({ project }: LiveOptions): Record<string, string
   return { ...inherited, TERM: "xterm-256color", NO_COLOR: "1", ...project.env };
 }
 
-/** Kills the project's latest `bonsai`, and only it, without a warning. */
-export function killBonsai(project: AgentProject): void {
-  process.kill(Number(readFileSync(noteFile(project, "pid"), "utf8")), "SIGKILL");
+/** Kills the project's latest `bonsai`, and only it; by default without a warning. */
+export function killBonsai(project: AgentProject, signal: NodeJS.Signals = "SIGKILL"): void {
+  process.kill(Number(readFileSync(noteFile(project, "pid"), "utf8")), signal);
 }
 
 /** The settings of the terminal's line before `bonsai` came, and after it went, as `stty -g` writes them. */
