@@ -119,7 +119,7 @@ describe("a session is shown", () => {
     const { session, id } = history('U A(t1) T1"the output" A M(t1)');
     const { chat, text } = opened(session);
     chat.rebuild(session);
-    expect(text()).toContain("masked: not in the model's view");
+    expect(text()).toContain("masked: not in the model's view (Ctrl-O)");
     expect(text()).not.toContain("the output");
     chat.toggleExpanded();
     expect(text()).toContain("the output");

@@ -97,8 +97,10 @@ export class ToolBlock extends ChatBlock {
     const drawn = this.#masked === "whole" ? undefined : this.#drawing?.draw(now, width);
     if (drawn !== undefined) return this.#drawnLines(drawn, width);
     const lines = [this.#head(width)];
-    if (this.#masked !== undefined)
-      lines.push(...wrapped([maskedTexts[this.#masked]], width, style.muted, "   "));
+    if (this.#masked !== undefined) {
+      const opens = this.#masked === "whole" && !this.isExpanded ? ` (${this.#looks.expandKey()})` : "";
+      lines.push(...wrapped([`${maskedTexts[this.#masked]}${opens}`], width, style.muted, "   "));
+    }
     if (this.isExpanded) lines.push(...wrapped(longCommand(this.#args), width, style.accent, "   "));
     if (this.#masked === "whole" && !this.isExpanded) return lines;
     return [...lines, ...this.#body(width)];
