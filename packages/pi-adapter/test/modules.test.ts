@@ -122,7 +122,10 @@ test("parts of pi's interactive mode can be derived from, and say where they wor
   expect(() => new Vim()).toThrow(expect.objectContaining({ code: "pi_terminal_only" }));
 });
 
-test("a loader draws its message and is aborted by Escape", () => {
+test.each([
+  ["as it was", "\u001b"],
+  ["by its number", "\u001b[27u"],
+])("a loader draws its message and is aborted by Escape, sent %s", (_how, key) => {
   const plain = { fg: (_color: string, text: string) => text };
   const loader = new codingAgent.BorderedLoader({}, plain, "Waiting");
   expect(loader.render(4)).toEqual(["────", " Waiting", " Esc to cancel", "────"]);
@@ -130,6 +133,6 @@ test("a loader draws its message and is aborted by Escape", () => {
   loader.onAbort = aborted;
   loader.handleInput("x");
   expect(loader.signal.aborted).toBe(false);
-  loader.handleInput("\u001b");
+  loader.handleInput(key);
   expect([loader.signal.aborted, aborted.mock.calls.length]).toEqual([true, 1]);
 });

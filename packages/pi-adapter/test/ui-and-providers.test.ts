@@ -89,6 +89,17 @@ test("on a terminal, what has no effect is told; asking is not", () => {
   expect(told).toEqual(["setEditorComponent", "setWorkingIndicator"]);
 });
 
+test.each([
+  ["tui", ["custom"]],
+  ["rpc", []],
+] as const)("in the mode %s, waiting at a component is told as %j", async (mode, expected) => {
+  const { ui: pi, prompts } = ui({}, mode);
+  const heard: string[] = [];
+  prompts.on("ui_prompt_start", ({ kind }) => heard.push(kind));
+  await pi.custom!(() => ({ render: () => [] }));
+  expect(heard).toEqual(expected);
+});
+
 test("a question that fails has ended too", async () => {
   const { ui: pi, prompts } = ui({ input: () => Promise.reject(new Error("gone")) });
   const heard: string[] = [];

@@ -1,4 +1,3 @@
-import { getKeybindings } from "@earendil-works/pi-tui";
 import { DynamicBorder } from "./drawing.ts";
 
 interface Colours {
@@ -8,6 +7,10 @@ interface Colours {
 interface Screen {
   requestRender?(): void;
 }
+
+/** As a terminal sends it, also one that tells keys apart by numbers. Loading the terminal library for it takes long. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
+const isEscape = /^\x1b(?:\[27(?:;1(?::1)?)?u)?$/;
 
 /** A message between two lines while something is waited for; Escape aborts its signal. */
 export class BorderedLoader {
@@ -33,7 +36,7 @@ export class BorderedLoader {
   }
 
   handleInput(data: string): void {
-    if (!this.#cancellable || !getKeybindings().matches(data, "tui.select.cancel")) return;
+    if (!this.#cancellable || !isEscape.test(data)) return;
     this.#controller.abort();
     this.onAbort?.();
   }

@@ -1,4 +1,4 @@
-import { realpath } from "node:fs/promises";
+import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { inFileQueue } from "@bonsai-agent/agent";
 
@@ -7,8 +7,15 @@ export async function withFileMutationQueue<Result>(
   filePath: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const path = resolve(filePath);
-  // A file that is still to be made has no real path yet.
-  const real = await realpath(path).catch(() => path);
-  return inFileQueue(real, work);
+  return inFileQueue(realPathOf(resolve(filePath)), work);
+}
+
+/** Asked at once: two answers of the system that are waited for can come in the other order. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // A file that is still to be made has no real path yet.
+    return path;
+  }
 }

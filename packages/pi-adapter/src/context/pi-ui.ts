@@ -46,11 +46,17 @@ export function piUi(ctx: ExtensionContext, { prompts, tell }: PiUiOptions): Ext
         },
       ]),
   );
-  const asking = <Answer>(kind: PromptKind, title: string, ask: () => Promise<Answer>) =>
-    prompts.around({ kind, title }, ctx, ask);
+  const asking = <Answer>(kind: PromptKind, title: string | undefined, ask: () => Promise<Answer>) =>
+    prompts.around({ kind, ...(title === undefined ? {} : { title }) }, ctx, ask);
+  const { custom, ...drawn } = drawing(ui);
   return overlay(ui, {
     ...absent,
-    ...drawing(ui),
+    ...drawn,
+    custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
+      // Elsewhere nobody is asked.
+      ctx.mode === "tui"
+        ? asking("custom", undefined, () => custom(factory, options))
+        : custom(factory, options),
     select: (title: string, options: string[], settings?: Parameters<ExtensionUI["select"]>[2]) =>
       asking("select", title, () => ui.select(title, options, settings)),
     confirm: (title: string, message: string, settings?: Parameters<ExtensionUI["confirm"]>[2]) =>

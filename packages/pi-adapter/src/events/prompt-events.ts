@@ -1,10 +1,11 @@
 import type { ExtensionContext } from "@bonsai-agent/extension";
 
-export type PromptKind = "select" | "confirm" | "input" | "editor";
+export type PromptKind = "select" | "confirm" | "input" | "editor" | "custom";
 
 interface Prompt {
   kind: PromptKind;
-  title: string;
+  /** Absent for a component. */
+  title?: string;
 }
 
 export interface PromptEvent extends Prompt {
