@@ -24,6 +24,8 @@ export interface InteractiveWork {
   tell(notice: Told): void;
   /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works, default "steer". */
   submit(text: string, behavior?: StreamingBehavior): void;
+  /** To be called when the context has changed and no event tells of it. */
+  contextChanged(): void;
   /** Runs what Esc aborts before it stops the agent. */
   interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
   /** Ends the program in good order. */

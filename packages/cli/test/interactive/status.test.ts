@@ -34,6 +34,22 @@ test("the footer knows folder, branch, model, context and cost, and keeps up", a
   await terminal.until("$4.00");
 });
 
+test("a compaction that is taken back is none for the footer either", async () => {
+  const { terminal } = openInteractive({
+    scenario: {
+      ...{ contextWindow: 1_000_000, turn: [{ text: "Good." }], summary: [{ text: summary }] },
+      atEnd: "repeat",
+    },
+    argv: ["--session", longSession()],
+  });
+  const before = (await terminal.until(/~?[\d.]+k\/1M \d+%/)).match(/[\d.]+k\/1M/)?.[0];
+  terminal.type("/compact\n");
+  await terminal.until("?/1M");
+  terminal.type("/undo\n");
+  await terminal.until("was taken back");
+  await terminal.until(`${before}`);
+});
+
 test("the branch is that of now, also where the user's own command or a tool changed it", async () => {
   const change = (branch: string) => `mkdir -p .git && echo ref: refs/heads/${branch} > .git/HEAD`;
   const { terminal } = openInteractive({

@@ -134,11 +134,12 @@ async function chosen({ screen }: Room, call: AgentCall): Promise<AgentCall | un
 }
 
 async function work(room: Room, host: AgentHost): Promise<void> {
-  const { screen, chat, editor, ui, tell, quitting, submitting, interrupting } = room;
+  const { screen, chat, status, editor, ui, tell, quitting, submitting, interrupting } = room;
   const work: InteractiveWork = {
     ...{ host, screen, theme: screen.theme, chat, editor, ui, tell },
     submit: (text, behavior) => submitting.submit(text, { behavior }),
     quit: () => quitting.quit(),
+    contextChanged: () => status.contextChanged(),
     interruptible: (task) => interrupting.interruptible(task),
   };
   room.furnish(work);

@@ -10,10 +10,11 @@ export const undo: SlashCommand = {
   run: (_args, work) => undoCompaction(work),
 };
 
-function undoCompaction({ host, chat, tell }: InteractiveWork): void {
+function undoCompaction({ host, chat, tell, contextChanged }: InteractiveWork): void {
   const { agent } = host;
   const { tokensBefore, tokensAfter } = undoLatestCompaction(agent.session, () => agent.state.context.tokens);
   chat.rebuild(agent.session);
+  contextChanged();
   const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
   tell({ level: "info", message: `The compaction was taken back: ${sizes}.` });
   const warning = aboveThreshold({ host }, tokensAfter);

@@ -55,6 +55,11 @@ export class FooterSource {
       lifecycle.on(name, refresh);
   }
 
+  /** To be called when the context has changed and no event has told so. */
+  contextChanged(): void {
+    this.#contextIs({ justCompacted: false });
+  }
+
   /** To be called when something has changed that no event tells of. */
   refresh(): void {
     this.#facts = undefined;

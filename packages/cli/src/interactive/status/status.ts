@@ -102,9 +102,9 @@ export class Status {
     this.#line.changed();
   }
 
-  /** To be called when the footer says something old and no event has told so. */
-  refresh(): void {
-    this.#source.refresh();
+  /** To be called when the context has changed and no event has told so. */
+  contextChanged(): void {
+    this.#source.contextChanged();
   }
 
   /** Shows for so long a line that says what a key would do. */
