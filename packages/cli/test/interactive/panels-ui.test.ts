@@ -78,6 +78,20 @@ test("a letter alone answers no question that came by itself; what is typed on i
   await terminal.until("Fix it, you see");
 });
 
+test("a question that comes while one types waits until one rests, or has sent it", async () => {
+  const { terminal, editor, ui } = open();
+  const sent: string[] = [];
+  editor.onSubmit = (text) => sent.push(text);
+  terminal.type("do it");
+  const answer = ui.select("Allow it?", ["Yes", "No"]);
+  await terminal.settle();
+  terminal.press("enter");
+  await terminal.until("Allow it?");
+  expect(sent).toEqual(["do it"]);
+  terminal.press("esc");
+  expect(await answer).toBeUndefined();
+});
+
 test("what is typed on goes to the panel below, where one was being typed in", async () => {
   const { terminal, screen, editor, ui } = open();
   const key = askText(screen, { title: "The key?", isSecret: true });

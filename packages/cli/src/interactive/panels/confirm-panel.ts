@@ -1,8 +1,9 @@
 import type { Panel } from "../screen.ts";
-import { decodeKittyPrintable, getKeybindings, matchesKey } from "../terminal/tui.ts";
+import { getKeybindings, matchesKey } from "../terminal/tui.ts";
 import { hintLines, type KeyHint, keyName, rule, textLines, titleLines } from "./panel-frame.ts";
 import type { PickPlace } from "./pick-list.ts";
 import { ScrolledText } from "./scrolled-text.ts";
+import { isTypedText } from "./typing-rest.ts";
 
 export interface ConfirmPanelOptions {
   place: PickPlace;
@@ -33,7 +34,7 @@ export class ConfirmPanel implements Panel {
   handleInput(data: string): void {
     const { onAnswer, place } = this.#options;
     const keys = getKeybindings();
-    if (isText(data)) this.#letter(data);
+    if (isTypedText(data)) this.#letter(data);
     else if (keys.matches(data, "tui.select.cancel")) onAnswer(false);
     else if (keys.matches(data, "tui.select.confirm")) {
       // Of somebody who types, that is the end of a prompt, and no answer.
@@ -99,11 +100,4 @@ export class ConfirmPanel implements Panel {
       ["n", "no"],
     ];
   }
-}
-
-/** Of a key that writes, or of a paste. */
-function isText(data: string): boolean {
-  return (
-    data.startsWith("\u001b[200~") || decodeKittyPrintable(data) !== undefined || /^[^\p{Cc}]+$/u.test(data)
-  );
 }

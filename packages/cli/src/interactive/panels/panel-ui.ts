@@ -11,6 +11,7 @@ import { EditorPanel } from "./editor-panel.ts";
 import { ExtensionLines, WidgetView } from "./extension-lines.ts";
 import { InputPanel } from "./input-panel.ts";
 import { PickList } from "./pick-list.ts";
+import { TypingRest } from "./typing-rest.ts";
 
 /** What dialogs need of the place where the user types. */
 export interface TypedText {
@@ -73,11 +74,13 @@ function dialogs(
   ended: AbortSignal,
 ): Pick<FrontEndUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
+  const rest = new TypingRest(screen);
   const show = <Value>(
     make: (done: (value: Value | undefined) => void) => Panel,
     settings?: DialogOptions,
   ): Promise<Value | undefined> =>
     asked(async () => {
+      await rest.reached(ended);
       const end = dialogEnd(ended, settings);
       return end.aborted ? undefined : screen.show(make, end);
     });
