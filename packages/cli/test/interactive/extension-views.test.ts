@@ -191,6 +191,20 @@ test("messages and entries are drawn by their renderers, unfolded too; one that 
   await terminal.until("all of it");
 });
 
+test("of ten thousand lines of a renderer two thousand are shown, each as wide as the terminal at most", async () => {
+  const { terminal, command } = withExtension(`
+    bonsai.registerMessageRenderer("long", () => ({
+      render: (width) => [...Array(10_000).keys()].map((at) => at + " " + "w".repeat(width)),
+    }));
+    bonsai.registerCommand("long", { handler: () => bonsai.sendMessage({ customType: "long", content: "", display: true }) });`);
+  await terminal.until("say what to do");
+  await command("/long");
+  const screen = await terminal.until("… 8000 more lines");
+  expect(screen).toMatch(/^1999 w+$/m);
+  terminal.type("still quick");
+  await terminal.until("still quick");
+});
+
 const callsTool = {
   contextWindow: 100_000,
   turn: [{ text: "Look.", calls: [{ name: "weigh", arguments: { what: "gold" } }] }, { text: "Done." }],
