@@ -138,6 +138,19 @@ describe("the panel", () => {
   });
 });
 
+test("what stands deep inside of a message is found, and stays found when it gets a label", async () => {
+  const deep = `the only answer: ${"so much more ".repeat(40)} the needle`;
+  const { terminal } = await openSample([header, user("u1", null, "only"), answer("a1", "u1", deep)]);
+  terminal.type("/tree\n");
+  await terminal.until("Esc leave");
+  terminal.type("needle");
+  await terminal.until(/default · 1\/1\n.*\n.*…[a-z ]*the needle/);
+  terminal.press("ctrl+l");
+  await terminal.until("Label of this entry");
+  terminal.type("found\n");
+  await terminal.until(/\[found\] …[a-z ]*the needle/);
+});
+
 describe("acceptance 33: where one goes", () => {
   test("a user message: the leaf is its parent, its text is in the editor", async () => {
     const { terminal, choose, question, session } = await openSample();

@@ -33,8 +33,7 @@ export async function pickEntry(
     const label = await labelEntry(work, { id, present: model.labelOf(at) });
     if (label === undefined) return;
     model.setLabel(at, label === "" ? undefined : label);
-    panel?.invalidate();
-    screen.redraw();
+    panel?.changed();
   };
   try {
     return await screen.show<number>((done) => {

@@ -40,7 +40,7 @@ export class TreePanel implements Panel {
     this.#options = options;
     const { theme } = options.screen;
     this.#search = new TextField({ theme, value: options.model.search, placeholder: "Type to search" });
-    this.#reader = new IdleReader(options.model, () => this.#changed());
+    this.#reader = new IdleReader(options.model, () => this.#redraw());
   }
 
   set focused(focused: boolean) {
@@ -70,8 +70,13 @@ export class TreePanel implements Panel {
       this.#search.handleInput(data);
       this.#options.model.setSearch(this.#search.getValue());
     }
+    this.changed();
+  }
+
+  /** To be called also when the model was changed by somebody else. */
+  changed(): void {
     this.#reader.wake();
-    this.#changed();
+    this.#redraw();
   }
 
   /** Ends the reading ahead. */
@@ -111,7 +116,7 @@ export class TreePanel implements Panel {
     model.setSearch("");
   }
 
-  #changed(): void {
+  #redraw(): void {
     this.#drawn = undefined;
     this.#options.screen.redraw();
   }
