@@ -49,6 +49,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   );
   terminal.type("/undo\n");
   await terminal.until("taken back");
+  await terminal.until(/~10\dk\/100k/);
   expect(told(opened)).toMatch(/taken back: [\d,]+ → about 106,\d+ tokens\. ! That is above 83,616 tokens/);
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");

@@ -1,6 +1,7 @@
 import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
 import { isNoModel } from "../session/open-host.ts";
 import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
@@ -28,6 +29,7 @@ export class FooterSource {
   #branch: string | undefined;
   #isJustCompacted = false;
   #facts: FooterFacts | undefined;
+  #leafId: string | undefined;
   #known: FooterFacts | undefined;
 
   constructor(options: FooterSourceOptions) {
@@ -72,6 +74,7 @@ export class FooterSource {
     const agent = agentNow();
     const told = statuses();
     if (this.#facts?.statuses.join("\n") !== told.join("\n")) this.#facts = undefined;
+    if (agent !== undefined) this.#heedUndo(agent);
     this.#facts ??= agent === undefined ? undefined : this.#readOpen(agent, [...told]);
     return this.#facts;
   }
@@ -88,6 +91,17 @@ export class FooterSource {
 
   #readBranch(): void {
     this.#branch = gitBranch(this.#options.cwd);
+  }
+
+  /** No event tells that a compaction was taken back: the entry that says so does. */
+  #heedUndo({ session }: Agent): void {
+    const { leafId } = session;
+    if (leafId === null || leafId === this.#leafId) return;
+    this.#leafId = leafId;
+    const entry = session.entry(leafId);
+    if (entry?.type !== "custom" || entry.customType !== UNDO_CUSTOM_TYPE) return;
+    this.#isJustCompacted = false;
+    this.#facts = undefined;
   }
 
   #contextIs({ justCompacted }: { justCompacted: boolean }): void {
