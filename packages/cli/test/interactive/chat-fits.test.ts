@@ -24,7 +24,7 @@ test("Invariant: every line fits, and nothing but colours and links steers the t
   const law = fc.property(
     wild,
     wild,
-    fc.integer({ min: 10, max: 90 }),
+    fc.integer({ min: 1, max: 90 }),
     fc.boolean(),
     (one, two, width, open) => {
       const { session, chat, screen } = opened();
@@ -33,6 +33,18 @@ test("Invariant: every line fits, and nothing but colours and links steers the t
         stored({ role: "user", content: one, timestamp }),
         stored(answer([{ type: "thinking", thinking: two }, { type: "text", text: one }, bash("c", two)])),
         stored(result("c", one, { isError: true })),
+        stored({
+          ...{ role: "bashExecution", command: two, output: one, exitCode: 1, timestamp },
+          ...{ cancelled: false, truncated: true, fullOutputPath: two },
+        }),
+        stored({
+          role: "user",
+          content: [
+            { type: "text", text: `@${two}\n\n<file path=${JSON.stringify(two)}>\n${one}\n</file>` },
+            { type: "image", data: one, mimeType: two },
+          ],
+          timestamp,
+        }),
         stored(answer([bash("d", one)], { stopReason: "error", errorMessage: two })),
         stored(result("d", two, { details })),
         { type: "custom_message", customType: one, content: two, display: true },

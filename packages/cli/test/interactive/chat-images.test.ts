@@ -196,3 +196,24 @@ test("another size of the terminal draws the image anew, once", async () => {
   expect(ids(terminal, before)).toEqual(ids(terminal).slice(0, 1));
   expect(terminal.written.slice(before).join("")).toContain(`\x1b_Ga=d,d=I,i=${ids(terminal)[0]}`);
 });
+
+test("an image that a tool has read is drawn below its call, once; open, it is larger", async () => {
+  has("kitty");
+  const scenario = {
+    contextWindow: 100_000,
+    turn: [{ calls: [{ name: "read", arguments: { path: "a.png" } }] }, { text: "A picture." }],
+  };
+  const project = agentProject(scenario, { "a.png": png(900, 600) });
+  const { terminal } = openInteractive({ project, rows: 40 });
+  await terminal.until("100k");
+  terminal.type("What is in it?\n");
+  await terminal.until("A picture.");
+  expect(terminal.screen()).toMatch(/read a\.png\n/);
+  expect(terminal.screen()).not.toContain("[image");
+  const rows = () =>
+    [...terminal.written.join("").matchAll(/,c=\d+,r=(\d+),i=/g)].map(([, row]) => Number(row));
+  expect(rows()).toEqual([10]);
+  terminal.press("ctrl+o");
+  await terminal.until(() => rows().length === 2);
+  expect(rows()).toEqual([10, 25]);
+});
