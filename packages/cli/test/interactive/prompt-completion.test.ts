@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -97,6 +97,28 @@ test("behind @, files outside of the project are completed too, folder by folder
   terminal.press("ctrl+u");
   terminal.type(`see @${project.cwd}/insi`);
   await terminal.until(/→ inside\.md$/m);
+});
+
+test("a slash in front of what is typed already is completed by no command", async () => {
+  const { terminal } = openInteractive();
+  await terminal.until("/100k");
+  terminal.type("home is where?");
+  terminal.press("home");
+  terminal.type("/");
+  await terminal.until("/home is where?");
+  terminal.press("tab");
+  await terminal.settle();
+  expect(terminal.screen()).not.toContain("→");
+  terminal.press("end");
+  terminal.press("ctrl+u");
+  terminal.type("keep it");
+  terminal.press("home");
+  terminal.type("/na");
+  await terminal.until("/nakeep it");
+  terminal.press("left", "left", "left");
+  terminal.press("ctrl+k");
+  terminal.type("/na");
+  await terminal.until(/→ name/);
 });
 
 test("an address is no mention", async () => {

@@ -46,7 +46,9 @@ export class PromptCompletion implements AutocompleteProvider {
   }
 
   async getSuggestions(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
-    const before = (lines[line] ?? "").slice(0, column);
+    const text = lines[line] ?? "";
+    const before = text.slice(0, column);
+    const behind = text.slice(column);
     const mentioned = mention.exec(before);
     if (mentioned !== null) {
       const [, prefix = "", quoted, bare = ""] = mentioned;
@@ -58,7 +60,8 @@ export class PromptCompletion implements AutocompleteProvider {
     const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/.exec(before) : null;
     if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
       const [, name = "", args] = command;
-      if (args === undefined) return this.#names(name, before);
+      // In front of a word, a name would be taken for what is written there already.
+      if (args === undefined) return /^\S/.test(behind) ? null : this.#names(name, before);
       const known = await this.#arguments(name, args, options.signal);
       if (known !== null || options.force !== true) return known;
     }
