@@ -6,5 +6,5 @@ export function shownPath(path: string, cwd: string): string {
   const fromCwd = relative(cwd, path);
   if (fromCwd !== "" && !fromCwd.startsWith("..")) return fromCwd;
   const home = homedir();
-  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
+  return home !== "" && path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
 }

@@ -1,11 +1,12 @@
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { makeFolder } from "./make-folder.ts";
 import { creationFailure } from "./new-file.ts";
 
 /** The folder of everything that Bonsai keeps: `BONSAI_HOME`, or `~/.bonsai`. */
 export function bonsaiHome(env: NodeJS.ProcessEnv = process.env): string {
-  return resolve(env.BONSAI_HOME || join(homedir(), ".bonsai"));
+  // Where HOME is set to nothing, the working folder is nobody's home.
+  return resolve(env.BONSAI_HOME || join(homedir() || userInfo().homedir, ".bonsai"));
 }
 
 /** The folder of all sessions, one folder per working directory in it. */
