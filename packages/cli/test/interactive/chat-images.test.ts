@@ -149,20 +149,24 @@ const ids = (terminal: HeadlessTerminal, from = 0) =>
       .matchAll(/\x1b_Ga=T,[^;]*i=(\d+)/g),
   ].map(([, id]) => id);
 
-test("in the whole command, an image is sent once, whatever is typed and said after it", async () => {
-  has("kitty");
-  const { terminal } = openWith(png(400, 300), 30);
-  await terminal.until("100k");
-  terminal.type("See @a.png \n");
-  await terminal.until("I have seen it.");
-  expect(ids(terminal)).toHaveLength(1);
-  terminal.type("and now something longer");
-  await terminal.until("something longer");
-  terminal.press("enter");
-  await terminal.until((screen) => screen.split("I have seen it.").length === 3);
-  expect(ids(terminal)).toHaveLength(1);
-  expect(terminal.written.join("")).not.toContain("\x1b[3J");
-});
+test.each(["kitty", "iterm2"] as const)(
+  "for %s, an image is sent once, whatever is typed and said after it",
+  async (protocol) => {
+    has(protocol);
+    const sent = () => terminal.written.join("").match(/\x1b_Ga=T,|\x1b\]1337;File=/g);
+    const { terminal } = openWith(png(400, 300), 30);
+    await terminal.until("100k");
+    terminal.type("See @a.png \n");
+    await terminal.until("I have seen it.");
+    expect(sent()).toHaveLength(1);
+    terminal.type("and now something longer");
+    await terminal.until("something longer");
+    terminal.press("enter");
+    await terminal.until((screen) => screen.split("I have seen it.").length === 3);
+    expect(sent()).toHaveLength(1);
+    expect(terminal.written.join("")).not.toContain("\x1b[3J");
+  },
+);
 
 test("an image that comes at the end of a full screen scrolls it, and clears nothing", async () => {
   has("kitty");
