@@ -84,6 +84,19 @@ describe("what goes on", () => {
     expect(model.doing(3)?.text).toBe("Waiting for the model…");
   });
 
+  test("of a stop holds for what is stopped, and for nothing that begins behind it", () => {
+    const model = new ActivityModel();
+    model.commandBegan("sleep 9", 0);
+    model.stopBegan(1);
+    model.stopBegan(2);
+    expect(model.doing(3)).toEqual({ text: "Stopping…", sinceMs: 1 });
+    model.aloneEnded();
+    expect(model.doing(4)).toBeUndefined();
+    model.stopBegan(5);
+    model.runBegan(6);
+    expect(model.doing(7)?.text).toBe("Working…");
+  });
+
   test("names the key that cancels as it is bound", () => {
     const model = new ActivityModel(() => "F5");
     model.branchSummaryBegan(0);

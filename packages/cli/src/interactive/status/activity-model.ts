@@ -33,6 +33,7 @@ export class ActivityModel {
 
   runBegan(nowMs: number): void {
     this.#runSinceMs = nowMs;
+    this.#stopping = undefined;
   }
 
   /** What is said in the place of what a run does; undefined: what it does. */
@@ -106,6 +107,7 @@ export class ActivityModel {
   /** A command or a branch's summary has ended. */
   aloneEnded(): void {
     this.#alone = undefined;
+    this.#stopping = undefined;
   }
 
   /** The one thing that tells most; undefined while nothing goes on. */
