@@ -89,8 +89,12 @@ function block(character: string, x: number): string | undefined {
   return undefined;
 }
 
+/** What would be seen between two blocks where pixels are cut. */
+const seam = 0.3;
+
 function box(x: number, y: number, wide: number, tall: number): string {
-  return `M${short(x)} ${short(y)}h${short(wide)}v${short(tall)}h${short(-wide)}z`;
+  const width = short(wide + seam);
+  return `M${short(x)} ${short(y)}h${width}v${short(tall + seam)}h-${width}z`;
 }
 
 function short(value: number): string {

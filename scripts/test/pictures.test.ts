@@ -30,7 +30,7 @@ test("behind a wide character the next stands two columns on", async () => {
 
 test("lines join from cell to cell, and blocks fill their share of it", async () => {
   expect(await drawn("├───")).toContain('M8.4 9h25.2"');
-  expect(await drawn("▄")).toContain('d="M0 9h8.4v9h-8.4z"');
+  expect(await drawn("▄")).toContain('d="M0 9h8.7v9.3h-8.7z"');
 });
 
 test("colours, marks and inverse cells are kept; what could be markup is not", async () => {
