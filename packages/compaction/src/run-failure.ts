@@ -63,13 +63,29 @@ function runError(reason: CompactionReason, causes: string, cause: unknown): Bon
   });
 }
 
-function causesOf({ span }: Run, state: LadderState, cause: unknown): string {
+function causesOf(run: Run, state: LadderState, cause: unknown): string {
+  const overhead = overheadAlone(run);
+  if (overhead !== undefined) return overhead;
+  const { span } = run;
   const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
   const causes = [...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
   if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
   return span.justCompacted
     ? "Cause: nothing came after the latest compaction."
     : "Cause: nothing is left that could be summarised, masked or cut.";
+}
+
+/** What messages take can be so many times their estimate. */
+const LOWEST_ESTIMATE = 4;
+
+/** No compaction makes room for what stands before every message. */
+function overheadAlone({ reason, context, tokensBefore, start }: Run): string | undefined {
+  const { windowTokens } = context.budgets;
+  if (reason !== "overflow" || windowTokens === undefined) return undefined;
+  if (tokensBefore - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
+  const overheadTokens = tokensBefore - start.tokens;
+  const [overhead, window] = [overheadTokens, windowTokens].map((tokens) => tokens.toLocaleString("en"));
+  return `Cause: the system prompt and the tools alone take about ${overhead} tokens, more than the model's window of ${window}.`;
 }
 
 function messageOf(thrown: unknown): string {

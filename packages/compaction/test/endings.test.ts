@@ -137,3 +137,13 @@ test("what an extension is shown cannot be changed under the feet of the next", 
   expect(Object.isFrozen(settings)).toBe(false);
   expect.assertions(5);
 });
+
+test("an overflow by system prompt and tools alone says that no compaction can help", async () => {
+  const { session } = history("U:10");
+  const refusal = { inputTokens: 1_833 };
+  const run = { session, settings, model: { contextWindow: 1_500 }, reason: "overflow" as const, refusal };
+  const { error } = await runCompaction(run);
+  expect(error?.message).toContain(
+    "Cause: the system prompt and the tools alone take about 1,823 tokens, more than the model's window of 1,500.",
+  );
+});
