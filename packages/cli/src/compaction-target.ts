@@ -7,11 +7,14 @@ import {
   openSession,
   SESSION_VERSION,
   type Session,
+  writeSessionFile,
 } from "@bonsai-agent/session";
+import type { ImportedSession } from "@bonsai-agent/transcripts";
 import type { Invocation } from "./invocation.ts";
 import { outputExists, outputFile } from "./output-file.ts";
 import { rehearsal } from "./rehearsal.ts";
 import { leafOf, openNamedSession } from "./session-file.ts";
+import { transcriptSession, unusedSessionFile } from "./transcript-session.ts";
 
 /** Where a compaction takes place. */
 export interface CompactionTarget {
@@ -23,20 +26,30 @@ export interface CompactionTarget {
   close(): void;
 }
 
-/** The named session, or with `-o` a copy of it. */
+/** The named session, or with `-o` a copy of it; of another agent's transcript, always a new session. */
 export function openCompactionTarget(invocation: Invocation): CompactionTarget {
-  const path = outputFile(invocation);
-  const copy = path === undefined ? undefined : new NewFile(path, outputExists);
+  const named = outputFile(invocation);
+  const imported = transcriptSession(invocation);
+  const path = named ?? (imported && unusedSessionFile(imported, invocation.io));
+  if (path === undefined) return target({ session: openNamedSession(invocation), invocation });
+  const copy = new NewFile(path, outputExists);
   try {
-    return target(copy, invocation);
+    const session = imported ? written(copy.temporaryPath, imported) : copied(copy.temporaryPath, invocation);
+    return target({ session, copy, invocation });
   } catch (error) {
     copy?.discard();
     throw error;
   }
 }
 
-function target(copy: NewFile | undefined, invocation: Invocation): CompactionTarget {
-  const session = copy === undefined ? openNamedSession(invocation) : copied(copy.temporaryPath, invocation);
+interface Opened {
+  session: Session;
+  /** What the session is in, until it is published. */
+  copy?: NewFile;
+  invocation: Invocation;
+}
+
+function target({ session, copy, invocation }: Opened): CompactionTarget {
   const leafId = leafOf(session, invocation);
   const rehearsed = leafId === session.leafId ? undefined : rehearsal(session, leafId);
   const before = rehearsed?.entries().length;
@@ -53,6 +66,11 @@ function target(copy: NewFile | undefined, invocation: Invocation): CompactionTa
       copy?.discard();
     },
   };
+}
+
+function written(file: string, { header, entries }: ImportedSession): Session {
+  writeSessionFile({ file, header, entries });
+  return openSession(file);
 }
 
 /** A copy is byte for byte; of an older format it is one of today's, for the session could not go on in it. */

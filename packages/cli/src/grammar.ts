@@ -124,6 +124,10 @@ export const grammar: readonly CommandGrammar[] = [
     examples: [
       ["bonsai compact session.jsonl --dry-run", "look at the plan first"],
       ["bonsai compact session.jsonl -o small.jsonl", "compact a copy"],
+      [
+        "bonsai compact rollout-2026-11-20.jsonl",
+        "a session of Claude Code, Codex, …: a new one is made of it",
+      ],
       ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and say what matters"],
       ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "let a model summarise"],
       ["bonsai compact session.jsonl -e ./my-summary.ts", "let an extension summarise, or say no"],

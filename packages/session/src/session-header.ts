@@ -94,7 +94,7 @@ function notASession(store: SessionStore, first: Buffer): BonsaiError {
   return new BonsaiError({
     code: "not_a_session",
     message: `${nameOf(store)} is no session: it starts with "${start}", not with a session header.`,
-    hint: "Give the path of a session file (JSON lines, the first of type session). The file was left as it is.",
+    hint: "Give the path of a session file (JSON lines, the first of type session); `bonsai import FILE` makes one of another agent's transcript. The file was left as it is.",
   });
 }
 

@@ -18,6 +18,7 @@ import { compactionReport } from "../reports/compaction-report.ts";
 import { leafOf, openNamedSession } from "../session-file.ts";
 import { callSettings } from "../settings.ts";
 import { type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
+import { inMemory, transcriptSession } from "../transcript-session.ts";
 import { compactView } from "../views/compact-view.ts";
 import { span } from "../views/line.ts";
 
@@ -34,7 +35,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
  */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
   tellWhoIsNotAsked(invocation);
-  const session = openNamedSession(invocation);
+  const imported = transcriptSession(invocation);
+  const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
   const leafId = leafOf(session, invocation);
   const before = contextBefore(session, settings, leafId);
   const planned = planCompaction({
@@ -44,13 +46,13 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
     ...(leafId === null ? {} : { leafId }),
   });
   if (planned.status !== "planned" || invocation.options.model !== undefined)
-    return finish(invocation, { result: planned, before, file: session.file! });
+    return finish(invocation, { result: planned, before, file: session.file });
   const rehearsed = await invocation.io.interruptible((signal) =>
     withProgress(invocation.io, progressLabel, () =>
       compacted(rehearsal(session, leafId), settings, { invocation, signal }),
     ),
   );
-  return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file! });
+  return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file });
 }
 
 function tellWhoIsNotAsked({ options, output }: Invocation): void {

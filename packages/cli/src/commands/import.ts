@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { bonsaiHome, newSessionFile } from "@bonsai-agent/session";
 import { type ImportResult, importTranscript, writeSessionFile } from "@bonsai-agent/transcripts";
 import type { Invocation } from "../invocation.ts";
 import { outputFile } from "../output-file.ts";
 import { withProgress } from "../progress.ts";
 import type { ImportedReport } from "../reports/import-report.ts";
+import { importedSessionFile } from "../transcript-session.ts";
 import { importView } from "../views/import-view.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -18,13 +18,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     }),
   );
   const { header, entries } = result;
-  const place = {
-    home: bonsaiHome({ ...io.env }),
-    cwd: header.cwd,
-    id: header.id,
-    now: new Date(header.timestamp),
-  };
-  const file = named ?? newSessionFile(place);
+  const file = named ?? importedSessionFile(result, io);
   writeSessionFile({ file, header, entries });
   const report = importedReport(result, file);
   output.result(report, () => importView(report, output.width));

@@ -4,7 +4,7 @@ import { isNoModel } from "./open-host.ts";
 
 const firstRunLines = [
   "No model can be used yet; /demo plays a whole session without one.",
-  "`bonsai compact` on pi sessions; Claude Code, Codex: `bonsai import` first.",
+  "`bonsai compact FILE` works on your Claude Code, Codex and pi sessions.",
   "/login stores a key; a local server (Ollama, llama.cpp, …) is just found.",
 ].join("\n");
 

@@ -1,0 +1,47 @@
+import { existsSync } from "node:fs";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { bonsaiHome, MemoryStore, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
+import { detectTranscript, type ImportedSession, importTranscript } from "@bonsai-agent/transcripts";
+import type { Invocation } from "./invocation.ts";
+import type { CliIo } from "./io.ts";
+import { sessionFile } from "./session-file.ts";
+
+/** The session that a command's first argument makes, where that is another agent's transcript; it is only read. */
+export function transcriptSession(invocation: Invocation): ImportedSession | undefined {
+  const path = sessionFile(invocation);
+  const found = detectTranscript(path);
+  if (found === undefined || found.format === "session") return undefined;
+  const imported = importTranscript({ path });
+  invocation.output.tell({
+    code: "transcript_read",
+    message: `${path} is a transcript of ${found.program}: it stays as it is, and what is compacted is a session made of it.`,
+  });
+  return imported;
+}
+
+/** Where an imported session belongs when nobody names a place. */
+export function importedSessionFile({ header }: ImportedSession, io: CliIo): string {
+  const { cwd, id, timestamp } = header;
+  return newSessionFile({ home: bonsaiHome({ ...io.env }), cwd, id, now: new Date(timestamp) });
+}
+
+/** The same, for who has not been there before. @throws BonsaiError `output_exists` */
+export function unusedSessionFile(imported: ImportedSession, io: CliIo): string {
+  const file = importedSessionFile(imported, io);
+  if (existsSync(file)) throw importedBefore(file);
+  return file;
+}
+
+/** For what writes nothing. */
+export function inMemory({ header, entries }: ImportedSession): Session {
+  const lines = [header, ...entries].map((each) => `${JSON.stringify(each)}\n`);
+  return openSession({ store: new MemoryStore(lines.join("")) });
+}
+
+function importedBefore(file: string): BonsaiError {
+  return new BonsaiError({
+    code: "output_exists",
+    message: `This transcript was made a session before: ${file}`,
+    hint: "Compact that session, or name another file after -o.",
+  });
+}
