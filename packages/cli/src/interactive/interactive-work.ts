@@ -24,6 +24,8 @@ export interface InteractiveWork {
   tell(notice: Told): void;
   /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works, default "steer". */
   submit(text: string, behavior?: StreamingBehavior): void;
+  /** Runs the command that a key stands for; where it is refused, nothing comes into the editor. */
+  pressed(command: string): void;
   /** To be called when the context has changed and no event tells of it. */
   contextChanged(): void;
   /** Runs what Esc aborts before it stops the agent. */

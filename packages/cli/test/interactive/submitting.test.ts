@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { says } from "../agent-project.ts";
+import { agentProject, says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
 const slow = {
@@ -23,6 +23,15 @@ test("an unknown command is told with the nearest one, and stands in the editor 
   const screen = await terminal.until("Did you mean /export?");
   expect(screen).not.toContain("Never said.");
   expect(screen.split("/exprot notes.md")).toHaveLength(2);
+});
+
+test("a command that cannot be carried out is told, and is not in the way of the next", async () => {
+  const { terminal } = openInteractive({ scenario: says("Never said.") });
+  await terminal.until("/100k");
+  terminal.type("/undo\n");
+  await terminal.until(/no compaction/i);
+  terminal.type("/session\n");
+  expect(await terminal.until("compactions")).not.toContain("Never said.");
 });
 
 test("a text that begins with a path goes to the model", async () => {
@@ -77,6 +86,20 @@ test("a command that needs rest is refused while the agent works, and stands in 
   await terminal.until("Begun word");
   terminal.type("/new\n");
   await terminal.until("/new has to wait until the agent is done");
+});
+
+test("a command that a key stands for is refused too, and puts nothing into the editor", async () => {
+  const project = agentProject(slow);
+  writeFileSync(join(project.home, "keybindings.json"), JSON.stringify({ tree: "ctrl+t" }));
+  const { terminal } = openInteractive({ project });
+  await terminal.until("/100k");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.type("a half");
+  terminal.press("ctrl+t");
+  const screen = await terminal.until("/tree has to wait until the agent is done");
+  expect(screen.split("/tree")).toHaveLength(2);
+  expect(screen).toContain("a half");
 });
 
 test("what was sent before the session is open waits, and is sent when it is", async () => {

@@ -7,8 +7,8 @@ import { keys } from "./keys.ts";
 /** Does what a key stands for while the editor has the keys. @returns false where it stands for nothing here */
 export function hearAction(data: string, work: InteractiveWork): boolean {
   if (keys.matches("expand", data)) work.chat.toggleExpanded();
-  else if (keys.matches("tree", data)) work.submit("/tree");
-  else if (keys.matches("pickModel", data)) work.submit("/model");
+  else if (keys.matches("tree", data)) work.pressed("/tree");
+  else if (keys.matches("pickModel", data)) work.pressed("/model");
   else if (keys.matches("cycleThinking", data)) void nextThinking(work);
   else if (keys.matches("externalEditor", data)) void writeOutside(work);
   else return hearShortcut(data, work);

@@ -128,7 +128,7 @@ export class Interrupting {
     const isSecond = now - this.#lastEscMs < secondEscMs;
     this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
     if (!editor.isEmpty || this.#work === undefined) return;
-    if (isSecond) submitting.submit("/tree");
+    if (isSecond) submitting.submit("/tree", { isKey: true });
     else hint(`${keys.label("interrupt")} again opens the tree`, secondEscMs);
   }
 

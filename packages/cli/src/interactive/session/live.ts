@@ -101,6 +101,7 @@ async function open(room: Room): Promise<void> {
       {
         ...{ ui, signal: quitting.signal },
         reservedCommands: slashCommands.map(({ name }) => name),
+        onWait: (wait) => status.waits(wait),
         tell: (notice) => status.notice(notice) || tell(notice),
         listen: (lifecycle) => {
           chat.listen(lifecycle);
@@ -138,6 +139,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
   const work: InteractiveWork = {
     ...{ host, screen, theme: screen.theme, chat, editor, ui, tell },
     submit: (text, behavior) => submitting.submit(text, { behavior }),
+    pressed: (command) => submitting.submit(command, { isKey: true }),
     quit: () => quitting.quit(),
     contextChanged: () => status.contextChanged(),
     interruptible: (task) => interrupting.interruptible(task),

@@ -23,6 +23,8 @@ export interface SubmitOptions {
   behavior?: StreamingBehavior | undefined;
   /** The arguments of the command line, where the text is made of them: each can be a path. Default: the text alone. */
   words?: readonly string[];
+  /** A key stands for it: nobody typed it, and it never comes into the editor. */
+  isKey?: boolean | undefined;
 }
 
 interface Typed extends SubmitOptions {
@@ -76,19 +78,19 @@ export class Submitting {
 
   /** What waits, here and at the agent, comes back into the editor. @returns false where nothing does */
   takeBackQueued(): boolean {
-    const queued = this.#work?.host.agent.clearQueue() ?? [];
-    const texts = [...this.#asTyped(queued), ...this.#takeHeld()];
-    this.#options.editor.giveBack(...texts);
-    return texts.length > 0;
+    const queued = this.#asTyped(this.#work?.host.agent.clearQueue() ?? []);
+    const held = this.#takeHeld();
+    this.#options.editor.giveBack(...queued, ...typedTexts(held));
+    return queued.length + held.length > 0;
   }
 
   /** What has not reached the agent comes back into the editor. @returns false where nothing does */
   takeBackHeld(): boolean {
-    const texts = this.#takeHeld();
+    const held = this.#takeHeld();
     // Nor does what is typed next wait for what kept them.
-    if (texts.length > 0) this.#turn = Promise.resolve();
-    this.#options.editor.giveBack(...texts);
-    return texts.length > 0;
+    if (held.length > 0) this.#turn = Promise.resolve();
+    this.#options.editor.giveBack(...typedTexts(held));
+    return held.length > 0;
   }
 
   #hold(typed: Typed): void {
@@ -96,10 +98,10 @@ export class Submitting {
     this.#options.redraw();
   }
 
-  #takeHeld(): string[] {
+  #takeHeld(): Typed[] {
     const taken = this.#held.splice(0);
     for (const typed of taken) this.#takenBack.add(typed);
-    return taken.map(({ text }) => text);
+    return taken;
   }
 
   /** @returns false where it was taken back meanwhile */
@@ -109,13 +111,13 @@ export class Submitting {
     return !this.#takenBack.has(typed);
   }
 
-  /** What goes wrong is told, and what was typed comes back. */
+  /** What goes wrong is told, and what was typed comes back; of a command alone, there is nothing to keep. */
   async #take(typed: Typed, work: InteractiveWork): Promise<void> {
     try {
       await this.#send(typed, work);
     } catch (error) {
       this.#options.tell({ level: "error", message: errorText(error) });
-      if (this.#letGo(typed)) this.#options.editor.giveBack(typed.text);
+      if (this.#letGo(typed)) this.#options.editor.giveBack(...typedTexts([typed]));
     }
   }
 
@@ -176,7 +178,7 @@ export class Submitting {
     await untilStopped(() => work.host.agent);
     if (!this.#letGo(typed)) return {};
     if (!isAnswered) {
-      this.#options.editor.giveBack(text);
+      this.#options.editor.giveBack(...typedTexts([typed]));
       return {};
     }
     const sent = [text, ...quotes].join("\n\n");
@@ -192,7 +194,7 @@ export class Submitting {
     if (rests && !host.agent.isBusy) return true;
     const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
     this.#options.tell({ level: "warning", message });
-    this.#options.editor.giveBack(typed.text);
+    this.#options.editor.giveBack(...typedTexts([typed]));
     return false;
   }
 
@@ -222,4 +224,8 @@ export class Submitting {
       return this.#typedOf.get(text) ?? message.text;
     });
   }
+}
+
+function typedTexts(sent: readonly Typed[]): string[] {
+  return sent.filter(({ isKey }) => isKey !== true).map(({ text }) => text);
 }
