@@ -222,7 +222,7 @@ test("the first run says in three lines what works, each on its line at 80 colum
   const screen = await room.terminal.until("/login stores a key");
   const lines = screen.split("\n");
   const first = lines.findIndex((line) => line.includes("No model can be used yet; /demo"));
-  expect(lines[first + 1]).toMatch(/bonsai compact.*pi.*Claude Code, Codex.*bonsai import.* first\.$/);
+  expect(lines[first + 1]).toMatch(/bonsai compact FILE.*Claude Code, Codex and pi sessions\.$/);
   expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
 });
 
