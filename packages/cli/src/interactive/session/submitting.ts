@@ -117,7 +117,8 @@ export class Submitting {
       await this.#send(typed, work);
     } catch (error) {
       this.#options.tell({ level: "error", message: errorText(error) });
-      if (this.#letGo(typed)) this.#options.editor.giveBack(...typedTexts([typed]));
+      if (this.#letGo(typed) && slashCommandOf(typed.text)?.args !== "")
+        this.#options.editor.giveBack(...typedTexts([typed]));
     }
   }
 
