@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { diagnoseSession, openSession } from "@bonsai-agent/session";
 import { afterAll, expect, test } from "vitest";
+import { textWidth } from "../src/views/text-width.ts";
 import { runCli } from "./run-cli.ts";
 
 interface Told {
@@ -53,6 +54,17 @@ test("the demonstration goes through everything that it promises, and the projec
     env: { PATH: process.env.PATH },
   });
   expect(tests.status).toBe(0);
+});
+
+test("on a terminal, no line of it is wider", async () => {
+  const { stdout } = await runCli(["demo", "--fast"], { columns: 80 });
+  folders.push(dirname(/session {2}(\S+)/.exec(stdout)?.[1] ?? ""));
+  const wide = stdout.split("\n").filter((line) => textWidth(line) > 80);
+  expect(wide).toEqual([]);
+  expect(stdout).toMatch(
+    /^ {4}The model summarised the first \d+ of the turn that was cut; 3 are kept word$/m,
+  );
+  expect(stdout.match(/Compaction failed\. Causes/g)).toHaveLength(1);
 });
 
 test("stopped in the middle, it says so and leaves a sound session", async () => {

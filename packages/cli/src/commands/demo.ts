@@ -12,6 +12,7 @@ import { sessionOutline } from "../session-outline.ts";
 import { sessionTree } from "../session-tree.ts";
 import { type Line, span } from "../views/line.ts";
 import { count, usd } from "../views/numbers.ts";
+import { wrap } from "../views/text-width.ts";
 import { treeView } from "../views/tree-view.ts";
 
 /** So slow that one can read along: between the pieces of an answer, and after a line or two. */
@@ -74,9 +75,10 @@ function ending(performance: Performance, costUsd: number, width: number): Line[
     ...heading("Tokens of each request"),
     ...tokenChart(performance),
     ...heading("The bill"),
-    [
-      `  ${count(served.length)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,
-    ],
+    ...wrap(
+      `${count(served.length)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,
+      width - 2,
+    ).map((line) => [`  ${line}`]),
     [],
     ["  session  ", span(sessionFile, "cyan")],
     ["  project  ", span(projectFolder, "cyan")],

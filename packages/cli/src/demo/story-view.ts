@@ -63,9 +63,14 @@ export class StoryView implements Audience {
       const done = status === "compacted" || status === "masked";
       this.#print(
         [span(`  ⟲ ${status}`, ["bold", done ? "green" : "red"]), done ? `  ${size}` : ""],
-        ...(status === "compacted" ? [] : this.#paragraph(detail, "    ", "gray")),
+        // Why it failed, the notice behind it says.
+        ...(status === "compacted" || status === "failed" ? [] : this.#paragraph(detail, "    ", "gray")),
       );
-      if (result !== undefined) this.#print(howLine(result), ...this.#headings(result.summary));
+      if (result !== undefined)
+        this.#print(
+          ...this.#paragraph(howSummarised(result), "    ", "gray"),
+          ...this.#headings(result.summary),
+        );
       return this.#options.pause(4);
     });
     lifecycle.on("session_tree", ({ summaryEntry }) => {
@@ -120,16 +125,14 @@ export class StoryView implements Audience {
 }
 
 /** Who summarised what, as the compaction's own record has it. */
-function howLine({ details }: CompactionEntry): Line {
+function howSummarised({ details }: CompactionEntry): string {
   const { manifest } = (details ?? {}) as { manifest?: CompactionManifest };
-  if (manifest === undefined) return [];
-  const by = manifest.rung === "digest" ? "the digest, without a model" : "the model";
+  if (manifest === undefined) return "";
+  const by = manifest.rung === "digest" ? "The digest, without a model," : "The model";
   const { summarised, turnPrefix, kept } = manifest;
-  const early = manifest.splitTurn
-    ? `, and for themselves ${count(turnPrefix.count)} of the turn that was cut`
-    : "";
-  const told = `${count(summarised.count)} messages${early}; ${count(kept.count)} kept word for word`;
-  return [span(`    by ${by}: ${told}`, "gray")];
+  const older = summarised.count === 0 ? [] : [`${count(summarised.count)} messages`];
+  const early = manifest.splitTurn ? [`the first ${count(turnPrefix.count)} of the turn that was cut`] : [];
+  return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} are kept word for word.`;
 }
 
 /** Nobody reads a long paste twice. */
