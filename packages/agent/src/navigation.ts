@@ -1,9 +1,11 @@
-import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
+import { digestSummariser, type Navigation, navigateTree } from "@bonsai-agent/compaction";
 import type { Workplace } from "./workplace.ts";
 
 export interface NavigateOptions {
   /** Take a summary of the branch that is left along. Default false. */
   summarise?: boolean;
+  /** The built-in digest summarises, also where there is a model. Default false. */
+  useDigest?: boolean;
   /** What that summary should dwell on. */
   focus?: string;
   /** The focus takes the place of the instructions. Default false. */
@@ -17,7 +19,7 @@ export interface NavigateOptions {
 export function navigate(
   work: Workplace,
   targetId: string,
-  { summarise = false, focus, replaceInstructions, label, signal }: NavigateOptions,
+  { summarise = false, useDigest = false, focus, replaceInstructions, label, signal }: NavigateOptions,
 ): Promise<Navigation> {
   const { session, settings, selection, summariser, events } = work;
   return navigateTree({
@@ -25,7 +27,7 @@ export function navigate(
     targetId,
     settings: settings.compaction,
     summarise,
-    summariser,
+    summariser: useDigest ? digestSummariser() : summariser,
     model: selection.model,
     lifecycle: events.forCompaction,
     ...(focus === undefined ? {} : { focus }),

@@ -251,13 +251,20 @@ describe("acceptance 34: the summary of the branch", () => {
     expect([session().leafId, session().entries().length]).toEqual([oldLeaf, before]);
   });
 
-  test("a failure is told, and nothing has changed", async () => {
+  test("a failure is told once, nothing has changed, and the digest can be taken instead", async () => {
     const scenario: Scenario = { contextWindow: 100_000, turn: [{ text: "Good." }] };
     const { terminal, choose, question, session } = await openSample(sampleLines(), { scenario });
     await choose("makes it worse");
     await question(1);
-    await terminal.until("branch_summary_failed");
+    const screen = await terminal.until(
+      (seen) => seen.includes("branch_summary_failed") && seen.includes("Summarise with the built-in digest"),
+    );
+    expect(screen).toContain("nothing was moved");
+    expect(screen).not.toContain("where you were");
     expect(session().leafId).toBe(oldLeaf);
+    await question(3);
+    await terminal.until((seen) => !seen.includes("Keep a summary") && seen.includes("makes it worse"));
+    expect(session().entries().at(-1)).toMatchObject({ type: "branch_summary", fromId: oldLeaf });
   });
 });
 

@@ -1,4 +1,5 @@
 import type { NavigateOptions } from "@bonsai-agent/agent";
+import { BonsaiError } from "@bonsai-agent/messages";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { errorText } from "../session/error-text.ts";
 import { fillEditor } from "./fill-editor.ts";
@@ -7,12 +8,13 @@ import { sentMessage } from "./sent-message.ts";
 /**
  * Goes to an entry of the tree. Esc cancels, and then nothing has changed; a failure is told, and nothing has changed
  * either.
+ * @returns false where the summary failed: it can be asked for in another way
  */
 export async function navigateFlow(
   work: InteractiveWork,
   targetId: string,
-  options: Pick<NavigateOptions, "summarise" | "focus">,
-): Promise<void> {
+  options: Pick<NavigateOptions, "summarise" | "focus" | "useDigest">,
+): Promise<boolean> {
   const { agent } = work.host;
   try {
     const { status, editorText } = await work.interruptible((signal) =>
@@ -20,7 +22,7 @@ export async function navigateFlow(
     );
     if (status === "cancelled") {
       work.tell({ level: "info", message: "Cancelled: you are where you were." });
-      return;
+      return true;
     }
     if (status === "moved") work.chat.rebuild(agent.session);
     const { images } = sentMessage(agent.session, targetId);
@@ -28,8 +30,13 @@ export async function navigateFlow(
       fillEditor(work, { text: editorText, images });
     else if (status === "unchanged") work.tell({ level: "info", message: alreadyHere });
   } catch (error) {
-    work.tell({ level: "error", message: `${errorText(error)}\nYou are where you were.` });
+    const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";
+    // That failure says itself that nothing was moved.
+    const where = isSummary ? "" : "\nYou are where you were.";
+    work.tell({ level: "error", message: `${errorText(error)}${where}` });
+    return !isSummary;
   }
+  return true;
 }
 
 export const alreadyHere = "You are there already.";
