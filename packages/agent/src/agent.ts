@@ -180,13 +180,16 @@ export class Agent {
     return this.#alone("command", run, options.signal);
   }
 
-  /** Tells extensions that the session is open; front ends call it once, before the first prompt. */
+  /**
+   * Tells extensions that the session is open; front ends call it once, before the first prompt. With a signal, it waits
+   * for them only as long as that is not aborted.
+   */
   start(
     reason: SessionStartReason = "startup",
-    { previousSessionFile }: { previousSessionFile?: string | undefined } = {},
+    { previousSessionFile, signal }: { previousSessionFile?: string | undefined; signal?: AbortSignal } = {},
   ): Promise<void> {
     const previous = previousSessionFile === undefined ? {} : { previousSessionFile };
-    return this.#work.events.notify("session_start", { type: "session_start", reason, ...previous });
+    return this.#work.events.notify("session_start", { type: "session_start", reason, ...previous }, signal);
   }
 
   /**

@@ -24,6 +24,8 @@ export interface HandlerCall {
   setTimer: SetTimer;
   /** Told once, at the moment when the handler has taken `slowAfterMs`. */
   onSlow: () => void;
+  /** Told where the handler does not answer at once; what it gives back is called when nobody waits any longer. */
+  onWait: () => (() => void) | undefined;
 }
 
 /** Runs one handler to its end or to the abort, whichever comes first. Never rejects. */
@@ -42,6 +44,7 @@ export async function callHandler(call: HandlerCall): Promise<HandlerOutcome> {
 
 async function settled(returned: PromiseLike<unknown>, call: HandlerCall): Promise<HandlerOutcome> {
   const stopTimer = call.setTimer(call.onSlow, call.slowAfterMs);
+  const stopWait = call.onWait();
   const abort = abortOf(call.signal);
   try {
     const value = Promise.resolve(returned).then(snapshot);
@@ -49,6 +52,7 @@ async function settled(returned: PromiseLike<unknown>, call: HandlerCall): Promi
     return await Promise.race([answer, abort.outcome]);
   } finally {
     stopTimer();
+    stopWait?.();
     abort.forget();
   }
 }

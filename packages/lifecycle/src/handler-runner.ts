@@ -6,6 +6,13 @@ export interface HandlerRunnerOptions {
   onNotice: (notice: LifecycleNotice) => void;
   slowHandlerMs: number;
   setTimer: SetTimer;
+  onWait?: ((wait: HandlerWait) => () => void) | undefined;
+}
+
+/** A handler that has not answered at once. */
+export interface HandlerWait {
+  event: string;
+  source: string;
 }
 
 export interface HandlerRun {
@@ -21,11 +28,13 @@ export class HandlerRunner {
   readonly notice: (notice: LifecycleNotice) => void;
   readonly #slowHandlerMs: number;
   readonly #setTimer: SetTimer;
+  readonly #onWait: HandlerRunnerOptions["onWait"];
 
   constructor(options: HandlerRunnerOptions) {
     this.notice = options.onNotice;
     this.#slowHandlerMs = options.slowHandlerMs;
     this.#setTimer = options.setTimer;
+    this.#onWait = options.onWait;
   }
 
   async run(run: HandlerRun): Promise<HandlerOutcome> {
@@ -39,6 +48,7 @@ export class HandlerRunner {
       signal,
       slowAfterMs: elapsedMs,
       setTimer: this.#setTimer,
+      onWait: () => this.#onWait?.({ event, source }),
       onSlow: () => this.notice({ type: "slow_handler", event, source, elapsedMs }),
     });
     if (outcome.status === "threw") {

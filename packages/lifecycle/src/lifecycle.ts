@@ -3,7 +3,7 @@ import { type Decision, DecisionRun } from "./decision.ts";
 import type { DecideNames, NotifyNames, PayloadOf, ResultOf } from "./event.ts";
 import type { Handler, HandlerOptions, HandlerOptionsOf, RegisteredHandler } from "./handler.ts";
 import { HandlerRegistry } from "./handler-registry.ts";
-import { HandlerRunner } from "./handler-runner.ts";
+import { HandlerRunner, type HandlerWait } from "./handler-runner.ts";
 import { describeNotice, type LifecycleNotice } from "./notice.ts";
 import { freezeFields, frozenCopy } from "./payload.ts";
 import type { ErasedDecideRule, EventRules } from "./rule.ts";
@@ -16,6 +16,11 @@ export interface LifecycleOptions<Events> {
   slowHandlerMs?: number;
   /** Default: a timer that does not keep the process alive. */
   setTimer?: SetTimer;
+  /**
+   * Told of each handler that does not answer at once; what it gives back is called when that handler is waited for no
+   * longer. Neither must throw. Default: nobody is told.
+   */
+  onWait?: ((wait: HandlerWait) => () => void) | undefined;
 }
 
 export interface CallOptions {
@@ -38,6 +43,7 @@ export class Lifecycle<Events> {
       onNotice: options.onNotice ?? warn,
       slowHandlerMs: options.slowHandlerMs ?? 30_000,
       setTimer: options.setTimer ?? unrefTimer,
+      onWait: options.onWait,
     });
   }
 

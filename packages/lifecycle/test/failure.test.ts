@@ -115,6 +115,28 @@ describe("a slow handler", () => {
   });
 });
 
+describe("a handler that does not answer at once", () => {
+  it("is told of until it has answered, failed, or was left behind", async () => {
+    const told: string[] = [];
+    const { lifecycle } = sampleLifecycle({
+      onWait({ event, source }) {
+        told.push(`${source} in ${event}`);
+        return () => told.push(`${source} ended`);
+      },
+    });
+    const abort = new AbortController();
+    lifecycle.on("session_start", () => {}, { source: "quick" });
+    lifecycle.on("session_start", async () => {}, { source: "a" });
+    lifecycle.on("session_start", rejecting, { source: "b" });
+    lifecycle.on("session_start", () => new Promise<void>(() => abort.abort()), { source: "hung" });
+    await lifecycle.notify("session_start", { reason: "new" }, { signal: abort.signal });
+    expect(told).toEqual([
+      ...["a in session_start", "a ended", "b in session_start", "b ended"],
+      ...["hung in session_start", "hung ended"],
+    ]);
+  });
+});
+
 describe("an abort", () => {
   it("reaches the handlers", async () => {
     const { lifecycle } = sampleLifecycle();

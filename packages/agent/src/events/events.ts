@@ -40,12 +40,12 @@ export class Events {
     return this.#lifecycle.hasHandlers(name);
   }
 
-  /** Tells every handler. Never rejects. */
+  /** Tells every handler; with a signal, only as long as that is not aborted. Never rejects. */
   notify<Name extends NotifyNames<LifecycleEvents> & string>(
     name: Name,
     payload: PayloadOf<LifecycleEvents[Name]>,
+    signal: AbortSignal = this.#patience.signal,
   ): Promise<void> {
-    const { signal } = this.#patience;
     return this.#ownWork.run(() => this.#lifecycle.notify(name, payload, { signal }));
   }
 

@@ -28,8 +28,9 @@ export class AgentHost {
   #agent: Agent;
   /** One change of session after the other. */
   #moved: Promise<unknown> = Promise.resolve();
-  /** Stops the extensions that are asked whether the session may be left. */
+  /** Stops the extensions that are asked whether the session may be left, and those that are told of the new one. */
   #asking = new AbortController();
+  #moves = 0;
 
   private constructor({ workshop, agent, startReason, spareModel }: HostParts) {
     this.workshop = workshop;
@@ -55,7 +56,8 @@ export class AgentHost {
   async start(): Promise<void> {
     const { name } = this.workshop.call.options;
     this.workshop.extensions.attach(this.#agent);
-    await this.#agent.start(this.#startReason);
+    const { signal } = this.#asking;
+    await this.#whileMoving(() => this.#agent.start(this.#startReason, { signal }));
     if (typeof name === "string") await this.setName(name);
   }
 
@@ -90,16 +92,33 @@ export class AgentHost {
     return this.#agent.abort();
   }
 
-  /** Stays in the session, where extensions have not yet said whether it may be left. */
+  /** True while a session is being left or begun, which can wait for extensions. */
+  get isMoving(): boolean {
+    return this.#moves > 0;
+  }
+
+  /**
+   * Stays in the session, where extensions have not yet said whether it may be left; goes on in a new one without those
+   * that hang at its start.
+   */
   stopMoving(): void {
     this.#asking.abort();
     this.#asking = new AbortController();
   }
 
   #move(go: () => Promise<boolean>): Promise<boolean> {
-    const moved = this.#moved.then(go);
+    const moved = this.#moved.then(() => this.#whileMoving(go));
     this.#moved = moved.catch(() => {});
     return moved;
+  }
+
+  async #whileMoving<Value>(go: () => Promise<Value>): Promise<Value> {
+    this.#moves += 1;
+    try {
+      return await go();
+    } finally {
+      this.#moves -= 1;
+    }
   }
 
   async #replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
@@ -137,7 +156,7 @@ export class AgentHost {
     this.#agent = agent;
     this.workshop.seat.agent = agent;
     this.workshop.extensions.attach(agent);
-    await agent.start(reason, { previousSessionFile });
+    await agent.start(reason, { previousSessionFile, signal: this.#asking.signal });
     return true;
   }
 

@@ -5,7 +5,7 @@ import {
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
 import type { FrontEndUI } from "@bonsai-agent/extension";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { takenFlags, withExtensionFlags } from "../agent-call.ts";
 import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
@@ -49,6 +49,8 @@ export interface OpenWorkshopOptions {
   signal?: AbortSignal;
   /** Listens before the extensions do: what is told does not depend on what they make of it. */
   listen?: (lifecycle: Lifecycle<LifecycleEvents>) => void;
+  /** Told of each extension that lets the work wait, until it does so no longer. */
+  onWait?: (wait: HandlerWait) => () => void;
 }
 
 /**
@@ -69,6 +71,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
+    onWait: options.onWait,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   log?.listen(lifecycle);

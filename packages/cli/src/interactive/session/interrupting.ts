@@ -110,7 +110,7 @@ export class Interrupting {
     if (task !== undefined) task.abort();
     else if (host?.agent.isCompacting) host.agent.cancelCompaction();
     else if (host?.agent.isBusy) this.#stop(host);
-    else if (hasHeld) host?.stopMoving();
+    else if (hasHeld || host?.isMoving) host?.stopMoving();
     else this.#idleEsc();
     return true;
   }
@@ -118,7 +118,7 @@ export class Interrupting {
   #stop(host: AgentHost): void {
     // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
     if (this.#options.rest.isEnding) this.#idleEsc();
-    else this.#options.onStop();
+    this.#options.onStop();
     void host.stop();
   }
 

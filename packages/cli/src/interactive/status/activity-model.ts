@@ -18,6 +18,7 @@ export class ActivityModel {
   #runSinceMs: number | undefined;
   #answer: Doing | undefined;
   readonly #tools = new Map<string, Doing>();
+  readonly #waits = new Set<Doing & { who: string }>();
   #retry: (Retry & { untilMs: number; sinceMs: number }) | undefined;
   #compaction: Doing | undefined;
   #stopping: Doing | undefined;
@@ -110,15 +111,29 @@ export class ActivityModel {
     this.#stopping = undefined;
   }
 
+  /** An extension has to answer before anything goes on. The function returned: it has, or nobody waits any longer. */
+  waitBegan(who: string, nowMs: number): () => void {
+    const wait = { who, text: `Waiting for ${who}… (${this.#cancelKey()} to stop)`, sinceMs: nowMs };
+    this.#waits.add(wait);
+    return () => this.#waits.delete(wait);
+  }
+
   /** The one thing that tells most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
-    const urgent = this.#stopping ?? this.#compaction ?? this.#alone ?? this.#waitingFor(nowMs);
+    const urgent = this.#stopping ?? this.#cancellableNow() ?? this.#waitingFor(nowMs);
     if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
       return { text: this.#words, sinceMs: this.#runSinceMs };
-    const settled = urgent ?? this.#running();
+    const [wait] = this.#waits;
+    const settled = urgent ?? wait ?? this.#running();
     if (settled !== undefined) return settled;
     if (this.#answer !== undefined) return this.#answer;
     return this.#runSinceMs === undefined ? undefined : { text: "Working…", sinceMs: this.#runSinceMs };
+  }
+
+  #cancellableNow(): Doing | undefined {
+    const doing = this.#compaction ?? this.#alone;
+    const [wait] = this.#waits;
+    return doing && wait ? { ...doing, text: `${doing.text} · waiting for ${wait.who}` } : doing;
   }
 
   #waitingFor(nowMs: number): Doing | undefined {

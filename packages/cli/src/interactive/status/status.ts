@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { oneLine } from "../../views/printable.ts";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
@@ -100,6 +100,27 @@ export class Status {
   stopBegan(): void {
     this.#model.stopBegan(this.#now());
     this.#line.changed();
+  }
+
+  /** To be called when a handler does not answer at once; the function returned, when it is waited for no longer. */
+  waits({ source, event }: HandlerWait): () => void {
+    let end: (() => void) | undefined;
+    const begin = () => {
+      const begunMs = this.#now();
+      return setTimeout(() => {
+        // Whom the user has to answer needs no words.
+        if (this.#screen.hasPanel) timer = begin();
+        else end = this.#model.waitBegan(`${source} in ${event}`, begunMs);
+        this.#line.changed();
+      }, PATIENCE_MS).unref();
+    };
+    let timer = begin();
+    return () => {
+      clearTimeout(timer);
+      if (end === undefined) return;
+      end();
+      this.#line.changed();
+    };
   }
 
   /** To be called when the context has changed and no event has told so. */

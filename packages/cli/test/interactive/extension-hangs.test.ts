@@ -1,0 +1,108 @@
+import type { Scenario } from "@bonsai-agent/models";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Screen } from "../../src/interactive/screen.ts";
+import { Status } from "../../src/interactive/status/status.ts";
+import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { longSession } from "../sample-session.ts";
+import { openInteractive } from "./harness.ts";
+import { HeadlessTerminal } from "./headless-terminal.ts";
+
+const scenario: Scenario = {
+  contextWindow: 100_000,
+  turn: [{ text: "First.", calls: [{ name: "bash", arguments: { command: "true" } }] }, { text: "Second." }],
+  atEnd: "repeat",
+};
+
+/** Opens the interactive mode with an extension that never answers in one event. */
+function hanging(event: string, argv: readonly string[] = []) {
+  const source = `export default function (bonsai) { bonsai.on("${event}", () => new Promise(() => {})); }`;
+  const files = { "hang.mjs": source };
+  const opened = openInteractive({ scenario, files, columns: 100, argv: ["-e", "./hang.mjs", ...argv] });
+  const { terminal } = opened;
+  return {
+    ...opened,
+    terminal,
+    send(text: string) {
+      terminal.type(text);
+      terminal.press("enter");
+    },
+    /** Resolves once the extension is named, and Esc has made the line of what goes on empty. */
+    async leave(named: string) {
+      await terminal.until(named);
+      terminal.press("esc");
+      return terminal.until((screen) => !/aiting for hang|Stopping/.test(screen));
+    },
+  };
+}
+
+test.each([
+  ["input", "hello", "Waiting for hang.mjs in input… (Esc to stop)"],
+  ["context", "hello", "Waiting for hang.mjs in context… (Esc to stop)"],
+  ["tool_call", "hello", "Waiting for hang.mjs in tool_call… (Esc to stop)"],
+  ["user_bash", "!true", "Running true · waiting for hang.mjs in user_bash"],
+])("an extension that hangs in %s is named, and Esc stops it", async (event, text, named) => {
+  const { terminal, send, leave } = hanging(event);
+  await terminal.until("say what to do");
+  send(text);
+  await leave(named);
+});
+
+test("one that hangs at the end of a run is named, and left behind a little after Esc", async () => {
+  const { terminal, send, leave } = hanging("agent_end");
+  await terminal.until("say what to do");
+  send("hello");
+  await leave("Waiting for hang.mjs in agent_end… (Esc to stop)");
+});
+
+test("one that does not say whether the session may be left keeps nobody in it: Esc stays there, and /quit ends", async () => {
+  const { terminal, send, leave, ended } = hanging("session_before_switch");
+  await terminal.until("say what to do");
+  send("/new");
+  await leave("Waiting for hang.mjs in session_before_switch… (Esc to stop)");
+  await terminal.until("An extension keeps this session open.");
+  send("/quit");
+  await ended;
+});
+
+test("one that hangs while the session is begun keeps nobody from working", async () => {
+  const { terminal, send, leave } = hanging("session_start");
+  await leave("Waiting for hang.mjs in session_start… (Esc to stop)");
+  send("hello");
+  await terminal.until("Second.");
+});
+
+test("one that hangs before a compaction stands beside what is done, and Esc cancels that alone", async () => {
+  const { terminal, send, leave } = hanging("session_before_compact", ["--session", longSession()]);
+  await terminal.until("k/100k");
+  send("/compact");
+  await leave("Compacting... (Esc to cancel) · waiting for hang.mjs in session_before_compact");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+});
+
+describe("what the line of activity says of a handler", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("nothing while its question stands, nothing of one that is quick, and nothing once it has answered", async () => {
+    const screen = new Screen({ terminal: new HeadlessTerminal(), theme: makeTheme("none") });
+    const status = new Status({ screen, cwd: "/", folder: "/", agent: () => undefined });
+    const said = () => screen.activity.render(80).join("").trim();
+    const end = status.waits({ source: "ask.ts", event: "input" });
+    const panel = { render: () => ["Press"], handleInput() {}, invalidate() {} };
+    let answer = () => {};
+    const asked = screen.show<void>((done) => {
+      answer = () => done(undefined);
+      return panel;
+    });
+    vi.advanceTimersByTime(60_000);
+    expect(said()).toBe("");
+    answer();
+    await asked;
+    status.waits({ source: "quick.ts", event: "input" })();
+    vi.advanceTimersByTime(1_000);
+    expect(said()).toContain("Waiting for ask.ts in input… (Esc to stop)  1s");
+    end();
+    expect(said()).toBe("");
+    status.stop();
+  });
+});
