@@ -1,3 +1,4 @@
+import { asPaste, pastedText } from "../prompt/typable-text.ts";
 import { getKeybindings, Input, type Keybinding } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
 
@@ -27,13 +28,17 @@ export class TextField extends Input {
     super({ prompt: " › ", ...shown });
     this.#isSecret = isSecret;
     // As a paste, so that the cursor stands at its end.
-    if (value !== "") this.handleInput(`\u001b[200~${value}\u001b[201~`);
+    if (value !== "") this.handleInput(asPaste(value));
   }
 
-  /** Where dots stand, the cursor stays behind them: it could not be seen where it is. */
+  /**
+   * Where dots stand, the cursor stays behind them: it could not be seen where it is. What is pasted comes without what
+   * would steer the terminal.
+   */
   override handleInput(data: string): void {
     if (this.#isSecret && moves.some((key) => getKeybindings().matches(data, key))) return;
-    super.handleInput(data);
+    const pasted = pastedText(data);
+    super.handleInput(pasted === undefined ? data : asPaste(pasted));
   }
 
   override render(width: number): string[] {
