@@ -20,69 +20,26 @@ type ScopedDrawing = Pick<ExtensionUI, keyof FrontEndDrawing & keyof ExtensionUI
 };
 
 /** What one extension draws. Nothing of its code can break the screen: what fails is told, and is gone. */
-export function scopedDrawing(
-  ui: FrontEndUI,
-  { scope, onNotice, show }: ScopedDrawingOptions,
-): ScopedDrawing {
+export function scopedDrawing(ui: FrontEndUI, options: ScopedDrawingOptions): ScopedDrawing {
+  const { scope, show } = options;
   const theme = ui.theme ?? plainTheme;
-  const drawn = (made: unknown, call: string, onFailure = () => {}): DrawnComponent =>
-    drawnComponent(made, {
-      scope,
-      call,
-      onFailure(error) {
-        const message = failureText(`The component of ${call} of ${scope.source}`, error);
-        onNotice({ level: "warning", code: "extension_component_failed", message });
-        onFailure();
-      },
-    });
+  const made = (call: string, make: () => unknown) => drawn(runOf(scope, make), { ...options, call });
   return {
     theme,
-    custom: (factory, options = {}) =>
-      untilUnloaded(scope, options.signal, async (signal) =>
-        ui.custom?.(
-          async ({ tui, keybindings, done }) => {
-            const made = await runOf(scope, () => factory(tui, theme, keybindings, done));
-            // Not while a frame is being drawn.
-            return drawn(made, "ctx.ui.custom", () => queueMicrotask(() => done(undefined)));
-          },
-          { ...options, signal },
-        ),
-      ),
-    showWidget(key, content, options) {
+    custom: customOf(ui, options),
+    showWidget(key, content, placed) {
       if (typeof content !== "function" || ui.showWidget === undefined) return;
-      ui.showWidget(
-        key,
-        (tui) =>
-          drawn(
-            runOf(scope, () => content(tui, theme)),
-            "ctx.ui.setWidget",
-          ),
-        options,
-      );
-      show(`widget ${key}`, true, () => ui.setWidget(key, undefined, options));
+      ui.showWidget(key, (tui) => made("ctx.ui.setWidget", () => content(tui, theme)), placed);
+      show(`widget ${key}`, true, () => ui.setWidget(key, undefined, placed));
     },
     setFooter(factory) {
       if (scope.isUnloaded) return;
-      ui.setFooter?.(
-        factory &&
-          ((tui, data) =>
-            drawn(
-              runOf(scope, () => factory(tui, theme, data)),
-              "ctx.ui.setFooter",
-            )),
-      );
+      ui.setFooter?.(factory && ((tui, data) => made("ctx.ui.setFooter", () => factory(tui, theme, data))));
       show("footer", factory !== undefined, () => ui.setFooter?.(undefined));
     },
     setHeader(factory) {
       if (scope.isUnloaded) return;
-      ui.setHeader?.(
-        factory &&
-          ((tui) =>
-            drawn(
-              runOf(scope, () => factory(tui, theme)),
-              "ctx.ui.setHeader",
-            )),
-      );
+      ui.setHeader?.(factory && ((tui) => made("ctx.ui.setHeader", () => factory(tui, theme))));
       show("header", factory !== undefined, () => ui.setHeader?.(undefined));
     },
     setWorkingMessage(message) {
@@ -91,6 +48,41 @@ export function scopedDrawing(
       show("working message", message !== undefined, () => ui.setWorkingMessage?.(undefined));
     },
   };
+}
+
+function customOf(ui: FrontEndUI, options: ScopedDrawingOptions): ExtensionUI["custom"] {
+  const { scope } = options;
+  const theme = ui.theme ?? plainTheme;
+  return (factory, settings = {}) =>
+    untilUnloaded(scope, settings.signal, async (signal) =>
+      ui.custom?.(
+        async ({ tui, keybindings, done }) => {
+          const made = await runOf(scope, () => factory(tui, theme, keybindings, done));
+          // Not while a frame is being drawn.
+          const onFailure = () => queueMicrotask(() => done(undefined));
+          return drawn(made, { ...options, call: "ctx.ui.custom", onFailure });
+        },
+        { ...settings, signal },
+      ),
+    );
+}
+
+interface DrawnOptions extends Pick<ScopedDrawingOptions, "scope" | "onNotice"> {
+  /** As its author calls it. */
+  call: string;
+  onFailure?: () => void;
+}
+
+/** @throws BonsaiError `extension_argument_invalid` for what is no component */
+function drawn(made: unknown, { scope, call, onNotice, onFailure = () => {} }: DrawnOptions): DrawnComponent {
+  return drawnComponent(made, {
+    ...{ scope, call },
+    onFailure(error) {
+      const message = failureText(`The component of ${call} of ${scope.source}`, error);
+      onNotice({ level: "warning", code: "extension_component_failed", message });
+      onFailure();
+    },
+  });
 }
 
 /** Nothing is begun for an extension that is gone, and what goes on ends with it. */
