@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { keys } from "../../src/interactive/keys/keys.ts";
-import { type HelpFacts, helpLines } from "../../src/interactive/prompt/help-lines.ts";
+import { type HelpFacts, helpLines } from "../../src/interactive/slash/help-lines.ts";
 import { lineWidth, renderLine } from "../../src/views/line.ts";
 
 afterEach(() => keys.bind({}));

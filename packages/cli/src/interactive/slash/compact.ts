@@ -1,8 +1,8 @@
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { compactionPreview } from "../compaction/compaction-preview.ts";
 import { compactionWords } from "../compaction/compaction-words.ts";
-import { ReportPanel } from "../compaction/report-panel.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { showReport } from "../panels/report-panel.ts";
 import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
@@ -39,7 +39,7 @@ async function showPreview({ host, screen, tell }: InteractiveWork): Promise<voi
     model: isNoModel(model) ? {} : model,
   });
   if (result.status !== "planned") return tell({ level: "info", message: result.detail });
-  await screen.show<void>((done) => new ReportPanel({ screen, lines, leave: () => done(undefined) }));
+  await showReport(screen, lines);
 }
 
 async function askForCompaction(asked: { focus?: string }, work: InteractiveWork): Promise<void> {

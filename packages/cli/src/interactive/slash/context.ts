@@ -1,7 +1,7 @@
 import { contextReport } from "../compaction/context-report.ts";
 import { contextReportView } from "../compaction/context-report-view.ts";
-import { ReportPanel } from "../compaction/report-panel.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { showReport } from "../panels/report-panel.ts";
 import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
@@ -24,12 +24,5 @@ async function showContext({ host, screen }: InteractiveWork): Promise<void> {
     settings: workshop.settings.compaction,
     model: isNoModel(agent.model) ? noSizes : agent.model,
   });
-  await screen.show<void>(
-    (done) =>
-      new ReportPanel({
-        screen,
-        lines: (width) => contextReportView(report, width),
-        leave: () => done(undefined),
-      }),
-  );
+  await showReport(screen, (width) => contextReportView(report, width));
 }

@@ -1,7 +1,7 @@
-import { ReportPanel } from "../compaction/report-panel.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { keybindingsFile } from "../keys/keybindings-file.ts";
-import { helpLines } from "../prompt/help-lines.ts";
+import { showReport } from "../panels/report-panel.ts";
+import { type HelpFacts, helpLines } from "./help-lines.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 /** @param commands asked when it runs: this is one of them */
@@ -16,21 +16,11 @@ export function helpCommand(commands: () => readonly SlashCommand[]): SlashComma
 
 async function showHelp(commands: readonly SlashCommand[], { host, screen }: InteractiveWork): Promise<void> {
   const { extensions, home } = host.workshop;
-  await screen.show<void>(
-    (done) =>
-      new ReportPanel({
-        screen,
-        lines: (width) =>
-          helpLines(
-            {
-              commands,
-              moreCommands: extensions.commands,
-              shortcuts: extensions.shortcuts,
-              keysFile: keybindingsFile(home),
-            },
-            width,
-          ),
-        leave: () => done(undefined),
-      }),
-  );
+  const facts: HelpFacts = {
+    commands,
+    moreCommands: extensions.commands,
+    shortcuts: extensions.shortcuts,
+    keysFile: keybindingsFile(home),
+  };
+  await showReport(screen, (width) => helpLines(facts, width));
 }

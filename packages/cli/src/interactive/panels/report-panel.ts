@@ -1,11 +1,10 @@
 import { type Line, renderLine } from "../../views/line.ts";
-import { hintLines, type KeyHint, keyName, rule } from "../panels/panel-frame.ts";
 import type { Panel, Screen } from "../screen.ts";
 import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
+import { hintLines, type KeyHint, keyName, rule } from "./panel-frame.ts";
 
-export interface ReportPanelOptions {
+interface ReportPanelOptions {
   screen: Screen;
-  /** The lines at a width; made anew when the width changes. */
   lines: (width: number) => Iterable<Line>;
   leave: () => void;
 }
@@ -14,8 +13,13 @@ export interface ReportPanelOptions {
 const ROWS_AROUND = 6;
 const LEAST_ROWS = 4;
 
+/** Shows a report until the user leaves it. @param lines at a width; made anew when the width changes */
+export async function showReport(screen: Screen, lines: ReportPanelOptions["lines"]): Promise<void> {
+  await screen.show<void>((done) => new ReportPanel({ screen, lines, leave: () => done(undefined) }));
+}
+
 /** A report in the place of the editor: scrolled where it is taller than the terminal. */
-export class ReportPanel implements Panel {
+class ReportPanel implements Panel {
   readonly #options: ReportPanelOptions;
   #made: { width: number; lines: readonly string[] } | undefined;
   #shown: { key: string; lines: string[] } | undefined;

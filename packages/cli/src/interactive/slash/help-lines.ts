@@ -5,8 +5,8 @@ import type { ActionName } from "../keys/actions.ts";
 import { actionNames, actions } from "../keys/actions.ts";
 import { shownKey } from "../keys/key-name.ts";
 import { keys, libraryBindings } from "../keys/keys.ts";
-import type { SlashCommand } from "../slash/slash-command.ts";
 import { type Keybinding, type KeyId, TUI_KEYBINDINGS, wrapTextWithAnsi } from "../terminal/tui.ts";
+import type { SlashCommand } from "./slash-command.ts";
 
 interface Described {
   name: string;
