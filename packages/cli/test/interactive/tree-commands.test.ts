@@ -2,7 +2,6 @@ import { listSessions, openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import type { InteractiveWork } from "../../src/interactive/interactive-work.ts";
 import { navigateFlow } from "../../src/interactive/tree/navigate-flow.ts";
-import { openTree } from "../../src/interactive/tree/open-tree.ts";
 import { sampleLines, writeLines } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -95,10 +94,4 @@ test.each([
   expect(text()).toBe(expected);
   expect(told[0]).toBe("rebuilt");
   expect(told.slice(1).join()).toEqual(typed === "" ? "" : expect.stringContaining("stays in the editor"));
-});
-
-test("while the agent works, the tree says how to stop it", async () => {
-  const { work, told } = fakeWork("", { isBusy: true });
-  await openTree(work);
-  expect(told).toEqual(["The agent is at work: press Esc to stop it, then open the tree."]);
 });

@@ -1,12 +1,19 @@
 import type { Panel } from "../screen.ts";
 import { getKeybindings, matchesKey } from "../terminal/tui.ts";
-import { hintLines, type KeyHint, keyName, rule, textLines, titleLines } from "./panel-frame.ts";
-import type { PickPlace } from "./pick-list.ts";
+import {
+  hintLines,
+  type KeyHint,
+  keyName,
+  type PanelPlace,
+  rule,
+  textLines,
+  titleLines,
+} from "./panel-frame.ts";
 import { ScrolledText } from "./scrolled-text.ts";
 import { isTypedText } from "./typing-rest.ts";
 
 export interface ConfirmPanelOptions {
-  place: PickPlace;
+  place: PanelPlace;
   title: string;
   message: string;
   onAnswer: (isYes: boolean) => void;

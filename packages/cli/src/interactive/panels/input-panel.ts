@@ -1,12 +1,11 @@
 import type { Panel } from "../screen.ts";
 import { type Focusable, getKeybindings } from "../terminal/tui.ts";
-import { hintLines, keyName, rule, textLines, titleLines } from "./panel-frame.ts";
-import type { PickPlace } from "./pick-list.ts";
+import { hintLines, keyName, type PanelPlace, rule, textLines, titleLines } from "./panel-frame.ts";
 import { ScrolledText } from "./scrolled-text.ts";
 import { TextField } from "./text-field.ts";
 
 export interface InputPanelOptions {
-  place: PickPlace;
+  place: PanelPlace;
   title: string;
   /** What it is about, below the title. */
   message?: string;

@@ -4,6 +4,14 @@ import { shownKey } from "../keys/key-name.ts";
 import { getKeybindings, type Keybinding, truncateToWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
 import type { Theme } from "../theme/theme.ts";
 
+/** What a panel needs of the screen. */
+export interface PanelPlace {
+  readonly theme: Theme;
+  /** Of the whole screen. */
+  readonly rows: number;
+  redraw(): void;
+}
+
 /** A key of a panel, as it is shown: what it is called, and what it does. */
 export type KeyHint = readonly [key: string, does: string];
 

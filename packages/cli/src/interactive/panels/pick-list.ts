@@ -10,8 +10,15 @@ import {
   truncateToWidth,
   visibleWidth,
 } from "../terminal/tui.ts";
-import type { Theme } from "../theme/theme.ts";
-import { hintLines, type KeyHint, keyName, rule, textLines, titleLines } from "./panel-frame.ts";
+import {
+  hintLines,
+  type KeyHint,
+  keyName,
+  type PanelPlace,
+  rule,
+  textLines,
+  titleLines,
+} from "./panel-frame.ts";
 import { PickModel, type PickModelOptions } from "./pick-model.ts";
 import { TextField } from "./text-field.ts";
 
@@ -33,15 +40,8 @@ export interface PickAction<Item> {
   run(item: Item | undefined): void;
 }
 
-/** What the list needs of the screen. */
-export interface PickPlace {
-  readonly theme: Theme;
-  readonly rows: number;
-  redraw(): void;
-}
-
 export interface PickListOptions<Item> extends PickModelOptions<Item> {
-  place: PickPlace;
+  place: PanelPlace;
   title: string;
   row: (item: Item) => PickRow;
   /** Enter, on an item. */

@@ -6,13 +6,6 @@ import type { TreeModel } from "./tree-model.ts";
 
 /** `/tree`: shows the tree, and goes where the user wants to. */
 export async function openTree(work: InteractiveWork): Promise<void> {
-  if (work.host.agent.isBusy) {
-    work.tell({
-      level: "warning",
-      message: "The agent is at work: press Esc to stop it, then open the tree.",
-    });
-    return;
-  }
   const model = openTreeModel(work, "default");
   for (;;) {
     const at = await pickEntry(work, model, { title: "Session tree", choice: "go there" });
