@@ -52,6 +52,13 @@ test("commands of extensions, and arguments, join once they are loaded", async (
   await terminal.until(/→ deeply/);
 });
 
+test("a model is completed by any letters of its name, small or large", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("/100k");
+  terminal.type("/model SONNET");
+  await terminal.until(/→ \S*sonnet/);
+});
+
 test("Enter sends what stands there in full, and completes what does not", async () => {
   const { terminal } = openInteractive({
     scenario: says("Seen."),

@@ -14,9 +14,10 @@ export const model: SlashCommand = {
   worksWhileBusy: true,
   complete: (prefix, { host }) => {
     const { catalogue } = host.workshop.shelf;
+    const wanted = prefix.trim().toLowerCase();
     const references = catalogue.models.map(referenceOf);
     return references
-      .filter((reference) => reference.includes(prefix.trim()))
+      .filter((reference) => reference.toLowerCase().includes(wanted))
       .map((reference) => ({ value: reference, label: reference }));
   },
   async run(args, work) {

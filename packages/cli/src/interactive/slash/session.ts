@@ -47,7 +47,7 @@ export function sessionRows(session: Session, state: AgentState, nowMs: number):
     ["cost", usd(usage.cost.total)],
     ...(session.header.parentSession === undefined
       ? []
-      : [["fork of", session.header.parentSession] as [string, string]]),
+      : [["fork of", wholePath(session.header.parentSession)] as [string, string]]),
   ];
 }
 
