@@ -1,12 +1,6 @@
 import type { Screen } from "../screen.ts";
-import {
-  type AutocompleteItem,
-  type AutocompleteProvider,
-  Editor,
-  getKeybindings,
-  truncateToWidth,
-  visibleWidth,
-} from "../terminal/tui.ts";
+import { OpenEditor } from "../terminal/open-editor.ts";
+import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { Style } from "../theme/theme.ts";
 import { droppedImage } from "./dropped-image.ts";
 import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
@@ -18,25 +12,12 @@ const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the
 /** What may hold a key, and belongs in no file. */
 const secret = /^\/login\s/;
 
-/** What the library keeps to itself. */
-interface Inside {
-  readonly autocompleteList: { getSelectedItem(): AutocompleteItem | null } | undefined;
-  readonly autocompletePrefix: string;
-  /** Latest first. The library would keep a hundred; the list itself is all that it looks at. */
-  readonly history: string[];
-  /** What was typed before the history was looked through. */
-  readonly historyDraft: { lines: readonly string[] } | null;
-  cancelAutocomplete(): void;
-  tryTriggerAutocomplete(): void;
-  expandPasteMarkers(text: string): string;
-}
-
 /** Where the user types. Nothing that stands in it is ever overwritten from outside. */
-export class PromptEditor extends Editor {
+export class PromptEditor extends OpenEditor {
   readonly #screen: Screen;
   #history: PromptHistory | undefined;
   /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
-  #staleList: unknown;
+  #staleList: object | undefined;
 
   constructor(screen: Screen) {
     super(screen.tui, screen.theme.editor, { autocompleteMaxVisible: 8 });
@@ -49,7 +30,7 @@ export class PromptEditor extends Editor {
 
   /** Takes the prompts of earlier sessions, and adds to them: from now on, and what was submitted already. */
   useHistory(history: PromptHistory): void {
-    const submitted = this.#inside.history.splice(0).reverse();
+    const submitted = this.earlierTexts.splice(0).reverse();
     for (const text of history.read()) this.#remember(text);
     this.#history = history;
     for (const text of submitted) this.addToHistory(text);
@@ -58,18 +39,18 @@ export class PromptEditor extends Editor {
   /** What was typed before it was there is completed at once. */
   override setAutocompleteProvider(provider: AutocompleteProvider): void {
     super.setAutocompleteProvider(provider);
-    if (!this.isEmpty) this.#inside.tryTriggerAutocomplete();
+    if (!this.isEmpty) this.complete();
   }
 
   override handleInput(data: string): void {
     const keys = getKeybindings();
     const confirms = keys.matches(data, "tui.select.confirm");
     // Enter on what stands there in full already is for sending.
-    if (confirms && this.#isCompleted) this.#leaveCompletion();
-    if ((confirms || keys.matches(data, "tui.input.tab")) && this.#isStale) this.#leaveCompletion();
+    if (confirms && this.isCompleted) this.leaveCompletions();
+    if ((confirms || keys.matches(data, "tui.input.tab")) && this.#isStale) this.leaveCompletions();
     const before = this.getText();
     this.#keepingDraft(() => super.handleInput(this.#received(data)));
-    if (this.getText() !== before) this.#staleList = this.#inside.autocompleteList;
+    if (this.getText() !== before) this.#staleList = this.completions;
   }
 
   override setText(text: string): void {
@@ -133,15 +114,14 @@ export class PromptEditor extends Editor {
 
   /** What was typed before the history was looked through is one key up, where another text takes its place. */
   #keepingDraft(change: () => void): void {
-    const { historyDraft } = this.#inside;
-    const draft = historyDraft === null ? "" : this.#inside.expandPasteMarkers(historyDraft.lines.join("\n"));
+    const { draft } = this;
     change();
-    if (draft !== "" && this.#inside.historyDraft === null && this.getExpandedText() !== draft)
+    if (draft !== undefined && this.draft === undefined && this.getExpandedText() !== draft)
       this.#remember(draft.trim());
   }
 
   #remember(text: string): void {
-    const prompts = this.#inside.history;
+    const prompts = this.earlierTexts;
     const prompt = typableText(text);
     if (prompt === "" || secret.test(prompt) || prompts[0] === prompt) return;
     prompts.unshift(prompt);
@@ -160,21 +140,7 @@ export class PromptEditor extends Editor {
     return asPaste(`${isBehindWord ? " " : ""}${image} `);
   }
 
-  /** True where the selected completion is what was typed. */
-  get #isCompleted(): boolean {
-    const { autocompleteList, autocompletePrefix } = this.#inside;
-    return this.isShowingAutocomplete() && autocompleteList?.getSelectedItem()?.value === autocompletePrefix;
-  }
-
   get #isStale(): boolean {
-    return this.isShowingAutocomplete() && this.#inside.autocompleteList === this.#staleList;
-  }
-
-  #leaveCompletion(): void {
-    this.#inside.cancelAutocomplete();
-  }
-
-  get #inside(): Inside {
-    return this as unknown as Inside;
+    return this.completions !== undefined && this.completions === this.#staleList;
   }
 }
