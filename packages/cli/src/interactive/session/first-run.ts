@@ -1,6 +1,6 @@
 import { defaultModel } from "@bonsai-agent/models";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { isNoModel } from "./open-host.ts";
+import { isNoModel } from "../no-model.ts";
 
 const firstRunLines = [
   "No model can be used yet; /demo plays a whole session without one.",

@@ -1,7 +1,7 @@
 import type { Agent } from "@bonsai-agent/agent";
 import { bonsaiVersion } from "../../version.ts";
 import type { ChatView } from "../chat/chat-view.ts";
-import { isNoModel } from "./open-host.ts";
+import { isNoModel } from "../no-model.ts";
 
 /** The first line of a session in which nothing was said yet. Where there is no model, the first run has its own. */
 export function welcome(

@@ -2,8 +2,8 @@ import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { compactionPreview } from "../compaction/compaction-preview.ts";
 import { compactionWords } from "../compaction/compaction-words.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
-import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const compact: SlashCommand = {

@@ -1,8 +1,8 @@
 import { contextReport } from "../compaction/context-report.ts";
 import { contextReportView } from "../compaction/context-report-view.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
-import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const context: SlashCommand = {

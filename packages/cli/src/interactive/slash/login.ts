@@ -1,9 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { defaultModel, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
-import { isNoModel } from "../session/open-host.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const login: SlashCommand = {

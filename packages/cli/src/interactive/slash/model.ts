@@ -1,9 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { InteractiveWork } from "../interactive-work.ts";
+import { isNoModel } from "../no-model.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
 import { pickModel } from "../panels/models/pick-model-panel.ts";
 import { writeSetting } from "../panels/settings/settings-file.ts";
-import { isNoModel } from "../session/open-host.ts";
 import { useSettings } from "../session/use-settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 

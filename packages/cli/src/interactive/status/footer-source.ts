@@ -2,7 +2,7 @@ import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
-import { isNoModel } from "../session/open-host.ts";
+import { isNoModel } from "../no-model.ts";
 import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
 import { SessionCost } from "./session-cost.ts";
