@@ -3,13 +3,14 @@ import type { AgentCall } from "../../invocation.ts";
 import { resumeCommand } from "../../resume-command.ts";
 import { shownPath } from "../../shown-path.ts";
 import { span } from "../../views/line.ts";
-import type { AgentHost } from "../../work/agent-host.ts";
+import { AgentHost } from "../../work/agent-host.ts";
 import { openWorkshop } from "../../work/workshop.ts";
 import { ChatView } from "../chat/chat-view.ts";
 import { followCompactions } from "../compaction/follow-compactions.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { bindKeys } from "../keys/keybindings-file.ts";
+import { noModel } from "../no-model.ts";
 import { panelUi } from "../panels/panel-ui.ts";
 import { pickSession } from "../panels/sessions/session-picker.ts";
 import { attachPrompt } from "../prompt/attach-prompt.ts";
@@ -20,7 +21,6 @@ import { askAtStart } from "./ask-trust.ts";
 import type { Entrance } from "./entrance.ts";
 import { followSessions } from "./follow-sessions.ts";
 import { Interrupting } from "./interrupting.ts";
-import { openHost } from "./open-host.ts";
 import { readAhead } from "./read-ahead.ts";
 import { Rest } from "./rest.ts";
 import { shownNotice } from "./shown-notice.ts";
@@ -114,7 +114,7 @@ async function open(room: Room): Promise<void> {
   try {
     const call = await chosen(room, workshop.call);
     if (call === undefined) return;
-    const host = await openHost({ ...workshop, call });
+    const host = await AgentHost.open({ ...workshop, call }, { spareModel: noModel });
     try {
       room.enter(host);
       await work(room, host);

@@ -1,6 +1,7 @@
 import { type CatalogueModel, type UsableModel, usableModels } from "@bonsai-agent/models";
 import type { ModelShelf } from "../../../work/model-choice.ts";
 import type { Screen } from "../../screen.ts";
+import { errorLine } from "../../session/error-text.ts";
 import { textLines } from "../panel-frame.ts";
 import { type PickAction, PickList } from "../pick-list.ts";
 import { type ModelItem, modelItems, modelRow, modelWords, referenceOf } from "./model-item.ts";
@@ -78,8 +79,8 @@ function modelList(
     show();
     if (query === "") list.model.select(current);
   };
-  usableModels({ catalogue, keys, signal }).then(arrived, (error: Error) =>
-    list.tell({ empty: "Nothing to choose from.", status: error.message }),
+  usableModels({ catalogue, keys, signal }).then(arrived, (error: unknown) =>
+    list.tell({ empty: "Nothing to choose from.", status: errorLine(error) }),
   );
   return list;
 }
@@ -102,7 +103,7 @@ function keepAction(keep: (item: ModelItem) => string, say: (status: string) => 
       try {
         say(keep(item));
       } catch (error) {
-        say(error instanceof Error ? error.message : String(error));
+        say(errorLine(error));
       }
     },
   };

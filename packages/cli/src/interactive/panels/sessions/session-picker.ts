@@ -1,8 +1,8 @@
-import { BonsaiError } from "@bonsai-agent/messages";
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
 import { counted } from "../../../views/numbers.ts";
 import { oneLine } from "../../../views/printable.ts";
 import type { Screen } from "../../screen.ts";
+import { errorLine } from "../../session/error-text.ts";
 import { askText, askYes } from "../ask.ts";
 import { wholePath } from "../panel-frame.ts";
 import { PickList } from "../pick-list.ts";
@@ -128,7 +128,7 @@ class SessionPicker {
 
   /** Other things can be done meanwhile. */
   #startSearch(): void {
-    this.#searchTexts().catch((error: unknown) => this.list.tell({ status: failure(error) }));
+    this.#searchTexts().catch((error: unknown) => this.list.tell({ status: errorLine(error) }));
   }
 
   async #searchTexts(): Promise<void> {
@@ -210,7 +210,7 @@ class SessionPicker {
     if (this.#isAsking) return;
     this.#isAsking = true;
     act()
-      .catch((error: unknown) => this.list.tell({ status: failure(error) }))
+      .catch((error: unknown) => this.list.tell({ status: errorLine(error) }))
       .finally(() => {
         this.#isAsking = false;
       });
@@ -224,9 +224,4 @@ function nameFile(file: string, name: string, tell: (message: string) => void): 
   } finally {
     session.close();
   }
-}
-
-function failure(error: unknown): string {
-  if (BonsaiError.is(error)) return [error.message, error.hint].filter(Boolean).join(" ");
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
-import { BonsaiError } from "@bonsai-agent/messages";
 import type { ModelShelf } from "../../../work/model-choice.ts";
 import type { Screen } from "../../screen.ts";
+import { errorLine } from "../../session/error-text.ts";
 import { askPick, askText } from "../ask.ts";
 import { pickModel } from "../models/pick-model-panel.ts";
 import { textLines, wholePath } from "../panel-frame.ts";
@@ -60,7 +60,7 @@ class SettingsEditor {
       preview: (setting, width) => this.#preview(setting, width),
       picks: "change",
       onPick: (setting) => {
-        this.#change(setting).catch((error: unknown) => this.list.tell({ status: words(error) }));
+        this.#change(setting).catch((error: unknown) => this.list.tell({ status: errorLine(error) }));
       },
       onCancel: done,
       actions: [
@@ -159,7 +159,7 @@ class SettingsEditor {
       this.list.tell({ status: this.#changed(setting) });
     } catch (error) {
       this.#sources.clear();
-      this.list.tell({ status: words(error) });
+      this.list.tell({ status: errorLine(error) });
     }
   }
 
@@ -183,11 +183,6 @@ function numberProblem(text: string, { path }: CommonSetting, home: string): str
     validSettings(withValue(readSettings(home), path, numberOf(text)));
     return undefined;
   } catch (error) {
-    return words(error);
+    return errorLine(error);
   }
-}
-
-function words(error: unknown): string {
-  if (BonsaiError.is(error)) return error.message;
-  return error instanceof Error ? error.message : String(error);
 }
