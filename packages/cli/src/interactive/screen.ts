@@ -25,6 +25,8 @@ export interface ShowOverOptions {
 export interface ScreenOptions {
   terminal: Terminal;
   theme: Theme;
+  /** Default false. */
+  isXtermJs?: boolean;
 }
 
 /**
@@ -48,9 +50,13 @@ export class Screen {
   /** What stands over everything: the latest is in front. */
   #overlays: { handle: OverlayHandle; takesKeys: boolean; leave: () => void }[] = [];
 
-  constructor({ terminal, theme }: ScreenOptions) {
+  constructor({ terminal, theme, isXtermJs }: ScreenOptions) {
     this.theme = theme;
-    this.#tui = new MainScreen(terminal);
+    this.#tui = new MainScreen(terminal, {
+      kept: [this.header, this.chat],
+      rule: (width) => theme.style.dim("─".repeat(width)),
+      isXtermJs,
+    });
     for (const part of [this.header, this.chat, this.activity, this.#place, this.below, this.footer])
       this.#tui.addChild(part);
   }
@@ -93,6 +99,18 @@ export class Screen {
   /** Draws what has changed, soon. */
   redraw(): void {
     this.#tui.requestRender();
+  }
+
+  /** Draws the chat that has been unfolded. */
+  redrawUnfolded(): void {
+    this.#tui.showUnfolded();
+    this.redraw();
+  }
+
+  /** Draws another chat. */
+  redrawOther(): void {
+    this.#tui.showOther();
+    this.redraw();
   }
 
   /** Gives what was typed to what has no keys while the panel in front has them: a panel to type in, or the editor. */
@@ -159,7 +177,7 @@ export class Screen {
   leaveAll(): void {
     for (const { leave } of [...this.#overlays, ...this.#panels]) leave();
     // What a component laid over the screen itself.
-    if (this.#tui.isOverlaid) this.#tui.hideOverlay();
+    while (this.#tui.isOverlaid) this.#tui.hideOverlay();
   }
 
   #stand(): void {

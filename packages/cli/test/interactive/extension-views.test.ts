@@ -319,7 +319,6 @@ test("what a component lays over the screen itself cannot break it, and Ctrl-C t
       await ctx.ui.custom((tui, theme, keys, done) => {
         over(tui, "bad", () => { throw new Error("no overlay"); });
         over(tui, "good", () => ["[ good ]"]);
-        queueMicrotask(() => done());
         return { render: () => [] };
       });
       ctx.ui.notify("Done with it");
@@ -330,6 +329,34 @@ test("what a component lays over the screen itself cannot break it, and Ctrl-C t
   await terminal.until("no overlay");
   terminal.press("ctrl+c");
   await terminal.until((screen) => !screen.includes("[ good ]"));
+});
+
+test("what a component lays over the screen itself goes with the component, and the editor has the keys", async () => {
+  const { terminal, command } = withExtension(`
+    const over = (tui, text) => tui.showOverlay({ render: () => [text], invalidate() {} }, { width: 20, nonCapturing: text === "[ two ]" });
+    bonsai.registerCommand("over", { async handler(_args, ctx) {
+      await ctx.ui.custom((tui, theme, keys, done) => ({
+        render: () => ["Press"],
+        handleInput() {
+          over(tui, "[ one ]");
+          setTimeout(done, 50);
+        },
+      }));
+    } });
+    bonsai.registerCommand("widget", { handler(_args, ctx) {
+      ctx.ui.setWidget("w", (tui) => (over(tui, "[ two ]"), { render: () => ["Widget"] }));
+    } });`);
+  await terminal.until("say what to do");
+  await command("/over");
+  await terminal.until(/^Press/m);
+  terminal.type("x");
+  await terminal.until("[ one ]");
+  await terminal.until((screen) => !screen.includes("[ one ]"));
+  await command("/widget");
+  await terminal.until("[ two ]");
+  await command("/reload");
+  await terminal.until("1 extension loaded");
+  expect(terminal.screen()).not.toContain("[ two ]");
 });
 
 test("an extension of pi draws with pi's components, theme and options", async () => {

@@ -3,7 +3,7 @@ import type { ExtensionLines } from "../panels/extension-lines.ts";
 import type { Screen } from "../screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { extensionTheme } from "./extension-theme.ts";
-import { extensionTui } from "./extension-tui.ts";
+import { extensionTui, withOwnTui } from "./extension-tui.ts";
 import { FooterNews } from "./footer-news.ts";
 import { showCustom } from "./show-custom.ts";
 import { Standing } from "./standing.ts";
@@ -34,20 +34,23 @@ export function drawingUi({
   onEntry,
   signal: ended,
 }: DrawingUiOptions): FrontEndDrawing {
-  const tui = extensionTui(screen, (message) => tell({ level: "warning", message }));
+  const ownTui = () => extensionTui(screen, (message) => tell({ level: "warning", message }));
   const redraw = () => screen.redraw();
   const footer = new Standing({ place: screen.footer, mostLines: mostFooterLines, redraw });
   const header = new Standing({ place: screen.header, mostLines: mostHeaderLines, redraw });
   return {
     theme: extensionTheme(screen.theme),
-    custom: (make, options) => showCustom(make, { ...options, screen, tui, ended }),
+    custom(make, options) {
+      const { tui, leave } = ownTui();
+      return showCustom(make, { ...options, screen, tui, ended }).finally(leave);
+    },
     showWidget: (key, make, { placement = "aboveEditor" } = {}) =>
-      lines.showWidget(key, make(tui), placement),
+      lines.showWidget(key, withOwnTui(ownTui(), make), placement),
     setFooter(make) {
       const news = new FooterNews({ cwd, statuses: () => lines.statusesByKey });
-      footer.stand(make?.(tui, news));
+      footer.stand(make && withOwnTui(ownTui(), (tui) => make(tui, news)));
     },
-    setHeader: (make) => header.stand(make?.(tui)),
+    setHeader: (make) => header.stand(make && withOwnTui(ownTui(), make)),
     setWorkingMessage: (message) =>
       onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
     showEntry: onEntry,

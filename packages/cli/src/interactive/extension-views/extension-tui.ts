@@ -1,4 +1,4 @@
-import type { ComponentKeybindings, ComponentTui } from "@bonsai-agent/extension";
+import type { ComponentKeybindings, ComponentTui, DrawnComponent } from "@bonsai-agent/extension";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
 import {
@@ -6,16 +6,25 @@ import {
   type Keybinding,
   type KeyId,
   matchesKey,
+  type OverlayHandle,
   type OverlayOptions,
 } from "../terminal/tui.ts";
 import { drawnLines } from "./drawn-lines.ts";
 
+/** The terminal as one component gets it. */
+export interface ExtensionTui {
+  tui: ComponentTui;
+  /** Takes away what the component laid over the screen itself: to be called when it is gone. */
+  leave(): void;
+}
+
 /**
- * The terminal as components get it: what the interface says, and behind it what components of the terminal library ask
- * for. What they lay over the screen themselves cannot break it either.
+ * What the interface says, and behind it what components of the terminal library ask for. What they lay over the screen
+ * themselves cannot break it either.
  */
-export function extensionTui(screen: Screen, tell: (message: string) => void): ComponentTui {
+export function extensionTui(screen: Screen, tell: (message: string) => void): ExtensionTui {
   const { tui } = screen;
+  const laid = new Set<OverlayHandle>();
   const more = {
     mode: tui.mode,
     stop: () => screen.stop(),
@@ -25,17 +34,51 @@ export function extensionTui(screen: Screen, tell: (message: string) => void): C
     setFocus() {},
     hasOverlay: () => tui.hasOverlay(),
     hideOverlay: () => tui.hideOverlay(),
-    showOverlay: (component: Component, options?: OverlayOptions) =>
-      tui.showOverlay(guarded(component, tell), options),
+    showOverlay(component: Component, options?: OverlayOptions) {
+      const handle = tui.showOverlay(guarded(component, tell), options);
+      laid.add(handle);
+      return handle;
+    },
     getShowHardwareCursor: () => tui.getShowHardwareCursor(),
     setShowHardwareCursor() {},
   };
-  return {
+  const all = {
     ...more,
     // Of the library, a request can say that all has to be drawn anew.
     requestRender: (isAll?: boolean) => tui.requestRender(isAll === true),
     terminal: tui.terminal,
-  } as ComponentTui;
+  };
+  const leave = () => {
+    for (const handle of laid) handle.hide();
+  };
+  return { tui: all as ComponentTui, leave };
+}
+
+/** Has a component made that leaves the terminal as a whole once it is disposed of. */
+export function withOwnTui(
+  { tui, leave }: ExtensionTui,
+  make: (tui: ComponentTui) => DrawnComponent,
+): DrawnComponent {
+  const drawn = make(tui);
+  return {
+    component: drawn.component,
+    render: (width) => drawn.render(width),
+    handleInput: (data) => drawn.handleInput(data),
+    invalidate: () => drawn.invalidate(),
+    dispose() {
+      leave();
+      drawn.dispose();
+    },
+    get focused() {
+      return drawn.focused;
+    },
+    set focused(isFocused) {
+      drawn.focused = isFocused;
+    },
+    get wantsKeyRelease() {
+      return drawn.wantsKeyRelease;
+    },
+  };
 }
 
 /** Of the program's actions and of the terminal library's. */
