@@ -90,8 +90,8 @@ const printed: Record<string, string[]> = {
   "mkdir -p ~/.bonsai/extensions": ["my-summary.ts"],
   "node --test my-summary.test.ts": ["pass 1"],
   "npm pack": ["my-summary"],
-  'bonsai -p "/pin Never push to main." --session session.jsonl -e ./pin.ts': [
-    "<pins>\\nNever push to main.\\n</pins>",
+  'bonsai -p "/keep Never push to main." --session session.jsonl -e ./keep.ts': [
+    "<kept>\\nNever push to main.\\n</kept>",
   ],
   'bonsai -p "Release it." --no-session -e ./push-guard.ts --allow-push': ["For thirty tests to be mended."],
   "bonsai goto session.jsonl 00000010 --summarize -e ./branch-log.ts": ["holds the summary"],
@@ -209,23 +209,27 @@ test("word-count.ts counts, and a missing file is an error result", async () => 
   });
 });
 
-test("pin.ts keeps pins through two compactions, and forgets them before they were set", async () => {
-  await withExtension("pin.ts", { session: long(), ui: {} }, async (session) => {
-    await session.command("/pin Never push to main.");
+test("keep.ts keeps texts through two compactions, beside those that are pinned, and forgets them before they were set", async () => {
+  await withExtension("keep.ts", { session: long(), ui: {} }, async (session) => {
+    await session.command("/keep Never push to main.");
+    const details = { text: "Two spaces.", line: "Two spaces." };
+    const pin = { customType: "bonsai.pin", content: "Pinned: Two spaces.", display: true, details };
+    await session.agent.sendMessage(pin);
     await session.agent.compact();
-    await session.command("/pin Tabs, not spaces.");
+    await session.command("/keep Tabs, not spaces.");
     session.session.append({
       type: "message",
       message: { role: "user", content: "abc ".repeat(30_000), timestamp: 0 },
     });
     await session.agent.compact();
     const summary = session.session.projection().compaction!.summary;
-    expect(summary).toMatch(/<pins>[\s\S]*Never push to main\.[\s\S]*Tabs, not spaces\.[\s\S]*<\/pins>/);
-    expect(session.ui.map(({ args }) => args[0])).toEqual(["1 pinned", "2 pinned"]);
+    expect(summary).toMatch(/<kept>[\s\S]*Never push to main\.[\s\S]*Tabs, not spaces\.[\s\S]*<\/kept>/);
+    expect(summary).toContain("<pinned>\nTwo spaces.\n</pinned>");
+    expect(session.ui.map(({ args }) => args[0])).toEqual(["1 kept", "2 kept"]);
     const first = session.session.entries().find(({ type }) => type === "message")!;
     await session.agent.navigate(first.id);
-    await session.command("/pin A third.");
-    expect(session.ui.at(-1)!.args[0]).toBe("1 pinned");
+    await session.command("/keep A third.");
+    expect(session.ui.at(-1)!.args[0]).toBe("1 kept");
   });
 });
 

@@ -1,9 +1,10 @@
 import { contentBlocks, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
-import type { Entry } from "@bonsai-agent/session";
+import { type Entry, pinChange } from "@bonsai-agent/session";
 import { oneLine } from "./views/printable.ts";
 
 /** What kind of thing an entry is, in one short word for a column. */
 export function kindOf(entry: Entry): string {
+  if (pinChange(entry) !== undefined) return "pin";
   return kindWord(entry.type === "message" ? entry.message?.role : entry.type);
 }
 
@@ -43,7 +44,7 @@ export function previewOf(entry: Entry): string {
     case "branch_summary":
       return summaryPreview(entry.summary);
     case "custom_message":
-      return oneLine(`${word(entry.customType)}: ${previewText(entry.content)}`);
+      return pinPreview(entry) ?? oneLine(`${word(entry.customType)}: ${previewText(entry.content)}`);
     case "model_change":
       return oneLine(`${word(entry.provider)}/${word(entry.modelId)}`);
     case "thinking_level_change":
@@ -63,6 +64,11 @@ export function previewOf(entry: Entry): string {
     default:
       return "";
   }
+}
+
+function pinPreview(entry: Entry): string | undefined {
+  const change = pinChange(entry);
+  return change && oneLine(`${change.isPinned ? "" : "unpinned: "}${change.text}`);
 }
 
 /** A message in one line: its text, else its calls, else what else it holds. */

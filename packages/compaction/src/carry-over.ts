@@ -3,7 +3,8 @@ import { clip } from "./clip.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import { type ExtensionCarryOver, renderExtensionCarryOver } from "./extension-carry-over.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./file-lists.ts";
-import { ownDetails, texts } from "./own-details.ts";
+import { ownDetails } from "./own-details.ts";
+import { pinnedLine } from "./pins.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { withoutReminders } from "./reminders.ts";
 
@@ -25,17 +26,18 @@ export interface LatestRequest {
 
 export interface CarryOverOptions {
   plan: CompactionPlan;
-  pinned?: readonly string[];
+  /** What is pinned on the path. */
+  pinned: readonly string[];
   /** The longest request that is carried word for word; of a longer one, head and tail. */
   latestRequestChars: number;
 }
 
 /** What a compaction by this plan carries over: from the span, and from earlier summaries of ours. */
-export function carryOver({ plan, pinned = [], latestRequestChars }: CarryOverOptions): CarryOver {
+export function carryOver({ plan, pinned, latestRequestChars }: CarryOverOptions): CarryOver {
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   return {
-    pinned: [...new Set([...earlier.flatMap((entry) => texts(ownDetails(entry).pinned)), ...pinned])],
+    pinned,
     ...filesOf(span, earlier),
     latestRequest: latestRequest(plan, latestRequestChars),
   };
@@ -65,11 +67,16 @@ export function earlierRequest(value: unknown): LatestRequest | undefined {
   return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
 }
 
+/** The pinned texts as they stand in a summary. */
+export function renderPinned(pinned: readonly string[]): string {
+  return block("pinned", pinned.map(pinnedLine));
+}
+
 /** The carry-over as it stands in the summary; empty where there is none. */
 export function renderCarryOver(carried: CarryOver): string {
   const { latestRequest: request } = carried;
   return [
-    block("pinned", carried.pinned),
+    renderPinned(carried.pinned),
     renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
     renderExtensionCarryOver(carried.extensions),

@@ -5,6 +5,7 @@ import type { Run } from "./compaction-run.ts";
 import type { ContextView } from "./context-view.ts";
 import { resultOf } from "./describe-run.ts";
 import { masksSuffice } from "./masks-suffice.ts";
+import { pinnedDrafts } from "./pins.ts";
 import { failedResult } from "./run-failure.ts";
 import { runManifest } from "./run-manifest.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
@@ -26,9 +27,12 @@ function isBestTry({ reason, start }: Run, { view, tokens }: LadderState): boole
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
   const id = run.session.newId();
-  // An extension's details have no room for what was learned.
-  const learned = summary.carried === undefined ? calibrationDrafts(run.calibration) : [];
-  const drafts = [...editDrafts(state.view), ...learned, compactionDraft(run, state, summary, id)];
+  // An extension's details have no room for what was learned and what is pinned.
+  const beside =
+    summary.carried === undefined
+      ? [...calibrationDrafts(run.calibration), ...pinnedDrafts(run.context.pinned)]
+      : [];
+  const drafts = [...editDrafts(state.view), ...beside, compactionDraft(run, state, summary, id)];
   // Whatever can fail comes before the write: what is written is never reported as failed.
   const result = resultOf(run, state, "compacted");
   const entries = run.session.append(drafts);

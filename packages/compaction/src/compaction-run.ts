@@ -10,6 +10,7 @@ import { digestSummariser } from "./digest.ts";
 import { sessionEstimate } from "./estimator.ts";
 import { manifestOf } from "./manifest.ts";
 import type { CompactionReason } from "./outcome.ts";
+import { pinnedTexts } from "./pins.ts";
 import type { PlanOptions } from "./plan.ts";
 import { refusedTokens, sizesAfterRefusal } from "./refusal.ts";
 import type { LadderContext, LadderState } from "./rung.ts";
@@ -58,7 +59,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     branchEntries: once(() => session.path(leafId)),
     tokensBefore,
     focus: options.focus,
-    pinned: options.pinned ?? [],
+    pinned: [...new Set([...pinnedTexts(session, leafId), ...(options.pinned ?? [])])],
     signal,
     ...aimsOf({ reason, settings, budgets, model, refusal, reading, lowBy, estimatedTokens: start.tokens }),
     onUsage: (usage) => {

@@ -1,5 +1,11 @@
 import { type ContextTokens, estimateContextTokens, type TokenEstimator } from "@bonsai-agent/messages";
-import { type Entry, type ProjectionItem, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import {
+  type Entry,
+  type ProjectionItem,
+  pinChange,
+  type Session,
+  UNDO_CUSTOM_TYPE,
+} from "@bonsai-agent/session";
 import { tailEntries } from "./tail-entries.ts";
 
 export interface ReadContextOptions {
@@ -71,6 +77,7 @@ export function staleCount(
 
 function changesContext(entry: Entry): boolean {
   if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
+  if (pinChange(entry)?.isPinned === false) return true;
   return entry.type === "compaction" || entry.type === "context_edit";
 }
 

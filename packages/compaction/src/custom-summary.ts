@@ -1,7 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { renderPinned } from "./carry-over.ts";
 import type { CustomCompaction } from "./events.ts";
 import { renderExtensionCarryOver } from "./extension-carry-over.ts";
 import { legalCuts } from "./legal-cut.ts";
+import { pinsMissingIn } from "./pins.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
 import { summarisedState } from "./summarised-state.ts";
 import { summaryOfDetails } from "./summary-details.ts";
@@ -12,12 +14,16 @@ import { strippedSummary, summaryText, withCarriedOver } from "./summary-text.ts
  * (`summarisePreparation`) goes on carrying over what it does.
  * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
  */
-export function customSummary(state: LadderState, compaction: CustomCompaction): LadderState {
+export function customSummary(
+  state: LadderState,
+  compaction: CustomCompaction,
+  pinned: readonly string[],
+): LadderState {
   const { summary, firstKeptEntryId, details, usage } = compaction;
   checkCustomSummary("session_before_compact", summary);
   checkCut(state, firstKeptEntryId);
   return summarisedState(state, {
-    ...(madeSummary(state, compaction) ?? ownSummary(state, summary)),
+    ...(madeSummary(state, compaction, pinned) ?? ownSummary(state, summary, pinned)),
     firstKeptEntryId,
     ...(details === undefined ? {} : { details }),
     usage,
@@ -27,24 +33,38 @@ export function customSummary(state: LadderState, compaction: CustomCompaction):
 
 type Said = Pick<PlannedSummary, "summary" | "prose" | "carried">;
 
-function ownSummary({ carryOver }: LadderState, summary: string): Said {
-  const behind = renderExtensionCarryOver(carryOver);
+function ownSummary({ carryOver }: LadderState, summary: string, pinned: readonly string[]): Said {
+  const behind = carriedBehind(summary, pinned, carryOver);
   return { summary: withCarriedOver(summary, behind), prose: summary, carried: undefined };
 }
 
 /** A summary that was made here; where its text was changed, that is the prose now. */
-function madeSummary({ carryOver }: LadderState, { details, summary }: CustomCompaction): Said | undefined {
+function madeSummary(
+  { carryOver }: LadderState,
+  { details, summary }: CustomCompaction,
+  pinned: readonly string[],
+): Said | undefined {
   const made = summaryOfDetails(details);
   if (made === undefined) return undefined;
   const isAsMade = summaryText(made.prose, made.carried) === summary;
   const prose = isAsMade ? made.prose : strippedSummary(summary);
-  const carried = { ...made.carried, ...(carryOver && { extensions: carryOver }) };
-  const behind = renderExtensionCarryOver(carryOver);
+  const carried = { ...made.carried, pinned, ...(carryOver && { extensions: carryOver }) };
+  const behind = carriedBehind(summary, pinned, carryOver);
   return {
     summary: isAsMade ? summaryText(prose, carried) : withCarriedOver(summary, behind),
     prose,
     carried,
   };
+}
+
+/** What stands behind a summary that an extension wrote: the pins that it leaves out, and what extensions carry. */
+function carriedBehind(
+  summary: string,
+  pinned: readonly string[],
+  carryOver: LadderState["carryOver"],
+): string {
+  const parts = [renderPinned(pinsMissingIn(summary, pinned)), renderExtensionCarryOver(carryOver)];
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
 /** @throws BonsaiError for a summary that says nothing. */

@@ -104,7 +104,8 @@ function files(run: Run, { plan, summary }: LadderState): { readFiles: string[];
   const isForeign = summary?.fromHook === true && summary.carried === undefined;
   if (plan?.status !== "planned" || isForeign) return { readFiles: [], modifiedFiles: [] };
   const carried =
-    summary?.carried ?? carryOver({ plan, latestRequestChars: latestRequestChars(run.context.budgets) });
+    summary?.carried ??
+    carryOver({ plan, pinned: [], latestRequestChars: latestRequestChars(run.context.budgets) });
   return { readFiles: [...carried.readFiles], modifiedFiles: [...carried.modifiedFiles] };
 }
 

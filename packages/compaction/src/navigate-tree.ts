@@ -1,5 +1,5 @@
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
-import type { BranchSummaryEntry, Session } from "@bonsai-agent/session";
+import { type BranchSummaryEntry, pinChange, type Session } from "@bonsai-agent/session";
 import { type Branch, leftBranch } from "./branch.ts";
 import { checkCustomSummary } from "./custom-summary.ts";
 import { digestSummariser } from "./digest.ts";
@@ -80,7 +80,7 @@ function destination(session: Session, targetId: string): { leafId: string | nul
   }
   if (entry.type === "message" && entry.message?.role === "user")
     return { leafId: entry.parentId, editorText: contentText(entry.message.content) };
-  if (entry.type === "custom_message")
+  if (entry.type === "custom_message" && pinChange(entry) === undefined)
     return { leafId: entry.parentId, editorText: contentText(entry.content) };
   return { leafId: targetId };
 }

@@ -1,4 +1,4 @@
-import type { Entry } from "@bonsai-agent/session";
+import { type Entry, pinChange } from "@bonsai-agent/session";
 import { type ViewItem, viewTokens } from "./context-view.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
 
@@ -7,7 +7,9 @@ export function summarisedState(state: LadderState, summary: PlannedSummary): La
   const from = state.view.items.findIndex((item) => item.entryId === summary.firstKeptEntryId);
   const kept = from < 0 ? [] : state.view.items.slice(from);
   const keptIds = new Set(kept.map((item) => item.entryId));
-  const items = [summaryItem(state, summary), ...kept];
+  // The summary carries what is pinned.
+  const beside = kept.filter((item) => pinChange(item.entry) === undefined);
+  const items = [summaryItem(state, summary), ...beside];
   const edits = state.view.edits.filter((edit) => keptIds.has(edit.entryId));
   return { ...state, summary, view: { ...state.view, items, edits }, tokens: viewTokens(items) };
 }

@@ -39,7 +39,7 @@ export const extensionRung: Rung = {
     const carryOver = boundedCarryOver(result.carryOver, windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
     if (result.compaction === undefined) return asked;
-    return { ...customSummary(asked, result.compaction), madeBy: result.by?.compaction };
+    return { ...customSummary(asked, result.compaction, context.pinned), madeBy: result.by?.compaction };
   },
 };
 

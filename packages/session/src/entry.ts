@@ -141,3 +141,10 @@ export type EntryType = Entry["type"];
 export const LEAF_CUSTOM_TYPE = "bonsai.leaf";
 /** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
 export const UNDO_CUSTOM_TYPE = "bonsai.undo";
+/**
+ * `customType` of the message that pins a text: the model goes on seeing it after every compaction. `details` is
+ * `{text, line}`: the text, and how it stands in a summary that carries it.
+ */
+export const PIN_CUSTOM_TYPE = "bonsai.pin";
+/** `customType` of the message that takes a pin back; `details` as those of the pin. */
+export const UNPIN_CUSTOM_TYPE = "bonsai.unpin";

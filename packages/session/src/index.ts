@@ -13,10 +13,12 @@ export {
   type LabelEntry,
   LEAF_CUSTOM_TYPE,
   type MessageEntry,
+  PIN_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
   type StoredMessage,
   UNDO_CUSTOM_TYPE,
+  UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
 export type { EntryIndex, EntryRecord } from "./entry-index.ts";
 export { entryTexts } from "./entry-text.ts";
@@ -28,6 +30,7 @@ export { NewFile } from "./new-file.ts";
 export type { SessionNotice } from "./notice.ts";
 export { type OpenSessionOptions, openSession } from "./open-session.ts";
 export type { PathSettings } from "./path-settings.ts";
+export { type PinChange, pinChange, pinChangeIn } from "./pin.ts";
 export type { Problem, ProblemKind } from "./problem.ts";
 export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";

@@ -1,4 +1,5 @@
-import type { ContextEditEntry, Entry } from "./entry.ts";
+import type { Entry } from "./entry.ts";
+import { pinChange } from "./pin.ts";
 import { type Projection, type ProjectionItem, project, projectEntry } from "./projection.ts";
 import type { Tail } from "./tail.ts";
 import { undoneBy, ViewSeeker } from "./view-seeker.ts";
@@ -104,6 +105,12 @@ function seekView(entries: readonly Entry[]): ViewSeeker {
 }
 
 /** True for entries after which the model sees something else of what stood before. */
-function changesView(entry: Entry): entry is ContextEditEntry {
-  return entry.type === "compaction" || entry.type === "context_edit" || undoneBy(entry) !== undefined;
+function changesView(entry: Entry): boolean {
+  const { type } = entry;
+  return (
+    type === "compaction" ||
+    type === "context_edit" ||
+    undoneBy(entry) !== undefined ||
+    pinChange(entry) !== undefined
+  );
 }

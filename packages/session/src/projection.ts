@@ -1,5 +1,6 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry } from "./entry.ts";
+import { needlessPins } from "./pin.ts";
 import { ViewSeeker } from "./view-seeker.ts";
 
 /** One message that the model sees, with the entry that it came from. */
@@ -33,9 +34,10 @@ export function project(path: readonly Entry[]): Projection {
   const visible = compaction ? [compaction, ...path.slice(firstKept)] : path;
   const edits = new Map<string, ContextEditEntry>();
   for (const entry of visible) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
+  const needless = needlessPins(visible, compaction);
   const items: ProjectionItem[] = [];
   visible.forEach((entry, index) => {
-    if (entry.type === "compaction" && index > 0) return;
+    if ((entry.type === "compaction" && index > 0) || needless.has(entry)) return;
     const item = projectEntry(entry, edits.get(entry.id));
     if (item !== undefined) items.push(item);
   });

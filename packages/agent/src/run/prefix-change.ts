@@ -1,5 +1,5 @@
 import { tailEntries } from "@bonsai-agent/compaction";
-import { type Entry, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import { type Entry, pinChange, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
 
 /**
  * When what signed thinking is bound to was last changed, other than by a compaction; undefined for never. A tool's
@@ -14,6 +14,7 @@ export function prefixChangedAtMs(session: Session): number | undefined {
 
 function changesPrefix(session: Session, entry: Entry): boolean {
   if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
+  if (pinChange(entry)?.isPinned === false) return true;
   return entry.type === "context_edit" && !isBesideThinking(session.entry(entry.targetId));
 }
 

@@ -10,6 +10,7 @@ import { login } from "./login.ts";
 import { model } from "./model.ts";
 import { name } from "./name.ts";
 import { newSession } from "./new.ts";
+import { pin } from "./pin.ts";
 import { quit } from "./quit.ts";
 import { reload } from "./reload.ts";
 import { resume } from "./resume.ts";
@@ -33,6 +34,7 @@ export const slashCommands: readonly SlashCommand[] = [
   session,
   compact,
   context,
+  pin,
   undo,
   exportSession,
   model,

@@ -210,7 +210,7 @@ export class TreeModel {
   /** A message that is taken into the editor: one goes to what stands before it. */
   #isWrittenAnew(at: number): boolean {
     const { kind, type } = this.entryAt(at);
-    return (type === "message" && kind === "user") || type === "custom_message";
+    return (type === "message" && kind === "user") || (type === "custom_message" && kind !== "pin");
   }
 
   /** The nearest entry, itself included, that is more than a note about others. */

@@ -88,6 +88,7 @@ const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["user", "accent"],
   ["assistant", "success"],
   ["command", "warning"],
+  ["pin", "warning"],
   ["compaction", "toolName"],
   ["branch", "toolName"],
   ["damaged", "error"],
