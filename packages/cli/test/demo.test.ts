@@ -56,7 +56,7 @@ test("the demonstration goes through everything that it promises, and the projec
   expect(tests.status).toBe(0);
 });
 
-test("on a terminal, no line of it is wider", async () => {
+test("its lines are broken where a terminal ends, below their beginning", async () => {
   const { stdout } = await runCli(["demo", "--fast"], { columns: 80 });
   folders.push(dirname(/session {2}(\S+)/.exec(stdout)?.[1] ?? ""));
   const wide = stdout.split("\n").filter((line) => textWidth(line) > 80);

@@ -33,7 +33,9 @@ export class StoryView implements Audience {
       ...this.#paragraph(note, "", "gray"),
     );
     if (backTo !== undefined)
-      this.#print([span(`  /tree  back to the end of act ${backTo}, with a summary`, "cyan")]);
+      this.#print(
+        ...this.#paragraph(`back to the end of act ${backTo}, with a summary`, "  /tree  ", "cyan"),
+      );
     this.#print(...this.#paragraph(shortened(user), "you     ", "bold"));
     await this.#options.pause(3);
   }
@@ -81,7 +83,7 @@ export class StoryView implements Audience {
 
   #compacting(reason: CompactionReason): void {
     const before = reason === "overflow" ? "Context overflow detected, " : "";
-    this.#print([span(`  ⟲ ${before}Auto-compacting…`, "yellow")]);
+    this.#print(...this.#paragraph(`${before}Auto-compacting…`, "  ⟲ ", "yellow"));
   }
 
   #refused(message: string): void {
