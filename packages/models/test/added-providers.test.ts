@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test } from "vitest";
 import {
   type AddedProvider,
   type CatalogueModel,
@@ -31,6 +31,23 @@ const box: AddedProvider = {
     { id: "m2", name: "Two" },
   ],
 };
+
+test("a reload reads models.json anew; what was added stays, and a file that is wrong changes nothing", async () => {
+  const catalogue = await open();
+  const has = (name: string) => catalogue.providers.some(({ provider }) => provider === name);
+  const file = join(home, "models.json");
+  onTestFinished(() => rmSync(file));
+  const takeAway = catalogue.add(box);
+  writeFileSync(file, JSON.stringify({ providers: [{ provider: "late", baseUrl: "http://late.test/v1" }] }));
+  expect(has("late")).toBe(false);
+  catalogue.reload();
+  expect([has("late"), has("box")]).toEqual([true, true]);
+  writeFileSync(file, "{");
+  expect(() => catalogue.reload()).toThrow("cannot be read as JSON");
+  expect([has("late"), has("box")]).toEqual([true, true]);
+  takeAway();
+  expect([has("late"), has("box")]).toEqual([true, false]);
+});
 
 test("a provider that is added is found by name, and is gone when it is taken away", async () => {
   const catalogue = await open();

@@ -226,6 +226,25 @@ test("the first run says in three lines what works, each on its line at 80 colum
   expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
 });
 
+test("a server that is written into models.json at work is there for /model and for the next message", async () => {
+  const room = openInteractive({ withModel: false });
+  await room.terminal.until("/login stores a key");
+  const file = join(room.project.home, "models.json");
+  writeFileSync(file, "{");
+  command(room, "/model");
+  await room.terminal.until("models_unreadable");
+  await room.terminal.until("No model can be used yet: /login");
+  room.terminal.press("escape");
+  const scenario = join(dirname(room.project.cwd), "scenario.json");
+  const box = { provider: "box", api: "scripted", baseUrl: scenario, models: [{ id: "coder" }] };
+  writeFileSync(file, JSON.stringify({ providers: [box] }));
+  command(room, "/model");
+  await room.terminal.until("box/coder");
+  room.terminal.press("escape");
+  await say(room, "hello");
+  await room.terminal.until("Good.");
+});
+
 test("/resume keeps what a search of the texts found while one of them is renamed and deleted", async () => {
   const first = await opened();
   await say(first, "about animals");

@@ -16,7 +16,7 @@ export interface AddedProvider extends Partial<Omit<ProviderConfig, "provider">>
  * Invariant: after additions are taken away, in whatever order, all is as if only what is left had ever been added.
  */
 export class AddedProviders {
-  readonly #base: CatalogueData;
+  #base: CatalogueData;
   #added: readonly AddedProvider[] = [];
   #data: CatalogueData;
 
@@ -34,6 +34,12 @@ export class AddedProviders {
     const entry = { ...addition };
     this.#change([...this.#added, entry]);
     return () => this.#change(this.#added.filter((each) => each !== entry));
+  }
+
+  /** Another catalogue below; what was added stays. */
+  rebase(base: CatalogueData): void {
+    this.#base = base;
+    this.#change(this.#added);
   }
 
   #change(added: readonly AddedProvider[]): void {

@@ -43,6 +43,11 @@ export interface Catalogue {
   find(reference: string, options?: FindModelOptions): Promise<CatalogueModel>;
   /** Adds a provider, or changes one, until the function returned is called. */
   add(provider: AddedProvider): () => void;
+  /**
+   * Reads `models.json` anew; what was added stays.
+   * @throws BonsaiError `models_unreadable`, `models_invalid`; then all is as it was
+   */
+  reload(): void;
 }
 
 /** Long enough for a server abroad, short enough for somebody who waits. */
@@ -53,13 +58,15 @@ const serverTimeoutMs = 1_500;
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
 export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promise<Catalogue> {
-  const { file, providers: overrides } = catalogueOverrides(home);
   const builtIn = await builtInCatalogue();
   const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
-  const data = mergedCatalogue({ base, overrides, file });
-  const added = new AddedProviders(data);
+  const merged = () => {
+    const { file, providers: overrides } = catalogueOverrides(home);
+    return mergedCatalogue({ base, overrides, file });
+  };
+  const added = new AddedProviders(merged());
   return {
-    asOf: data.asOf,
+    asOf: builtIn.asOf,
     get providers() {
       return added.data.providers;
     },
@@ -68,6 +75,7 @@ export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promis
     },
     find: (reference, options) => findModel(added.data, reference, options),
     add: (provider) => added.add(provider),
+    reload: () => added.rebase(merged()),
   };
 }
 

@@ -1,6 +1,7 @@
 import { defaultModel } from "@bonsai-agent/models";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { isNoModel } from "../no-model.ts";
+import { reloadModels } from "./reload-models.ts";
 
 const firstRunLines = [
   "No model can be used yet; /demo plays a whole session without one.",
@@ -19,6 +20,7 @@ export function tellFirstRun({ host, tell }: InteractiveWork): boolean {
 export async function hasModel(work: InteractiveWork): Promise<boolean> {
   const { agent, workshop } = work.host;
   if (!isNoModel(agent.model)) return true;
+  reloadModels(work);
   const usable = await defaultModel(workshop.shelf);
   if (usable === undefined) {
     tellFirstRun(work);

@@ -4,6 +4,7 @@ import { isNoModel } from "../no-model.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
 import { pickModel } from "../panels/models/pick-model-panel.ts";
 import { writeSetting } from "../panels/settings/settings-file.ts";
+import { reloadModels } from "../session/reload-models.ts";
 import { useSettings } from "../session/use-settings.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
@@ -22,6 +23,7 @@ export const model: SlashCommand = {
   },
   async run(args, work) {
     const { host, screen, tell } = work;
+    reloadModels(work);
     if (args !== "" && (await isSet(args, work))) return;
     const current = referenceOf(host.agent.model);
     const picked = await pickModel({

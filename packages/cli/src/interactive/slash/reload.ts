@@ -1,10 +1,13 @@
 import { bindKeys } from "../keys/keybindings-file.ts";
+import { reloadModels } from "../session/reload-models.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const reload: SlashCommand = {
   name: "reload",
-  description: "Load extensions and keys anew",
-  async run(_args, { host, tell }) {
+  description: "Load extensions, keys and models anew",
+  async run(_args, work) {
+    const { host, tell } = work;
+    reloadModels(work);
     for (const message of bindKeys(host.workshop.home)) tell({ level: "warning", message });
     const { loaded, failed, elapsedMs } = await host.workshop.extensions.reload();
     const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
