@@ -27,17 +27,24 @@ function lingering(scenario: Scenario, event: "agent_end" | "turn_end" = "agent_
   return { project, letRunsEnd: () => process.emit(letGo as "exit", 0) };
 }
 
+/** A question whose answer is seen to its last word, and whose run has not ended. */
+async function answered(scenario: Scenario) {
+  const { project, letRunsEnd } = lingering(scenario);
+  const opened = openInteractive({ project });
+  const { terminal } = opened;
+  await terminal.until("/100k");
+  terminal.type("A question\n");
+  await terminal.until("lingering");
+  return { ...opened, letRunsEnd };
+}
+
 const three = {
   contextWindow: 100_000,
   turn: [{ text: "Answer One." }, { text: "Answer Two." }, { text: "Answer Three." }],
 } as const;
 
 test("a command typed when all of the answer is seen, but its run has not ended, is carried out", async () => {
-  const { project, letRunsEnd } = lingering(says("Good."));
-  const { terminal } = openInteractive({ project });
-  await terminal.until("/100k");
-  terminal.type("A question\n");
-  await terminal.until("lingering");
+  const { terminal, letRunsEnd } = await answered(says("Good."));
   terminal.type("/new\n");
   letRunsEnd();
   const screen = await terminal.until((seen) => !seen.includes("A question"));
@@ -45,22 +52,14 @@ test("a command typed when all of the answer is seen, but its run has not ended,
 });
 
 test("Esc twice opens the tree then too", async () => {
-  const { project, letRunsEnd } = lingering(says("Good."));
-  const { terminal } = openInteractive({ project });
-  await terminal.until("/100k");
-  terminal.type("A question\n");
-  await terminal.until("lingering");
+  const { terminal, letRunsEnd } = await answered(says("Good."));
   terminal.press("esc", "esc");
   letRunsEnd();
   await terminal.until("Session tree");
 });
 
 test("a command that waits for the end is carried out before what is typed behind it is sent", async () => {
-  const { project, letRunsEnd } = lingering(three);
-  const { terminal } = openInteractive({ project });
-  await terminal.until("/100k");
-  terminal.type("A question\n");
-  await terminal.until("lingering");
+  const { terminal, letRunsEnd } = await answered(three);
   terminal.type("/new\nAnother question\n");
   letRunsEnd();
   const screen = await terminal.until("Answer Two.");
@@ -70,11 +69,7 @@ test("a command that waits for the end is carried out before what is typed behin
 });
 
 test("a command whose wait is too long for the user comes back with Esc", async () => {
-  const { project, letRunsEnd } = lingering(says("Good."));
-  const { terminal } = openInteractive({ project });
-  await terminal.until("/100k");
-  terminal.type("A question\n");
-  await terminal.until("lingering");
+  const { terminal, letRunsEnd } = await answered(says("Good."));
   terminal.type("/new\n");
   await terminal.until("Next: /new");
   terminal.press("esc");
@@ -117,11 +112,7 @@ test("a stop that takes its time says so", async () => {
 });
 
 test("what waits for the stop is taken back like what is queued", async () => {
-  const { project, letRunsEnd } = lingering(three);
-  const { terminal } = openInteractive({ project });
-  await terminal.until("/100k");
-  terminal.type("A question\n");
-  await terminal.until("lingering");
+  const { terminal, letRunsEnd } = await answered(three);
   terminal.press("esc");
   terminal.type("One more\nAnd another\n");
   await terminal.until("Next: And another");
@@ -133,11 +124,7 @@ test("what waits for the stop is taken back like what is queued", async () => {
 });
 
 test("what waits when the user quits is not said any more", async () => {
-  const { project, letRunsEnd } = lingering(three);
-  const { terminal, ended } = openInteractive({ project });
-  await terminal.until("/100k");
-  terminal.type("A question\n");
-  await terminal.until("lingering");
+  const { project, terminal, ended, letRunsEnd } = await answered(three);
   terminal.press("esc");
   terminal.type("One more\n");
   await terminal.until("Next: One more");
