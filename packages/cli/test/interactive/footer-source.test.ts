@@ -8,6 +8,7 @@ test("a frame that comes when the session is closed shows what was known", () =>
   const session = openSession(writeLines(sampleLines()));
   const model = { provider: "stage", id: "actor", reasoning: false };
   const agent = {
+    session,
     get state() {
       const { tokens } = { tokens: session.path().length };
       return { model, thinking: "off", context: { tokens, isEstimate: true }, sessionName: session.name };

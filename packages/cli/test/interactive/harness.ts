@@ -51,7 +51,8 @@ export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInt
     stdout: stream,
     stderr: stream,
     stdin: { isTTY: true, async *[Symbol.asyncIterator]() {} },
-    env: { NO_COLOR: "1", ...project.env, ...options.env },
+    // The terminal without a window is one of xterm.js, as that of VS Code is.
+    env: { NO_COLOR: "1", TERM_PROGRAM: "vscode", ...project.env, ...options.env },
     cwd: project.cwd,
     now: () => nowMs,
     interruptible: (work) => work(stop.signal),

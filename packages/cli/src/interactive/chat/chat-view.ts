@@ -118,7 +118,7 @@ export class ChatView {
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
     for (const each of told) this.#add(each);
-    this.#screen.redraw();
+    this.#screen.redrawOther();
   }
 
   /** What was told while the session was being opened, or since the last message of it: nobody may have read it yet. */
@@ -190,7 +190,7 @@ export class ChatView {
   toggleExpanded(): void {
     this.#isExpanded = !this.#isExpanded;
     for (const each of this.#shown) each.expand(this.#isExpanded);
-    this.#screen.redraw();
+    this.#screen.redrawUnfolded();
   }
 
   get isExpanded(): boolean {

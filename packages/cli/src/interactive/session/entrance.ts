@@ -22,7 +22,7 @@ export interface Entrance {
 export function enter(call: AgentCall, terminal: Terminal, signal: AbortSignal): Entrance {
   const theme = makeTheme(schemeOfEnvironment(call.io.env));
   theme.choose(themeAtStart(bonsaiHome({ ...call.io.env })));
-  const screen = new Screen({ terminal, theme });
+  const screen = new Screen({ terminal, theme, isXtermJs: call.io.env.TERM_PROGRAM === "vscode" });
   const editor = new PromptEditor(screen);
   const early: string[] = [];
   editor.onSubmit = (text) => early.push(text);

@@ -1,0 +1,68 @@
+import { stripTerminalSequences, visibleWidth } from "@earendil-works/pi-tui";
+
+/** The lines of a frame. */
+export interface Frame {
+  readonly lines: readonly string[];
+  /** So many of them, the first, are kept: when they leave the screen at its top, they can be scrolled back to. */
+  readonly kept: number;
+}
+
+/** So many lines say where something stands. */
+const LANDMARK_LINES = 4;
+
+/** @returns the first line that differs; the length of the shorter one where none does */
+export function firstDifference(before: Frame, after: Frame): number {
+  const end = Math.min(before.kept, after.kept);
+  for (let at = 0; at < end; at += 1) if (before.lines[at] !== after.lines[at]) return at;
+  return end;
+}
+
+/**
+ * Where the lines above a line are now: what stands above a place of the former frame, stands above the place that is
+ * returned. @returns undefined where they are nowhere
+ */
+export function movedTo(before: Frame, at: number, after: Frame): number | undefined {
+  const mark = before.lines.slice(Math.max(0, at - LANDMARK_LINES), at);
+  if (mark.length === 0) return 0;
+  const isAt = (end: number) =>
+    end >= mark.length && mark.every((line, index) => line === after.lines[end - mark.length + index]);
+  if (at <= after.kept && isAt(at)) return at;
+  // Blank lines are everywhere.
+  if (!mark.some(hasText)) return undefined;
+  for (let end = after.kept; end >= mark.length; end -= 1) if (isAt(end)) return end;
+  return undefined;
+}
+
+/** @returns where all kept lines of the former frame from a place on stand now; undefined where one is missing */
+export function stillAt(before: Frame, from: number, after: Frame): number | undefined {
+  const end = movedTo(before, before.kept, after);
+  const start = end === undefined ? -1 : end - (before.kept - from);
+  if (start < 0) return undefined;
+  const isThere = before.lines.slice(from, before.kept).every((line, at) => line === after.lines[start + at]);
+  return isThere ? start : undefined;
+}
+
+/** Where a text stands that was laid out for another width: as many letters are behind it as before, or some more. */
+export function sameText(before: Frame, at: number, after: Frame): number {
+  let letters = 0;
+  for (let line = at; line < before.kept; line += 1) letters += lettersIn(before.lines[line]!);
+  let found = after.kept;
+  while (found > 0 && letters > 0) {
+    found -= 1;
+    letters -= lettersIn(after.lines[found]!);
+  }
+  return found;
+}
+
+/** How many rows of a terminal a line takes once its width has changed. */
+export function rowsOf(line: string, width: number): number {
+  return Math.max(1, Math.ceil(visibleWidth(line) / Math.max(1, width)));
+}
+
+function hasText(line: string): boolean {
+  return lettersIn(line) > 0;
+}
+
+function lettersIn(line: string): number {
+  return stripTerminalSequences(line).match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+}
