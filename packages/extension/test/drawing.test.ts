@@ -50,6 +50,8 @@ function frontEnd() {
       ),
     setHeader: (make) => void shown.set("header", make?.(tui)),
     setWorkingMessage: (message) => void shown.set("words", message),
+    getToolsExpanded: () => shown.get("fold") === "true",
+    setToolsExpanded: (isExpanded) => void shown.set("fold", String(isExpanded)),
   };
   return { ui, shown };
 }
@@ -69,7 +71,8 @@ const component = (...lines: string[]): Component => ({ render: () => lines });
 
 test("where nothing is drawn, all of it has no effect", async () => {
   const { ui } = frontEnd();
-  const { custom, showWidget, setFooter, setHeader, setWorkingMessage, theme, ...dialogs } = ui;
+  const { custom, showWidget, setFooter, setHeader, setWorkingMessage, theme, ...others } = ui;
+  const { getToolsExpanded, setToolsExpanded, ...dialogs } = others;
   const told: unknown[] = [];
   const setWidget = (...args: unknown[]) => void told.push(args);
   for (const front of [undefined, { ...dialogs, setWidget }]) {
@@ -80,13 +83,15 @@ test("where nothing is drawn, all of it has no effect", async () => {
           ui.setFooter(() => component("f"));
           ui.setHeader(() => component("h"));
           ui.setWorkingMessage("words");
+          ui.setToolsExpanded(true);
           told.push(ui.theme.fg("accent", "plain"), await ui.custom(() => component("c")));
+          told.push(ui.getToolsExpanded());
         },
       });
     }, front);
     await extensions.runCommand("/draw");
   }
-  expect(told).toEqual(["plain", undefined, "plain", undefined]);
+  expect(told).toEqual(["plain", undefined, false, "plain", undefined, false]);
 });
 
 test("what an extension draws goes with it, and nothing is drawn for it afterwards", async () => {

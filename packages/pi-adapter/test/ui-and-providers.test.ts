@@ -85,7 +85,7 @@ test("on a terminal, what has no effect is told; asking is not", () => {
   const { ui: pi, told } = ui({}, "tui");
   pi.setEditorComponent!(() => ({}));
   pi.setWorkingIndicator!();
-  pi.getToolsExpanded!();
+  pi.getEditorComponent!();
   expect(told).toEqual(["setEditorComponent", "setWorkingIndicator"]);
 });
 

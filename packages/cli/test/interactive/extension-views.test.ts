@@ -293,6 +293,26 @@ const marks = `
   bonsai.registerCommand("mark", { handler: (text) => void bonsai.appendEntry("mark", text) });`;
 const drawMarks = (isDrawn: boolean) => Object.assign(globalThis, { drawsMarks: isDrawn });
 
+test("an extension unfolds what is folded, and hears of the user's key", async () => {
+  const { terminal, command } = withExtension(`
+    bonsai.registerCommand("fold", { handler(args, ctx) {
+      if (args !== "") ctx.ui.setToolsExpanded(args === "open");
+      ctx.ui.notify("Open: " + ctx.ui.getToolsExpanded());
+    } });
+    bonsai.registerEntryRenderer("mark", (_entry, { expanded }) => ({ render: () => [expanded ? "unfolded" : "folded"] }));
+    bonsai.registerCommand("mark", { handler: () => bonsai.appendEntry("mark") });`);
+  await terminal.until("say what to do");
+  await command("/mark");
+  await terminal.until(/^folded/m);
+  await command("/fold open");
+  await terminal.until("Open: true");
+  await terminal.until(/^unfolded/m);
+  terminal.press("ctrl+o");
+  await terminal.until(/^folded/m);
+  await command("/fold");
+  await terminal.until("Open: false");
+});
+
 test("entries are drawn as soon as a renderer is loaded, and when the session is opened again", async () => {
   drawMarks(false);
   const { terminal, command, end, project } = withExtension(marks);

@@ -107,4 +107,8 @@ export interface ExtensionUI {
   setHeader(factory: ComponentFactory | undefined): void;
   /** What stands beside the spinner while the agent works; without a text, what it does. */
   setWorkingMessage(message?: string): void;
+  /** True where the user wants to see all of tool output, thinking and summaries; false where nothing is drawn. */
+  getToolsExpanded(): boolean;
+  /** As the user's key does. */
+  setToolsExpanded(isExpanded: boolean): void;
 }

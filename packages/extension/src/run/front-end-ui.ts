@@ -25,6 +25,8 @@ export interface FrontEndDrawing {
   setFooter(make: ((tui: ComponentTui, data: FooterData) => DrawnComponent) | undefined): void;
   setHeader(make: ((tui: ComponentTui) => DrawnComponent) | undefined): void;
   setWorkingMessage(message: string | undefined): void;
+  getToolsExpanded(): boolean;
+  setToolsExpanded(isExpanded: boolean): void;
   /** An extension has appended it; whether it is drawn its renderer tells. */
   showEntry(entry: CustomEntry): void;
 }

@@ -47,6 +47,10 @@ export function scopedDrawing(ui: FrontEndUI, options: ScopedDrawingOptions): Sc
       ui.setWorkingMessage?.(message);
       show("working message", message !== undefined, () => ui.setWorkingMessage?.(undefined));
     },
+    getToolsExpanded: () => ui.getToolsExpanded?.() === true,
+    setToolsExpanded(isExpanded) {
+      if (!scope.isUnloaded) ui.setToolsExpanded?.(isExpanded === true);
+    },
   };
 }
 

@@ -18,8 +18,6 @@ const missing: Readonly<Record<string, unknown>> = {
   getAllThemes: [],
   getTheme: undefined,
   setTheme: { success: false, error: "Themes of Bonsai are the user's: /settings." },
-  getToolsExpanded: false,
-  setToolsExpanded: undefined,
 };
 
 /** Asking does no harm. */

@@ -8,6 +8,12 @@ import { FooterNews } from "./footer-news.ts";
 import { showCustom } from "./show-custom.ts";
 import { Standing } from "./standing.ts";
 
+/** What can be folded and unfolded as a whole. */
+export interface Folding {
+  readonly isExpanded: boolean;
+  toggleExpanded(): void;
+}
+
 export interface DrawingUiOptions {
   screen: Screen;
   lines: ExtensionLines;
@@ -16,6 +22,7 @@ export interface DrawingUiOptions {
   tell: (notice: { level: "warning"; message: string }) => void;
   onWorkingMessage: (message: string | undefined) => void;
   onEntry: FrontEndDrawing["showEntry"];
+  folding: Folding;
   /** Everything that waits for the user ends with it. */
   signal: AbortSignal;
 }
@@ -32,6 +39,7 @@ export function drawingUi({
   tell,
   onWorkingMessage,
   onEntry,
+  folding,
   signal: ended,
 }: DrawingUiOptions): FrontEndDrawing {
   const ownTui = () => extensionTui(screen, (message) => tell({ level: "warning", message }));
@@ -53,6 +61,10 @@ export function drawingUi({
     setHeader: (make) => header.stand(make && withOwnTui(ownTui(), make)),
     setWorkingMessage: (message) =>
       onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
+    getToolsExpanded: () => folding.isExpanded,
+    setToolsExpanded(isExpanded) {
+      if (folding.isExpanded !== isExpanded) folding.toggleExpanded();
+    },
     showEntry: onEntry,
   };
 }

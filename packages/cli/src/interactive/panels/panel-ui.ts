@@ -3,7 +3,7 @@ import type { DialogOptions, FrontEndDrawing, FrontEndUI } from "@bonsai-agent/e
 import { dialogEnd } from "../../extensions/dialog-end.ts";
 import { oneAfterTheOther } from "../../extensions/one-after-the-other.ts";
 import { printable } from "../../views/printable.ts";
-import { drawingUi } from "../extension-views/drawing-ui.ts";
+import { drawingUi, type Folding } from "../extension-views/drawing-ui.ts";
 import type { Panel, Screen } from "../screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { ConfirmPanel } from "./confirm-panel.ts";
@@ -32,12 +32,16 @@ export interface PanelUiOptions {
   onWorkingMessage?: (message: string | undefined) => void;
   /** An extension has appended an entry. Default: nobody is told. */
   onEntry?: FrontEndDrawing["showEntry"];
+  /** What extensions can fold and unfold. Default: nothing. */
+  folding?: Folding;
 }
 
 export interface PanelUi extends FrontEndUI {
   /** What extensions show beside the chat; the footer reads its statuses. */
   readonly extensionLines: ExtensionLines;
 }
+
+const nothingToFold: Folding = { isExpanded: false, toggleExpanded() {} };
 
 /** Dialogs in the place of the editor, for extensions and for commands: one after the other. */
 export function panelUi({
@@ -48,13 +52,14 @@ export function panelUi({
   cwd = process.cwd(),
   onWorkingMessage = () => {},
   onEntry = () => {},
+  folding = nothingToFold,
 }: PanelUiOptions): PanelUi {
   const extensionLines = new ExtensionLines(() => screen.redraw());
   screen.activity.addChild(new WidgetView(extensionLines, "aboveEditor"));
   screen.below.addChild(new WidgetView(extensionLines, "belowEditor"));
   return {
     ...dialogs(screen, signal),
-    ...drawingUi({ screen, lines: extensionLines, cwd, tell, onWorkingMessage, onEntry, signal }),
+    ...drawingUi({ screen, lines: extensionLines, cwd, tell, onWorkingMessage, onEntry, folding, signal }),
     extensionLines,
     notify: (message, type = "info") => tell({ level: type === "info" ? "info" : "warning", message }),
     setStatus: (key, text) => extensionLines.setStatus(key, text),

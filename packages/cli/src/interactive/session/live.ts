@@ -65,6 +65,7 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
     ...{ screen, tell, editor, signal: quitting.signal, cwd },
     onWorkingMessage: (message) => status.say(message),
     onEntry: (entry) => chat.showEntry(entry),
+    folding: chat,
   });
   const rest = new Rest();
   const submitting = new Submitting({ editor, tell, rest, redraw: () => screen.redraw() });

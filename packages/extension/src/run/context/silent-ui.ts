@@ -29,6 +29,8 @@ export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: s
     setFooter() {},
     setHeader() {},
     setWorkingMessage() {},
+    getToolsExpanded: () => false,
+    setToolsExpanded() {},
     setStatus() {},
     setWidget() {},
     setTitle() {},
