@@ -78,3 +78,26 @@ test("a long list is drawn in parts, and each part goes on as the whole would", 
     expect(lines(new MarkdownText(looks).lines(text, 60))).toEqual(lines(whole));
   }
 });
+
+test.each([
+  ["quotes", `${">".repeat(3_000)}deep`],
+  ["lists", `${"- ".repeat(3_000)}deep`],
+  ["both", `${"> - 1. ".repeat(3_000)}deep`],
+  ["formulas", `$${"\\frac{".repeat(3_000)}$ deep`],
+  ["emphasis without an end", `${"*a ".repeat(100_000)}deep`],
+  ["a line of a million characters", `${"word ".repeat(200_000)}deep`],
+])("%s beyond all measure are shown as they were written", (_, text) => {
+  const lines = new MarkdownText(looks).lines(`Before\n\n${text}`, 60);
+  expect(lines.at(-1)).toContain("deep");
+  expect(lines.join("").replace(/\s/g, "")).toContain(text.slice(-100).replace(/\s/g, ""));
+});
+
+test("quotes within quotes, a long table and long code are read as Markdown", () => {
+  const code = "const a = 1;\n".repeat(2_000);
+  const table = `| a | b |\n|---|---|\n${"| one | two |\n".repeat(1_000)}`;
+  const lines = new MarkdownText(looks).lines(
+    `> > > **deep**\n\n\`\`\`ts\n${code}\`\`\`\n\n${table}\n**end**`,
+    60,
+  );
+  expect(lines.join("\n")).not.toMatch(/\*\*|\|---\|/);
+});

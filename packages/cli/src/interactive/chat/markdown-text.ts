@@ -1,8 +1,10 @@
 import { printableLines } from "../../views/printable.ts";
-import { Markdown } from "../terminal/tui.ts";
+import { Markdown, type MarkdownTheme } from "../terminal/tui.ts";
 import { fittedLines } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
+import { wrapped } from "./chat-text.ts";
 import { markdownChunks } from "./markdown-chunks.ts";
+import { isReadableMarkdown } from "./readable-markdown.ts";
 
 /** A growing chunk is drawn with every word: its code gets its colours when there is not too much of it, or it is whole. */
 const MAX_LIVE_CODE_CHARS = 2_000;
@@ -46,8 +48,19 @@ export class MarkdownText {
       highlightCode: (code: string, language?: string) =>
         highlighter.lines(code, isPlain ? undefined : language, theme.style),
     };
-    const lines = fittedLines(new Markdown(chunk, 1, 0, looks).render(this.#width), this.#width);
+    const lines = fittedLines(markdownLines(chunk, looks, this.#width), this.#width);
     this.#drawn[at] = { chunk, isLast, lines };
     return lines;
   }
+}
+
+/** What cannot be read as Markdown is shown as it was written. */
+function markdownLines(text: string, looks: MarkdownTheme, width: number): string[] {
+  try {
+    if (isReadableMarkdown(text)) return new Markdown(text, 1, 0, looks).render(width);
+  } catch (error) {
+    // Formulas and lists can be deeper than the stack, too.
+    if (!(error instanceof RangeError)) throw error;
+  }
+  return wrapped(text.split("\n"), width);
 }
