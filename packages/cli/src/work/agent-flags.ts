@@ -16,7 +16,7 @@ export const agentFlags: readonly OptionGrammar[] = [
   },
   {
     flags: "-r, --resume [id]",
-    description: "go on with a session; without an id, list the latest",
+    description: "go on with a session; without an id, pick one",
     conflicts: ["session", "fork"],
   },
   { flags: "--session <session>", description: "go on with this session file or id", conflicts: ["fork"] },
