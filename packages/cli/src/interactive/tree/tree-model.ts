@@ -1,9 +1,9 @@
 import type { OutlineEntry } from "../../session-outline.ts";
 import type { SessionTree } from "../../session-tree.ts";
-import { DeepSearch } from "./deep-search.ts";
-import { type Preview, PreviewIndex } from "./preview-index.ts";
-import { filterAfter, filterLets, isWork, type TreeFilter } from "./tree-filter.ts";
+import type { Preview } from "./preview-index.ts";
+import { filterAfter, isWork, type TreeFilter } from "./tree-filter.ts";
 import { TreeLayout } from "./tree-layout.ts";
+import { TreeSearch } from "./tree-search.ts";
 import { none, type TreeShape, treeShape } from "./tree-shape.ts";
 
 export interface TreeModelOptions {
@@ -14,22 +14,15 @@ export interface TreeModelOptions {
 }
 
 /**
- * The tree as one goes about in it: what is shown, folded, searched for and selected. Owner of the selection, which always
- * is a row that is shown, where there is any.
+ * The tree as one goes about in it. Owner of what is folded and of the selection, which always is a row that is shown,
+ * where there is any.
  */
 export class TreeModel {
   readonly #tree: SessionTree;
   readonly #shape: TreeShape;
   readonly #leaf: number;
-  readonly #previews: PreviewIndex;
-  readonly #labels = new Map<number, string | undefined>();
+  readonly #search: TreeSearch;
   readonly #folded = new Set<number>();
-  #filter: TreeFilter;
-  #search = "";
-  /** Of the search; undefined while nothing is searched for. */
-  #deep: DeepSearch | undefined;
-  /** True where what was read since may change what is shown. */
-  #isStale = false;
   #layout: TreeLayout;
   #rows: number[] = [];
   /** Where the user went last; what is selected is the nearest of it that is shown. */
@@ -40,19 +33,18 @@ export class TreeModel {
     this.#tree = tree;
     this.#shape = treeShape(tree);
     this.#leaf = leafId === null ? none : tree.entries.findLastIndex(({ id }) => id === leafId);
-    this.#previews = new PreviewIndex(tree);
-    this.#filter = filter;
+    this.#search = new TreeSearch(tree, filter);
     this.#wanted = this.#leaf;
     this.#layout = this.#newLayout();
     this.#place();
   }
 
   get filter(): TreeFilter {
-    return this.#filter;
+    return this.#search.filter;
   }
 
   get search(): string {
-    return this.#search;
+    return this.#search.text;
   }
 
   /** What is shown of the tree without folds. */
@@ -74,14 +66,14 @@ export class TreeModel {
     return this.#rows[this.#selectedRow];
   }
 
-  /** The row where the session stands: its leaf or the nearest above that is shown; -1 for none. */
+  /** The entry where the session stands: its leaf, or the nearest above that is shown; -1 for none. */
   get here(): number {
     return this.#layout.nearest(this.#leaf);
   }
 
   /** How much of the tree the search knows already, from 0 to 1. */
   get searchProgress(): number {
-    return Math.min(this.#previews.progress, this.#deep?.progress ?? 1);
+    return this.#search.progress;
   }
 
   entryAt(at: number): OutlineEntry {
@@ -93,17 +85,17 @@ export class TreeModel {
   }
 
   labelOf(at: number): string | undefined {
-    return this.#labels.has(at) ? this.#labels.get(at) : this.#tree.labelOf(at);
+    return this.#search.labelOf(at);
   }
 
   /** Read when it is asked for the first time. */
   preview(at: number): Preview {
-    return this.#previews.preview(at);
+    return this.#search.preview(at);
   }
 
   /** The words that tell what an entry is; of one that is found by what stands deep inside of it, those around that. */
   wordsOf(at: number): string {
-    return this.#deep?.excerpt(at) ?? this.preview(at).text;
+    return this.#search.excerpt(at) ?? this.preview(at).text;
   }
 
   isFolded(at: number): boolean {
@@ -147,44 +139,37 @@ export class TreeModel {
   }
 
   setFilter(filter: TreeFilter): void {
-    this.#filter = filter;
-    this.#deep = this.#newDeepSearch();
+    this.#search.setFilter(filter);
     this.#start();
   }
 
   nextFilter(steps = 1): void {
-    this.setFilter(filterAfter(this.#filter, steps));
+    this.setFilter(filterAfter(this.filter, steps));
   }
 
   setSearch(search: string): void {
-    if (search === this.#search) return;
+    if (search === this.search) return;
     // What a longer search finds, a shorter one has found: once all is read, only that is looked at.
-    const isLonger = search.startsWith(this.#search);
-    const among = isLonger && this.searchProgress === 1 ? this.#layout : undefined;
-    this.#search = search;
-    this.#deep = this.#newDeepSearch(isLonger ? this.#deep : undefined);
+    const among = search.startsWith(this.search) && this.searchProgress === 1 ? this.#layout : undefined;
+    this.#search.setText(search);
     this.#start(among === undefined ? undefined : (at) => among.nearest(at) === at);
   }
 
   /** Shows a label that was given to an entry meanwhile. */
   setLabel(at: number, label: string | undefined): void {
-    this.#labels.set(at, label);
-    this.#deep = this.#newDeepSearch();
+    this.#search.setLabel(at, label);
     this.#layout = this.#newLayout();
     this.#place();
   }
 
   /** Reads more entries for the search; what is shown does not change before `sift`. */
   read(entries: number): void {
-    if (this.#previews.isComplete) this.#deep?.advance(entries);
-    else this.#previews.advance(entries);
-    this.#isStale = true;
+    this.#search.read(entries);
   }
 
   /** Takes into account what was read meanwhile. @returns true where that changed what is shown */
   sift(): boolean {
-    if (!this.#isStale || (this.#deep === undefined && this.#filter !== "no tools")) return false;
-    this.#isStale = false;
+    if (!this.#search.takeNews()) return false;
     const before = this.#layout.shown.length;
     this.#layout = this.#newLayout();
     this.#place();
@@ -227,37 +212,8 @@ export class TreeModel {
     this.#place();
   }
 
-  get #words(): string[] {
-    return this.#search.toLowerCase().split(/\s+/).filter(Boolean);
-  }
-
-  #newDeepSearch(earlier?: DeepSearch): DeepSearch | undefined {
-    const words = this.#words;
-    if (words.length === 0) return undefined;
-    return new DeepSearch({
-      ...{ tree: this.#tree, words, earlier },
-      isWanted: (at) => this.#lets(at) && !this.#hasInView(at, words),
-      labelOf: (at) => this.labelOf(at),
-    });
-  }
-
   #newLayout(among: (at: number) => boolean = () => true): TreeLayout {
-    const words = this.#words;
-    const isFound = (at: number) => this.#hasInView(at, words) || this.#deep?.excerpt(at) !== undefined;
-    return new TreeLayout(this.#shape, (at) => among(at) && this.#lets(at) && isFound(at));
-  }
-
-  #lets(at: number): boolean {
-    const isOnlyCalls = this.#previews.known(at)?.isOnlyCalls ?? false;
-    return filterLets(this.#filter, { entry: this.entryAt(at), label: this.labelOf(at), isOnlyCalls });
-  }
-
-  /** True where all words stand in what a row shows. */
-  #hasInView(at: number, words: readonly string[]): boolean {
-    if (words.length === 0) return true;
-    const text = this.#previews.known(at)?.searched ?? this.entryAt(at).kind;
-    const label = this.labelOf(at)?.toLowerCase();
-    return words.every((word) => text.includes(word) || label?.includes(word) === true);
+    return new TreeLayout(this.#shape, (at) => among(at) && this.#search.lets(at));
   }
 
   #place(): void {
