@@ -1,6 +1,6 @@
 import { type Agent, openAgent } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { askPath } from "../extensions/ask-path.ts";
 import { shownPath } from "../shown-path.ts";
@@ -208,7 +208,9 @@ function thinkingFor(
 ): ThinkingLevel {
   if (before === undefined && call.options.thinking !== undefined) return settings.thinking;
   if (origin === undefined) return before?.thinking ?? settings.thinking;
-  return (origin.settings().thinkingLevel as ThinkingLevel | undefined) ?? settings.thinking;
+  // A file can name any.
+  const { thinkingLevel } = origin.settings();
+  return thinkingLevels.find((level) => level === thinkingLevel) ?? settings.thinking;
 }
 
 /** Titles are not worth an error. */

@@ -5,7 +5,7 @@ import type { Style } from "../theme/theme.ts";
 import { droppedImage } from "./dropped-image.ts";
 import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
 import { shellPrefixOf } from "./shell-prefix.ts";
-import { asPaste, pastedText, typableText } from "./typable-text.ts";
+import { asPaste, isSteering, pastedText, typableText } from "./typable-text.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
 
@@ -128,10 +128,13 @@ export class PromptEditor extends OpenEditor {
     prompts.length = Math.min(prompts.length, MOST_PROMPTS);
   }
 
-  /** A paste is cleaned, and an image that was dropped becomes a mention; every other key is as it came. */
+  /**
+   * A paste is cleaned, and an image that was dropped becomes a mention; every other key is as it came, without what the
+   * editor would take for a letter and the terminal for a command.
+   */
   #received(data: string): string {
     const pasted = pastedText(data);
-    if (pasted === undefined) return data;
+    if (pasted === undefined) return isSteering(data) ? "" : data;
     // Behind a command, a path is one.
     const image = /^\s*[!/]/.test(this.getText()) ? undefined : droppedImage(pasted);
     if (image === undefined) return asPaste(pasted);

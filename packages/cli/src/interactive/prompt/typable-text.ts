@@ -13,6 +13,11 @@ export function typableText(text: string): string {
   return text.replace(sequence, "").replace(/\r\n?/g, "\n").replaceAll("\t", "    ").replace(untypable, "");
 }
 
+/** True for one of the control characters that look like a letter to an editor. @param data of the terminal */
+export function isSteering(data: string): boolean {
+  return /^[\x80-\x9f]/.test(data);
+}
+
 const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 

@@ -72,8 +72,8 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   if (thinking)
     parts.push({
       forms: [
-        [`thinking ${thinking}`, 2],
-        [thinking, 4],
+        [`thinking ${cut(thinking, 16)}`, 2],
+        [cut(thinking, 16), 4],
       ],
       style: style.dim,
       side: "right",
