@@ -1,6 +1,5 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { Message } from "@bonsai-agent/messages";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { isMaskEdit } from "../is-mask-edit.ts";
@@ -14,15 +13,14 @@ import { ChatImages } from "./chat-images.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { type ChatItem, type ChatPath, chatPath, oldestHeldId } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
-import { CommandBlock } from "./command-block.ts";
 import { EntryBlock } from "./entry-block.ts";
 import { LineBlock } from "./line-block.ts";
 import { markedText } from "./marked-text.ts";
+import { MessageBlocks } from "./message-blocks.ts";
 import { NoteBlock } from "./note-block.ts";
 import { shownSummary } from "./shown-summary.ts";
 import { SummaryBlock } from "./summary-block.ts";
 import { ToolCalls } from "./tool-calls.ts";
-import { UserBlock } from "./user-block.ts";
 
 /** What of the chat can be folded. */
 interface Foldable extends Component {
@@ -34,6 +32,7 @@ export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
   readonly #tools: ToolCalls;
+  readonly #messages: MessageBlocks;
   readonly #drawings: ChatDrawings | undefined;
   readonly #images: ChatImages;
   /** Where the history of a session begins that can be shown without reading the file. */
@@ -45,8 +44,6 @@ export class ChatView {
   #leftAt = Number.POSITIVE_INFINITY;
   /** Failures of runs. */
   readonly #told = new WeakSet<Error>();
-  /** What `message_start` showed, until it is stored: what is stored may differ. */
-  #begun: AnswerView | UserBlock | CommandBlock | NoteBlock | undefined;
 
   /** @param drawings how extensions draw what is theirs; default: they do not */
   constructor(screen: Screen, drawings?: ChatDrawings) {
@@ -66,16 +63,32 @@ export class ChatView {
       expandKey: () => keys.label("expand"),
     };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
+    this.#messages = new MessageBlocks(this.#looks, this.#tools);
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
-    lifecycle.on("message_start", ({ message }) => this.#begin(message));
-    lifecycle.on("message_update", ({ message }) => {
-      if (!(this.#begun instanceof AnswerView)) this.#begin(message);
-      if (this.#begun instanceof AnswerView) this.#begun.set(message);
+    this.#listenToMessages(lifecycle);
+    this.#listenToTools(lifecycle);
+    for (const event of ["session_before_switch", "session_before_fork"] as const)
+      lifecycle.on(event, () => {
+        this.#leftAt = this.#shown.length;
+      });
+    lifecycle.on("agent_end", ({ result }) => this.#ended(result));
+    lifecycle.on("session_mask", ({ entries }) => {
+      for (const { targetId } of entries) this.#tools.mask(targetId);
       this.#screen.redraw();
     });
-    lifecycle.on("message_stored", ({ message, entryId }) => this.#stored(message, entryId));
+  }
+
+  #listenToMessages(lifecycle: Lifecycle<LifecycleEvents>): void {
+    lifecycle.on("message_start", ({ message }) => this.#addNew(this.#messages.begin(message)));
+    lifecycle.on("message_update", ({ message }) => this.#addNew(this.#messages.grow(message)));
+    lifecycle.on("message_stored", ({ message, entryId }) =>
+      this.#addNew(this.#messages.store(message, entryId)),
+    );
+  }
+
+  #listenToTools(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
       const known = this.#tools.of(toolCallId);
       const block = known ?? this.#tools.make({ id: toolCallId, name: toolName, arguments: args });
@@ -93,15 +106,6 @@ export class ChatView {
       block?.setState(isError ? "failed" : "done");
       this.#screen.redraw();
     });
-    for (const event of ["session_before_switch", "session_before_fork"] as const)
-      lifecycle.on(event, () => {
-        this.#leftAt = this.#shown.length;
-      });
-    lifecycle.on("agent_end", ({ result }) => this.#ended(result));
-    lifecycle.on("session_mask", ({ entries }) => {
-      for (const { targetId } of entries) this.#tools.mask(targetId);
-      this.#screen.redraw();
-    });
   }
 
   /** Shows the session as it stands at its leaf, in the place of everything before. */
@@ -113,7 +117,7 @@ export class ChatView {
     this.#shown = [];
     this.#tools.clear();
     this.#images.clear();
-    this.#begun = undefined;
+    this.#messages.clear();
     const { items, hasEarlier } = this.#path(session);
     if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
     for (const item of items) this.#show(item);
@@ -204,11 +208,16 @@ export class ChatView {
     return this.#floors.get(session);
   }
 
-  #add<Block extends Foldable>(block: Block): Block {
+  #add(block: Foldable): void {
     block.expand(this.#isExpanded);
     this.#shown.push(block);
     this.#screen.chat.addChild(block);
-    return block;
+  }
+
+  /** Draws also where nothing is new: what is shown already may say more. */
+  #addNew(block: Foldable | undefined): void {
+    if (block !== undefined) this.#add(block);
+    this.#screen.redraw();
   }
 
   #show({ entry, edit, isUndone }: ChatItem): void {
@@ -224,49 +233,11 @@ export class ChatView {
         this.#add(new EntryBlock(entry, this.#looks));
         break;
       case "message":
-        this.#begin(entry.message);
-        this.#stored(entry.message, entry.id);
+        this.#addNew(this.#messages.begin(entry.message));
+        this.#addNew(this.#messages.store(entry.message, entry.id));
         if (edit !== undefined) this.#tools.mask(entry.id, isMaskEdit(edit) ? "whole" : "part");
         break;
       default:
     }
-  }
-
-  #begin(message: Message): void {
-    this.#begun = this.#blockOf(message);
-    if (this.#begun !== undefined) this.#add(this.#begun);
-    this.#screen.redraw();
-  }
-
-  #blockOf(message: Message): AnswerView | UserBlock | CommandBlock | NoteBlock | undefined {
-    switch (message.role) {
-      case "user":
-        return new UserBlock(message.content, this.#looks);
-      case "assistant": {
-        const answer = new AnswerView({ looks: this.#looks, toolBlock: (call) => this.#tools.make(call) });
-        answer.set(message);
-        return answer;
-      }
-      case "bashExecution":
-        return new CommandBlock(message, this.#looks);
-      case "custom":
-        return message.display === false ? undefined : new NoteBlock(message, this.#looks);
-      default:
-        return undefined;
-    }
-  }
-
-  #stored(message: Message, entryId: string): void {
-    const begun = this.#begun;
-    this.#begun = undefined;
-    if (message.role === "assistant" && begun instanceof AnswerView) begun.end(message);
-    else if (message.role === "user" && begun instanceof UserBlock) begun.set(message.content);
-    else if (message.role === "bashExecution" && begun instanceof CommandBlock) begun.set(message);
-    else if (message.role === "custom" && begun instanceof NoteBlock) begun.set(message);
-    else if (message.role === "toolResult") {
-      const alone = this.#tools.end(message, entryId);
-      if (alone !== undefined) this.#add(alone);
-    }
-    this.#screen.redraw();
   }
 }

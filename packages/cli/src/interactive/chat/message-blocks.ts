@@ -1,0 +1,70 @@
+import type { Message } from "@bonsai-agent/messages";
+import { AnswerView } from "./answer-view.ts";
+import type { ChatLooks } from "./chat-looks.ts";
+import { CommandBlock } from "./command-block.ts";
+import { NoteBlock } from "./note-block.ts";
+import type { ToolBlock } from "./tool-block.ts";
+import type { ToolCalls } from "./tool-calls.ts";
+import { UserBlock } from "./user-block.ts";
+
+export type MessageBlock = AnswerView | UserBlock | CommandBlock | NoteBlock;
+
+/** Makes the blocks of messages. Owner of the one that has begun, until it is stored: what is stored may differ. */
+export class MessageBlocks {
+  readonly #looks: ChatLooks;
+  readonly #tools: ToolCalls;
+  #begun: MessageBlock | undefined;
+
+  /** @param tools shows the results of tools, each with its call */
+  constructor(looks: ChatLooks, tools: ToolCalls) {
+    this.#looks = looks;
+    this.#tools = tools;
+  }
+
+  clear(): void {
+    this.#begun = undefined;
+  }
+
+  /** @returns what shows it; undefined where nothing does, or its call will */
+  begin(message: Message): MessageBlock | undefined {
+    this.#begun = this.#blockOf(message);
+    return this.#begun;
+  }
+
+  /** More of an answer has come. @returns a block where it has none yet */
+  grow(message: Message): MessageBlock | undefined {
+    const added = this.#begun instanceof AnswerView ? undefined : this.begin(message);
+    if (message.role === "assistant" && this.#begun instanceof AnswerView) this.#begun.set(message);
+    return added;
+  }
+
+  /** @returns a block for a result whose call is not shown */
+  store(message: Message, entryId: string): ToolBlock | undefined {
+    const begun = this.#begun;
+    this.#begun = undefined;
+    if (message.role === "assistant" && begun instanceof AnswerView) begun.end(message);
+    else if (message.role === "user" && begun instanceof UserBlock) begun.set(message.content);
+    else if (message.role === "bashExecution" && begun instanceof CommandBlock) begun.set(message);
+    else if (message.role === "custom" && begun instanceof NoteBlock) begun.set(message);
+    else if (message.role === "toolResult") return this.#tools.end(message, entryId);
+    return undefined;
+  }
+
+  #blockOf(message: Message): MessageBlock | undefined {
+    switch (message.role) {
+      case "user":
+        return new UserBlock(message.content, this.#looks);
+      case "assistant": {
+        const answer = new AnswerView({ looks: this.#looks, toolBlock: (call) => this.#tools.make(call) });
+        answer.set(message);
+        return answer;
+      }
+      case "bashExecution":
+        return new CommandBlock(message, this.#looks);
+      case "custom":
+        return message.display === false ? undefined : new NoteBlock(message, this.#looks);
+      default:
+        return undefined;
+    }
+  }
+}
