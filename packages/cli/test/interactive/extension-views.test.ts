@@ -293,6 +293,30 @@ const marks = `
   bonsai.registerCommand("mark", { handler: (text) => void bonsai.appendEntry("mark", text) });`;
 const drawMarks = (isDrawn: boolean) => Object.assign(globalThis, { drawsMarks: isDrawn });
 
+test("a component that comes by itself waits until its user rests from typing", async () => {
+  const { terminal, command } = withExtension(`
+    bonsai.registerCommand("later", { handler(_args, ctx) {
+      globalThis.openNow = () => void ctx.ui.custom((tui, theme, keys, done) => ({
+        typed: "",
+        render() { return ["Question " + this.typed]; },
+        handleInput(data) { this.typed += data; },
+      }));
+    } });`);
+  await terminal.until("say what to do");
+  await command("/later");
+  await terminal.until((screen) => !screen.includes("/later"));
+  terminal.type("half");
+  (globalThis as unknown as { openNow: () => void }).openNow();
+  await new Promise((resolve) => setImmediate(resolve));
+  terminal.type(" a thought");
+  await terminal.until("half a thought");
+  await terminal.until(/^Question/m);
+  terminal.type("yes");
+  await terminal.until("Question yes");
+  terminal.press("ctrl+c");
+  await terminal.until("half a thought");
+});
+
 test("an extension unfolds what is folded, and hears of the user's key", async () => {
   const { terminal, command } = withExtension(`
     bonsai.registerCommand("fold", { handler(args, ctx) {

@@ -23,6 +23,8 @@ export interface DrawingUiOptions {
   onWorkingMessage: (message: string | undefined) => void;
   onEntry: FrontEndDrawing["showEntry"];
   folding: Folding;
+  /** Resolves once keys may be taken from the user who types. */
+  untilRest: (signal: AbortSignal) => Promise<void>;
   /** Everything that waits for the user ends with it. */
   signal: AbortSignal;
 }
@@ -40,6 +42,7 @@ export function drawingUi({
   onWorkingMessage,
   onEntry,
   folding,
+  untilRest,
   signal: ended,
 }: DrawingUiOptions): FrontEndDrawing {
   const ownTui = () => extensionTui(screen, (message) => tell({ level: "warning", message }));
@@ -50,7 +53,7 @@ export function drawingUi({
     theme: extensionTheme(screen.theme),
     custom(make, options) {
       const { tui, leave } = ownTui();
-      return showCustom(make, { ...options, screen, tui, ended }).finally(leave);
+      return showCustom(make, { ...options, screen, tui, untilRest, ended }).finally(leave);
     },
     showWidget: (key, make, { placement = "aboveEditor" } = {}) =>
       lines.showWidget(key, withOwnTui(ownTui(), make), placement),

@@ -1,4 +1,10 @@
-import type { ComponentPlace, ComponentTui, CustomOptions, FrontEndDrawing } from "@bonsai-agent/extension";
+import type {
+  ComponentPlace,
+  ComponentTui,
+  CustomOptions,
+  DrawnComponent,
+  FrontEndDrawing,
+} from "@bonsai-agent/extension";
 import { untilAborted } from "../../extensions/dialog-end.ts";
 import type { Screen } from "../screen.ts";
 import type { OverlayHandle, OverlayOptions } from "../terminal/tui.ts";
@@ -11,6 +17,8 @@ type Make<Value> = Parameters<FrontEndDrawing["custom"]>[0] &
 export interface ShowCustomOptions extends CustomOptions {
   screen: Screen;
   tui: ComponentTui;
+  /** Resolves once keys may be taken from the user who types. */
+  untilRest: (signal: AbortSignal) => Promise<void>;
   /** The end of everything. */
   ended: AbortSignal;
   /** Of pi: told how to hide an overlay and show it again. */
@@ -24,22 +32,17 @@ export async function showCustom<Value>(
 ): Promise<Value | undefined> {
   const { screen, tui, ended, signal } = options;
   const end = signal === undefined ? ended : AbortSignal.any([ended, signal]);
+  const over = options.overlay === true ? overlayOptions(options.overlayOptions) : undefined;
+  if (over?.nonCapturing !== true) await options.untilRest(end);
+  if (end.aborted) return undefined;
   let early: { value: Value | undefined } | undefined;
   let leave: ((value: Value | undefined) => void) | undefined;
   const done = (value: Value | undefined) => {
     if (leave === undefined) early ??= { value };
     else leave(value);
   };
-  const making = Promise.resolve(make({ tui, keybindings: extensionKeybindings, done }));
-  const drawn = await untilAborted(making, end);
-  if (drawn === undefined) {
-    // It comes when nobody wants it any more.
-    making.then(
-      (late) => late.dispose(),
-      () => {},
-    );
-    return undefined;
-  }
+  const drawn = await madeUntil(end, make({ tui, keybindings: extensionKeybindings, done }));
+  if (drawn === undefined) return undefined;
   try {
     if (early !== undefined) return early.value;
     const panel = new CustomPanel(drawn, screen);
@@ -47,14 +50,29 @@ export async function showCustom<Value>(
       leave = left;
       return panel;
     };
-    if (options.overlay !== true) return await screen.show<Value>(take, end);
+    if (over === undefined) return await screen.show<Value>(take, end);
     return await screen.showOver<Value>(take, {
-      ...{ options: overlayOptions(options.overlayOptions), signal: end },
+      ...{ options: over, signal: end },
       ...(options.onHandle === undefined ? {} : { onHandle: options.onHandle }),
     });
   } finally {
     drawn.dispose();
   }
+}
+
+/** Undefined at the abort; what comes when nobody wants it any more is disposed of. */
+async function madeUntil(
+  end: AbortSignal,
+  made: DrawnComponent | Promise<DrawnComponent>,
+): Promise<DrawnComponent | undefined> {
+  const making = Promise.resolve(made);
+  const drawn = await untilAborted(making, end);
+  if (drawn === undefined)
+    making.then(
+      (late) => late.dispose(),
+      () => {},
+    );
+  return drawn;
 }
 
 function overlayOptions(given: CustomOptions["overlayOptions"]): OverlayOptions {

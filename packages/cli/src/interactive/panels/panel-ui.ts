@@ -54,12 +54,24 @@ export function panelUi({
   onEntry = () => {},
   folding = nothingToFold,
 }: PanelUiOptions): PanelUi {
+  const rest = new TypingRest(screen);
+  const untilRest = (end: AbortSignal) => rest.reached(end);
   const extensionLines = new ExtensionLines(() => screen.redraw());
   screen.activity.addChild(new WidgetView(extensionLines, "aboveEditor"));
   screen.below.addChild(new WidgetView(extensionLines, "belowEditor"));
   return {
-    ...dialogs(screen, signal),
-    ...drawingUi({ screen, lines: extensionLines, cwd, tell, onWorkingMessage, onEntry, folding, signal }),
+    ...dialogs(screen, signal, untilRest),
+    ...drawingUi({
+      screen,
+      lines: extensionLines,
+      cwd,
+      tell,
+      onWorkingMessage,
+      onEntry,
+      folding,
+      untilRest,
+      signal,
+    }),
     extensionLines,
     notify: (message, type = "info") => tell({ level: type === "info" ? "info" : "warning", message }),
     setStatus: (key, text) => extensionLines.setStatus(key, text),
@@ -77,15 +89,15 @@ export function panelUi({
 function dialogs(
   screen: Screen,
   ended: AbortSignal,
+  untilRest: (signal: AbortSignal) => Promise<void>,
 ): Pick<FrontEndUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
-  const rest = new TypingRest(screen);
   const show = <Value>(
     make: (done: (value: Value | undefined) => void) => Panel,
     settings?: DialogOptions,
   ): Promise<Value | undefined> =>
     asked(async () => {
-      await rest.reached(ended);
+      await untilRest(ended);
       const end = dialogEnd(ended, settings);
       return end.aborted ? undefined : screen.show(make, end);
     });
