@@ -1,11 +1,11 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
+import { errorText } from "../error-text.ts";
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { isMaskEdit } from "../is-mask-edit.ts";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
-import { errorText } from "../session/error-text.ts";
 import type { Component } from "../terminal/tui.ts";
 import type { StyleName } from "../theme/theme.ts";
 import { AnswerView } from "./answer-view.ts";

@@ -2,8 +2,8 @@ import type { CompactionManifest, CompactionOutcome, RungName } from "@bonsai-ag
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { count, counted, usd } from "../../views/numbers.ts";
 import { oneLine } from "../../views/printable.ts";
+import { errorText } from "../error-text.ts";
 import type { Told } from "../interactive-work.ts";
-import { errorText } from "../session/error-text.ts";
 
 /** How a compaction ended, as far as its events tell. */
 export interface EndedCompaction {

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { errorText } from "../session/error-text.ts";
 
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
 export async function writeOutside(work: InteractiveWork): Promise<void> {

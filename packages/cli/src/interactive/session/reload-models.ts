@@ -1,5 +1,5 @@
+import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { errorText } from "./error-text.ts";
 
 /** What `models.json` says now counts from here on. A file that cannot be read is told of, and changes nothing. */
 export function reloadModels({ host, tell }: Pick<InteractiveWork, "host" | "tell">): void {

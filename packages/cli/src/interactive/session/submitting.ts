@@ -1,12 +1,12 @@
 import type { PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
 import { mentionedFiles } from "../../work/file-mentions.ts";
+import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { keys } from "../keys/keys.ts";
 import { withLiveOutput } from "../prompt/live-output.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { lostImagesText, typedMessage } from "../prompt/typed-message.ts";
 import { slashCommandOf } from "../slash/slash-commands.ts";
-import { errorText } from "./error-text.ts";
 import { hasModel, tellFirstRun } from "./first-run.ts";
 import { type Rest, untilStopped } from "./rest.ts";
 import { unknownCommand } from "./unknown-command.ts";

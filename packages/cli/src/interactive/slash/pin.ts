@@ -1,10 +1,10 @@
 import { pinMessage, pinnedTexts, unpinMessage } from "@bonsai-agent/compaction";
 import { oneLine } from "../../views/printable.ts";
+import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
 import { showReport } from "../panels/report-panel.ts";
-import { errorText } from "../session/error-text.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const pin: SlashCommand = {

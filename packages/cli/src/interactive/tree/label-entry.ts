@@ -1,5 +1,5 @@
+import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { errorText } from "../session/error-text.ts";
 
 export interface LabelledEntry {
   id: string;

@@ -1,7 +1,7 @@
 import type { NavigateOptions } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { errorText } from "../session/error-text.ts";
 import { fillEditor } from "./fill-editor.ts";
 import { sentMessage } from "./sent-message.ts";
 

@@ -1,7 +1,7 @@
 import { type CatalogueModel, type UsableModel, usableModels } from "@bonsai-agent/models";
 import type { ModelShelf } from "../../../work/model-choice.ts";
+import { errorLine } from "../../error-text.ts";
 import type { Screen } from "../../screen.ts";
-import { errorLine } from "../../session/error-text.ts";
 import { textLines } from "../panel-frame.ts";
 import { type PickAction, PickList } from "../pick-list.ts";
 import { type ModelItem, modelItems, modelRow, modelWords, referenceOf } from "./model-item.ts";

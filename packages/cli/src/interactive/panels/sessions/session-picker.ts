@@ -1,8 +1,8 @@
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
 import { counted } from "../../../views/numbers.ts";
 import { oneLine } from "../../../views/printable.ts";
+import { errorLine } from "../../error-text.ts";
 import type { Screen } from "../../screen.ts";
-import { errorLine } from "../../session/error-text.ts";
 import { askText, askYes } from "../ask.ts";
 import { wholePath } from "../panel-frame.ts";
 import { PickList } from "../pick-list.ts";

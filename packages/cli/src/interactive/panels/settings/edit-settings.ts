@@ -1,6 +1,6 @@
 import type { ModelShelf } from "../../../work/model-choice.ts";
+import { errorLine } from "../../error-text.ts";
 import type { Screen } from "../../screen.ts";
-import { errorLine } from "../../session/error-text.ts";
 import { askPick, askText } from "../ask.ts";
 import { pickModel } from "../models/pick-model-panel.ts";
 import { textLines, wholePath } from "../panel-frame.ts";
