@@ -20,6 +20,8 @@ import { transcriptSession, unusedSessionFile } from "./transcript-session.ts";
 export interface CompactionTarget {
   /** What is compacted: the session itself, or where `--leaf` names another place, a rehearsal standing there. */
   stage: Session;
+  /** It goes to a file of its own. */
+  isCopy: boolean;
   /** Writes what the stage came to, and gives back the file that holds it: with `-o`, only now there is one. */
   carryOut(): string;
   /** Ends the use of it. What was not carried out is as it was found. */
@@ -55,6 +57,7 @@ function target({ session, copy, invocation }: Opened): CompactionTarget {
   const before = rehearsed?.entries().length;
   return {
     stage: rehearsed ?? session,
+    isCopy: copy !== undefined,
     carryOut: () => {
       if (rehearsed !== undefined) repeat(session, leafId, rehearsed.entries().slice(before));
       session.close();

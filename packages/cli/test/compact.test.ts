@@ -203,6 +203,10 @@ describe("bonsai compact", () => {
     const copy = join(testFolder(), "copy.jsonl");
     expect(await jsonOf(["compact", file, "-o", copy])).toMatchObject({ status: "nothing-to-compact" });
     expect(readFileSync(copy).equals(readFileSync(file))).toBe(true);
+    const another = join(testFolder(), "another.jsonl");
+    const { stdout } = await runCli(["compact", file, "-o", another]);
+    expect(stdout).toMatch(/There is nothing to compact.*\nWritten to .*another\.jsonl\n$/s);
+    expect((await runCli(["compact", file])).stdout).not.toContain("Written to");
   });
 
   test("-o: of two at once one wins, and the other is told that the copy exists", async () => {

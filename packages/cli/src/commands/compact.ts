@@ -82,7 +82,7 @@ function compact(invocation: Invocation, settings: CompactionSettings): Promise<
         }),
       );
       const file = isDone(done.result) ? target.carryOut() : undefined;
-      return finish(invocation, { ...done, before, file });
+      return finish(invocation, { ...done, before, file, isCopy: target.isCopy });
     } finally {
       target.close();
     }
@@ -151,15 +151,18 @@ interface Finished {
   before: ContextBefore;
   /** What was, or would be, written to; undefined where nothing came of it. */
   file: string | undefined;
+  /** The file is another than the one that was named. */
+  isCopy?: boolean;
 }
 
 /** A failure is told twice: as a status among the results, and as an error. */
-function finish({ io, output }: Invocation, { result, decidedBy, before, file }: Finished): ExitCode {
+function finish({ io, output }: Invocation, finished: Finished): ExitCode {
+  const { result, decidedBy, before } = finished;
   const { error, status } = result;
   if (output.wantsJson) output.json(compactionReport(result, decidedBy));
   else if (error === undefined) {
     const { width } = output;
-    output.lines(compactView({ result, decidedBy, picture: planPicture(result, before), file, width }));
+    output.lines(compactView({ ...finished, picture: planPicture(result, before), width }));
   }
   if (error !== undefined) {
     if (decidedBy !== undefined && !output.wantsJson)

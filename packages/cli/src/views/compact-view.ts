@@ -13,6 +13,8 @@ export interface CompactViewOptions {
   picture: PlanPicture;
   /** The file that was, or would be, written to. */
   file: string | undefined;
+  /** The file is another than the one that was named. Default: false. */
+  isCopy?: boolean | undefined;
   width: number;
 }
 
@@ -30,6 +32,7 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
     yield* wrap(result.detail, width).map((line) => [line]);
     if (options.decidedBy !== undefined) yield [span("Decided by ", "gray"), span(options.decidedBy, "cyan")];
     if (result.status === "already-compacted") yield* further(width);
+    if (options.isCopy && options.file !== undefined) yield writtenTo(options.file);
     return;
   }
   yield headline(options);
@@ -38,6 +41,10 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
   else yield* written(options);
+}
+
+function writtenTo(file: string): Line {
+  return ["Written to ", span(file, "cyan")];
 }
 
 /** A summary that somebody else made is shown: nobody knows what it is like. */
@@ -61,7 +68,7 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
     yield* (result.summary ?? "").split("\n").flatMap((text) => quoted(text, width));
     yield [];
   }
-  if (file !== undefined) yield ["Written to ", span(file, "cyan")];
+  if (file !== undefined) yield writtenTo(file);
   if (result.costUsd > 0) yield [`${counted(result.requests, "request")} for ${usd(result.costUsd)}`];
   const undo =
     result.status === "masked"
