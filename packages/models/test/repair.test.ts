@@ -164,6 +164,14 @@ describe("answers that broke off", () => {
     const messages = [user("go"), answer([text("half")], { stopReason: "error" }), user("again")];
     expect(shape(repaired(messages).messages)).toEqual(["user", "user"]);
   });
+  test("of one from which nothing had come, nothing is told", () => {
+    for (const stopReason of ["error", "aborted"] as const) {
+      const messages = [user("go"), answer([], { stopReason }), user("again")];
+      expect(shape(repaired(messages).messages)).toEqual(["user", "user"]);
+      expect(kinds(messages)).toEqual([]);
+    }
+    expect(kinds([user("go"), answer([text("half")], { stopReason: "error" })])).toEqual(["failed_answer 1"]);
+  });
   test("of an aborted one the text stays", () => {
     const aborted = answer([thought("hm", "s"), text("half"), call("a")], { stopReason: "aborted" });
     expect(shape(repaired([user("go"), aborted, user("again")]).messages)).toEqual([

@@ -5,19 +5,16 @@ import { mended, type RepairContext, type RepairPass } from "./repair-pass.ts";
 /**
  * A failed answer is left out: what there is of it was never confirmed, and the request was or will be repeated. Of an
  * aborted one the text stays, because the user saw it and may speak of it; its calls were not run, and its thinking is
- * not signed to the end.
+ * not signed to the end. Where nothing had come yet, nothing is missing that one would tell of.
  */
 export const repairAnswers: RepairPass = (messages, { found }) =>
   mended(messages, (message) => {
     if (message.role !== "assistant") return message;
-    if (message.stopReason === "error") {
-      found("failed_answer");
-      return undefined;
-    }
-    if (message.stopReason !== "aborted") return message;
-    const text = message.content.filter(isSaid);
-    if (text.length === message.content.length && text.length > 0) return message;
-    found("failed_answer");
+    const { stopReason, content } = message;
+    if (stopReason !== "error" && stopReason !== "aborted") return message;
+    const text = stopReason === "error" ? [] : content.filter(isSaid);
+    if (text.length === content.length && text.length > 0) return message;
+    if (content.length > 0) found("failed_answer");
     return text.length === 0 ? undefined : { ...message, content: text };
   });
 
