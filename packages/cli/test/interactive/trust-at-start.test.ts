@@ -40,6 +40,30 @@ test("who says no goes on without them", async () => {
   expect(isTrusted(own.cwd, own.home)).toBe(false);
 });
 
+test("a no is remembered, and /trust asks all the same; who left the question is asked again", async () => {
+  const own = project();
+  const left = openInteractive({ project: own });
+  await left.terminal.until("Trust this project?");
+  left.terminal.press("esc");
+  await left.terminal.until("is not trusted");
+  await left.end();
+  const refusing = openInteractive({ project: own });
+  await refusing.terminal.until("Trust this project?");
+  refusing.terminal.type("n\n");
+  await refusing.terminal.until("is not trusted");
+  await refusing.end();
+  const { terminal } = openInteractive({ project: own });
+  await terminal.until("is not trusted");
+  expect(terminal.screen()).not.toContain("Trust this project?");
+  terminal.type("/trust\n");
+  await terminal.until("Trust this project?");
+  terminal.type("y");
+  await terminal.until(/ Yes /);
+  terminal.press("enter");
+  await terminal.until("is trusted.");
+  expect(isTrusted(own.cwd, own.home)).toBe(true);
+});
+
 test.each(["early words", "yes, early words", "You are early"])(
   "who types %j on when the question comes has not answered it, and it is in the editor",
   async (words) => {

@@ -16,6 +16,17 @@ export async function askYes(
   return answer === true;
 }
 
+/** @returns undefined where the user left it without an answer */
+export function askYesOrNo(
+  screen: Screen,
+  question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
+): Promise<boolean | undefined> {
+  return screen.show<boolean>(
+    (done) =>
+      new ConfirmPanel({ place: screen, ...question, onAnswer: done, onLeave: () => done(undefined) }),
+  );
+}
+
 /** @returns undefined where the user left it */
 export function askText(
   screen: Screen,

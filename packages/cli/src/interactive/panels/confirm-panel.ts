@@ -17,6 +17,8 @@ export interface ConfirmPanelOptions {
   title: string;
   message: string;
   onAnswer: (isYes: boolean) => void;
+  /** The user leaves it without an answer. Default: that is a no. */
+  onLeave?: () => void;
   /**
    * Where the question comes by itself, perhaps while the user types: a letter does not answer it then, and what is typed
    * goes here. Default: the user has asked for it.
@@ -39,10 +41,10 @@ export class ConfirmPanel implements Panel {
   }
 
   handleInput(data: string): void {
-    const { onAnswer, place } = this.#options;
+    const { onAnswer, onLeave = () => onAnswer(false), place } = this.#options;
     const keys = getKeybindings();
     if (isTypedText(data)) this.#letter(data);
-    else if (keys.matches(data, "tui.select.cancel")) onAnswer(false);
+    else if (keys.matches(data, "tui.select.cancel")) onLeave();
     else if (keys.matches(data, "tui.select.confirm")) {
       // Of somebody who types, that is the end of a prompt, and no answer.
       if (!this.#isTyping) onAnswer(this.#isYes);
@@ -90,7 +92,7 @@ export class ConfirmPanel implements Panel {
           ...this.#letterHints(),
           ["Tab", "change"],
           [keyName("tui.select.confirm"), "take it"],
-          [keyName("tui.select.cancel"), "no"],
+          [keyName("tui.select.cancel"), this.#options.onLeave === undefined ? "no" : "not now"],
         ],
         width,
       ),

@@ -1,7 +1,7 @@
 import { projectFiles } from "../../extensions/project-files.ts";
 import { shownPath } from "../../shown-path.ts";
-import { isTrusted, trustFolder } from "../../trust.ts";
-import { askYes } from "../panels/ask.ts";
+import { isRefused, isTrusted, refuseFolder, trustFolder } from "../../trust.ts";
+import { askYesOrNo } from "../panels/ask.ts";
 import type { Screen } from "../screen.ts";
 
 export interface TrustQuestion {
@@ -11,20 +11,23 @@ export interface TrustQuestion {
   cwd: string;
 }
 
-/** Asks about a project that brings settings or extensions and was never trusted, before any of it is used. */
+/**
+ * Asks about a project that brings settings or extensions and was never trusted, before any of it is used. A no is
+ * remembered; who leaves the question is asked again at the next start.
+ */
 export async function askAtStart(question: TrustQuestion): Promise<void> {
   const { home, cwd } = question;
-  if (isTrusted(cwd, home)) return;
+  if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
   const used = await projectFiles(cwd, home);
-  if (used.length > 0) await askTrust(question, used);
+  if (used.length > 0 && (await askTrust(question, used)) === false) refuseFolder(cwd, home);
 }
 
-/** Shows what would be used, and asks. @returns true where the project is trusted now */
+/** Shows what would be used, and asks. @returns true where the project is trusted now; undefined without an answer */
 export async function askTrust(
   { screen, home, cwd }: TrustQuestion,
   used: readonly string[],
-): Promise<boolean> {
-  const isSure = await askYes(screen, {
+): Promise<boolean | undefined> {
+  const isSure = await askYesOrNo(screen, {
     title: "Trust this project?",
     message: [
       cwd,
@@ -37,6 +40,6 @@ export async function askTrust(
     // At the start it comes while the user may be typing already.
     typeThrough: (data) => screen.typeThrough(data),
   });
-  if (isSure) trustFolder(cwd, home);
+  if (isSure === true) trustFolder(cwd, home);
   return isSure;
 }
