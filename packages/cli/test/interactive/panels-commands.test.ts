@@ -226,7 +226,7 @@ test("the first run says in three lines what works, each on its line at 80 colum
   expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
 });
 
-test("a server that is written into models.json at work is there for /model and for the next message", async () => {
+test("a server that is written into models.json at work is there for /login, /model and the next message", async () => {
   const room = openInteractive({ withModel: false });
   await room.terminal.until("/login stores a key");
   const file = join(room.project.home, "models.json");
@@ -237,7 +237,11 @@ test("a server that is written into models.json at work is there for /model and 
   room.terminal.press("escape");
   const scenario = join(dirname(room.project.cwd), "scenario.json");
   const box = { provider: "box", api: "scripted", baseUrl: scenario, models: [{ id: "coder" }] };
-  writeFileSync(file, JSON.stringify({ providers: [box] }));
+  const safe = { ...box, provider: "safe", apiKeyEnv: "SAFE_KEY" };
+  writeFileSync(file, JSON.stringify({ providers: [box, safe] }));
+  command(room, "/login safe");
+  await room.terminal.until("Key for safe");
+  room.terminal.press("escape");
   command(room, "/model");
   await room.terminal.until("box/coder");
   room.terminal.press("escape");

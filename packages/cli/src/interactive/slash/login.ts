@@ -4,6 +4,7 @@ import type { InteractiveWork } from "../interactive-work.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
+import { reloadModels } from "../session/reload-models.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
 export const login: SlashCommand = {
@@ -16,6 +17,7 @@ export const login: SlashCommand = {
       .filter(({ provider }) => provider.startsWith(prefix.trim()))
       .map(({ provider }) => ({ value: provider, label: provider })),
   async run(args, work) {
+    reloadModels(work);
     const providers = keyed(work.host.workshop.shelf.catalogue.providers);
     // What stands behind a provider's name may be its key: it is not shown again.
     const [word = "", ...others] = args.split(/\s+/);
