@@ -10,6 +10,8 @@ const panels = [
   ["/resume", "Sessions"],
   ["/model", "Model"],
   ["/settings", "Settings,"],
+  ["/thinking", "How much"],
+  ["/name", "Name of this"],
   ["/login", "Whose key"],
   ["/trust", "Trust"],
 ] as const;
