@@ -149,6 +149,7 @@ export type {
   InlineExtension,
   LoadExtensionsOptions,
   LoadedExtension,
+  ReloadOptions,
   ReloadReport,
 } from "./run/extensions.ts";
 export type { ComponentPlace, FrontEndDrawing, FrontEndUI } from "./run/front-end-ui.ts";

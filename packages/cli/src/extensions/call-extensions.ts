@@ -5,6 +5,7 @@ import type {
   ExtensionHost,
   Extensions,
   FlagOptions,
+  ReloadOptions,
   ReloadReport,
 } from "@bonsai-agent/extension";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
@@ -101,8 +102,8 @@ export class CallExtensions {
   }
 
   /** Loads all anew, also those that were put there since. */
-  async reload(): Promise<ReloadReport> {
-    const report = this.#running === undefined ? await this.#begin() : await this.#running.reload();
+  async reload(options: ReloadOptions = {}): Promise<ReloadReport> {
+    const report = await (this.#running?.reload(options) ?? this.#begin(options));
     this.#tell(report.elapsedMs);
     return report;
   }
@@ -112,14 +113,14 @@ export class CallExtensions {
     this.#running = undefined;
   }
 
-  async #begin(): Promise<ReloadReport> {
+  async #begin(options: ReloadOptions): Promise<ReloadReport> {
     const startedMs = performance.now();
     const choice = this.#options.choice();
     if (mayHaveExtensions(choice)) {
       this.#running = await this.#start(choice);
       if (this.#agent !== undefined) this.#running.attach(this.#agent);
       const { lifecycle } = this.#options.host;
-      await lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
+      await lifecycle.notify("session_start", { type: "session_start", reason: "reload" }, options);
     }
     return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
   }

@@ -71,6 +71,22 @@ test("one that hangs while the session is begun keeps nobody from working", asyn
   await terminal.until("Second.");
 });
 
+test("one that hangs after a reload does not keep what is typed", async () => {
+  const files = {
+    "hang.mjs": `export default function (bonsai) {
+      bonsai.on("session_start", ({ reason }) => (reason === "reload" ? new Promise(() => {}) : undefined));
+    }`,
+  };
+  const { terminal } = openInteractive({ scenario, files, columns: 100, argv: ["-e", "./hang.mjs"] });
+  await terminal.until("say what to do");
+  terminal.type("/reload\n");
+  await terminal.until("Waiting for hang.mjs in session_start… (Esc to stop)");
+  terminal.press("esc");
+  await terminal.until("1 extension loaded");
+  terminal.type("hello\n");
+  await terminal.until("Second.");
+});
+
 test("one that hangs before a compaction stands beside what is done, and Esc cancels that alone", async () => {
   const { terminal, send, leave } = hanging("session_before_compact", ["--session", longSession()]);
   await terminal.until("k/100k");

@@ -41,6 +41,14 @@ export interface FailedExtension {
   error: BonsaiError;
 }
 
+export interface ReloadOptions {
+  /**
+   * Aborted when extensions that hang in `session_start` are waited for no longer. Default: never, but half a minute is
+   * all that they have.
+   */
+  signal?: AbortSignal;
+}
+
 /** What a reload came to. */
 export interface ReloadReport {
   loaded: readonly LoadedExtension[];
@@ -77,7 +85,7 @@ export interface Extensions {
    * `session_start` with reason "reload". A call while one is under way gets that one's report.
    * @throws BonsaiError `extension_waits_for_itself` for a handler or a tool that is waited for
    */
-  reload(): Promise<ReloadReport>;
+  reload(options?: ReloadOptions): Promise<ReloadReport>;
   /** Undoes everything that was registered. */
   unload(): void;
 }

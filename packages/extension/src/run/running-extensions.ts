@@ -14,6 +14,7 @@ import type {
   FailedExtension,
   LoadExtensionsOptions,
   LoadedExtension,
+  ReloadOptions,
   ReloadReport,
 } from "./extensions.ts";
 import { type ExtensionToStart, extensionsToStart } from "./extensions-to-start.ts";
@@ -116,10 +117,10 @@ export class RunningExtensions implements Extensions {
     return this.#startAll(extensionsToStart(this.#options));
   }
 
-  async reload(): Promise<ReloadReport> {
+  async reload({ signal }: ReloadOptions = {}): Promise<ReloadReport> {
     if (this.#ownWork.isInside || this.#options.host.agent()?.isWaitingForCaller === true)
       throw waitsForItself("reload");
-    this.#reloading ??= this.#reload().finally(() => {
+    this.#reloading ??= this.#reload(signal).finally(() => {
       this.#reloading = undefined;
     });
     return this.#reloading;
@@ -134,7 +135,7 @@ export class RunningExtensions implements Extensions {
     for (const scope of scopes.toReversed()) this.#close(scope);
   }
 
-  async #reload(): Promise<ReloadReport> {
+  async #reload(signal: AbortSignal | undefined): Promise<ReloadReport> {
     const { host } = this.#options;
     await host.agent()?.idle();
     const startedMs = performance.now();
@@ -149,7 +150,7 @@ export class RunningExtensions implements Extensions {
       open();
     }
     const elapsedMs = performance.now() - startedMs;
-    await this.#ownWork.run(() => tellOfStart(host.lifecycle));
+    await this.#ownWork.run(() => tellOfStart(host.lifecycle, signal));
     return { loaded: this.#loaded, failed: this.#failed, elapsedMs };
   }
 

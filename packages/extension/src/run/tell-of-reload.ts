@@ -18,12 +18,20 @@ export async function tellOfReload(lifecycle: Lifecycle<LifecycleEvents>): Promi
   }
 }
 
-/** Tells extensions that they were loaded anew; after half a minute the others are told without anybody waiting. */
-export async function tellOfStart(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
+/**
+ * Tells extensions that they were loaded anew: until the signal is aborted; without one, the others are told after half
+ * a minute without anybody waiting.
+ */
+export async function tellOfStart(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const event = { type: "session_start" as const, reason: "reload" as const };
+  if (signal !== undefined) return lifecycle.notify("session_start", event, { signal });
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, startPatienceMs);
   try {
-    const told = lifecycle.notify("session_start", { type: "session_start", reason: "reload" });
+    const told = lifecycle.notify("session_start", event);
     await Promise.race([told, late.promise]);
   } finally {
     clearTimeout(timer);

@@ -9,7 +9,9 @@ export const reload: SlashCommand = {
     const { host, tell } = work;
     reloadModels(work);
     for (const message of bindKeys(host.workshop.home)) tell({ level: "warning", message });
-    const { loaded, failed, elapsedMs } = await host.workshop.extensions.reload();
+    const { loaded, failed, elapsedMs } = await work.interruptible((signal) =>
+      host.workshop.extensions.reload({ signal }),
+    );
     const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
     tell({ level: "info", message: `${what} loaded in ${Math.round(elapsedMs)} ms.` });
     for (const each of failed) tell({ level: "error", message: `${each.path}: ${each.error.message}` });
