@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { MainScreen } from "../../src/interactive/terminal/main-screen.ts";
 import { Container } from "../../src/interactive/terminal/tui.ts";
+import { withoutPadding } from "../../src/interactive/terminal/without-padding.ts";
 import { HeadlessTerminal, type HeadlessTerminalOptions } from "./headless-terminal.ts";
 
 /** A chat of texts that are wrapped, and an editor of four rows below it. */
@@ -266,4 +267,17 @@ test("whoever had the terminal meanwhile loses nothing", async () => {
   const all = told(opened);
   for (const line of [...shell, ...numbered(40), "$ date", "today", "$ fg"]) expect(all).toContain(line);
   expect(lines(opened.terminal.screen()).slice(0, 6)).toEqual(numbered(40).slice(-6));
+});
+
+test.each([
+  ["plain     ", "plain"],
+  ["     ", ""],
+  ["\u001b[38;2;7;44;4mred\u001b[39m     ", "\u001b[38;2;7;44;4mred\u001b[39m"],
+  ["\u001b[7mcursor\u001b[0m     ", "\u001b[7mcursor\u001b[0m"],
+  ["\u001b[48;5;7mblue\u001b[39m     ", undefined],
+  ["\u001b[1;44mblue\u001b[49m     ", "\u001b[1;44mblue\u001b[49m"],
+  ["\u001b[4munder     ", undefined],
+  ["\u001b[44mblue     \u001b[49m", undefined],
+])("blanks at the end of %j are written where they are seen", (line, written = line) => {
+  expect(withoutPadding(line)).toBe(written);
 });

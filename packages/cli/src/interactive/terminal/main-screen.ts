@@ -9,6 +9,7 @@ import {
 } from "@earendil-works/pi-tui";
 import { drawsImage } from "./inline-image.ts";
 import { type Frame, firstDifference, movedTo, rowsOf, sameText, stillAt } from "./kept-lines.ts";
+import { withoutPadding } from "./without-padding.ts";
 
 /** What is drawn for fewer columns is cut: into one or two, the library's components cannot lay out wide characters. */
 const LEAST_COLUMNS = 10;
@@ -260,7 +261,9 @@ export class MainScreen extends TuiMainScreen {
     const made = given.map((line, at) =>
       line === this.#given[at]
         ? previousLines[at]!
-        : super.applyLineResets([fitted(line, this.terminal.columns)])[0]!,
+        : super.applyLineResets([
+            fitted(drawsImage(line) ? line : withoutPadding(line), this.terminal.columns),
+          ])[0]!,
     );
     this.#given = given;
     return made;
