@@ -39,6 +39,24 @@ test("Esc chooses nothing, and the typed text is still in the editor", async () 
   expect(ui.getEditorText()).toBe("half a thought");
 });
 
+test("words that are none of the choices stand in the editor after Esc; a search does not", async () => {
+  const { terminal, ui } = open();
+  terminal.type("and ");
+  const answer = ui.select("Which?", ["one", "two"]);
+  await terminal.until("Which?");
+  terminal.type("please go on\n");
+  await terminal.until("Nothing matches.");
+  terminal.press("esc");
+  expect(await answer).toBeUndefined();
+  expect(ui.getEditorText()).toBe("and please go on");
+  const searched = ui.select("Which now?", ["one", "two"]);
+  await terminal.until("Which now?");
+  terminal.type("tw");
+  terminal.press("esc");
+  expect(await searched).toBeUndefined();
+  expect(ui.getEditorText()).toBe("and please go on");
+});
+
 test("two options of the same words can both be chosen", async () => {
   const { terminal, ui } = open();
   const answer = ui.select("Which?", ["same", "same"]);

@@ -108,7 +108,12 @@ function dialogs(
       const items = options.map((option, at) => ({ option, at }));
       return show<string>((done) => {
         const onPick = ({ option }: { option: string }) => done(option);
-        return new PickList({
+        const onCancel = () => {
+          // No search for one of these: somebody typed on. It is not lost.
+          if (list.model.matches.length === 0) screen.typeThrough(list.model.query);
+          done(undefined);
+        };
+        const list: PickList<{ option: string; at: number }> = new PickList({
           place: screen,
           title: plain(title),
           items,
@@ -116,8 +121,9 @@ function dialogs(
           text: ({ option }) => plain(option),
           row: ({ option }) => ({ label: plain(option) }),
           onPick,
-          onCancel: () => done(undefined),
+          onCancel,
         });
+        return list;
       }, settings);
     },
     confirm: async (title, message, settings) =>
