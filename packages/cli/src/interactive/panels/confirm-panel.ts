@@ -1,5 +1,5 @@
 import type { Panel } from "../screen.ts";
-import { getKeybindings, matchesKey } from "../terminal/tui.ts";
+import { getKeybindings, type KeyId, matchesKey } from "../terminal/tui.ts";
 import {
   hintLines,
   type KeyHint,
@@ -26,6 +26,9 @@ export interface ConfirmPanelOptions {
   typeThrough?: (data: string) => void;
 }
 
+/** Keys that go from one answer to the other. */
+const changes: readonly KeyId[] = ["left", "right", "tab"];
+
 /** A question with yes or no; whoever only presses Enter has said no. */
 export class ConfirmPanel implements Panel {
   readonly #options: ConfirmPanelOptions;
@@ -49,7 +52,7 @@ export class ConfirmPanel implements Panel {
       // Of somebody who types, that is the end of a prompt, and no answer.
       if (!this.#isTyping) onAnswer(this.#isYes);
       this.#isTyping = false;
-    } else if (["left", "right", "tab"].some((key) => matchesKey(data, key as "tab"))) {
+    } else if (changes.some((key) => matchesKey(data, key))) {
       this.#isYes = !this.#isYes;
       this.#isTyping = false;
     } else this.#text.handleInput(data);

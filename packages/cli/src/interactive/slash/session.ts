@@ -21,7 +21,7 @@ export const session: SlashCommand = {
 };
 
 /** What is known of a session, by name. */
-export function sessionRows(session: Session, state: AgentState, nowMs: number): [string, string][] {
+function sessionRows(session: Session, state: AgentState, nowMs: number): [string, string][] {
   const counter = new FactCounter();
   eachEntry(session, (entry) => counter.add(entry));
   const { counts, usage, models, lastActivity } = counter.facts();

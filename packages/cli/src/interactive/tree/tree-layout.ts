@@ -56,10 +56,6 @@ export class TreeLayout {
     return this.#lastSiblings[this.#parents[at]! + 1] === at;
   }
 
-  childCount(at: number): number {
-    return this.#childCounts[at]!;
-  }
-
   /** How many entries hang below one. */
   below(at: number): number {
     return this.#sizes[at]! - 1;

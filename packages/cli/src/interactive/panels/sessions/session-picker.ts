@@ -19,7 +19,6 @@ export interface PickSessionOptions {
   inUse?: string | undefined;
   /** Names the session that is worked in. */
   nameInUse?: (name: string) => Promise<void>;
-  query?: string;
 }
 
 /**
@@ -43,14 +42,13 @@ class SessionPicker {
   #hits: ListedSession[] | undefined;
 
   constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
-    const { screen, now, cwd, inUse, query } = options;
+    const { screen, now, cwd, inUse } = options;
     this.#options = options;
     const nowMs = now();
     this.list = new PickList<ListedSession>({
       place: screen,
       title: "",
       items: [],
-      ...(query === undefined ? {} : { query }),
       key: ({ file }) => file,
       text: sessionText,
       row: (session) => sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere }),
@@ -69,8 +67,6 @@ class SessionPicker {
       ],
     });
     this.#reload();
-    // What is looked for is not always of this folder.
-    if (this.list.model.matches.length === 0 && (query ?? "") !== "") this.#toggleFolders();
   }
 
   #reload(): void {

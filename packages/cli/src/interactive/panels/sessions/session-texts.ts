@@ -13,23 +13,15 @@ export interface SearchTextsOptions {
   /** Ends the search. */
   signal: AbortSignal;
   onHit: (hit: TextHit) => void;
-  /** Told after each session. */
-  onProgress?: (searched: number) => void;
 }
 
 /**
  * Looks through the whole text of sessions, branches included, one session after the other; keys are heard between
  * two of them. @returns how many could not be read
  */
-export async function searchTexts({
-  sessions,
-  query,
-  signal,
-  onHit,
-  onProgress,
-}: SearchTextsOptions): Promise<number> {
+export async function searchTexts({ sessions, query, signal, onHit }: SearchTextsOptions): Promise<number> {
   let unread = 0;
-  for (const [at, session] of sessions.entries()) {
+  for (const session of sessions) {
     await new Promise((resolve) => setImmediate(resolve));
     if (signal.aborted) return unread;
     try {
@@ -39,7 +31,6 @@ export async function searchTexts({
       // A session that cannot be read is counted; the others are still looked through.
       unread += 1;
     }
-    onProgress?.(at + 1);
   }
   return unread;
 }
