@@ -58,7 +58,7 @@ describe("the panel", () => {
     terminal.type("/tree\n");
     expect(panelOf(await terminal.until("Esc leave"))).toMatchInlineSnapshot(`
       " Session tree  default · 11/13
-       › Type to search
+       › type to search
         ▾● user       Make the totals right. ␛[31mred␛[0m␇ and 日本語のテ…   16 hours
          ● assistant  I will read the code. read(src/total.ts)                16 hours
          ● result     read: export const total = 1;                           16 hours
@@ -85,7 +85,7 @@ describe("the panel", () => {
     terminal.press("left", "left");
     expect(panelOf(await terminal.until("▸"))).toMatchInlineSnapshot(`
       " Session tree  default · 5/7
-       › Type to search
+       › type to search
         ▾● user Make the totals right. ␛[31mr…
          ● assistant I will read the code. re…
          ● result read: export const total = …
@@ -99,7 +99,7 @@ describe("the panel", () => {
     terminal.press("tab", "ctrl+f");
     expect(panelOf(await terminal.until("user only"))).toMatchInlineSnapshot(`
       " Session tree  user only · 1/4
-       › Type to search
+       › type to search
       › ▾● user Make the totals right. ␛[31mr…
         ├─▾● user Then compute it. Never use …
         │  ◉ user go on                 ◀ here

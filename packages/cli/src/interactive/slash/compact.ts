@@ -8,8 +8,8 @@ import type { SlashCommand } from "./slash-command.ts";
 
 export const compact: SlashCommand = {
   name: "compact",
-  description: "Compact the context now; a focus says what the summary must keep",
-  argumentHint: "[focus] or preview",
+  description: "Compact now; a focus says what the summary must keep, preview shows what would happen",
+  argumentHint: "[focus]",
   worksWhileBusy: true,
   complete: (prefix) => ("preview".startsWith(prefix) ? [previewItem] : []),
   run: (args, work) => (isPreview(args) ? showPreview(work) : askForCompaction(focusOf(args), work)),

@@ -39,7 +39,7 @@ export class TreePanel implements Panel {
   constructor(options: TreePanelOptions) {
     this.#options = options;
     const { theme } = options.screen;
-    this.#search = new TextField({ theme, value: options.model.search, placeholder: "Type to search" });
+    this.#search = new TextField({ theme, value: options.model.search, placeholder: "type to search" });
     this.#reader = new IdleReader(options.model, () => this.#redraw());
   }
 
