@@ -19,7 +19,7 @@ export function outputExists(file: string): BonsaiError {
   return new BonsaiError({
     code: "output_exists",
     message: `${file} exists already, and is not overwritten.`,
-    hint: "Name another file after -o, or move this one away first.",
+    hint: "Name another file, or move this one away first.",
   });
 }
 
