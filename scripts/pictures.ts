@@ -10,6 +10,9 @@ import { Studio } from "./pictures/studio.ts";
 // `pnpm pictures [name…]`: plays `bonsai` on a pseudo terminal and draws what is seen, into docs/pictures.
 const folder = fileURLToPath(new URL("../docs/pictures", import.meta.url));
 const wanted = process.argv.slice(2);
+const names = [...scenes.map(({ name }) => name), "demo"];
+const unknown = wanted.find((name) => !names.includes(name));
+if (unknown !== undefined) throw new Error(`There is no picture ${unknown}; there are ${names.join(", ")}.`);
 
 mkdirSync(folder, { recursive: true });
 for (const { name, title, play } of scenes)

@@ -1,5 +1,6 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { FilmOptions } from "./film.ts";
-import { pause } from "./recorder.ts";
+
 import type { Studio } from "./studio.ts";
 
 const keyMs = 90;

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { type IPty, spawn } from "@lydell/node-pty";
 import xterm from "@xterm/headless";
 import { type Row, rowsOf, type Span } from "./cells.ts";
@@ -128,8 +129,4 @@ export class Recorder {
     this.#film?.push({ atMs: performance.now(), rows: this.rows() });
     for (const look of [...this.#waiting]) look();
   }
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

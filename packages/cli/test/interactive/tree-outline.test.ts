@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { openSession, type Session } from "@bonsai-agent/session";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { InteractiveWork } from "../../src/interactive/interactive-work.ts";
 import { readAhead } from "../../src/interactive/session/read-ahead.ts";
 import { treeOutline } from "../../src/interactive/tree/tree-outline.ts";
@@ -18,6 +18,8 @@ function message(id: number, role = "user"): object {
 function hex(id: number): string {
   return id.toString(16).padStart(8, "0");
 }
+
+afterEach(() => void vi.useRealTimers());
 
 function openChain(messages: number): { file: string; session: Session } {
   const file = writeLines([header, ...Array.from({ length: messages }, (_, id) => message(id))]);
@@ -40,7 +42,6 @@ test("what was read ahead is not read again, and what is appended since is there
   const { tell } = fakeHost(session);
   tell("session_start");
   vi.runAllTimers();
-  vi.useRealTimers();
   const read = vi.spyOn(session.store, "read");
   expect(treeOutline(session)).toHaveLength(300);
   expect(read).not.toHaveBeenCalled();
@@ -65,7 +66,6 @@ test("nothing is read ahead while the agent works, nor of a session that was lef
   agent.isBusy = false;
   tell("session_start");
   vi.runAllTimers();
-  vi.useRealTimers();
   expect(read).not.toHaveBeenCalled();
 });
 
