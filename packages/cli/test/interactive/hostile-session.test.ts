@@ -68,3 +68,23 @@ test("a control character that comes as a key is neither typed nor drawn", async
   await terminal.until("a31mb");
   expect(terminal.written.join("")).not.toContain("\u009b");
 });
+
+test("the name of a file steers nothing, and is no completion", async () => {
+  const files = {
+    "plain-name": "",
+    "plain-\u001b]0;mine\u0007name": "",
+    "plain-\nname": "",
+    "plain-\u202ename": "",
+  };
+  const { terminal } = openInteractive({ files });
+  await terminal.until("scripted");
+  terminal.type("see @plain");
+  await terminal.until("plain-name");
+  terminal.press("esc", "ctrl+u");
+  terminal.type("see ./plain");
+  terminal.press("tab");
+  await terminal.until(/plain-name/);
+  expect(terminal.screen()).toContain("plain-\\u{202e}name");
+  expect(terminal.screen()).not.toMatch(/mine|^name/m);
+  expect(terminal.written.join("")).not.toContain("\u001b]0;mine");
+});

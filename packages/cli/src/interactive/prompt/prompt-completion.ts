@@ -1,3 +1,4 @@
+import { oneLine, printable } from "../../views/printable.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import type { SlashCommand } from "../slash/slash-command.ts";
 import {
@@ -9,6 +10,7 @@ import {
 } from "../terminal/tui.ts";
 import { matchManyFiles } from "./match-files.ts";
 import { ProjectFiles } from "./project-files.ts";
+import { typableText } from "./typable-text.ts";
 
 export interface PromptCompletionOptions {
   /** The project's folder. */
@@ -45,7 +47,12 @@ export class PromptCompletion implements AutocompleteProvider {
     this.#opened.resolve(work);
   }
 
-  async getSuggestions(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
+  async getSuggestions(...position: Position): Promise<AutocompleteSuggestions | null> {
+    const found = await this.#find(...position);
+    return found && suggestions(found.items.filter(isTypable).map(printableItem), found.prefix);
+  }
+
+  async #find(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
     const text = lines[line] ?? "";
     const before = text.slice(0, column);
     const behind = text.slice(column);
@@ -156,6 +163,16 @@ export class PromptCompletion implements AutocompleteProvider {
       return [];
     }
   }
+}
+
+/** The name of a file can hold anything; what cannot stand in the editor completes nothing. */
+function isTypable({ value }: AutocompleteItem): boolean {
+  return typableText(value) === value;
+}
+
+function printableItem({ value, label, description }: AutocompleteItem): AutocompleteItem {
+  const told = description === undefined ? {} : { description: oneLine(description) };
+  return { value, label: printable(label), ...told };
 }
 
 function mentionOf(path: string, label: string): AutocompleteItem {
