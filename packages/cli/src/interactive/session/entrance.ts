@@ -2,6 +2,7 @@ import { bonsaiHome } from "@bonsai-agent/session";
 import type { AgentCall } from "../../invocation.ts";
 import { PromptEditor } from "../prompt/prompt-editor.ts";
 import { Screen } from "../screen.ts";
+import { linksOfTmux } from "../terminal/tmux-links.ts";
 import type { Terminal } from "../terminal/tui.ts";
 import { schemeOfEnvironment } from "../theme/color-scheme.ts";
 import { followBackground } from "../theme/follow-background.ts";
@@ -26,8 +27,13 @@ export function enter(call: AgentCall, terminal: Terminal, signal: AbortSignal):
   const editor = new PromptEditor(screen);
   const early: string[] = [];
   editor.onSubmit = (text) => early.push(text);
+  const askForLinks = linksOfTmux({ ...call.io.env });
   screen.start(editor);
   screen.tui.renderNow();
   followBackground(screen);
+  askForLinks(() => {
+    screen.tui.invalidate();
+    screen.redraw();
+  });
   return { call, screen, editor, quitting: new Quitting(signal), takeEarly: () => early.splice(0) };
 }
