@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { FilmOptions } from "./film.ts";
-
 import type { Studio } from "./studio.ts";
 
 const keyMs = 90;
