@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
+import { absolutePath } from "./absolute-path.ts";
 import type { Invocation } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
 import type { Notice } from "./output.ts";
@@ -28,7 +28,7 @@ export function sessionFile({ args, io }: Invocation): string {
 
 /** The absolute path of the session that a name means: a file, or the id of a recorded one. */
 export function sessionPath(name: string, io: CliIo): string {
-  const path = resolve(io.cwd, name);
+  const path = absolutePath(name, io.cwd);
   if (existsSync(path)) return path;
   return findSession({ session: name, cwd: io.cwd, home: bonsaiHome({ ...io.env }) });
 }

@@ -1,9 +1,9 @@
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
 import type { CompactionSettings } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { absolutePath } from "./absolute-path.ts";
 import { readJsonFile } from "./json-file.ts";
 import { projectSettingsFile } from "./project-settings.ts";
 import type { SettingsCall } from "./settings-call.ts";
@@ -98,7 +98,7 @@ function withWholePaths(settings: Section, folder: string): Section {
 function wholePath(path: string, folder: string): string {
   // No path; whoever looks for it says what to do.
   if (path.startsWith("npm:")) return path;
-  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(folder, path);
+  return absolutePath(path, folder);
 }
 
 /** Editors find the published JSON Schema by `$schema`. */

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, type Stats, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { absolutePath } from "../absolute-path.ts";
 import type { CliIo } from "../io.ts";
 import { imageType } from "./image-type.ts";
 import { type Mention, mentionsIn } from "./mention.ts";
@@ -23,8 +23,10 @@ export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "c
   const quotes: string[] = [];
   const images: ImageContent[] = [];
   const seen = new Set<string>();
-  for (const mention of words.flatMap((word) => mentionsIn(word, (path) => isThere(absolute(path, cwd))))) {
-    const path = absolute(mention.path, cwd);
+  for (const mention of words.flatMap((word) =>
+    mentionsIn(word, (path) => isThere(absolutePath(path, cwd))),
+  )) {
+    const path = absolutePath(mention.path, cwd);
     const stats = statsOf(path);
     if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
     if (!stats?.isFile() || seen.has(path)) continue;
@@ -34,11 +36,6 @@ export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "c
     else images.push(read);
   }
   return { quotes, images };
-}
-
-/** The shell leaves a `~` behind an `@` as it is. */
-function absolute(path: string, cwd: string): string {
-  return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(cwd, path);
 }
 
 function isThere(path: string): boolean {

@@ -1,6 +1,6 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -113,6 +113,13 @@ test("/export writes Markdown, and no file twice", async () => {
   expect(readFileSync(join(project.cwd, "talk.md"), "utf8")).toContain("A question");
   terminal.type("/export talk.md\n");
   await terminal.until("exists already");
+  const home = dirname(project.cwd);
+  vi.stubEnv("HOME", home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  terminal.press("ctrl+u");
+  terminal.type("/export ~/talk.md\n");
+  await terminal.until("Written to ~/talk.md");
+  expect(existsSync(join(home, "talk.md"))).toBe(true);
 });
 
 test("/reload tells how many extensions came, and which did not", async () => {

@@ -1,5 +1,5 @@
-import { resolve } from "node:path";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
+import { absolutePath } from "../../absolute-path.ts";
 import { writeOutput } from "../../output-file.ts";
 import { shownPath } from "../../shown-path.ts";
 import { bytes } from "../../views/numbers.ts";
@@ -13,7 +13,7 @@ export const exportSession: SlashCommand = {
   run(args, { host, tell }) {
     const { session } = host.agent;
     const { cwd } = host.workshop;
-    const file = resolve(cwd, args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args);
+    const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
     const text = exportMarkdown(session);
     writeOutput(file, text);
     const size = bytes(Buffer.byteLength(text));
