@@ -1,4 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { count, counted } from "../../views/numbers.ts";
+import { passedThreshold } from "../compaction/passed-threshold.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { isNoModel } from "../no-model.ts";
 import { referenceOf } from "../panels/models/model-item.ts";
@@ -41,17 +43,25 @@ export const model: SlashCommand = {
     }
     // The model itself: what its server told of its window is in it.
     await host.agent.setModel(picked.model);
-    tell({ level: "info", message: `${picked.reference} answers from the next request on.` });
+    tellModel(picked.reference, work);
   },
 };
 
+function tellModel(reference: string, { host, tell }: InteractiveWork): void {
+  tell({ level: "info", message: `${reference} answers from the next request on.` });
+  const { tokens } = host.agent.state.context;
+  const limit = passedThreshold({ host }, tokens);
+  if (limit === undefined) return;
+  const message = `The context of ${counted(tokens, "token")} is above ${count(limit)}, where compaction begins for this model: the next prompt compacts it first.`;
+  tell({ level: "warning", message });
+}
+
 /** True where the words name one model: nothing is to be asked. */
-async function isSet(words: string, { host, tell }: InteractiveWork): Promise<boolean> {
+async function isSet(words: string, work: InteractiveWork): Promise<boolean> {
   // Another word than a whole name is a search.
   if (!words.includes("/") || /\s/.test(words)) return false;
   try {
-    const set = await host.setModel(words);
-    tell({ level: "info", message: `${referenceOf(set)} answers from the next request on.` });
+    tellModel(referenceOf(await work.host.setModel(words)), work);
     return true;
   } catch (error) {
     if (

@@ -1,6 +1,6 @@
-import { budgetsFor, thresholdTokens } from "@bonsai-agent/compaction";
 import { undoLatestCompaction } from "../../commands/undo.ts";
 import { count, counted } from "../../views/numbers.ts";
+import { passedThreshold } from "../compaction/passed-threshold.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
@@ -21,9 +21,8 @@ function undoCompaction({ host, chat, tell, contextChanged }: InteractiveWork): 
   if (warning !== undefined) tell({ level: "warning", message: warning });
 }
 
-function aboveThreshold({ host }: Pick<InteractiveWork, "host">, tokens: number): string | undefined {
-  const settings = host.workshop.settings.compaction;
-  const limit = thresholdTokens(settings, budgetsFor({ settings, model: host.agent.model }));
-  if (!settings.enabled || limit === undefined || tokens <= limit) return undefined;
+function aboveThreshold(work: Pick<InteractiveWork, "host">, tokens: number): string | undefined {
+  const limit = passedThreshold(work, tokens);
+  if (limit === undefined) return undefined;
   return `That is above ${counted(limit, "token")}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`;
 }
