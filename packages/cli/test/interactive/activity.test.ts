@@ -97,6 +97,27 @@ describe("what goes on", () => {
     expect(model.doing(7)?.text).toBe("Working…");
   });
 
+  test("is the extension that has to answer, unless something says more; behind what can be cancelled it is named", () => {
+    const model = new ActivityModel();
+    model.toolBegan({ id: "1", name: "bash", args: { command: "npm test" }, nowMs: 1 });
+    const end = model.waitBegan({ source: "guard.ts", event: "tool_call", nowMs: 2 });
+    expect(model.doing(3)).toMatchObject({
+      text: "Waiting for guard.ts in tool_call… (Esc to stop)",
+      sinceMs: 2,
+    });
+    model.compactionBegan("manual", 4);
+    expect(model.doing(5)).toEqual({
+      text: "Compacting... (Esc to cancel) · waiting for guard.ts in tool_call",
+      sinceMs: 4,
+    });
+    model.compactionEnded();
+    end();
+    expect(model.doing(6)?.text).toBe("Running bash: npm test");
+    model.ended();
+    model.waitBegan({ source: "log.ts", event: "session_shutdown", nowMs: 7 });
+    expect(model.doing(8)?.text).toBe("Waiting for log.ts in session_shutdown…");
+  });
+
   test("names the key that cancels as it is bound", () => {
     const model = new ActivityModel(() => "F5");
     model.branchSummaryBegan(0);

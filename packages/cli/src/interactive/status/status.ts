@@ -110,7 +110,7 @@ export class Status {
       return setTimeout(() => {
         // Whom the user has to answer needs no words.
         if (this.#screen.hasPanel) timer = begin();
-        else end = this.#model.waitBegan(`${source} in ${event}`, begunMs);
+        else end = this.#model.waitBegan({ source, event, nowMs: begunMs });
         this.#line.changed();
       }, PATIENCE_MS).unref();
     };
