@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { CodeHighlighter } from "../../src/interactive/chat/code-highlighter.ts";
@@ -101,3 +102,14 @@ test("quotes within quotes, a long table and long code are read as Markdown", ()
   );
   expect(lines.join("\n")).not.toMatch(/\*\*|\|---\|/);
 });
+
+test.each(["none", "dark"] as const)(
+  "headings of all levels are drawn without hashes, with colours: %s",
+  (scheme) => {
+    const text = "### Third `code`\n\nText\n\n###### Sixth\n\n#\n\n#### \n\n```\n### code\n```";
+    const lines = new MarkdownText({ ...looks, theme: makeTheme(scheme) }).lines(text, 60);
+    const seen = lines.map((line) => stripVTControlCharacters(line).trim()).filter(Boolean);
+    expect(seen).toEqual(["Third code", "Text", "Sixth", "```", "### code", "```"]);
+    expect(lines[0]).toContain("\u001b[1m");
+  },
+);

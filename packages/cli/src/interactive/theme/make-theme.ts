@@ -1,3 +1,4 @@
+import { stripTerminalSequences } from "../terminal/tui.ts";
 import { type Look, looksOf } from "./looks.ts";
 import type { ColorScheme, Style, StyleName, Theme, ThemeChoice } from "./theme.ts";
 
@@ -39,7 +40,7 @@ export function makeTheme(first: ColorScheme): Theme {
 
 function markdownLooks(style: Readonly<Record<StyleName, Style>>): Theme["markdown"] {
   return {
-    heading: (text) => style.bold(style.accent(text)),
+    heading: (text) => (isHashes(text) ? "" : style.bold(style.accent(text))),
     link: style.accent,
     linkUrl: style.dim,
     code: style.accent,
@@ -54,6 +55,11 @@ function markdownLooks(style: Readonly<Record<StyleName, Style>>): Theme["markdo
     strikethrough: (text) => styled(text, ["9", "29"]),
     underline: (text) => styled(text, ["4", "24"]),
   };
+}
+
+/** The library writes those of a heading of the third level or deeper as a text of its own, in front of it. */
+function isHashes(text: string): boolean {
+  return /^#{3,6} $/.test(stripTerminalSequences(text));
 }
 
 function styled(text: string, [open, close]: Look): string {
