@@ -1,8 +1,24 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { CostReader } from "../../src/interactive/status/cost-reader.ts";
 import { FactCounter } from "../../src/session-facts.ts";
 import { longSession } from "../sample-session.ts";
+
+test("two entries of one id have cost both", async () => {
+  const file = longSession();
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  const answer = lines.findLast((line) => line.includes('"cost"'))!;
+  writeFileSync(file, [...lines, answer.replace(/"total":[\d.e-]+/, '"total":7'), ""].join("\n"));
+  const session = openSession(file);
+  const counter = new FactCounter();
+  for (const entry of session.entries()) counter.add(entry);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  new CostReader({ session, onDone: resolve });
+  const costUsd = await promise;
+  expect(costUsd).toBeGreaterThan(7);
+  expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
+});
 
 test("what is read in slices is what all entries have cost", async () => {
   const session = openSession(longSession());

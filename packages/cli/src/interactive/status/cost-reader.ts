@@ -6,7 +6,7 @@ const SLICE_MS = 6;
 const ENTRIES_AT_ONCE = 16;
 
 export interface CostReaderOptions {
-  session: Pick<Session, "index" | "entry">;
+  session: Pick<Session, "index" | "entryAt">;
   /** Told once, with the cost in US dollars of all that the session had at the beginning; never where it cannot be read. */
   onDone: (costUsd: number) => void;
 }
@@ -52,8 +52,9 @@ export class CostReader {
 
   #add(records: readonly EntryRecord[]): void {
     this.#at += records.length;
-    for (const { id } of records) {
-      const entry = this.#options.session.entry(id);
+    for (const { number } of records) {
+      // By its number: for an id, the session would look each time whether the file has grown.
+      const entry = this.#options.session.entryAt(number);
       if (entry !== undefined) this.#counter.add(entry);
     }
   }

@@ -32,7 +32,7 @@ export class SessionCost {
   /**
    * Reads the whole session, to be called once for each, after `session_start`. @param onRead called when that is done
    */
-  bring(session: Pick<Session, "index" | "entry">, onRead: () => void): void {
+  bring(session: Pick<Session, "index" | "entryAt">, onRead: () => void): void {
     this.stop();
     // What is told from now on is not read.
     this.#beforeUsd = this.usd;
