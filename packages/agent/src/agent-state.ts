@@ -48,8 +48,8 @@ export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isC
   };
 }
 
-export function contextUsage({ session, settings, selection }: Workplace): ContextUsage {
-  const estimate = sessionEstimate({ session, settings: settings.compaction });
+export function contextUsage({ session, settings, selection, fixedTexts }: Workplace): ContextUsage {
+  const estimate = sessionEstimate({ session, settings: settings.compaction, fixedTexts });
   const { tokens, source } = readContext({
     ...{ session, estimator: estimate.estimator },
     // To learn it takes time in a long session, and the usage of the last answer does without it.

@@ -6,6 +6,7 @@ export type { ConfirmPath, PathRequest } from "./confirm-path.ts";
 export { type LifecycleEvents, lifecycleEventRules } from "./events/lifecycle-events.ts";
 export type { CommandGuardResult, InputResult, RunEvents } from "./events/run-events.ts";
 export type { SessionEvents, SessionStartReason } from "./events/session-events.ts";
+export { type FixedContext, fixedContext, fixedTexts } from "./fixed-context.ts";
 export { modelNotice } from "./model-notice.ts";
 export type { NavigateOptions } from "./navigation.ts";
 export type { AgentNotice } from "./notice.ts";

@@ -2,6 +2,7 @@ import { CompactionController } from "@bonsai-agent/compaction";
 import type { AgentOptions } from "./agent-options.ts";
 import { defaultLifecycle } from "./events/default-lifecycle.ts";
 import { Events } from "./events/events.ts";
+import { fixedTexts } from "./fixed-context.ts";
 import { modelNotice } from "./model-notice.ts";
 import { ModelSelection } from "./model-selection.ts";
 import { OwnWork } from "./own-work.ts";
@@ -40,6 +41,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     lifecycle: events.forCompaction,
     model: () => selection.model,
     summariser,
+    fixedTexts: () => work.fixedTexts(),
     isSubAgent: options.isSubAgent ?? false,
     onWarning: ({ code, message, hint }) =>
       onNotice({ level: "warning", code, message: `${message} ${hint}` }),
@@ -63,6 +65,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     summariser,
     controller,
     systemPrompt,
+    fixedTexts: fixedTexts(() => ({ systemPrompt: systemPrompt.current, tools: tools.declarations() })),
     onNotice,
     now,
   };

@@ -28,6 +28,8 @@ export interface Workplace {
   readonly summariser: Summariser;
   readonly controller: CompactionController;
   readonly systemPrompt: SystemPromptInUse;
+  /** What every request holds beside its messages. */
+  readonly fixedTexts: () => readonly string[];
   readonly onNotice: (notice: AgentNotice) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -30,6 +30,8 @@ export interface RunCompactionOptions {
    * the newest results yet. Default false.
    */
   isMidTask?: boolean;
+  /** What every request holds beside its messages, system prompt and tools: counted until usage has taught how much that is. */
+  fixedTexts?: (() => readonly string[]) | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[];
   lifecycle?: CompactionLifecycle;

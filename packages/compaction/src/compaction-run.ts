@@ -25,7 +25,7 @@ export interface Run {
   readonly context: LadderContext;
   readonly span: Omit<PlanOptions, "view">;
   readonly tokensBefore: number;
-  /** System prompt and tools, as learned from usage. */
+  /** System prompt and tools, as learned from usage, else by estimate. */
   readonly overheadTokens: number;
   readonly calibration: Calibration | undefined;
   readonly cost: { requests: number; usage: Usage | undefined };
@@ -34,7 +34,7 @@ export interface Run {
 export function prepareRun(options: RunCompactionOptions & { leafId?: string }): Run {
   const { session, reason = "manual", settings, model = {}, signal = new AbortController().signal } = options;
   const leafId = options.leafId ?? session.leafId;
-  const estimate = sessionEstimate({ session, settings, leafId });
+  const estimate = sessionEstimate({ session, settings, leafId, fixedTexts: options.fixedTexts });
   const { overheadTokens, calibration } = estimate;
   const estimator = options.estimator ?? estimate.estimator;
   const projection = session.projection(leafId);

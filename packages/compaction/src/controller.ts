@@ -18,7 +18,7 @@ export type CompactionSite = CompactionSettings["sites"][number];
 export interface ControllerOptions
   extends Pick<
     RunCompactionOptions,
-    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "pinned"
+    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "fixedTexts" | "pinned"
   > {
   /** The sizes of the model in use, asked each time. */
   model: () => ModelSizes;
@@ -207,7 +207,7 @@ export class CompactionController {
     const limit = this.#limit() ?? Number.POSITIVE_INFINITY;
     const overhead = tokens - this.#estimate();
     const cause =
-      source === "usage" && overhead > limit && trailingTokens < limit
+      overhead > limit && (source === "estimate" || trailingTokens < limit)
         ? ` The system prompt and the tools alone take about ${overhead.toLocaleString("en")} tokens, more than the ${limit.toLocaleString("en")} that are allowed.`
         : "";
     return new BonsaiError({
@@ -218,8 +218,8 @@ export class CompactionController {
   }
 
   #context(): ContextTokens {
-    const { session, settings } = this.#options;
-    const estimate = sessionEstimate({ session, settings });
+    const { session, settings, fixedTexts } = this.#options;
+    const estimate = sessionEstimate({ session, settings, fixedTexts });
     return readContext({
       ...{ session, estimator: estimate.estimator },
       get overheadTokens() {

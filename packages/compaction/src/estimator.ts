@@ -19,7 +19,7 @@ import type { CompactionSettings } from "./settings-schema.ts";
  */
 export interface SessionEstimate {
   readonly estimator: TokenEstimator;
-  /** System prompt and tools, as learned; 0 where unknown. */
+  /** System prompt and tools: as learned, else by estimate where they were given; 0 where unknown. */
   readonly overheadTokens: number;
   /** What was learned: kept in the manifest, for a compaction takes the evidence away. */
   readonly calibration: Calibration | undefined;
@@ -30,10 +30,39 @@ export interface SessionEstimateOptions {
   settings: CompactionSettings;
   /** Default: the session's leaf. */
   leafId?: string | null;
+  /** What every request holds beside its messages: asked for, and counted, until usage has taught how much that is. */
+  fixedTexts?: (() => readonly string[]) | undefined;
 }
 
 /** The estimator that the settings name; the calibrated one learns from the session's own usage. */
-export function sessionEstimate({
+export function sessionEstimate(options: SessionEstimateOptions): SessionEstimate {
+  const learnt = learntEstimate(options);
+  const { fixedTexts } = options;
+  if (fixedTexts === undefined) return learnt;
+  const { estimator } = learnt;
+  return {
+    estimator,
+    get overheadTokens() {
+      return learnt.overheadTokens || fixedTokens(fixedTexts(), estimator);
+    },
+    get calibration() {
+      return learnt.calibration;
+    },
+  };
+}
+
+function fixedTokens(texts: readonly string[], estimator: TokenEstimator): number {
+  const known = fixed.get(texts);
+  if (known?.estimator === estimator) return known.tokens;
+  const tokens = texts.reduce((sum, text) => sum + estimator.text(text), 0);
+  fixed.set(texts, { estimator, tokens });
+  return tokens;
+}
+
+/** They are asked for before every request, and seldom change. */
+const fixed = new WeakMap<readonly string[], { estimator: TokenEstimator; tokens: number }>();
+
+function learntEstimate({
   session,
   settings,
   leafId = session.leafId,

@@ -10,7 +10,10 @@ import { planSpan } from "./plan.ts";
 import type { LadderState } from "./rung.ts";
 
 export interface PlanCompactionOptions
-  extends Pick<RunCompactionOptions, "session" | "reason" | "settings" | "model" | "estimator" | "pinned"> {
+  extends Pick<
+    RunCompactionOptions,
+    "session" | "reason" | "settings" | "model" | "estimator" | "fixedTexts" | "pinned"
+  > {
   /** Plan for the path to this entry. Default: the session's leaf. */
   leafId?: string;
 }

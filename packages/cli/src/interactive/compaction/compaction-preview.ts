@@ -22,6 +22,8 @@ export function compactionPreview(asked: {
   session: Session;
   settings: CompactionSettings;
   model: ModelSizes;
+  /** What every request holds beside its messages. */
+  fixedTexts: () => readonly string[];
 }): CompactionPreview {
   const { session, settings } = asked;
   const { items } = session.projection();

@@ -1,3 +1,4 @@
+import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
 import {
   budgetsFor,
   type CompactionSettings,
@@ -75,32 +76,26 @@ const LARGEST = 10;
 export function contextReport(options: ContextReportOptions): ContextReport {
   const { session, settings } = options;
   const { items } = session.projection();
-  const { estimator, overheadTokens } = sessionEstimate({ session, settings });
+  const fixed = fixedContext(options);
+  const fixedTexts = () => [fixed.prompt, ...fixed.instructions, ...fixed.tools];
+  const { estimator, overheadTokens } = sessionEstimate({ session, settings, fixedTexts });
   const { tokens, source } = readContext({ session, estimator, items, overheadTokens });
-  const parts = [...fixedParts(options, estimator), ...messageParts(items, estimator)].filter(
+  const parts = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)].filter(
     (part) => part.tokens > 0,
   );
   const explained = parts.reduce((sum, part) => sum + part.tokens, 0);
-  const isEstimate = source === "estimate";
-  // Before usage has taught what prompt and tools take, the meter leaves them out; here they are known.
-  const totalTokens = isEstimate && overheadTokens === 0 ? explained : tokens;
   return {
     parts,
-    unexplainedTokens: totalTokens - explained,
-    totalTokens,
-    isEstimate,
-    room: roomOf(options, totalTokens),
+    unexplainedTokens: tokens - explained,
+    totalTokens: tokens,
+    isEstimate: source === "estimate",
+    room: roomOf(options, tokens),
     largest: largestOf(items, estimator),
   };
 }
 
-/** As the agent frames each file of instructions in its prompt; a file cannot end its own frame. */
-const instructionFrame = /<instructions path="[^\n]*">\n[\s\S]*?\n<\/instructions>/g;
-
 /** What stands before the messages of every request. */
-function fixedParts({ systemPrompt, tools }: ContextReportOptions, estimator: TokenEstimator): ContextPart[] {
-  const files = systemPrompt.match(instructionFrame) ?? [];
-  const prompt = systemPrompt.replaceAll(instructionFrame, "").trim();
+function fixedParts({ prompt, instructions, tools }: FixedContext, estimator: TokenEstimator): ContextPart[] {
   const part = (name: string, texts: readonly string[]): ContextPart => ({
     name,
     tokens: texts.reduce((sum, text) => sum + estimator.text(text), 0),
@@ -109,11 +104,8 @@ function fixedParts({ systemPrompt, tools }: ContextReportOptions, estimator: To
   });
   return [
     part("system prompt", [prompt]),
-    { ...part("instructions", files), files: files.map(framedPath) },
-    part(
-      "tools",
-      tools.map((tool) => JSON.stringify(tool)),
-    ),
+    { ...part("instructions", instructions), files: instructions.map(framedPath) },
+    part("tools", tools),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { fixedTexts } from "@bonsai-agent/agent";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { compactionPreview } from "../compaction/compaction-preview.ts";
 import { compactionWords } from "../compaction/compaction-words.ts";
@@ -37,6 +38,10 @@ async function showPreview({ host, screen, tell }: InteractiveWork): Promise<voi
     session,
     settings: workshop.settings.compaction,
     model: isNoModel(model) ? {} : model,
+    fixedTexts: fixedTexts(() => ({
+      systemPrompt: agent.systemPrompt,
+      tools: agent.tools.declarations(),
+    })),
   });
   if (result.status !== "planned") return tell({ level: "info", message: result.detail });
   await showReport(screen, lines);
