@@ -12,6 +12,18 @@ async function opened(options: OpenInteractiveOptions = {}): Promise<OpenedInter
   return room;
 }
 
+/** In a folder that has a session about animals already. @param more said in it too */
+async function openedAgain(more?: string): Promise<OpenedInteractive> {
+  const first = await opened();
+  await say(first, "about animals");
+  if (more !== undefined) {
+    first.terminal.type(`${more}\n`);
+    await first.terminal.until((screen) => screen.split("Good.").length > 2);
+  }
+  await first.end();
+  return opened({ project: first.project });
+}
+
 async function say({ terminal }: OpenedInteractive, text: string): Promise<void> {
   terminal.type(`${text}\n`);
   await terminal.until("Good.");
@@ -149,47 +161,39 @@ test("/trust tells what a project brings, and trusts it once the user says yes",
 });
 
 test("/resume opens another session, found by its whole text", async () => {
-  const first = await opened();
-  await say(first, "about animals");
-  first.terminal.type("the zebra too\n");
-  await first.terminal.until(/zebra too[\s\S]*Good\./);
-  await first.end();
-  const second = await opened({ project: first.project });
-  await say(second, "about plants");
-  command(second, "/resume");
-  const screen = await second.terminal.until("Sessions, in");
+  const room = await openedAgain("the zebra too");
+  await say(room, "about plants");
+  command(room, "/resume");
+  const screen = await room.terminal.until("Sessions, in");
   expect(screen).toContain("about plants ●");
-  second.terminal.type("zebra");
-  await second.terminal.until("Nothing matches; Ctrl-F");
-  second.terminal.press("ctrl+f");
-  await second.terminal.until("1 session with “zebra” in the text.");
-  second.terminal.press("enter");
-  await second.terminal.until((seen) => seen.includes("about animals") && !seen.includes("Sessions, in"));
+  room.terminal.type("zebra");
+  await room.terminal.until("Nothing matches; Ctrl-F");
+  room.terminal.press("ctrl+f");
+  await room.terminal.until("1 session with “zebra” in the text.");
+  room.terminal.press("enter");
+  await room.terminal.until((seen) => seen.includes("about animals") && !seen.includes("Sessions, in"));
 });
 
 test("/resume renames and deletes, but for the session in use", async () => {
-  const first = await opened();
-  await say(first, "about animals");
-  await first.end();
-  const second = await opened({ project: first.project });
-  await say(second, "about plants");
-  command(second, "/resume");
-  await second.terminal.until("Sessions, in");
-  second.terminal.press("ctrl+d");
-  await second.terminal.until("This session is in use");
-  second.terminal.type("animals");
-  await second.terminal.until("1/1 of 2");
-  second.terminal.press("ctrl+r");
-  await second.terminal.until("Name of the session");
-  second.terminal.type("Zoo animals\n");
-  await second.terminal.until((screen) => /Zoo animals/.test(screen) && screen.includes("1/1 of 2"));
-  second.terminal.press("ctrl+d");
-  await second.terminal.until("Delete this session?");
-  second.terminal.press("y");
-  await second.terminal.until("Moved to");
-  expect(sessionsOf(second).map(({ firstWords }) => firstWords)).toEqual(["about plants"]);
-  const [folder] = readdirSync(join(second.project.home, "trash"));
-  expect(readdirSync(join(second.project.home, "trash", folder!))).toHaveLength(1);
+  const room = await openedAgain();
+  await say(room, "about plants");
+  command(room, "/resume");
+  await room.terminal.until("Sessions, in");
+  room.terminal.press("ctrl+d");
+  await room.terminal.until("This session is in use");
+  room.terminal.type("animals");
+  await room.terminal.until("1/1 of 2");
+  room.terminal.press("ctrl+r");
+  await room.terminal.until("Name of the session");
+  room.terminal.type("Zoo animals\n");
+  await room.terminal.until((screen) => /Zoo animals/.test(screen) && screen.includes("1/1 of 2"));
+  room.terminal.press("ctrl+d");
+  await room.terminal.until("Delete this session?");
+  room.terminal.press("y");
+  await room.terminal.until("Moved to");
+  expect(sessionsOf(room).map(({ firstWords }) => firstWords)).toEqual(["about plants"]);
+  const [folder] = readdirSync(join(room.project.home, "trash"));
+  expect(readdirSync(join(room.project.home, "trash", folder!))).toHaveLength(1);
 });
 
 test("a panel fits 40 columns, and its keys stand below it", async () => {
@@ -250,33 +254,28 @@ test("a server that is written into models.json at work is there for /login, /mo
 });
 
 test("/resume keeps what a search of the texts found while one of them is renamed and deleted", async () => {
-  const first = await opened();
-  await say(first, "about animals");
-  first.terminal.type("the zebra too\n");
-  await first.terminal.until(/zebra too[\s\S]*Good\./);
-  await first.end();
-  const second = await opened({ project: first.project });
-  command(second, "/resume");
-  await second.terminal.until("Sessions, in");
-  second.terminal.type("zebra");
-  second.terminal.press("ctrl+f");
-  await second.terminal.until("1 session with “zebra” in the text.");
-  second.terminal.press("ctrl+r");
-  await second.terminal.until("Name of the session");
-  second.terminal.press("ctrl+u");
-  second.terminal.type("Stripes\n");
-  await second.terminal.until(/› Stripes/);
-  second.terminal.press("ctrl+d");
-  await second.terminal.until("Delete this session?");
-  second.terminal.press("y");
-  await second.terminal.until("Nothing found.");
-  await second.terminal.until("Moved to");
-  second.terminal.press("ctrl+u");
-  second.terminal.press("ctrl+z");
-  await second.terminal.until("The session is back.");
-  await second.terminal.until("› Stripes");
-  second.terminal.press("enter");
-  await second.terminal.until("about animals");
+  const room = await openedAgain("the zebra too");
+  command(room, "/resume");
+  await room.terminal.until("Sessions, in");
+  room.terminal.type("zebra");
+  room.terminal.press("ctrl+f");
+  await room.terminal.until("1 session with “zebra” in the text.");
+  room.terminal.press("ctrl+r");
+  await room.terminal.until("Name of the session");
+  room.terminal.press("ctrl+u");
+  room.terminal.type("Stripes\n");
+  await room.terminal.until(/› Stripes/);
+  room.terminal.press("ctrl+d");
+  await room.terminal.until("Delete this session?");
+  room.terminal.press("y");
+  await room.terminal.until("Nothing found.");
+  await room.terminal.until("Moved to");
+  room.terminal.press("ctrl+u");
+  room.terminal.press("ctrl+z");
+  await room.terminal.until("The session is back.");
+  await room.terminal.until("› Stripes");
+  room.terminal.press("enter");
+  await room.terminal.until("about animals");
 });
 
 test("what is worth knowing of a session that /resume opens stands below it", async () => {
