@@ -1,3 +1,4 @@
+import { FooterPlace } from "./footer-place.ts";
 import { MainScreen } from "./terminal/main-screen.ts";
 import {
   type Component,
@@ -41,7 +42,7 @@ export class Screen {
   /** What goes on: spinner, queue, lines of extensions. */
   readonly activity = new Container();
   readonly below = new Container();
-  readonly footer = new Container();
+  readonly footer: FooterPlace;
   readonly #tui: MainScreen;
   readonly #place = new Container();
   #editor: Component | undefined;
@@ -52,6 +53,7 @@ export class Screen {
 
   constructor({ terminal, theme, isXtermJs }: ScreenOptions) {
     this.theme = theme;
+    this.footer = new FooterPlace(theme);
     this.#tui = new MainScreen(terminal, {
       kept: [this.header, this.chat],
       rule: (width) => theme.style.dim("─".repeat(width)),

@@ -293,6 +293,17 @@ const marks = `
   bonsai.registerCommand("mark", { handler: (text) => void bonsai.appendEntry("mark", text) });`;
 const drawMarks = (isDrawn: boolean) => Object.assign(globalThis, { drawsMarks: isDrawn });
 
+test("what a key would do that is pressed again is said over a footer of an extension, too", async () => {
+  const { terminal } = withExtension(`
+    bonsai.on("session_start", (_event, ctx) => ctx.ui.setFooter(() => ({ render: () => ["first", "second"] })));`);
+  await terminal.until("first");
+  terminal.press("ctrl+c");
+  const screen = await terminal.until("Ctrl-C again ends bonsai");
+  expect(screen).not.toContain("first");
+  expect(screen).toContain("second");
+  await terminal.until("first");
+});
+
 test("a component that comes by itself waits until its user rests from typing", async () => {
   const { terminal, command } = withExtension(`
     bonsai.registerCommand("later", { handler(_args, ctx) {

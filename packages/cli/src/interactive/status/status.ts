@@ -42,7 +42,6 @@ export class Status {
   readonly #source: FooterSource;
   readonly #model = new ActivityModel(() => keys.label("interrupt"));
   readonly #line: ActivityLine;
-  readonly #footer: Footer;
   #hinting: NodeJS.Timeout | undefined;
   #bringing: NodeJS.Timeout | undefined;
 
@@ -65,8 +64,7 @@ export class Status {
     const takeBackKey = () => keys.label("takeBackQueued");
     screen.activity.addChild(this.#line);
     screen.activity.addChild(new QueueLines({ queue, held, theme, takeBackKey }));
-    this.#footer = new Footer(() => this.#source.facts, theme);
-    screen.footer.addChild(this.#footer);
+    screen.footer.addChild(new Footer(() => this.#source.facts, theme));
   }
 
   /** Before extensions listen, so that nothing of theirs is in between. */
@@ -123,6 +121,11 @@ export class Status {
     };
   }
 
+  /** To be called when the messages of a session that was opened have been counted. */
+  contextCounted(): void {
+    this.#source.contextCounted();
+  }
+
   /** To be called when the context has changed and no event has told so. */
   contextChanged(): void {
     this.#source.contextChanged();
@@ -147,7 +150,7 @@ export class Status {
 
   #showHint(text: string | undefined): void {
     clearTimeout(this.#hinting);
-    this.#footer.setHint(text);
+    this.#screen.footer.setHint(text);
     this.#screen.redraw();
   }
 
