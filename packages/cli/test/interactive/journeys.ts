@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "../agent-project.ts";
+import { modelSummary } from "../model-summary.ts";
 import { killBonsai, type LiveOptions, type LiveTerminal, type OpenLive } from "./live-terminal.ts";
 
 const story = { text: `Begun. ${"And then. ".repeat(2_000)}`, delayMs: 5, chunkChars: 12 };
-const sections = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
-const summary = [...sections, "Critical Context"]
-  .map((title) => `## ${title}\nWhat there is to say.`)
-  .join("\n\n");
+const summary = modelSummary("What there is to say.");
 
 /** What users do all day, on a real terminal. @param open which kind of terminal */
 export function journeys(open: OpenLive): void {

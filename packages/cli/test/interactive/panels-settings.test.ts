@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { trustFolder } from "../../src/trust.ts";
 import { agentProject, says } from "../agent-project.ts";
+import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
 import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 
@@ -28,8 +29,7 @@ function since({ terminal }: OpenedInteractive, at: number): string {
   return terminal.written.slice(at).join("");
 }
 
-const headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
-const summary = [...headings, "Critical Context"].map((name) => `## ${name}\n- Made it.`).join("\n\n");
+const summary = modelSummary();
 const darkAccent = "38;5;110m";
 const lightAccent = "38;5;25m";
 

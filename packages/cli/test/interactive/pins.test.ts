@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
+import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
 import { type OpenedInteractive, openInteractive } from "./harness.ts";
 
-const headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
-const summary = [...headings, "Critical Context"].map((name) => `## ${name}\n- Made it.`).join("\n\n");
+const summary = modelSummary();
 const play: Scenario = {
   contextWindow: 100_000,
   turn: [{ text: "Well." }],

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
+import { modelSummary } from "../model-summary.ts";
 import { longSession, sampleLines, writeLines } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -135,8 +136,7 @@ test("what waits when the user quits is not said any more", async () => {
   expect(stdout).not.toContain("One more");
 });
 
-const headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
-const summary = [...headings, "Critical Context"].map((name) => `## ${name}\n- Done.`).join("\n\n");
+const summary = modelSummary();
 const never = 3_600_000;
 
 test("what is sent while the context is compacted by hand is shown, and answered once that is cancelled", async () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
+import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -13,8 +14,7 @@ const costly: Scenario = {
   ...{ contextWindow: 5_000_000, usdPerMillionTokens, atEnd: "repeat" },
   turn: [{ text: "Done.", usage }],
 };
-const headings = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
-const summary = [...headings, "Critical Context"].map((name) => `## ${name}\n- Made it.`).join("\n\n");
+const summary = modelSummary();
 /** Nothing comes of it before the test is over. */
 const never = 3_600_000;
 

@@ -1,11 +1,11 @@
 import type { Scenario } from "@bonsai-agent/models";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
+import { modelSummary } from "../model-summary.ts";
 import { header, sampleLines, writeLines } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
-const sections = ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"];
-const summary = sections.map((name) => `## ${name}\n- the branch that was left`).join("\n\n");
+const summary = modelSummary("- the branch that was left");
 
 /** A branch of the sample, by ids. */
 const root = "aaaa0001";
