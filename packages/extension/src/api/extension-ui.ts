@@ -94,7 +94,8 @@ export interface ExtensionUI {
   // What follows is drawn by the interactive mode alone (`ctx.mode` is "tui"). Elsewhere it has no effect.
 
   /**
-   * Shows a component in the place of the editor; it has the keys until it calls `done`. Ctrl-C, the end of the
+   * Shows a component in the place of the editor; it has the keys until it calls `done`. It waits until the user rests
+   * from typing. Ctrl-C, the end of the
    * program, and unloading the extension end it too. One that throws is named in a notice, and ends.
    * @returns what it was done with; undefined where it ended otherwise, and where nothing is drawn
    */
