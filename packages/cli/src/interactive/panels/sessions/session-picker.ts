@@ -187,7 +187,7 @@ class SessionPicker {
     const inTrash = trashSession(session.file, home);
     this.#deleted.push({ file: session.file, inTrash });
     this.#reload();
-    this.list.tell({ status: `Moved to ${wholePath(inTrash)}. Ctrl-Z takes it back.` });
+    this.list.tell({ status: `Moved to ${wholePath(trashFolder(home))}. Ctrl-Z takes it back.` });
   }
 
   /** The latest that was deleted here. */
