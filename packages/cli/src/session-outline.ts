@@ -1,4 +1,4 @@
-import { type Entry, LEAF_CUSTOM_TYPE, type Session } from "@bonsai-agent/session";
+import { type Entry, LEAF_CUSTOM_TYPE, type Session, undoneBy } from "@bonsai-agent/session";
 import { kindOf } from "./preview.ts";
 
 /** An entry without its body: enough for a tree, and light enough for a hundred thousand of them. */
@@ -12,6 +12,8 @@ export interface OutlineEntry {
   readonly kind: string;
   /** True for the record of a moved leaf. */
   readonly isLeafRecord: boolean;
+  /** Id of the compaction that it takes back. */
+  readonly undoes?: string;
 }
 
 /** Visits all entries in file order, with their records in the index. */
@@ -36,5 +38,14 @@ export function sessionOutline(session: Session): OutlineEntry[] {
 export function outlineEntry(entry: Entry, number: number): OutlineEntry {
   const { id, parentId, type } = entry;
   const isLeafRecord = entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
-  return { number, id, parentId, type, kind: kindOf(entry), isLeafRecord };
+  const undoes = undoneBy(entry);
+  return {
+    number,
+    id,
+    parentId,
+    type,
+    kind: kindOf(entry),
+    isLeafRecord,
+    ...(undoes === undefined ? {} : { undoes }),
+  };
 }

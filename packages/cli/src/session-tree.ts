@@ -10,6 +10,8 @@ export interface SessionTree {
   /** True on the path from a root to the current position. */
   isActive(at: number): boolean;
   labelOf(at: number): string | undefined;
+  /** True for a compaction that was taken back: where it is on the active path, on that path. */
+  isUndone(at: number): boolean;
   /** The whole entry, read anew. */
   entry(at: number): Entry;
 }
@@ -26,14 +28,29 @@ export function sessionTree(session: Session, entries: readonly OutlineEntry[]):
   const active = ancestry(parents, positions.get(session.leafId ?? "") ?? none);
   const families = new Families(parents, { active, isShown: shownIn(entries, parents) });
   const labels = session.labels();
+  const undone = undonePositions(entries, { positions, active });
   return {
     entries,
     roots: families.children(none),
     children: (at) => families.children(at),
     isActive: (at) => active[at] === 1,
     labelOf: (at) => labels.get(entries[at]!.id),
+    isUndone: (at) => undone.has(at),
     entry: (at) => session.entryAt(entries[at]!.number)!,
   };
+}
+
+function undonePositions(
+  entries: readonly OutlineEntry[],
+  { positions, active }: { positions: ReadonlyMap<string, number>; active: Uint8Array },
+): ReadonlySet<number> {
+  const undone = new Set<number>();
+  for (const [at, { undoes }] of entries.entries()) {
+    const compaction = undoes === undefined ? undefined : positions.get(undoes);
+    // What was taken back on one branch counts on another.
+    if (compaction !== undefined && (active[compaction] === 0 || active[at] === 1)) undone.add(compaction);
+  }
+  return undone;
 }
 
 /** Who hangs below whom, the active branch first, then in file order; without an object for each entry. */

@@ -51,6 +51,22 @@ describe("bonsai tree", () => {
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(60);
   });
 
+  test("marks a compaction that was taken back", async () => {
+    const compaction = {
+      ...{ type: "compaction", id: "00000002", parentId: "00000001", timestamp: "2026-01-01T00:00:00.000Z" },
+      ...{ summary: "All of it.", firstKeptEntryId: "00000001", tokensBefore: 1_000 },
+    };
+    const undo = { type: "custom", customType: "bonsai.undo", data: { compactionId: "00000002" } };
+    const place = { id: "00000003", parentId: "00000002", timestamp: compaction.timestamp };
+    const lines = [header, user("00000001", null), compaction];
+    const treeOf = async (all: unknown[]) =>
+      (await runCli(["tree", writeLines(all as object[])], { columns: 80 })).stdout;
+    expect(await treeOf(lines)).toContain("compaction of 1,000 tokens All of it.");
+    expect(await treeOf([...lines, { ...undo, ...place }])).toContain(
+      "compaction undone of 1,000 tokens All",
+    );
+  });
+
   test("shows every entry of a file with several roots", async () => {
     const lines = [header, user("00000001", null), user("00000002", null), user("00000003", "00000002")];
     const { stdout } = await runCli(["tree", writeLines(lines)], { columns: 60 });

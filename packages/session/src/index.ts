@@ -58,4 +58,5 @@ export {
 export type { SessionStore } from "./session-store.ts";
 export type { SessionSummary } from "./session-summary.ts";
 export type { Durability } from "./session-writer.ts";
+export { undoneBy } from "./view-seeker.ts";
 export { writeSessionFile } from "./write-session-file.ts";

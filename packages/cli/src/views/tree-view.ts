@@ -118,7 +118,8 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
       ? [span(`of ${counted(entry.tokensBefore, "token")} `, "magenta")]
       : [];
   const padded = width < 60 ? kind : kind.padEnd(9);
-  return [span(padded, kindStyle(kind)), span(" "), ...tokens, preview];
+  const undone = tree.isUndone(at) ? [span("undone ", "yellow")] : [];
+  return [span(padded, kindStyle(kind)), span(" "), ...undone, ...tokens, preview];
 }
 
 function* summary({ tree, all }: TreeViewOptions): Generator<Line> {

@@ -355,3 +355,25 @@ function nameOf(position: number, at: (name: string) => number): string {
     "none"
   );
 }
+
+test("a compaction that was taken back is marked: on its own path, and on a branch that was left with it", () => {
+  const undone = (notation: string) => {
+    const { model, at } = treeOf(notation);
+    return model.isUndone(at("c1"));
+  };
+  expect(undone("U A C(u1) U A")).toBe(false);
+  expect(undone("U A C(u1) U A Z(c1) U")).toBe(true);
+  expect(undone("U A C(u1) Z(c1) U ^u1 U A")).toBe(true);
+  expect(undone("U A C(u1) U Z(c1) U ^c1 U A")).toBe(false);
+});
+
+test("Law: what is known of entries without reading them whole says the same of what was taken back", () => {
+  fc.assert(
+    fc.property(treeArbitrary(), (notation) => {
+      const { session } = history(notation);
+      const read = sessionTree(session, sessionOutline(session));
+      const quick = sessionTree(session, treeOutline(session));
+      for (const at of read.entries.keys()) expect(quick.isUndone(at)).toBe(read.isUndone(at));
+    }),
+  );
+});

@@ -18,7 +18,7 @@ const messageHead =
 /** One read for the heads of many short lines; of long lines, little more than the head is read. */
 const windowBytes = 16_384;
 
-type RecordKind = Pick<OutlineEntry, "type" | "kind" | "isLeafRecord">;
+type RecordKind = Pick<OutlineEntry, "type" | "kind" | "isLeafRecord" | "undoes">;
 
 /**
  * What kind of entry each record of a session is: owner of what was read of that once, so that nobody reads it again. A
@@ -88,7 +88,8 @@ export class RecordKinds {
   #parsedKind({ number }: EntryRecord): RecordKind | undefined {
     const entry = this.#session.entryAt(number);
     if (entry === undefined) return undefined;
-    const { type, kind, isLeafRecord } = outlineEntry(entry, number);
+    const { type, kind, isLeafRecord, undoes } = outlineEntry(entry, number);
+    if (undoes !== undefined) return { type, kind, isLeafRecord, undoes };
     return isLeafRecord ? { type, kind, isLeafRecord } : kindNamed(type, kind);
   }
 

@@ -84,6 +84,11 @@ export class TreeModel {
     return this.#tree.isActive(at);
   }
 
+  /** True for a compaction that counts no more. */
+  isUndone(at: number): boolean {
+    return this.#tree.isUndone(at);
+  }
+
   labelOf(at: number): string | undefined {
     return this.#search.labelOf(at);
   }

@@ -103,6 +103,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   return [
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
     ...labelSpans(model.labelOf(at), theme),
+    ...(model.isUndone(at) ? [{ text: "undone ", style: theme.style.warning }] : []),
     ...(tokens === undefined ? [] : [{ text: `of ${count(tokens)} tokens `, style: theme.style.toolName }]),
     { text: words === "" ? "(empty)" : words, style: isMuted ? theme.style.muted : undefined },
   ];
