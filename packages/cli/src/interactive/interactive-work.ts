@@ -9,6 +9,8 @@ import type { Theme } from "./theme/theme.ts";
 /** A line that is told in the chat. */
 export interface Told extends Pick<AgentNotice, "message"> {
   level: AgentNotice["level"] | "error";
+  /** An entry that it speaks of: on a path without it, the line has no place. */
+  aboutEntryId?: string | undefined;
 }
 
 /** What slash commands, keys and panels work on. */

@@ -55,6 +55,19 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   await terminal.until("nothing_to_undo");
 });
 
+test("/session tells which compactions hold where one is", async () => {
+  const opened = await openLong(play);
+  const { terminal } = opened;
+  terminal.type("/compact\n");
+  await terminal.until("Compacted: ");
+  terminal.type("/session\n");
+  await terminal.until(/compactions +1$/m);
+  terminal.type("/undo\n");
+  await terminal.until("taken back");
+  terminal.type("/session\n");
+  await terminal.until("1, 0 of them in force here");
+});
+
 test("/compact of what is small says that there is nothing to compact", async () => {
   const { terminal } = openInteractive({ scenario: play });
   await terminal.until("/100k");
@@ -301,4 +314,25 @@ test("an extension whose summary stands is named", async () => {
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
   expect(told(opened)).toMatch(/tokens, with the summary of \S*own-summary/);
+});
+
+test("what was told of a compaction goes with it, where the tree leads to before it", async () => {
+  const opened = await openLong(play);
+  const { terminal } = opened;
+  terminal.type("/compact\n");
+  await terminal.until("Compacted: ");
+  terminal.type("/undo\n");
+  await terminal.until("taken back");
+  expect(terminal.screen()).toContain("Compacted: ");
+  terminal.type("/tree\n");
+  expect(await terminal.until(/compaction +undone of/)).toContain("undone of 107,364 tokens");
+  terminal.press("up");
+  terminal.press("up");
+  terminal.press("enter");
+  await terminal.until(/No summary/i);
+  terminal.press("enter");
+  await terminal.until((screen) => !screen.includes("No summary"));
+  await terminal.settle();
+  expect(terminal.screen()).not.toContain("Compacted: ");
+  expect(terminal.screen()).not.toContain("taken back");
 });

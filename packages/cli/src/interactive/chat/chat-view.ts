@@ -1,4 +1,5 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { tailEntries } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import { errorText } from "../error-text.ts";
@@ -131,7 +132,8 @@ export class ChatView {
     // Of another session, what was told since somebody wanted to go there.
     if (this.#session !== session)
       return this.#shown.slice(this.#leftAt).filter((each) => each instanceof LineBlock);
-    return this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
+    const unread = this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
+    return unread.filter((each) => !(each instanceof LineBlock) || !isAboutAnotherPath(each, session));
   }
 
   /** True where this session is the one that is shown. */
@@ -170,9 +172,9 @@ export class ChatView {
     });
   }
 
-  /** A line that is no part of the session. */
-  line(text: string, look?: StyleName): void {
-    this.#add(new LineBlock(text, this.#screen.theme, look));
+  /** A line that is no part of the session. @param aboutEntryId it goes when the chat is built anew without that entry */
+  line(text: string, look?: StyleName, aboutEntryId?: string): void {
+    this.#add(new LineBlock(text, this.#screen.theme, look, aboutEntryId));
     this.#screen.redraw();
   }
 
@@ -240,4 +242,11 @@ export class ChatView {
       default:
     }
   }
+}
+
+function isAboutAnotherPath({ aboutEntryId }: LineBlock, session: Session): boolean {
+  if (aboutEntryId === undefined) return false;
+  for (const { id } of tailEntries(session, session.leafId, session.projection().compaction))
+    if (id === aboutEntryId) return false;
+  return true;
 }

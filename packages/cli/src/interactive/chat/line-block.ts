@@ -7,9 +7,12 @@ export class LineBlock extends ChatBlock {
   readonly #text: string;
   readonly #theme: Theme;
   readonly #look: StyleName | undefined;
+  /** An entry that it speaks of. */
+  readonly aboutEntryId: string | undefined;
 
-  constructor(text: string, theme: Theme, look?: StyleName) {
+  constructor(text: string, theme: Theme, look?: StyleName, aboutEntryId?: string) {
     super();
+    this.aboutEntryId = aboutEntryId;
     this.#text = text;
     this.#theme = theme;
     this.#look = look;

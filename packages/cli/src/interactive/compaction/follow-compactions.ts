@@ -37,7 +37,8 @@ export function followCompactions(
       if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
       const shortened = outcome.status === "masked" ? shortenedAtEnd(work.host.agent.session) : 0;
       const words = compactionWords({ outcome, entry: result, maskedResults, shortened, error });
-      if (words !== undefined) work.tell(words);
+      const aboutEntryId = hasChanged ? (work.host.agent.session.leafId ?? undefined) : undefined;
+      if (words !== undefined) work.tell({ ...words, aboutEntryId });
     }),
   ];
   return () => {

@@ -10,6 +10,10 @@ const looks: Readonly<Record<Told["level"], StyleName>> = {
 const marks: Readonly<Record<Told["level"], string>> = { info: "i", warning: "!", error: "✗" };
 
 /** A notice as the chat shows it: the mark says what it is where there are no colours. */
-export function shownNotice({ level, message }: Told): [text: string, look: StyleName] {
-  return [markedText(marks[level], message), looks[level]];
+export function shownNotice({
+  level,
+  message,
+  aboutEntryId,
+}: Told): [text: string, look: StyleName, aboutEntryId: string | undefined] {
+  return [markedText(marks[level], message), looks[level], aboutEntryId];
 }

@@ -16,9 +16,10 @@ function undoCompaction({ host, chat, tell, contextChanged }: InteractiveWork): 
   chat.rebuild(agent.session);
   contextChanged();
   const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
-  tell({ level: "info", message: `The compaction was taken back: ${sizes}.` });
+  const aboutEntryId = agent.session.leafId ?? undefined;
+  tell({ level: "info", message: `The compaction was taken back: ${sizes}.`, aboutEntryId });
   const warning = aboveThreshold({ host }, tokensAfter);
-  if (warning !== undefined) tell({ level: "warning", message: warning });
+  if (warning !== undefined) tell({ level: "warning", message: warning, aboutEntryId });
 }
 
 function aboveThreshold(work: Pick<InteractiveWork, "host">, tokens: number): string | undefined {
