@@ -190,7 +190,7 @@ test("/resume renames and deletes, but for the session in use", async () => {
   room.terminal.press("ctrl+d");
   await room.terminal.until("Delete this session?");
   room.terminal.press("y");
-  await room.terminal.until(/Moved to \S+trash\.\s+Ctrl-Z takes it back\./);
+  await room.terminal.until(/Moved to \S+trash\. Ctrl-Z/);
   expect(sessionsOf(room).map(({ firstWords }) => firstWords)).toEqual(["about plants"]);
   const [folder] = readdirSync(join(room.project.home, "trash"));
   expect(readdirSync(join(room.project.home, "trash", folder!))).toHaveLength(1);
