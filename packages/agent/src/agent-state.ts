@@ -27,7 +27,8 @@ export interface AgentState {
   isCompacting: boolean;
   steering: readonly QueuedInput[];
   followUps: readonly QueuedInput[];
-  context: ContextUsage;
+  /** Counted when it is asked for: where no answer has told it, that takes time in a long session. */
+  readonly context: ContextUsage;
 }
 
 export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isCompacting">): AgentState {
@@ -44,7 +45,9 @@ export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isC
     ...doing,
     steering: [...queue.steering],
     followUps: [...queue.followUps],
-    context: contextUsage(work),
+    get context() {
+      return contextUsage(work);
+    },
   };
 }
 

@@ -148,7 +148,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
   room.furnish(work);
   wearTheme(screen, host.workshop.settings.theme);
   followSessions(work);
-  readAhead(work);
+  readAhead(work, () => status.contextCounted());
   followCompactions(work, host.workshop.lifecycle);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
   screen.redraw();

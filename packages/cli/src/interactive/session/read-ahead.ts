@@ -10,8 +10,11 @@ const busyMs = 600;
 /** So long is read in one go: a key that is pressed meanwhile waits no longer. */
 const sliceMs = 5;
 
-/** Does for each session that is opened, between the keys, what `/tree` and the first prompt would have to wait for. */
-export function readAhead({ host }: Pick<InteractiveWork, "host">): void {
+/**
+ * Does for each session that is opened, between the keys, what `/tree` and the first prompt would have to wait for.
+ * @param onCounted told when the context can be counted in no time
+ */
+export function readAhead({ host }: Pick<InteractiveWork, "host">, onCounted: () => void): void {
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
     const { session } = host.agent;
@@ -20,7 +23,8 @@ export function readAhead({ host }: Pick<InteractiveWork, "host">): void {
       if (session !== host.agent.session) return;
       if (host.agent.isBusy) return wait(busyMs);
       steps ??= stepsOf(session);
-      if (!advance(steps)) wait(1);
+      if (advance(steps)) onCounted();
+      else wait(1);
     };
     const wait = (ms: number) => {
       clearTimeout(timer);

@@ -1,7 +1,7 @@
-import type { Agent, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import { type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
 import { isNoModel } from "../no-model.ts";
 import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
@@ -19,6 +19,9 @@ export interface FooterSourceOptions {
   redraw: () => void;
 }
 
+/** So many messages are counted in no time. */
+const QUICKLY_COUNTED = 1_000;
+
 /**
  * Owner of what the footer says. It is worked out anew when something that it says has changed, not for each frame: the
  * context of a long session takes its time.
@@ -28,6 +31,8 @@ export class FooterSource {
   readonly #options: FooterSourceOptions;
   #branch: string | undefined;
   #isJustCompacted = false;
+  /** True from the opening of a session until its context is counted. */
+  #isUncounted = false;
   #facts: FooterFacts | undefined;
   #leafId: string | undefined;
   #known: FooterFacts | undefined;
@@ -40,13 +45,17 @@ export class FooterSource {
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     this.cost.listen(lifecycle);
     const refresh = () => this.refresh();
-    lifecycle.on("session_start", () => this.#contextIs({ justCompacted: false }));
+    lifecycle.on("session_start", ({ reason }) => {
+      if (reason !== "reload") this.#isUncounted = true;
+      this.#contextIs({ justCompacted: false });
+    });
     lifecycle.on("session_tree", () => this.#contextIs({ justCompacted: false }));
     for (const name of ["session_compact", "session_mask"] as const)
       lifecycle.on(name, () => this.#contextIs({ justCompacted: true }));
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "bashExecution" || message.role === "toolResult") this.#readBranch();
       const isAnswer = message.role === "assistant" && message.stopReason !== "error";
+      if (isAnswer) this.#isUncounted = false;
       this.#contextIs({ justCompacted: this.#isJustCompacted && !isAnswer });
     });
     lifecycle.on("agent_end", () => {
@@ -55,6 +64,12 @@ export class FooterSource {
     });
     for (const name of ["model_select", "thinking_level_select", "session_info_changed"] as const)
       lifecycle.on(name, refresh);
+  }
+
+  /** To be called when the messages of a session that was opened have been counted. */
+  contextCounted(): void {
+    this.#isUncounted = false;
+    this.refresh();
   }
 
   /** To be called when the context has changed and no event has told so. */
@@ -109,24 +124,41 @@ export class FooterSource {
     this.refresh();
   }
 
-  #read({ state }: Agent, statuses: readonly string[]): FooterFacts {
-    const { model, thinking, context, sessionName } = state;
+  #read({ session, state }: Agent, statuses: readonly string[]): FooterFacts {
+    const { model, thinking, sessionName } = state;
     return {
       folder: this.#options.folder,
       branch: this.#branch,
       sessionName,
       model: isNoModel(model) ? undefined : { provider: model.provider, id: model.id },
       thinking: model.reasoning ? thinking : undefined,
-      tokens: context.tokens,
-      windowTokens: context.windowTokens,
-      certainty: this.#certainty(context.isEstimate),
+      ...this.#contextOf(session, state),
       costUsd: this.cost.usd,
       statuses,
     };
+  }
+
+  /** A long context whose size no answer has told is counted between the keys, not before the first frame. */
+  #contextOf(
+    session: Session,
+    state: AgentState,
+  ): Pick<FooterFacts, "tokens" | "windowTokens" | "certainty"> {
+    if (this.#isUncounted && takesLongToCount(session))
+      return { tokens: 0, windowTokens: state.model.contextWindow || undefined, certainty: "unknown" };
+    const { tokens, windowTokens, isEstimate } = state.context;
+    return { tokens, windowTokens, certainty: this.#certainty(isEstimate) };
   }
 
   #certainty(isEstimate: boolean): ContextCertainty {
     if (!isEstimate) return "reported";
     return this.#isJustCompacted ? "unknown" : "estimate";
   }
+}
+
+function takesLongToCount(session: Session): boolean {
+  const { items } = session.projection();
+  const last = items.at(-1)?.message;
+  const isAnswered =
+    last?.role === "assistant" && last.stopReason !== "error" && last.stopReason !== "aborted";
+  return items.length > QUICKLY_COUNTED && !isAnswered;
 }
