@@ -22,10 +22,9 @@ export function compactionRecord(
   session: Session,
   { estimator, overheadTokens }: Pick<ContextSize, "estimator" | "overheadTokens">,
 ): CompactionRecord | null {
-  const live = session.projection().compaction;
+  const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
   const { items } = session.projection(live.id);
-  const earlier = earlierCompactions(session, live);
   return {
     summary: live.summary,
     compactedMessageCount: compactedMessages(session, live),
@@ -37,12 +36,15 @@ export function compactionRecord(
   };
 }
 
-/** Compactions before the live one that still count, newest first: each is the live one of what stands before the next. */
-function earlierCompactions(session: Session, live: CompactionEntry): CompactionEntry[] {
-  const earlier: CompactionEntry[] = [];
-  const before = ({ parentId }: CompactionEntry) => session.projection(parentId).compaction;
-  for (let found = before(live); found !== undefined; found = before(found)) earlier.push(found);
-  return earlier;
+/** The compactions of the path that are not undone, newest first: each is the live one of what stands before the next. */
+export function liveCompactions(session: Session): CompactionEntry[] {
+  const live: CompactionEntry[] = [];
+  let found = session.projection().compaction;
+  while (found !== undefined) {
+    live.push(found);
+    found = session.projection(found.parentId).compaction;
+  }
+  return live;
 }
 
 function compactedMessages(session: Session, live: CompactionEntry): number {

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import type { AgentState } from "@bonsai-agent/agent";
 import type { Session } from "@bonsai-agent/session";
+import { liveCompactions } from "../../reports/compaction-record.ts";
 import { FactCounter } from "../../session-facts.ts";
 import { eachEntry } from "../../session-outline.ts";
 import { age, bytes, count, counted, percent, usd } from "../../views/numbers.ts";
@@ -36,7 +37,7 @@ function sessionRows(session: Session, state: AgentState, nowMs: number): [strin
     ["begun", age(Date.parse(session.header.timestamp), nowMs)],
     ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
     ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
-    ["compactions", count(counts.compaction ?? 0)],
+    ["compactions", compactionWords(session, counts.compaction ?? 0)],
     ["model", `${model.provider}/${model.id}, thinking ${thinking}`],
     ["answers", models.map((each) => `${each.model} ${count(each.answers)}`).join(", ") || "none"],
     ["context", contextWords(context)],
@@ -49,6 +50,12 @@ function sessionRows(session: Session, state: AgentState, nowMs: number): [strin
       ? []
       : [["fork of", wholePath(session.header.parentSession)] as [string, string]]),
   ];
+}
+
+/** Some can be taken back, or stand on another branch. */
+function compactionWords(session: Session, all: number): string {
+  const { length } = liveCompactions(session);
+  return length === all ? count(all) : `${count(all)}, ${count(length)} of them in force here`;
 }
 
 function fileWords({ file }: Session): string {
