@@ -36,6 +36,8 @@ export async function live(entrance: Entrance): Promise<() => void> {
     await open(room);
   } finally {
     room.status.stop();
+    // A signal can come in the middle of a sentence: it is one key up the next time.
+    room.editor.addToHistory(room.editor.getExpandedText());
   }
   return () => tellHowToGoOn(room);
 }
