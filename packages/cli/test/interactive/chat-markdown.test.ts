@@ -113,3 +113,21 @@ test.each(["none", "dark"] as const)(
     expect(lines[0]).toContain("\u001b[1m");
   },
 );
+
+const shown = (text: string) =>
+  said(new MarkdownText(looks).lines(text, 60).map((line) => stripVTControlCharacters(line).slice(1)));
+
+test.each([
+  ["[^1]: note", ["[^1]: note"]],
+  ["A claim [^1].\n\n[^1]: note", ["A claim [^1].", "[^1]: note"]],
+  ["[INFO]: done", ["[INFO]: done"]],
+  ["[INFO] began\n\n[INFO]: done\n[WARN]: slow", ["[INFO] began", "[INFO]: done", "[WARN]: slow"]],
+  ["- [INFO]: done\n- > [x]: y", ["- [INFO]: done", "- │ [x]: y"]],
+  ["[INFO]:\ndone", ["[INFO]:", "done"]],
+  ["[later]: https://example.com/a", ["[later]: https://example.com/a"]],
+  ["```\n[INFO]: done\n```", ["```", "  [INFO]: done", "```"]],
+  ["[the page][later]\n\n[later]: https://example.com/a", ["the page (https://example.com/a)"]],
+  ["[Later]\n\n[later]: ./a.md", ["Later (./a.md)"]],
+])("nothing of %j vanishes", (text, lines) => {
+  expect(shown(text)).toEqual(lines);
+});

@@ -99,7 +99,7 @@ function itemOf(line: string): { mark: string; number: number | undefined } | un
 }
 
 /** What ends the code or the formula that a line begins; undefined where it begins none, or ends it itself. */
-function closerOf(line: string): ((line: string) => boolean) | undefined {
+export function closerOf(line: string): ((line: string) => boolean) | undefined {
   const [, opener, formula = ""] = /^ {0,3}(\$\$|\\\[)(.*)$/.exec(line) ?? [];
   if (opener !== undefined) {
     const closer = opener === "$$" ? "$$" : "\\]";

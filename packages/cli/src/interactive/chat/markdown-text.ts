@@ -4,6 +4,7 @@ import { fittedLines } from "./chat-block.ts";
 import type { ChatLooks } from "./chat-looks.ts";
 import { wrapped } from "./chat-text.ts";
 import { markdownChunks } from "./markdown-chunks.ts";
+import { withDefinitionsSeen } from "./markdown-definitions.ts";
 import { isReadableMarkdown } from "./readable-markdown.ts";
 
 /** A growing chunk is drawn with every word: its code gets its colours when there is not too much of it, or it is whole. */
@@ -25,7 +26,7 @@ export class MarkdownText {
   lines(text: string, width: number, isWhole = true): string[] {
     if (width !== this.#width) this.forget();
     this.#width = width;
-    const chunks = markdownChunks(printableLines(text).join("\n").trim());
+    const chunks = markdownChunks(withDefinitionsSeen(printableLines(text).join("\n").trim()));
     this.#drawn.length = Math.min(this.#drawn.length, chunks.length);
     return chunks.flatMap((chunk, at) => {
       const lines = this.#chunkLines(chunk.text, at, !isWhole && at === chunks.length - 1);
