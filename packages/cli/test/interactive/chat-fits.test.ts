@@ -58,7 +58,7 @@ test("Invariant: every line fits, and nothing but colours and links steers the t
       ]);
       if (open) chat.toggleExpanded();
       chat.rebuild(session);
-      chat.line(one);
+      chat.line({ text: one });
       for (const line of screen.chat.render(width)) {
         expect(visibleWidth(line)).toBeLessThanOrEqual(width);
         const bare = line.replaceAll(/\x1b\[[\d;]*m|\x1b\]8;[^\x07\x1b]*(\x07|\x1b\\)/g, "");

@@ -258,7 +258,7 @@ describe("what is being said is shown", () => {
 
 test("what is told goes on below its beginning where it is wrapped", () => {
   const { chat, text } = opened();
-  chat.line("✗ The server did not answer [gone]\n  Start it, or name another one.", "error");
+  chat.line({ text: "✗ The server did not answer [gone]\n  Start it, or name another one.", look: "error" });
   expect(text(24)).toBe("\n ✗ The server did not\n   answer [gone]\n   Start it, or name\n   another one.");
 });
 
@@ -274,14 +274,14 @@ test("why a tool failed is told in up to three rows", () => {
 
 test("a told line keeps its colours and nothing else that steers a terminal", () => {
   const { chat, screen } = opened();
-  chat.line("\x1b[31mred\x1b[39m \x1b[2Jcleared");
+  chat.line({ text: "\x1b[31mred\x1b[39m \x1b[2Jcleared" });
   expect(screen.chat.render(40).join("")).toContain("\x1b[31mred\x1b[39m ␛[2Jcleared");
 });
 
 test("what was told since the last message stays when the chat is built anew; another session takes all its place", () => {
   const { session } = history("U A");
   const { chat, text } = opened(session);
-  chat.line("while it was opened");
+  chat.line({ text: "while it was opened" });
   chat.rebuild(session);
   expect(text()).toMatch(/a1 text\n\n while it was opened$/);
   chat.rebuild(session);
@@ -295,7 +295,7 @@ test("what has not changed is not drawn again", () => {
   const { chat, screen } = opened(session);
   chat.rebuild(session);
   const before = screen.chat.children.map((child) => child.render(50));
-  chat.line("more");
+  chat.line({ text: "more" });
   const after = screen.chat.children.map((child) => child.render(50));
   before.forEach((lines, at) => {
     expect(after[at]).toBe(lines);

@@ -61,14 +61,14 @@ export class AnswerView implements Component {
     for (const block of this.#said) block.end();
     const end = answerEnd(message);
     this.#hasFailed = end?.level === "error";
-    this.#end = end && new LineBlock(end.text, this.#options.looks.theme, end.level);
+    this.#end = end && new LineBlock({ text: end.text, look: end.level }, this.#options.looks.theme);
     if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");
   }
 
   /** Says why it failed and what to do, in the place of its own line. @returns false where it did not fail */
   explain(text: string): boolean {
     if (this.#end === undefined || !this.#hasFailed) return false;
-    this.#end = new LineBlock(text, this.#options.looks.theme, "error");
+    this.#end = new LineBlock({ text, look: "error" }, this.#options.looks.theme);
     this.#hasFailed = false;
     return true;
   }

@@ -8,14 +8,14 @@ import { isMaskEdit } from "../is-mask-edit.ts";
 import { keys } from "../keys/keys.ts";
 import type { Screen } from "../screen.ts";
 import type { Component } from "../terminal/tui.ts";
-import type { StyleName } from "../theme/theme.ts";
 import { AnswerView } from "./answer-view.ts";
+import { ChatHistory } from "./chat-history.ts";
 import { ChatImages } from "./chat-images.ts";
 import type { ChatLooks } from "./chat-looks.ts";
-import { type ChatItem, type ChatPath, chatPath, oldestHeldId } from "./chat-path.ts";
+import type { ChatItem } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { EntryBlock } from "./entry-block.ts";
-import { LineBlock } from "./line-block.ts";
+import { type ChatLine, LineBlock } from "./line-block.ts";
 import { markedText } from "./marked-text.ts";
 import { MessageBlocks } from "./message-blocks.ts";
 import { NoteBlock } from "./note-block.ts";
@@ -36,8 +36,7 @@ export class ChatView {
   readonly #messages: MessageBlocks;
   readonly #drawings: ChatDrawings | undefined;
   readonly #images: ChatImages;
-  /** Where the history of a session begins that can be shown without reading the file. */
-  readonly #floors = new WeakMap<Session, string | undefined>();
+  readonly #history: ChatHistory;
   #shown: Foldable[] = [];
   #session: Session | undefined;
   #isExpanded = false;
@@ -50,6 +49,7 @@ export class ChatView {
   constructor(screen: Screen, drawings?: ChatDrawings) {
     this.#screen = screen;
     this.#drawings = drawings;
+    this.#history = new ChatHistory((customType) => drawings?.hasEntry(customType) === true);
     const highlighter = new CodeHighlighter(() => {
       for (const each of this.#shown) if (each instanceof AnswerView) each.invalidate();
       screen.redraw();
@@ -119,8 +119,8 @@ export class ChatView {
     this.#tools.clear();
     this.#images.clear();
     this.#messages.clear();
-    const { items, hasEarlier } = this.#path(session);
-    if (hasEarlier) this.line("Earlier messages: /tree shows them", "muted");
+    const { items, hasEarlier } = this.#history.path(session);
+    if (hasEarlier) this.line({ text: "Earlier messages: /tree shows them", look: "muted" });
     for (const item of items) this.#show(item);
     for (const each of told) this.#add(each);
     this.#screen.redrawOther();
@@ -133,7 +133,7 @@ export class ChatView {
     if (this.#session !== session)
       return this.#shown.slice(this.#leftAt).filter((each) => each instanceof LineBlock);
     const unread = this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
-    return unread.filter((each) => !(each instanceof LineBlock) || !isAboutAnotherPath(each, session));
+    return unread.filter((each) => !(each instanceof LineBlock) || !isAboutAnotherPath(each.line, session));
   }
 
   /** True where this session is the one that is shown. */
@@ -152,7 +152,7 @@ export class ChatView {
   redrawDrawn(): void {
     const session = this.#session;
     const shown = this.#shown.filter((each) => each instanceof EntryBlock).length;
-    const isSame = session === undefined || this.#drawnEntries(session) === shown;
+    const isSame = session === undefined || this.#history.drawnCount(session) === shown;
     if (!isSame) {
       this.rebuild(session);
       return;
@@ -161,20 +161,8 @@ export class ChatView {
     this.#screen.redraw();
   }
 
-  #drawnEntries(session: Session): number {
-    return this.#path(session).items.filter(({ entry }) => entry.type === "custom").length;
-  }
-
-  #path(session: Session): ChatPath {
-    return chatPath(session, {
-      floorId: this.#floorOf(session),
-      isDrawn: (customType) => this.#drawings?.hasEntry(customType) === true,
-    });
-  }
-
-  /** A line that is no part of the session. @param aboutEntryId it goes when the chat is built anew without that entry */
-  line(text: string, look?: StyleName, aboutEntryId?: string): void {
-    this.#add(new LineBlock(text, this.#screen.theme, look, aboutEntryId));
+  line(line: ChatLine): void {
+    this.#add(new LineBlock(line, this.#screen.theme));
     this.#screen.redraw();
   }
 
@@ -188,7 +176,7 @@ export class ChatView {
     this.#told.add(error);
     const text = markedText("✗", errorText(error));
     const last = this.#shown.findLast((each) => !(each instanceof LineBlock));
-    if (!(last instanceof AnswerView && last.explain(text))) this.line(text, "error");
+    if (!(last instanceof AnswerView && last.explain(text))) this.line({ text, look: "error" });
     this.#screen.redraw();
   }
 
@@ -201,13 +189,6 @@ export class ChatView {
 
   get isExpanded(): boolean {
     return this.#isExpanded;
-  }
-
-  /** What was in memory when the session was opened stays there; without a compaction, everything is. */
-  #floorOf(session: Session): string | undefined {
-    const floorId = oldestHeldId(session);
-    if (floorId === undefined || !this.#floors.has(session)) this.#floors.set(session, floorId);
-    return this.#floors.get(session);
   }
 
   #add(block: Foldable): void {
@@ -244,7 +225,7 @@ export class ChatView {
   }
 }
 
-function isAboutAnotherPath({ aboutEntryId }: LineBlock, session: Session): boolean {
+function isAboutAnotherPath({ aboutEntryId }: ChatLine, session: Session): boolean {
   if (aboutEntryId === undefined) return false;
   for (const { id } of tailEntries(session, session.leafId, session.projection().compaction))
     if (id === aboutEntryId) return false;

@@ -2,24 +2,30 @@ import type { StyleName, Theme } from "../theme/theme.ts";
 import { ChatBlock } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
+/** A line that is no part of the session. */
+export interface ChatLine {
+  text: string;
+  /** Default: the colours that the text has. */
+  look?: StyleName;
+  /** The entry that it speaks of: it goes when the chat is built anew without that. Default: it stays. */
+  aboutEntryId?: string | undefined;
+}
+
 /** A text with one look, or with colours of its own. */
 export class LineBlock extends ChatBlock {
-  readonly #text: string;
+  readonly line: ChatLine;
   readonly #theme: Theme;
-  readonly #look: StyleName | undefined;
-  /** An entry that it speaks of. */
-  readonly aboutEntryId: string | undefined;
 
-  constructor(text: string, theme: Theme, look?: StyleName, aboutEntryId?: string) {
+  constructor(line: ChatLine, theme: Theme) {
     super();
-    this.aboutEntryId = aboutEntryId;
-    this.#text = text;
+    this.line = line;
     this.#theme = theme;
-    this.#look = look;
   }
 
   protected lines(width: number): string[] {
-    if (this.#look === undefined) return colouredLines(this.#text, width);
-    return hangingLines(this.#text, width, this.#theme.style[this.#look]);
+    const { text, look } = this.line;
+    return look === undefined
+      ? colouredLines(text, width)
+      : hangingLines(text, width, this.#theme.style[look]);
   }
 }

@@ -62,7 +62,7 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
   });
   let host: AgentHost | undefined;
   // What is told before the chat shows a session stays in it.
-  const tell: InteractiveWork["tell"] = (notice) => chat.line(...shownNotice(notice));
+  const tell: InteractiveWork["tell"] = (notice) => chat.line(shownNotice(notice));
   const ui = panelUi({
     ...{ screen, tell, editor, signal: quitting.signal, cwd },
     onWorkingMessage: (message) => status.say(message),

@@ -9,5 +9,8 @@ export function welcome(
   { session, model }: Pick<Agent, "session" | "model">,
 ): void {
   if (session.leafId !== null || isNoModel(model)) return;
-  chat.line(`bonsai ${bonsaiVersion()} · say what to do; /help lists commands and keys`, "dim");
+  chat.line({
+    text: `bonsai ${bonsaiVersion()} · say what to do; /help lists commands and keys`,
+    look: "dim",
+  });
 }
