@@ -72,6 +72,15 @@ test("/session tells file, id, entries, tokens, cost and compactions", async () 
   for (const word of [session!.id, "entries", "tokens", "cost"]) expect(screen).toContain(word);
 });
 
+test("/session says where there is no model yet", async () => {
+  const room = openInteractive({ withModel: false, rows: 40 });
+  await room.terminal.until("/login stores a key");
+  command(room, "/session");
+  const screen = await room.terminal.until(/cost +\$0/);
+  expect(screen).toMatch(/model +none yet/);
+  expect(screen).toMatch(/context +about [\d,]+ tokens, window unknown/);
+});
+
 test("/settings writes a setting, told with its meaning, and takes it back", async () => {
   const room = await opened();
   const file = join(room.project.home, "settings.json");

@@ -5,6 +5,7 @@ import { liveCompactions } from "../../reports/compaction-record.ts";
 import { FactCounter } from "../../session-facts.ts";
 import { eachEntry } from "../../session-outline.ts";
 import { age, bytes, count, counted, percent, usd } from "../../views/numbers.ts";
+import { isNoModel } from "../no-model.ts";
 import { wholePath } from "../panels/panel-frame.ts";
 import type { SlashCommand } from "./slash-command.ts";
 
@@ -29,6 +30,7 @@ function sessionRows(session: Session, state: AgentState, nowMs: number): [strin
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
   const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);
   const { context, model, thinking } = state;
+  const isNone = isNoModel(model);
   return [
     ["name", session.name ?? "none (/name gives one)"],
     ["id", session.id],
@@ -38,9 +40,9 @@ function sessionRows(session: Session, state: AgentState, nowMs: number): [strin
     ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
     ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
     ["compactions", compactionWords(session, counts.compaction ?? 0)],
-    ["model", `${model.provider}/${model.id}, thinking ${thinking}`],
+    ["model", isNone ? "none yet" : `${model.provider}/${model.id}, thinking ${thinking}`],
     ["answers", models.map((each) => `${each.model} ${count(each.answers)}`).join(", ") || "none"],
-    ["context", contextWords(context)],
+    ["context", contextWords(isNone ? { ...context, windowTokens: undefined } : context)],
     [
       "tokens",
       `in ${count(usage.input)}, cache read ${count(usage.cacheRead)}, cache write ${count(usage.cacheWrite)}, out ${count(usage.output)}`,
