@@ -112,7 +112,8 @@ export class Agent {
 
   /**
    * Stops whatever is going on; resolves when the agent is idle, and at once for a handler or a tool that awaits it.
-   * What was queued is in the run's result, as unsent.
+   * What was queued is in the run's result, as unsent. At rest, handlers that hang in what they are told, as of another
+   * model, are waited for no longer.
    */
   abort(): Promise<void> {
     return this.#work.ownWork.awaited(this.#activity.abort(), undefined);

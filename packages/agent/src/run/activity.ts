@@ -64,10 +64,10 @@ export class Activity {
     }
   }
 
-  /** Stops what is going on; resolves when it has ended. */
+  /** Stops what is going on; resolves when it has ended. While nothing is, leaves who was told something and hangs. */
   async abort(): Promise<void> {
     const current = this.#current;
-    if (current === undefined) return;
+    if (current === undefined) return this.#patience.leave();
     this.#patience.wane();
     current.abort.abort(new Error("The user stopped the work."));
     await current.ended;

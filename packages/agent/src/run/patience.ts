@@ -21,6 +21,12 @@ export class Patience {
     this.#timer = setTimeout(() => lost.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
   }
 
+  /** Nobody waits any longer for what is being told while nothing goes on. */
+  leave(): void {
+    this.#lost.abort(new Error("The user waits no longer."));
+    this.renew();
+  }
+
   /** One more thing must be told: where no time was left, there is a little anew. */
   extend(): void {
     if (!this.#lost.signal.aborted) return;

@@ -63,7 +63,9 @@ export class AgentHost {
 
   async setName(name: string): Promise<void> {
     this.#agent.session.append({ type: "session_info", name });
-    await this.workshop.lifecycle.notify("session_info_changed", { type: "session_info_changed", name });
+    const event = { type: "session_info_changed" as const, name };
+    const { signal } = this.#asking;
+    await this.#whileMoving(() => this.workshop.lifecycle.notify("session_info_changed", event, { signal }));
   }
 
   /** @throws BonsaiError, where the model is unknown; then nothing has changed. */
@@ -92,7 +94,7 @@ export class AgentHost {
     return this.#agent.abort();
   }
 
-  /** True while a session is being left or begun, which can wait for extensions. */
+  /** True while a session is being left, begun or named, which can wait for extensions. */
   get isMoving(): boolean {
     return this.#moves > 0;
   }

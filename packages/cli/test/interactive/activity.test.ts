@@ -113,9 +113,6 @@ describe("what goes on", () => {
     model.compactionEnded();
     end();
     expect(model.doing(6)?.text).toBe("Running bash: npm test");
-    model.ended();
-    model.waitBegan({ source: "log.ts", event: "session_shutdown", nowMs: 7 });
-    expect(model.doing(8)?.text).toBe("Waiting for log.ts in session_shutdown…");
   });
 
   test("names the key that cancels as it is bound", () => {

@@ -87,6 +87,29 @@ test("one that hangs after a reload does not keep what is typed", async () => {
   await terminal.until("Second.");
 });
 
+test("one that hangs at what is told at rest is left behind at once, also at the end", async () => {
+  const source = `export default function (bonsai) {
+    for (const event of ["session_info_changed", "model_select", "session_shutdown"])
+      bonsai.on(event, () => new Promise(() => {}));
+  }`;
+  const { terminal, ended } = openInteractive({
+    ...{ scenario, columns: 100, argv: ["-e", "./hang.mjs"] },
+    files: { "hang.mjs": source, "other.json": JSON.stringify(scenario) },
+  });
+  await terminal.until("say what to do");
+  for (const [command, event] of [
+    ["/model scripted/other.json", "model_select"],
+    ["/name Work", "session_info_changed"],
+    ["/quit", "session_shutdown"],
+  ]) {
+    terminal.type(`${command}\n`);
+    await terminal.until(`Waiting for hang.mjs in ${event}… (Esc to stop)`);
+    terminal.press("esc");
+    if (command !== "/quit") await terminal.until((screen) => !screen.includes("aiting for hang"));
+  }
+  await ended;
+});
+
 test("one that hangs before a compaction stands beside what is done, and Esc cancels that alone", async () => {
   const { terminal, send, leave } = hanging("session_before_compact", ["--session", longSession()]);
   await terminal.until("k/100k");

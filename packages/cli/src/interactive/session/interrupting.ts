@@ -111,7 +111,11 @@ export class Interrupting {
     else if (host?.agent.isCompacting) host.agent.cancelCompaction();
     else if (host?.agent.isBusy) this.#stop(host);
     else if (hasHeld || host?.isMoving) host?.stopMoving();
-    else this.#idleEsc();
+    else {
+      this.#idleEsc();
+      // Also at rest something can wait for an extension.
+      void host?.stop();
+    }
     return true;
   }
 

@@ -114,10 +114,7 @@ export class ActivityModel {
   /** An extension has to answer before anything goes on. The function returned: it has, or nobody waits any longer. */
   waitBegan({ source, event, nowMs }: { source: string; event: string; nowMs: number }): () => void {
     const who = `${source} in ${event}`;
-    const text = `Waiting for ${who}…`;
-    // The end is waited for a little, and no key makes it come sooner.
-    const hint = event === "session_shutdown" ? "" : ` (${this.#cancelKey()} to stop)`;
-    const wait = { who, text: `${text}${hint}`, sinceMs: nowMs };
+    const wait = { who, text: `Waiting for ${who}… (${this.#cancelKey()} to stop)`, sinceMs: nowMs };
     this.#waits.add(wait);
     return () => this.#waits.delete(wait);
   }
