@@ -32,16 +32,18 @@ function fakeHost(session: Session) {
   const agent = { session, isBusy: false };
   const lifecycle = { on: (name: string, handler: () => void) => handlers.set(name, handler) };
   const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveWork;
-  readAhead(work);
-  return { agent, tell: (name: string) => handlers.get(name)?.() };
+  const onCounted = vi.fn();
+  readAhead(work, onCounted);
+  return { agent, onCounted, tell: (name: string) => handlers.get(name)?.() };
 }
 
 test("what was read ahead is not read again, and what is appended since is there", () => {
   vi.useFakeTimers();
   const { session } = openChain(300);
-  const { tell } = fakeHost(session);
+  const { tell, onCounted } = fakeHost(session);
   tell("session_start");
   vi.runAllTimers();
+  expect(onCounted).toHaveBeenCalledOnce();
   const read = vi.spyOn(session.store, "read");
   expect(treeOutline(session)).toHaveLength(300);
   expect(read).not.toHaveBeenCalled();
