@@ -64,7 +64,7 @@ test("a context is of now: session, model, thinking, usage", async () => {
   expect(ctx.sessionManager.getBranch().filter(({ type }) => type === "message")).toEqual([]);
   const before = ctx.getContextUsage()!;
   expect(before).toMatchObject({ contextWindow: 100_000 });
-  await session.prompt("Hello");
+  await session.prompt("Hello ".repeat(1_000));
   expect(ctx.sessionManager.buildSessionContext().messages.map(({ role }) => role)).toEqual([
     "user",
     "assistant",
