@@ -1,5 +1,5 @@
 import type { TokenEstimator } from "@bonsai-agent/messages";
-import type { Entry, Projection, Session } from "@bonsai-agent/session";
+import { type Entry, type Projection, pinChange, type Session } from "@bonsai-agent/session";
 import { originalMessage, type ViewItem, viewOf } from "./context-view.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
@@ -34,14 +34,15 @@ export interface BranchItemsOptions {
 /** Up to this share of the budget, a summary may still enter that does not fit. */
 const SUMMARY_SHARE = 0.9;
 
-/** What the model saw of the branch, the newest first within the budget; given back oldest first. */
+/** What the model saw of the branch, the newest first within the budget; given back oldest first. Its pins stay there. */
 export function branchItems(options: BranchItemsOptions): ViewItem[] {
   const { projection, entries, budgetTokens, estimator } = options;
   const ids = new Set(entries.map((entry) => entry.id));
   const { items } = viewOf(projection, estimator);
   const chosen: ViewItem[] = [];
   let tokens = 0;
-  for (const item of items.filter(({ entryId }) => ids.has(entryId)).reverse()) {
+  const left = items.filter(({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined);
+  for (const item of left.reverse()) {
     const size = requestTokens(item, options);
     const fits = tokens + size <= budgetTokens;
     if (!fits && !(isSummary(item) && tokens < budgetTokens * SUMMARY_SHARE)) break;

@@ -135,6 +135,15 @@ test("a pin belongs to its path, and going to it leaves it there", async () => {
   expect(seen(session, RULE)).toBe(1);
 });
 
+test("of a branch that has pins alone, there is nothing to summarise", async () => {
+  const { session } = history("U:900 A:900 | U:100 A:100");
+  const before = session.leafId!;
+  pin(session, RULE);
+  const moved = await navigateTree({ session, settings, targetId: before, summarise: true });
+  expect(moved).toMatchObject({ status: "moved", leafId: before });
+  expect(moved.summaryEntry).toBeUndefined();
+});
+
 test("a session that is opened again has its pins, also behind several compactions", async () => {
   const session = createSession({ cwd: "/project" });
   goOn(session);

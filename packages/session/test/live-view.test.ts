@@ -11,16 +11,27 @@ const step = fc.oneof(
     at: fc.nat(),
   }),
   fc.record({
-    does: fc.constantFrom("keep nothing", "keep a stranger", "to the root", "look") as fc.Arbitrary<Plain>,
+    does: fc.constantFrom(
+      "keep nothing",
+      "keep a stranger",
+      "to the root",
+      "look",
+      "pin",
+      "unpin",
+    ) as fc.Arbitrary<Plain>,
   }),
 );
 type Choice = "compact" | "edit" | "omit" | "undo" | "move" | "label";
-type Plain = "keep nothing" | "keep a stranger" | "to the root" | "look";
+type Plain = "keep nothing" | "keep a stranger" | "to the root" | "look" | "pin" | "unpin";
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
 const said = (text: string) =>
   ({ type: "message", message: { role: "user", content: text, timestamp: 0 } }) as const;
-const summary = { type: "compaction", summary: "sum", tokensBefore: 1 } as const;
+const summary = { type: "compaction", summary: "sum\nIt holds.", tokensBefore: 1 } as const;
+const pinned = {
+  ...{ type: "custom_message", customType: "bonsai.pin", display: true },
+  ...{ content: "Pinned: It holds.", details: { text: "It holds.", line: "It holds." } },
+} as const;
 
 function take(session: Session, next: Step, number: number): void {
   const path = session.path();
@@ -47,6 +58,12 @@ function take(session: Session, next: Step, number: number): void {
       return;
     case "omit":
       session.append([{ type: "context_edit", targetId: chosen, replacement: null }, said("after")]);
+      return;
+    case "pin":
+      session.append(pinned);
+      return;
+    case "unpin":
+      session.append({ ...pinned, customType: "bonsai.unpin" });
       return;
     case "undo":
       session.undoCompaction(pick(path.filter(({ type }) => type === "compaction")) ?? chosen);
