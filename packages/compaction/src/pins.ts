@@ -7,8 +7,8 @@ import {
   type PinChange,
   pinChange,
   type Session,
-  UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
+  undoneBy,
 } from "@bonsai-agent/session";
 import { ownDetails, texts } from "./own-details.ts";
 import { ownTags } from "./own-tags.ts";
@@ -41,10 +41,9 @@ export function pinnedTexts(session: Session, leafId: string | null = session.le
 /** What a path pins and unpins, oldest first, since the latest word on all that was pinned before. */
 function changesSince(session: Session, leafId: string | null) {
   const changes: PinChange[] = [];
-  const undone = new Set<unknown>();
+  const undone = new Set<string | undefined>();
   for (const entry of tailEntries(session, leafId, session.projection(leafId).compaction)) {
-    if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE)
-      undone.add((entry.data as { compactionId?: unknown } | null | undefined)?.compactionId);
+    undone.add(undoneBy(entry));
     const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
     if (before !== undefined) return { before, changes: changes.reverse() };
     const change = pinChange(entry);

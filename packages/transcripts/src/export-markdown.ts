@@ -4,7 +4,7 @@ import {
   type Entry,
   LEAF_CUSTOM_TYPE,
   type SessionHeader,
-  UNDO_CUSTOM_TYPE,
+  undoneBy,
 } from "@bonsai-agent/session";
 import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
 import { codeSpan, foreignMarkdown, grouped } from "./markdown-text.ts";
@@ -73,12 +73,10 @@ function pathMarkdown(options: {
 
 function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
   const edits = new Map<string, ContextEditEntry>();
-  const undone = new Set<unknown>();
+  const undone = new Set<string | undefined>();
   for (const entry of path) {
     if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-    if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE) {
-      undone.add((entry.data as { compactionId?: unknown } | undefined)?.compactionId);
-    }
+    undone.add(undoneBy(entry));
   }
   return (id) => ({ edit: edits.get(id), undone: undone.has(id) });
 }

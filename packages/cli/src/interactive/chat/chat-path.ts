@@ -1,4 +1,4 @@
-import { type ContextEditEntry, type Entry, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import { type ContextEditEntry, type Entry, type Session, undoneBy } from "@bonsai-agent/session";
 
 /** An entry that the chat shows. */
 export interface ChatItem {
@@ -53,13 +53,12 @@ export function chatPath(
 /** What later entries say of earlier ones; the path is gone back, so the first that is met is the latest. */
 class PathMarks {
   readonly #edits = new Map<string, ContextEditEntry>();
-  readonly #undone = new Set<unknown>();
+  readonly #undone = new Set<string | undefined>();
 
   note(entry: Entry): void {
     if (entry.type === "context_edit" && !this.#edits.has(entry.targetId))
       this.#edits.set(entry.targetId, entry);
-    if (entry.type === "custom" && entry.customType === UNDO_CUSTOM_TYPE)
-      this.#undone.add((entry.data as { compactionId?: unknown } | null | undefined)?.compactionId);
+    this.#undone.add(undoneBy(entry));
   }
 
   item(entry: Entry): ChatItem {

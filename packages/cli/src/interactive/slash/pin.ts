@@ -1,6 +1,6 @@
 import { pinMessage, pinnedTexts, unpinMessage } from "@bonsai-agent/compaction";
 import { oneLine } from "../../views/printable.ts";
-import { errorText } from "../error-text.ts";
+import { errorLine } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
@@ -64,7 +64,7 @@ function pinList(work: InteractiveWork, pins: readonly string[], leave: () => vo
     } catch (error) {
       left = pinnedTexts(host.agent.session);
       list.setItems(left);
-      list.tell({ status: errorText(error) });
+      list.tell({ status: errorLine(error) });
     }
   };
   return list;

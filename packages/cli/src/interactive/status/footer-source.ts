@@ -1,7 +1,7 @@
 import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import { type Session, undoneBy } from "@bonsai-agent/session";
 import { isNoModel } from "../no-model.ts";
 import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
@@ -114,7 +114,7 @@ export class FooterSource {
     if (leafId === null || leafId === this.#leafId) return;
     this.#leafId = leafId;
     const entry = session.entry(leafId);
-    if (entry?.type !== "custom" || entry.customType !== UNDO_CUSTOM_TYPE) return;
+    if (entry === undefined || undoneBy(entry) === undefined) return;
     this.#isJustCompacted = false;
     this.#facts = undefined;
   }
