@@ -29,8 +29,11 @@ const said = (text: string) =>
   ({ type: "message", message: { role: "user", content: text, timestamp: 0 } }) as const;
 const summary = { type: "compaction", summary: "sum\nIt holds.", tokensBefore: 1 } as const;
 const pinned = {
-  ...{ type: "custom_message", customType: "bonsai.pin", display: true },
-  ...{ content: "Pinned: It holds.", details: { text: "It holds.", line: "It holds." } },
+  type: "custom_message",
+  customType: "bonsai.pin",
+  display: true,
+  content: "Pinned: It holds.",
+  details: { text: "It holds.", line: "It holds." },
 } as const;
 
 function take(session: Session, next: Step, number: number): void {
