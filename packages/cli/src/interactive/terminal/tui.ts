@@ -1,4 +1,4 @@
-// The only place that imports the terminal library: what the rest of the interactive mode uses of it, under one roof.
+// What the rest of the interactive mode uses of the terminal library: nothing outside of this folder imports it.
 export {
   type AutocompleteItem,
   type AutocompleteProvider,
@@ -6,7 +6,6 @@ export {
   CombinedAutocompleteProvider,
   type Component,
   Container,
-  CURSOR_MARKER,
   decodeKittyPrintable,
   Editor,
   type EditorTheme,
@@ -27,12 +26,9 @@ export {
   ProcessTerminal,
   parseOsc11BackgroundColor,
   type SelectListTheme,
-  Spacer,
   setKeybindings,
   stripTerminalSequences,
   type Terminal,
-  Text,
-  TruncatedText,
   TUI_KEYBINDINGS,
   TuiMainScreen,
   truncateToWidth,
