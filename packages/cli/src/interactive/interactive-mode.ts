@@ -14,7 +14,7 @@ export function runInteractive(
   return call.io.interruptible(
     async (signal) => {
       const entrance = enter(call, terminal, signal);
-      const { screen, quitting } = entrance;
+      const { screen, editor, quitting } = entrance;
       const release = quitting.guard(screen);
       let tellHowToGoOn = () => {};
       try {
@@ -29,6 +29,9 @@ export function runInteractive(
         };
         tellHowToGoOn = await live(entrance);
       } catch (error) {
+        // Of a start that failed, its error alone is left, and what was typed meanwhile.
+        if (screen.chat.children.length === 0 && editor.isEmpty) screen.wipe();
+        else screen.tui.renderNow();
         // Whoever quits while the session is being opened has not failed.
         if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
       } finally {

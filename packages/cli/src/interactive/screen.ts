@@ -90,6 +90,12 @@ export class Screen {
     this.#tui.stop();
   }
 
+  /** Takes away what is drawn, where there was nothing to see yet. */
+  wipe(): void {
+    this.#tui.clear();
+    this.#tui.renderNow();
+  }
+
   /** Takes the terminal again after `stop`. */
   resume(): void {
     if (this.#isOn) return;

@@ -9,3 +9,17 @@ test("a prompt is typed, and its answer streams in", async () => {
   await terminal.until("The answer is 42.");
   expect(terminal.screen()).toContain("What is it?");
 });
+
+test("of a start that fails, only what was typed meanwhile is left", async () => {
+  const bare = openInteractive({ argv: ["--session", "nope"] });
+  await expect(bare.ended).rejects.toThrow("No session file or id");
+  await bare.terminal.settle();
+  expect(bare.terminal.written.join("")).toContain("───");
+  expect(bare.terminal.screen().trim()).toBe("");
+
+  const typed = openInteractive({ argv: ["--session", "nope"] });
+  typed.terminal.type("already typed");
+  await expect(typed.ended).rejects.toThrow("No session file or id");
+  await typed.terminal.settle();
+  expect(typed.terminal.screen()).toContain("already typed");
+});
