@@ -33,6 +33,7 @@ test("the instruction names the first kept message and asks for the sections of 
   const [request] = await asked(LONG);
   expect(request?.instruction).toMatch(/right before the user's message "u2 goes on\..*", message 2 counted/);
   for (const heading of summarySections.history) expect(request?.instruction).toContain(`## ${heading}`);
+  expect(request?.instruction).toContain("What the user has pinned is carried along beside your notes");
   expect(request?.instruction).not.toContain("<conversation>");
   expect(request?.instruction).not.toContain("up to date");
 });
