@@ -22,7 +22,7 @@ const commandNames = grammar.map(({ name }) => name);
 function refuseMistyped(first: string, rest: readonly string[], io: CliIo): void {
   // A flag is no word; which flags there are, the agent's own grammar knows.
   if (first.startsWith("-")) return;
-  const meant = nearestWord(first, commandNames);
+  const meant = nearestWord(first, [...commandNames, "help"]);
   const namesFile = rest[0] !== undefined && existsSync(resolve(io.cwd, rest[0]));
   const asksHelp = rest.length === 1 && (rest[0] === "--help" || rest[0] === "-h");
   if (meant === undefined ? !asksHelp : rest.length > 0 && !namesFile && !asksHelp) return;

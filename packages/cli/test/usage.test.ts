@@ -41,6 +41,7 @@ describe("the command line", () => {
 
   test.each([
     [["shwo"], "unknown_command", "Did you mean show?"],
+    [["hlep"], "unknown_command", "Did you mean help?"],
     [["show"], "wrong_usage", "Missing required argument 'session'."],
     [["show", "a", "b"], "wrong_usage", "Too many arguments"],
     [["show", "--jsno", "x"], "wrong_usage", "Did you mean --json?"],
