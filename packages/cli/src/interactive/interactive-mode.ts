@@ -29,12 +29,12 @@ export function runInteractive(
         };
         tellHowToGoOn = await live(entrance);
       } catch (error) {
-        // Of a start that failed, its error alone is left, and what was typed meanwhile.
-        if (screen.chat.children.length === 0 && editor.isEmpty) screen.wipe();
-        else screen.tui.renderNow();
         // Whoever quits while the session is being opened has not failed.
         if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
       } finally {
+        // Of what was never begun, only what was typed meanwhile is left.
+        if (screen.chat.children.length === 0 && editor.isEmpty) screen.wipe();
+        else screen.tui.renderNow();
         // What the terminal still answers is not for the shell.
         await terminal.drainInput(drainMs, 50);
         release();
