@@ -9,6 +9,8 @@ export interface HeadlessTerminalOptions {
   rows?: number;
   /** What it answers when it is asked for its background, as `#rrggbb`. Default: no answer. */
   background?: string;
+  /** What stands on it before. Default: nothing. */
+  before?: string;
 }
 
 /** A text that a screen should have, or a look at it. */
@@ -30,7 +32,7 @@ export class HeadlessTerminal implements Terminal {
   #left: string | undefined;
   #cursor = true;
 
-  constructor({ columns = 80, rows = 24, background }: HeadlessTerminalOptions = {}) {
+  constructor({ columns = 80, rows = 24, background, before }: HeadlessTerminalOptions = {}) {
     this.#xterm = new xterm.Terminal({
       cols: columns,
       rows,
@@ -45,6 +47,7 @@ export class HeadlessTerminal implements Terminal {
         if (modes.includes(25)) this.#cursor = final === "h";
         return false;
       });
+    if (before !== undefined) this.#xterm.write(before);
     // What it is asked for, it answers as a terminal does.
     this.#xterm.onData((data) => this.#onInput?.(data));
     if (background === undefined) return;

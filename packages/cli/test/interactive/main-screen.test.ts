@@ -192,7 +192,7 @@ test("what is unfolded above the screen is printed below a rule; folded again, t
   opened.chat.texts = unfolded.slice();
   opened.screen.showUnfolded();
   await opened.draw();
-  const printed = [...shell, ...numbered(34), "-----", ...unfolded.slice(1)];
+  const printed = [...shell, ...numbered(34), "-----", ...unfolded];
   expect(told(opened)).toEqual(printed);
   opened.chat.texts = numbered(40);
   opened.screen.showUnfolded();

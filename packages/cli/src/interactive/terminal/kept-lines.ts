@@ -17,6 +17,17 @@ export function firstDifference(before: Frame, after: Frame): number {
   return end;
 }
 
+/** So many lines above what differs say what it belongs to. */
+const MOST_HEAD_LINES = 10;
+
+/** @returns where the paragraph or the block begins in which two frames differ first */
+export function differentBlock(before: Frame, after: Frame): number {
+  const first = firstDifference(before, after);
+  let at = first;
+  while (at > 0 && first - at < MOST_HEAD_LINES && hasText(after.lines[at - 1]!)) at -= 1;
+  return at;
+}
+
 /**
  * Where the lines above a line are now: what stands above a place of the former frame, stands above the place that is
  * returned. @returns undefined where they are nowhere
@@ -42,16 +53,27 @@ export function stillAt(before: Frame, from: number, after: Frame): number | und
   return isThere ? start : undefined;
 }
 
-/** Where a text stands that was laid out for another width: as many letters are behind it as before, or some more. */
+/** So many letters say where a text goes on. */
+const LANDMARK_LETTERS = 60;
+/** More text does not come in a frame. */
+const MOST_NEW_LETTERS = 20_000;
+
+/** Where a text stands that was laid out for another width, and may have grown: in doubt, too far above. */
 export function sameText(before: Frame, at: number, after: Frame): number {
-  let letters = 0;
-  for (let line = at; line < before.kept; line += 1) letters += lettersIn(before.lines[line]!);
-  let found = after.kept;
-  while (found > 0 && letters > 0) {
-    found -= 1;
-    letters -= lettersIn(after.lines[found]!);
+  const behind = before.lines.slice(at, before.kept).map(lettersOf).join("");
+  const starts: number[] = [];
+  let first = after.kept;
+  let text = "";
+  while (first > 0 && text.length < behind.length + MOST_NEW_LETTERS) {
+    first -= 1;
+    text = lettersOf(after.lines[first]!) + text;
+    starts.unshift(text.length);
   }
-  return found;
+  const latest = text.length - behind.length;
+  const found = text.lastIndexOf(behind.slice(0, LANDMARK_LETTERS), Math.max(0, latest));
+  const place = found < 0 || behind === "" ? Math.max(0, latest) : found;
+  const line = starts.findLastIndex((length) => text.length - length <= place);
+  return first + Math.max(0, line);
 }
 
 /** How many rows of a terminal a line takes once its width has changed. */
@@ -60,9 +82,9 @@ export function rowsOf(line: string, width: number): number {
 }
 
 function hasText(line: string): boolean {
-  return lettersIn(line) > 0;
+  return lettersOf(line) !== "";
 }
 
-function lettersIn(line: string): number {
-  return stripTerminalSequences(line).match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+function lettersOf(line: string): string {
+  return stripTerminalSequences(line).replaceAll(/[^\p{L}\p{N}]+/gu, "");
 }

@@ -8,7 +8,16 @@ import {
   visibleWidth,
 } from "@earendil-works/pi-tui";
 import { drawsImage } from "./inline-image.ts";
-import { type Frame, firstDifference, movedTo, rowsOf, sameText, stillAt } from "./kept-lines.ts";
+import {
+  differentBlock,
+  type Frame,
+  firstDifference,
+  movedTo,
+  rowsOf,
+  sameText,
+  stillAt,
+} from "./kept-lines.ts";
+import { eraseBelow, up } from "./screen-sequences.ts";
 import { withoutPadding } from "./without-padding.ts";
 
 /** What is drawn for fewer columns is cut: into one or two, the library's components cannot lay out wide characters. */
@@ -164,7 +173,7 @@ export class MainScreen extends TuiMainScreen {
   }
 
   #printUnfolded(frame: Frame): void {
-    this.#scrolled = this.#printedFrom(frame);
+    this.#scrolled = this.#printedFrom(frame, differentBlock(this.#frame, frame));
     this.#clearRows(`${this.#rule(this.terminal.columns)}\r\n`);
     this.#print(frame);
   }
@@ -184,14 +193,14 @@ export class MainScreen extends TuiMainScreen {
     this.terminal.write(
       `${up(cursorRow)}${left}${eraseBelow}${this.#rule(columns)}${"\r\n".repeat(rows)}\x1b[H`,
     );
-    this.#scrolled = this.#printedFrom(frame);
+    this.#scrolled = this.#printedFrom(frame, firstDifference(this.#frame, frame));
     this.#print(frame);
   }
 
   /** Of what is printed anew, the first line. */
-  #printedFrom(frame: Frame): number {
+  #printedFrom(frame: Frame, wanted: number): number {
     const top = this.#topOf(frame);
-    return Math.min(top, Math.max(firstDifference(this.#frame, frame), top - MOST_PRINTED_LINES));
+    return Math.min(top, Math.max(wanted, top - MOST_PRINTED_LINES));
   }
 
   /** Draws what has changed on the screen. @param moved where the lines of the scrollback end; undefined: as they did */
@@ -278,16 +287,6 @@ export class MainScreen extends TuiMainScreen {
       return "";
     });
   }
-}
-
-/**
- * Row for row, since terminals move a screen that is erased from its beginning into the scrollback. What follows it is
- * drawn before the terminal shows anything.
- */
-const eraseBelow = "\x1b[2K\x1b7\x1b[1B\x1b[J\x1b8";
-
-function up(rows: number): string {
-  return `\x1b[?2026h\r${rows > 0 ? `\x1b[${rows}A` : ""}`;
 }
 
 function fitted(line: string, width: number): string {
