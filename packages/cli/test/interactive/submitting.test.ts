@@ -87,6 +87,9 @@ test("a command that needs rest is refused while the agent works, and stands in 
   await terminal.until("Begun word");
   terminal.type("/new\n");
   await terminal.until("/new has to wait until the agent is done");
+  terminal.press("ctrl+u");
+  terminal.type("!ls\n");
+  await terminal.until("A command behind ! has to wait until the agent is done");
 });
 
 test("a command that a key stands for is refused too, and puts nothing into the editor", async () => {

@@ -161,7 +161,7 @@ export class Submitting {
     { command, isQuiet }: { command: string; isQuiet: boolean },
   ): Promise<void> {
     const { ended } = await this.#inOrder(typed, async () => {
-      if (!(await this.#isAtRest(typed, work, isQuiet ? "!!" : "!"))) return {};
+      if (!(await this.#isAtRest(typed, work, `A command behind ${isQuiet ? "!!" : "!"}`))) return {};
       const { screen, host } = work;
       const ended = withLiveOutput(screen, command, (onOutput) =>
         host.agent.runUserCommand(command, { excludeFromContext: isQuiet, onOutput }),
