@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { AnswerBlock } from "../../src/interactive/chat/answer-block.ts";
 import { CodeHighlighter } from "../../src/interactive/chat/code-highlighter.ts";
 import { markdownChunks } from "../../src/interactive/chat/markdown-chunks.ts";
 import { MarkdownText } from "../../src/interactive/chat/markdown-text.ts";
@@ -130,4 +131,10 @@ test.each([
   ["[Later]\n\n[later]: ./a.md", ["Later (./a.md)"]],
 ])("nothing of %j vanishes", (text, lines) => {
   expect(shown(text)).toEqual(lines);
+});
+
+test("an answer of half a million lines is drawn", () => {
+  const text = "word\n".repeat(500_000);
+  const block = new AnswerBlock([{ type: "text", text }], looks);
+  expect(block.render(60).length).toBeGreaterThan(100_000);
 });

@@ -47,7 +47,8 @@ export class AnswerBlock extends ChatBlock {
     for (const [at, part] of contentBlocks(this.#content).entries()) {
       const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(at, part, width);
       if (shown.length > 0 && lines.length > 0) lines.push("");
-      lines.push(...shown);
+      // Not as arguments: of a hundred thousand there is no stack for more.
+      for (const line of shown) lines.push(line);
     }
     return lines;
   }
@@ -68,9 +69,9 @@ export class AnswerBlock extends ChatBlock {
     if (redacted === true)
       return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
-    const lines = [` ${style.thinking(`Thinking… ${lineCount(thinking.trim())}`)}`];
-    if (this.isExpanded) lines.push(...textLines(thinking.trimStart(), width, style.thinking, "   "));
-    return fittedLines(lines, width);
+    const head = ` ${style.thinking(`Thinking… ${lineCount(thinking.trim())}`)}`;
+    const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinking, "   ") : [];
+    return fittedLines([head, ...body], width);
   }
 }
 
