@@ -18,14 +18,27 @@ function open(size: { columns?: number; rows?: number } = {}) {
   return { terminal, screen, editor, ui, told, end };
 }
 
-test("a choice is searched by typing, and Enter takes it", async () => {
+test("a choice is searched by typing; the Enter that may end a prompt takes nothing, the next does", async () => {
   const { terminal, ui } = open();
   const answer = ui.select("Which colour?", ["red", "green", "blue"]);
   await terminal.until("Which colour?");
   terminal.type("blu");
-  expect(await terminal.until("1/1 of 3")).not.toContain("green");
+  const screen = await terminal.until("1/1 of 3");
+  expect(screen).not.toContain("green");
+  expect(screen).toContain("Enter Enter choose");
+  terminal.press("enter");
+  expect(await terminal.until((drawn) => !drawn.includes("Enter Enter"))).toContain("Enter choose");
   terminal.press("enter");
   expect(await answer).toBe("blue");
+});
+
+test("whoever moves to a choice after a search takes it with one Enter", async () => {
+  const { terminal, ui } = open();
+  const answer = ui.select("Which colour?", ["red", "green", "blue"]);
+  await terminal.until("Which colour?");
+  terminal.type("e");
+  terminal.press("down", "enter");
+  expect(await answer).toBe("green");
 });
 
 test("Esc chooses nothing, and the typed text is still in the editor", async () => {

@@ -122,6 +122,7 @@ function dialogs(
           row: ({ option }) => ({ label: plain(option) }),
           onPick,
           onCancel,
+          comesByItself: true,
         });
         return list;
       }, settings);

@@ -57,6 +57,11 @@ export interface PickListOptions<Item> extends PickModelOptions<Item> {
   /** Lines about the selected item, each within the width; left out on a low screen. */
   preview?: (item: Item, width: number) => readonly string[];
   onQuery?: (query: string) => void;
+  /**
+   * It comes by itself, perhaps while the user types: the Enter behind what was typed may end a prompt, and chooses nothing.
+   * Default: the user has asked for it.
+   */
+  comesByItself?: boolean;
 }
 
 const mostRows = 12;
@@ -73,6 +78,7 @@ export class PickList<Item> implements Panel, Focusable {
   #title: string;
   #empty: string;
   #status: string | undefined;
+  #isTyping = false;
 
   constructor(options: PickListOptions<Item>) {
     this.#options = options;
@@ -106,16 +112,21 @@ export class PickList<Item> implements Panel, Focusable {
   }
 
   handleInput(data: string): void {
-    const { actions = [], onPick, onCancel, place } = this.#options;
+    const { actions = [], onCancel, place } = this.#options;
     const keys = getKeybindings();
     const action = actions.find(({ key }) => matchesKey(data, key));
     if (action !== undefined) action.run(this.model.selected);
     else if (keys.matches(data, "tui.select.cancel")) onCancel();
-    else if (keys.matches(data, "tui.select.confirm")) {
-      const { selected } = this.model;
-      if (selected !== undefined) onPick(selected);
-    } else if (!this.#moved(data)) this.#typed(data);
+    else if (keys.matches(data, "tui.select.confirm")) this.#confirmed();
+    else if (this.#moved(data)) this.#isTyping = false;
+    else this.#typed(data);
     place.redraw();
+  }
+
+  #confirmed(): void {
+    const { selected } = this.model;
+    if (selected !== undefined && !this.#isTyping) this.#options.onPick(selected);
+    this.#isTyping = false;
   }
 
   render(width: number): string[] {
@@ -151,6 +162,7 @@ export class PickList<Item> implements Panel, Focusable {
   }
 
   #typed(data: string): void {
+    this.#isTyping = this.#options.comesByItself === true;
     this.#field.handleInput(data);
     const query = this.#field.getValue();
     if (query === this.model.query) return;
@@ -202,8 +214,9 @@ export class PickList<Item> implements Panel, Focusable {
 
   #hints(): KeyHint[] {
     const { actions = [], picks = "choose" } = this.#options;
+    const confirm = keyName("tui.select.confirm");
     return [
-      [keyName("tui.select.confirm"), picks],
+      [this.#isTyping ? `${confirm} ${confirm}` : confirm, picks],
       ...actions.filter(({ does }) => does !== "").map(({ key, does }): KeyHint => [shownKey(key), does]),
       [keyName("tui.select.cancel"), "leave"],
     ];
