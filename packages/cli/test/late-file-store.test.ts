@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSessionIn, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { sessionStoreCases } from "@bonsai-agent/session/store-conformance";
@@ -32,6 +32,17 @@ describe("a session in it", () => {
     expect(openSession(file).header).toEqual(session.header);
     expect(session.notices).toEqual([]);
     session.close();
+  });
+
+  test("is written anew where its file is deleted meanwhile", () => {
+    const file = join(testFolder(), "session.jsonl");
+    const session = createSessionIn(new LateFileStore(file), { cwd: "/project" });
+    session.append(said);
+    rmSync(file);
+    session.append(said);
+    session.close();
+    expect(openSession(file).entries()).toHaveLength(2);
+    expect(session.notices.map(({ code }) => code)).toEqual(["file_deleted"]);
   });
 
   test("that was closed without an entry has left nothing", () => {

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fdatasyncSync,
   fstatSync,
   openSync,
@@ -18,12 +19,12 @@ const { O_APPEND, O_RDONLY, O_RDWR } = constants;
 
 /** A session in a file of JSON lines. Opening one writes nothing. */
 export class JsonlStore implements SessionStore {
-  readonly file: string;
   readonly readOnly: string | undefined;
+  #file: string;
   #fd: number;
 
   private constructor(file: string, fd: number, readOnly: string | undefined) {
-    this.file = file;
+    this.#file = file;
     this.#fd = fd;
     this.readOnly = readOnly;
   }
@@ -58,6 +59,10 @@ export class JsonlStore implements SessionStore {
     return JsonlStore.open(file);
   }
 
+  get file(): string {
+    return this.#file;
+  }
+
   size(): number {
     return fstatSync(this.#open()).size;
   }
@@ -90,6 +95,28 @@ export class JsonlStore implements SessionStore {
     fdatasyncSync(this.#open());
   }
 
+  /** A deleted file lives on for who has it open; beside whatever has its name now, it gets another. */
+  restore(): boolean {
+    if (fstatSync(this.#open()).nlink > 0) return false;
+    const file = unusedName(this.#file);
+    writeNewFile(file, (fd) => this.#copyTo(fd));
+    const old = this.#fd;
+    this.#fd = openSync(file, O_RDWR | O_APPEND);
+    this.#file = file;
+    closeSync(old);
+    return true;
+  }
+
+  #copyTo(fd: number): void {
+    const piece = Buffer.allocUnsafe(1 << 20);
+    for (let offset = 0; ; ) {
+      const count = this.read(piece, offset);
+      if (count === 0) return;
+      writeFileSync(fd, piece.subarray(0, count));
+      offset += count;
+    }
+  }
+
   close(): void {
     if (this.#fd >= 0) closeSync(this.#fd);
     this.#fd = -1;
@@ -102,6 +129,14 @@ export class JsonlStore implements SessionStore {
       message: `The session ${this.file} was closed.`,
       hint: "Open it again.",
     });
+  }
+}
+
+function unusedName(file: string): string {
+  for (let number = 0; ; number += 1) {
+    const name =
+      number === 0 ? file : file.replace(/(\.jsonl)?$/, `.restored${number === 1 ? "" : number}$1`);
+    if (!existsSync(name)) return name;
   }
 }
 

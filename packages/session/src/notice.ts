@@ -6,6 +6,8 @@ export interface SessionNotice {
     | "torn_line"
     /** Somebody else appends to the same file. Their entries are branches of their own. */
     | "foreign_entries"
+    /** Somebody deleted the file while it was open. It is written anew where that can be. */
+    | "file_deleted"
     /** The file has an older format: the session goes on in a copy. */
     | "migrated_copy";
   readonly message: string;

@@ -25,6 +25,12 @@ export interface SessionStore {
   append(text: string): number;
   /** Returns once everything appended survives a loss of power. */
   flush(): void;
+  /**
+   * Where what was stored was deleted from under the store, stores all of it anew, perhaps under another name.
+   * @returns false where nothing was deleted. @throws BonsaiError `session_not_created`. Left out by stores from which nobody
+   * else can delete.
+   */
+  restore?(): boolean;
   /** Ends the use of the store; a second call does nothing. */
   close(): void;
 }

@@ -16,21 +16,31 @@ const KNOWN_IDS_BYTES = 4 << 20;
 const LOOK_EVERY_APPENDS = 64;
 const LOOK_EVERY_MS = 50;
 
+export interface SessionWriterOptions {
+  reader: SessionReader;
+  durability: Durability;
+  onForeign: () => void;
+  /** Called now and then while there are appends, before it is looked whether somebody else appends. */
+  onLook: () => void;
+}
+
 /** Makes entries and appends them, each call as one write. Notices when somebody else appends to the same file. */
 export class SessionWriter {
   readonly #reader: SessionReader;
   readonly #durability: Durability;
   readonly #onForeign: () => void;
+  readonly #onLook: () => void;
   #madeIds: IdSource | undefined;
   #shortIds: boolean;
   #expectedBytes: number;
   #sinceLook = LOOK_EVERY_APPENDS;
   #lookedAtMs = 0;
 
-  constructor(options: { reader: SessionReader; durability: Durability; onForeign: () => void }) {
+  constructor(options: SessionWriterOptions) {
     this.#reader = options.reader;
     this.#durability = options.durability;
     this.#onForeign = options.onForeign;
+    this.#onLook = options.onLook;
     this.#expectedBytes = options.reader.store.size();
     this.#shortIds = this.#expectedBytes <= KNOWN_IDS_BYTES;
   }
@@ -89,6 +99,7 @@ export class SessionWriter {
   lookForForeign(now: number = Date.now()): void {
     this.#sinceLook = 0;
     this.#lookedAtMs = now;
+    this.#onLook();
     const size = this.#reader.store.size();
     if (size === this.#expectedBytes) return;
     this.#expectedBytes = size;

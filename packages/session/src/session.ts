@@ -15,6 +15,7 @@ import type { SessionNotice } from "./notice.ts";
 import { type PathSettings, PathSettingsSeeker, seekInIndex } from "./path-settings.ts";
 import type { Problem } from "./problem.ts";
 import { type Projection, project } from "./projection.ts";
+import { restoreDeleted } from "./restore-deleted.ts";
 import { findProblems } from "./session-problems.ts";
 import { SessionReader } from "./session-reader.ts";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
@@ -264,7 +265,11 @@ export class Session {
         code: "foreign_entries",
         message: `Another process appends to ${this.file ?? "this session"}; its entries are branches of their own.`,
       });
-    return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign });
+    const onLook = () => {
+      const told = restoreDeleted(this.#reader.store);
+      if (told !== undefined) this.notify(told);
+    };
+    return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign, onLook });
   }
 
   #viewOf(leafId: string | null): LiveView {

@@ -5,15 +5,19 @@ import { JsonlStore, MemoryStore, type SessionStore } from "@bonsai-agent/sessio
  * and says nothing leaves no file behind.
  */
 export class LateFileStore implements SessionStore {
-  /** Where the file is, or will be. */
-  readonly file: string;
   readonly readOnly = undefined;
+  readonly #planned: string;
   /** In memory until there is a file. */
   #store: SessionStore = new MemoryStore();
   #beginning: string | undefined;
 
   constructor(file: string) {
-    this.file = file;
+    this.#planned = file;
+  }
+
+  /** Where the file is, or will be. */
+  get file(): string {
+    return this.#store.file ?? this.#planned;
   }
 
   size(): number {
@@ -36,12 +40,16 @@ export class LateFileStore implements SessionStore {
     this.#store.flush();
   }
 
+  restore(): boolean {
+    return this.#store.restore?.() ?? false;
+  }
+
   close(): void {
     this.#store.close();
   }
 
   #make(beginning: string, text: string): number {
-    this.#store = JsonlStore.create(this.file, beginning + text);
+    this.#store = JsonlStore.create(this.#planned, beginning + text);
     return Buffer.byteLength(text);
   }
 }
