@@ -9,6 +9,7 @@ import {
   type TuiMainScreen,
 } from "./terminal/tui.ts";
 import type { Theme } from "./theme/theme.ts";
+import { type Leavable, untilLeft } from "./until-left.ts";
 
 /** A component that takes the keys while it stands in the place of the editor. */
 export interface Panel extends Component {
@@ -47,9 +48,9 @@ export class Screen {
   readonly #place = new Container();
   #editor: Component | undefined;
   #isOn = false;
-  #panels: { panel: Panel; leave: () => void }[] = [];
+  readonly #panels: ({ panel: Panel } & Leavable)[] = [];
   /** What stands over everything: the latest is in front. */
-  #overlays: { handle: OverlayHandle; takesKeys: boolean; leave: () => void }[] = [];
+  readonly #overlays: ({ handle: OverlayHandle; takesKeys: boolean } & Leavable)[] = [];
 
   constructor({ terminal, theme, isXtermJs }: ScreenOptions) {
     this.theme = theme;
@@ -140,20 +141,12 @@ export class Screen {
     make: (done: (value: Value | undefined) => void) => Panel,
     signal?: AbortSignal,
   ): Promise<Value | undefined> {
-    return new Promise((resolve) => {
-      const leave = (value?: Value) => {
-        const at = this.#panels.findIndex((each) => each.leave === leaveEmpty);
-        if (at < 0) return;
-        this.#panels.splice(at, 1);
-        signal?.removeEventListener("abort", leaveEmpty);
-        this.#stand();
-        resolve(value);
-      };
-      const leaveEmpty = () => leave();
-      this.#panels.push({ panel: make(leave), leave: leaveEmpty });
-      if (signal?.aborted) leave();
-      else signal?.addEventListener("abort", leaveEmpty, { once: true });
-      this.#stand();
+    return untilLeft({
+      among: this.#panels,
+      enter: (leave: (value?: Value) => void) => ({ panel: make(leave) }),
+      onEntered: () => this.#stand(),
+      onLeft: () => this.#stand(),
+      signal,
     });
   }
 
@@ -162,22 +155,18 @@ export class Screen {
     make: (done: (value: Value | undefined) => void) => Panel,
     { options, onHandle, signal }: ShowOverOptions,
   ): Promise<Value | undefined> {
-    return new Promise((resolve) => {
-      const leave = (value?: Value) => {
-        const at = this.#overlays.findIndex((each) => each.leave === leaveEmpty);
-        if (at < 0) return;
-        this.#overlays.splice(at, 1);
-        signal.removeEventListener("abort", leaveEmpty);
+    return untilLeft({
+      among: this.#overlays,
+      enter: (leave: (value?: Value) => void) => ({
+        handle: this.#tui.showOverlay(make(leave), options),
+        takesKeys: options.nonCapturing !== true,
+      }),
+      onEntered: ({ handle }) => onHandle?.(handle),
+      onLeft: ({ handle }) => {
         handle.hide();
         this.#stand();
-        resolve(value);
-      };
-      const leaveEmpty = () => leave();
-      const handle = this.#tui.showOverlay(make(leave), options);
-      this.#overlays.push({ handle, takesKeys: options.nonCapturing !== true, leave: leaveEmpty });
-      if (signal.aborted) leave();
-      else signal.addEventListener("abort", leaveEmpty, { once: true });
-      onHandle?.(handle);
+      },
+      signal,
     });
   }
 
