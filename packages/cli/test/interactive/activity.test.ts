@@ -8,7 +8,7 @@ import { activityLines } from "../../src/interactive/status/activity-lines.ts";
 import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
 import { elapsed } from "../../src/interactive/status/elapsed.ts";
 import { followActivity } from "../../src/interactive/status/follow-activity.ts";
-import { queueLines } from "../../src/interactive/status/queue-lines.ts";
+import { type Queue, QueueLines } from "../../src/interactive/status/queue-lines.ts";
 import { retryOf } from "../../src/interactive/status/retry-notice.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
 import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
@@ -82,6 +82,37 @@ describe("what goes on", () => {
     expect(model.doing(2)).toEqual({ text, sinceMs: 1 });
     model.compactionEnded();
     expect(model.doing(3)?.text).toBe("Waiting for the model…");
+  });
+
+  test.each([
+    ["threshold", "Auto-compacting..."],
+    ["overflow", "Context overflow detected, Auto-compacting..."],
+  ] as const)(
+    "of a compaction for the reason %s says when its summary is asked for again",
+    (reason, text) => {
+      const model = new ActivityModel();
+      model.runBegan(0);
+      model.compactionBegan(reason, 1_000);
+      model.retries({ attempt: 2, maxAttempts: 3, delayMs: 4_000, why: "Overloaded." }, 2_000);
+      expect(model.doing(2_001)).toEqual({
+        text: `${text} retry 2 of 3 in 4s (Esc to cancel) · Overloaded.`,
+        sinceMs: 1_000,
+      });
+      expect(model.doing(6_000)?.text).toBe(`${text} (Esc to cancel)`);
+      model.compactionEnded();
+      expect(model.doing(3_000)?.text).toBe("Working…");
+    },
+  );
+
+  test("of a branch's summary says when it is asked for again", () => {
+    const model = new ActivityModel();
+    model.branchSummaryBegan(0);
+    model.retries({ attempt: 1, maxAttempts: 3, delayMs: 2_000, why: "Overloaded." }, 0);
+    expect(model.doing(1)?.text).toBe(
+      "Summarising the branch… retry 1 of 3 in 2s (Esc to cancel) · Overloaded.",
+    );
+    model.aloneEnded();
+    expect(model.doing(1)).toBeUndefined();
   });
 
   test("of a stop holds for what is stopped, and for nothing that begins behind it", () => {
@@ -260,14 +291,15 @@ describe("a notice of a retry", () => {
 describe("the queue", () => {
   const text = (behavior: "steer" | "followUp", ...texts: string[]) =>
     texts.map((each) => ({ text: each, source: "interactive" as const, behavior }));
-  const look = { width: 40, theme, takeBackKey: "Alt-↑" };
+  const lines = (queue: Queue) =>
+    new QueueLines({ queue: () => queue, theme, takeBackKey: () => "Alt-↑" }).render(40);
 
   test("is a line each, cut to the terminal", () => {
     const queue = {
       steering: text("steer", "Look at\nthe tests first", "And keep the names that are there now"),
       followUps: text("followUp", "Then commit"),
     };
-    expect(queueLines(queue, look).join("\n")).toMatchInlineSnapshot(`
+    expect(lines(queue).join("\n")).toMatchInlineSnapshot(`
       " Next: Look at the tests first
        Next: And keep the names that are ther…
        Then: Then commit
@@ -277,7 +309,7 @@ describe("the queue", () => {
 
   test("counts what is too much", () => {
     const steering = text("steer", "a", "b", "c", "d", "e", "f", "g");
-    expect(queueLines({ steering, followUps: [] }, look).join("\n")).toMatchInlineSnapshot(`
+    expect(lines({ steering, followUps: [] }).join("\n")).toMatchInlineSnapshot(`
       " Next: a
        Next: b
        Next: c
@@ -288,7 +320,7 @@ describe("the queue", () => {
   });
 
   test("that is empty takes no room", () => {
-    expect(queueLines({ steering: [], followUps: [] }, look)).toEqual([]);
+    expect(lines({ steering: [], followUps: [] })).toEqual([]);
   });
 });
 

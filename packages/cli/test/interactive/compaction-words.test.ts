@@ -40,9 +40,15 @@ describe("what is told of a compaction", () => {
     ],
     [
       "masks beside it",
-      { details: { manifest: { rung: "chunks", requests: 1, costUsd: 0.5 } } },
+      { details: { manifest: { rung: "chunks", requests: 3, costUsd: 0.5 } } },
       12,
-      `${sizes}, with a summary made in several parts; 1 request for $0.50; 12 old tool results masked.`,
+      `${sizes}, with a summary made in several parts; 3 requests for $0.50; 12 old tool results masked.`,
+    ],
+    [
+      "parts that turned out to be one",
+      { details: { manifest: { rung: "chunks", requests: 1, costUsd: 0 } } },
+      0,
+      `${sizes}, with a summary; 1 request.`,
     ],
     [
       "the digest",

@@ -52,13 +52,18 @@ const ways: Readonly<Record<RungName, string>> = {
 function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   const { rung, requests, costUsd } = manifestOf(entry);
   const isForeign = entry?.fromHook === true;
-  const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : ways[rung];
+  const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : wayOf(rung, requests);
   const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
   const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
   const how = [...(way === undefined ? [] : [way]), ...cost, ...masked].join("; ");
   const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
+}
+
+/** What was tried in parts can turn out to fit into one. */
+function wayOf(rung: RungName, requests: number | undefined): string {
+  return ways[rung === "chunks" && requests === 1 ? "summarise" : rung];
 }
 
 /** Extensions are named as they were loaded. */

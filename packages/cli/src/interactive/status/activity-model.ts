@@ -10,6 +10,11 @@ export interface Doing {
   sinceMs: number;
 }
 
+/** Something that a key cancels: its text does not say so yet. */
+interface Cancellable extends Doing {
+  isCancellable: true;
+}
+
 /**
  * Owner of what is going on, as far as its user should see it. Knows no terminal and no clock: whoever calls says what
  * time it is.
@@ -20,10 +25,10 @@ export class ActivityModel {
   readonly #tools = new Map<string, Doing>();
   readonly #waits = new Set<Doing & { who: string }>();
   #retry: (Retry & { untilMs: number; sinceMs: number }) | undefined;
-  #compaction: Doing | undefined;
+  #compaction: Cancellable | undefined;
   #stopping: Doing | undefined;
   /** Of the user: a command, or a branch that is summarised. Its end is not always told. */
-  #alone: Doing | undefined;
+  #alone: Doing | Cancellable | undefined;
   #words: string | undefined;
   readonly #cancelKey: () => string;
 
@@ -90,15 +95,18 @@ export class ActivityModel {
   }
 
   compactionBegan(reason: CompactionReason, nowMs: number): void {
-    this.#compaction = { text: this.#cancellable(compactionTexts[reason]), sinceMs: nowMs };
+    this.#retry = undefined;
+    this.#compaction = { text: compactionTexts[reason], sinceMs: nowMs, isCancellable: true };
   }
 
   compactionEnded(): void {
     this.#compaction = undefined;
+    this.#retry = undefined;
   }
 
   branchSummaryBegan(nowMs: number): void {
-    this.#alone = { text: this.#cancellable("Summarising the branch…"), sinceMs: nowMs };
+    this.#retry = undefined;
+    this.#alone = { text: "Summarising the branch…", sinceMs: nowMs, isCancellable: true };
   }
 
   commandBegan(command: string, nowMs: number): void {
@@ -108,6 +116,7 @@ export class ActivityModel {
   /** A command or a branch's summary has ended. */
   aloneEnded(): void {
     this.#alone = undefined;
+    this.#retry = undefined;
     this.#stopping = undefined;
   }
 
@@ -121,7 +130,7 @@ export class ActivityModel {
 
   /** The one thing that tells most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
-    const urgent = this.#stopping ?? this.#cancellableNow() ?? this.#waitingFor(nowMs);
+    const urgent = this.#stopping ?? this.#cancellableNow(nowMs) ?? this.#waitingFor(nowMs);
     if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
       return { text: this.#words, sinceMs: this.#runSinceMs };
     const [wait] = this.#waits;
@@ -131,17 +140,30 @@ export class ActivityModel {
     return this.#runSinceMs === undefined ? undefined : { text: "Working…", sinceMs: this.#runSinceMs };
   }
 
-  #cancellableNow(): Doing | undefined {
+  #cancellableNow(nowMs: number): Doing | undefined {
     const doing = this.#compaction ?? this.#alone;
+    if (doing === undefined) return undefined;
+    const { text, sinceMs } = doing;
     const [wait] = this.#waits;
-    return doing && wait ? { ...doing, text: `${doing.text} · waiting for ${wait.who}` } : doing;
+    const behind = wait === undefined ? "" : ` · waiting for ${wait.who}`;
+    if (!("isCancellable" in doing)) return { text: `${text}${behind}`, sinceMs };
+    const retry = this.#retryNow(nowMs);
+    const tries = retry && ` retry ${retry.attempt} of ${retry.maxAttempts} in ${retry.seconds}s`;
+    const why = retry === undefined ? behind : ` · ${retry.why}`;
+    return { text: `${text}${tries ?? ""} (${this.#cancelKey()} to cancel)${why}`, sinceMs };
   }
 
   #waitingFor(nowMs: number): Doing | undefined {
-    if (this.#retry === undefined || nowMs >= this.#retry.untilMs) return undefined;
-    const { untilMs, sinceMs, attempt, maxAttempts, why } = this.#retry;
-    const seconds = Math.ceil((untilMs - nowMs) / 1000);
+    const retry = this.#retryNow(nowMs);
+    if (retry === undefined) return undefined;
+    const { seconds, sinceMs, attempt, maxAttempts, why } = retry;
     return { text: `Retrying in ${seconds} s (${attempt}/${maxAttempts}): ${why}`, sinceMs };
+  }
+
+  /** The request that waits to be tried again. */
+  #retryNow(nowMs: number): (Retry & { seconds: number; sinceMs: number }) | undefined {
+    if (this.#retry === undefined || nowMs >= this.#retry.untilMs) return undefined;
+    return { ...this.#retry, seconds: Math.ceil((this.#retry.untilMs - nowMs) / 1000) };
   }
 
   #running(): Doing | undefined {
@@ -149,10 +171,6 @@ export class ActivityModel {
     if (first === undefined || this.#tools.size === 1)
       return first && { ...first, text: `Running ${first.text}` };
     return { text: `Running ${this.#tools.size} tools: ${this.#toolNames()}`, sinceMs: first.sinceMs };
-  }
-
-  #cancellable(text: string): string {
-    return `${text} (${this.#cancelKey()} to cancel)`;
   }
 
   #toolNames(): string {
