@@ -96,14 +96,24 @@ export class ToolBlock extends ChatBlock {
     const now = { args: this.#args, state: this.#state, output: this.#output, expanded: this.isExpanded };
     const drawn = this.#masked === "whole" ? undefined : this.#drawing?.draw(now, width);
     if (drawn !== undefined) return this.#drawnLines(drawn, width);
-    const lines = [this.#head(width)];
-    if (this.#masked !== undefined) {
-      const opens = this.#masked === "whole" && !this.isExpanded ? ` (${this.#looks.expandKey()})` : "";
-      lines.push(...wrapped([`${maskedTexts[this.#masked]}${opens}`], width, style.muted, "   "));
-    }
-    if (this.isExpanded) lines.push(...wrapped(longCommand(this.#args), width, style.accent, "   "));
-    if (this.#masked === "whole" && !this.isExpanded) return lines;
-    return [...lines, ...this.#body(width)];
+    return [
+      this.#head(width),
+      ...this.#maskedLines(width),
+      ...(this.isExpanded ? wrapped(longCommand(this.#args), width, style.accent, "   ") : []),
+      ...(this.#isHidden ? [] : this.#body(width)),
+    ];
+  }
+
+  /** True where what the model does not see is not shown either, until it is opened. */
+  get #isHidden(): boolean {
+    return this.#masked === "whole" && !this.isExpanded;
+  }
+
+  #maskedLines(width: number): string[] {
+    if (this.#masked === undefined) return [];
+    const opens = this.#isHidden ? ` (${this.#looks.expandKey()})` : "";
+    const { muted } = this.#looks.theme.style;
+    return wrapped([`${maskedTexts[this.#masked]}${opens}`], width, muted, "   ");
   }
 
   /** What an extension draws, and our own in the place of what it leaves out. */
