@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { readKey, shownKey } from "../../src/interactive/keys/key-name.ts";
-import { bindKeys, readKeybindings } from "../../src/interactive/keys/keybindings-file.ts";
+import { bindKeys } from "../../src/interactive/keys/keybindings-file.ts";
 import { keys } from "../../src/interactive/keys/keys.ts";
 import { getKeybindings } from "../../src/interactive/terminal/tui.ts";
 
@@ -128,8 +128,9 @@ test.for([
 ] as const)("a file that is %s leaves all defaults and says that it %s", ([text, fault]) => {
   const folder = home();
   writeFileSync(join(folder, "keybindings.json"), text);
-  const read = readKeybindings(join(folder, "keybindings.json"));
-  expect(read).toEqual({ bindings: {}, faults: [expect.stringContaining(fault)] });
+  keys.bind({ expand: ["ctrl+t"] });
+  expect(bindKeys(folder)).toEqual([expect.stringContaining(fault)]);
+  expect(keys.label("expand")).toBe("Ctrl-O");
 });
 
 function home(bindings?: Record<string, unknown>): string {

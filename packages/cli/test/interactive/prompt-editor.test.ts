@@ -1,9 +1,8 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, expect, onTestFinished, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { keys } from "../../src/interactive/keys/keys.ts";
-import { writtenIn } from "../../src/interactive/prompt/external-editor.ts";
 import { PromptEditor } from "../../src/interactive/prompt/prompt-editor.ts";
 import { PromptHistory } from "../../src/interactive/prompt/prompt-history.ts";
 import { Screen } from "../../src/interactive/screen.ts";
@@ -107,49 +106,6 @@ test("what was submitted before the history was there is kept behind what it has
   editor.handleInput("\x1b[A");
   expect(editor.getText()).toBe("older");
   expect(readFileSync(join(home, "history.jsonl"), "utf8")).toBe('{"text":"older"}\n{"text":"early"}\n');
-});
-
-test("another program gives back what it wrote, with the text before it", async () => {
-  expect(await writtenIn("printf ' and more' >>", "a text")).toBe("a text and more");
-  expect(await writtenIn("printf 'two\\nlines\\n' >", "old")).toBe("two\nlines");
-});
-
-test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :"])(
-  "an editor that fails is told: %s",
-  async (command) => {
-    await expect(writtenIn(command, "a text")).rejects.toMatchObject({ code: "editor_failed" });
-  },
-);
-
-test("a Ctrl-C on the terminal ends the program that has it, and not bonsai", async () => {
-  const heard: unknown[] = [];
-  const hear = (name: unknown) => heard.push(name);
-  process.on("SIGINT", hear);
-  onTestFinished(() => void process.removeListener("SIGINT", hear));
-  const written = writtenIn("true", "a text");
-  process.emit("SIGINT");
-  expect(await written).toBe("a text");
-  expect(heard).toEqual([]);
-  process.emit("SIGINT");
-  expect(heard).toHaveLength(1);
-});
-
-test("a program that writes is ended with bonsai", async () => {
-  const gone = new AbortController();
-  const written = writtenIn("exec sleep 1000; :", "a text", gone.signal);
-  gone.abort();
-  await expect(written).rejects.toMatchObject({ code: "editor_failed" });
-});
-
-test("a paste that the program has not changed stays folded", async () => {
-  const project = agentProject(says("Good."));
-  const { terminal } = openInteractive({ project, env: { VISUAL: "test -f" } });
-  await terminal.until("/100k");
-  terminal.paste("line\n".repeat(40));
-  await terminal.until("[paste #1 +41 lines]");
-  const before = terminal.written.length;
-  terminal.press("ctrl+g");
-  await terminal.until(() => terminal.written.slice(before).join("").includes("[paste #1 +41 lines]"));
 });
 
 test.for([

@@ -3,22 +3,26 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchFiles, matchManyFiles } from "../../src/interactive/prompt/match-files.ts";
+import { matchFiles } from "../../src/interactive/prompt/match-files.ts";
 import { ProjectFiles } from "../../src/interactive/prompt/project-files.ts";
 
 const paths = (...list: string[]) => list.map((path) => ({ path, isFolder: path.endsWith("/") }));
 const never = new AbortController().signal;
 
-test("a name before a folder, a beginning before a middle, a shorter path before a longer", () => {
-  const files = paths(
+async function found(query: string, ...list: string[]): Promise<string[]> {
+  return (await matchFiles(paths(...list), { query, signal: never })).map(({ path }) => path);
+}
+
+test("a name before a folder, a beginning before a middle, a shorter path before a longer", async () => {
+  const files = [
     "edit/other.ts",
     "src/the-editor.ts",
     "src/deep/edit.ts",
     "src/edit.ts",
     "e-d-i-t.md",
     "no.txt",
-  );
-  expect(matchFiles(files, "edit").map(({ path }) => path)).toEqual([
+  ];
+  expect(await found("edit", ...files)).toEqual([
     "src/edit.ts",
     "src/deep/edit.ts",
     "src/the-editor.ts",
@@ -27,27 +31,32 @@ test("a name before a folder, a beginning before a middle, a shorter path before
   ]);
 });
 
-test("without a query, what stands in the folder itself", () => {
-  expect(matchFiles(paths("a.ts", "src/", "src/b.ts"), "").map(({ path }) => path)).toEqual(["a.ts", "src/"]);
+test("without a query, what stands in the folder itself", async () => {
+  expect(await found("", "a.ts", "src/", "src/b.ts")).toEqual(["a.ts", "src/"]);
 });
 
-test("Law: whatever matches has the query's letters in their order, and at most thirty match", () => {
+test("Law: whatever matches has the query's letters in their order, and at most thirty match", async () => {
   const word = fc.stringMatching(/^[a-c/]{1,8}$/);
-  fc.assert(
-    fc.property(fc.array(word, { maxLength: 60 }), fc.stringMatching(/^[a-c]{1,3}$/), (list, query) => {
-      const found = matchFiles(paths(...list), query);
-      expect(found.length).toBeLessThanOrEqual(30);
+  const queries = fc.stringMatching(/^[a-c]{1,3}$/);
+  await fc.assert(
+    fc.asyncProperty(fc.array(word, { maxLength: 60 }), queries, async (list, query) => {
+      const matching = await found(query, ...list);
+      expect(matching.length).toBeLessThanOrEqual(30);
       const inOrder = new RegExp([...query].join(".*"));
-      for (const { path } of found) expect(path).toMatch(inOrder);
+      for (const path of matching) expect(path).toMatch(inOrder);
     }),
   );
 });
 
 test("many files are matched as few are, and given up when nobody waits", async () => {
-  const many = paths(...Array.from({ length: 9_000 }, (_, at) => `src/${at % 7}/file-${at}.ts`));
-  for (const query of ["", "file-89", "s3f", "none"])
-    expect(await matchManyFiles(many, { query, signal: never })).toEqual(matchFiles(many, query));
-  expect(await matchManyFiles(many, { query: "f", signal: AbortSignal.abort() })).toEqual([]);
+  const many = Array.from({ length: 9_000 }, (_, at) => `src/${at % 7}/file-${at}.ts`);
+  expect(await found("none", ...many)).toEqual([]);
+  expect(await found("file-8999", ...many)).toEqual(["src/4/file-8999.ts"]);
+  const few = ["src/file-x.ts", "src/deep/file-x.ts", "file-x/one.ts", "f-i-l-e-x.ts"];
+  for (const at of [0, 4_500, 9_000])
+    expect(await found("file-x", ...many.toSpliced(at, 0, ...few.toReversed()))).toEqual(few);
+  expect(await found("fil", ...many)).toEqual(await found("fil", ...many.slice(0, 100)));
+  expect(await matchFiles(paths(...many), { query: "f", signal: AbortSignal.abort() })).toEqual([]);
 });
 
 test("what is ignored is not listed, in folders neither", async () => {

@@ -8,7 +8,7 @@ import { keyRule, readKey } from "./key-name.ts";
 import { isOfEditor, type KeyBindings, keys, libraryBindings } from "./keys.ts";
 
 /** What the user's file of keys says, and what is wrong in it. */
-export interface KeybindingsRead {
+interface KeybindingsRead {
   bindings: KeyBindings;
   /** One sentence or two each; everything else in the file holds. */
   faults: readonly string[];
@@ -30,7 +30,7 @@ export function bindKeys(home: string): readonly string[] {
 }
 
 /** Reads `{"action": "key"}` and `{"action": ["key", "key"]}`; no key at all is an empty list. */
-export function readKeybindings(file: string): KeybindingsRead {
+function readKeybindings(file: string): KeybindingsRead {
   const value = valueIn(file);
   if ("fault" in value) return { bindings: {}, faults: [value.fault] };
   const read = fileSchema.safeParse(value.json === undefined ? {} : value.json);

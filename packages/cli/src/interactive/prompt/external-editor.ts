@@ -37,7 +37,7 @@ export async function writeOutside(work: InteractiveWork): Promise<void> {
  * @param signal ends the program
  * @throws BonsaiError `editor_failed`
  */
-export async function writtenIn(command: string, text: string, signal?: AbortSignal): Promise<string> {
+async function writtenIn(command: string, text: string, signal: AbortSignal): Promise<string> {
   const hearAgain = leaveInterrupts();
   try {
     return await inFile(text, (file) => ended(command, file, signal));
@@ -77,7 +77,7 @@ function leaveInterrupts(): () => void {
   };
 }
 
-function ended(command: string, file: string, signal?: AbortSignal): Promise<void> {
+function ended(command: string, file: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(`${command} "${file}"`, { shell: true, stdio: "inherit", signal });
     child.on("error", (cause) => reject(failed(command, cause.message, cause)));

@@ -8,7 +8,7 @@ const MOST_LINES = 10;
 const MOST_CHARS = 20_000;
 
 /** The end of what a command has written so far. */
-export class LiveOutput implements Component {
+class LiveOutput implements Component {
   readonly #screen: Screen;
   readonly #command: string;
   #end = "";

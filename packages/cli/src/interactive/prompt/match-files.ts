@@ -6,8 +6,25 @@ const MOST_MATCHES = 30;
 /** As many as can be looked at between two keys. */
 const FILES_PER_TURN = 4_000;
 
-/** The files that a query means, best first: in the name before in the folders, then the shorter path. */
-export function matchFiles(files: readonly ProjectFile[], query: string): ProjectFile[] {
+/**
+ * The files that a query means, best first: in the name before in the folders, then the shorter path. Keys get their turn
+ * in between; nothing is found once the signal aborts.
+ */
+export async function matchFiles(
+  files: readonly ProjectFile[],
+  { query, signal }: { query: string; signal: AbortSignal },
+): Promise<ProjectFile[]> {
+  let best: ProjectFile[] = [];
+  for (let from = 0; from < files.length; from += FILES_PER_TURN) {
+    if (from > 0) await new Promise((resolve) => setImmediate(resolve));
+    if (signal.aborted) return [];
+    best = bestOf([...best, ...files.slice(from, from + FILES_PER_TURN)], query);
+  }
+  return best;
+}
+
+/** The best of a list that is short enough for one turn. */
+function bestOf(files: readonly ProjectFile[], query: string): ProjectFile[] {
   if (query === "")
     return files.filter(({ path }) => !path.slice(0, -1).includes("/")).slice(0, MOST_MATCHES);
   const letters = query.toLowerCase();
@@ -18,20 +35,6 @@ export function matchFiles(files: readonly ProjectFile[], query: string): Projec
   }
   ranked.sort((a, b) => a.rank - b.rank || a.file.path.length - b.file.path.length);
   return ranked.slice(0, MOST_MATCHES).map(({ file }) => file);
-}
-
-/** The same as {@link matchFiles}, with turns for keys in between; nothing once the signal aborts. */
-export async function matchManyFiles(
-  files: readonly ProjectFile[],
-  { query, signal }: { query: string; signal: AbortSignal },
-): Promise<ProjectFile[]> {
-  let best: ProjectFile[] = [];
-  for (let from = 0; from < files.length; from += FILES_PER_TURN) {
-    if (from > 0) await new Promise((resolve) => setImmediate(resolve));
-    if (signal.aborted) return [];
-    best = matchFiles([...best, ...files.slice(from, from + FILES_PER_TURN)], query);
-  }
-  return best;
 }
 
 /** Lower is better. Undefined where the letters are not all there, in their order. */

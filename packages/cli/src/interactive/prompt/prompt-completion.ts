@@ -8,7 +8,7 @@ import {
   CombinedAutocompleteProvider,
   fuzzyFilter,
 } from "../terminal/tui.ts";
-import { matchManyFiles } from "./match-files.ts";
+import { matchFiles } from "./match-files.ts";
 import { ProjectFiles } from "./project-files.ts";
 import { typableText } from "./typable-text.ts";
 
@@ -84,10 +84,10 @@ export class PromptCompletion implements AutocompleteProvider {
     query: string,
     signal: AbortSignal,
   ): Promise<AutocompleteSuggestions | null> {
-    const known = await matchManyFiles(await this.#files.list(signal), { query, signal });
+    const known = await matchFiles(await this.#files.list(signal), { query, signal });
     // It can be among those that are still looked for.
     const matching =
-      known.length > 0 ? known : await matchManyFiles(await this.#files.whole(signal), { query, signal });
+      known.length > 0 ? known : await matchFiles(await this.#files.whole(signal), { query, signal });
     return suggestions(
       // A path with a quote in it cannot be quoted.
       matching.filter(({ path }) => !path.includes('"')).map(({ path }) => mentionOf(path, path)),

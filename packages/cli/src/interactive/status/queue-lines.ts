@@ -13,7 +13,7 @@ export type Held = Readonly<Pick<AgentState["steering"][number], "text">>;
 const MAX_SHOWN = 5;
 
 /** What waits for the agent, a line each, and how to have it back. */
-export function queueLines(
+function queueLines(
   { steering, followUps, held = [] }: Queue & { held?: readonly Held[] },
   { width, theme, takeBackKey }: { width: number; theme: Theme; takeBackKey: string },
 ): string[] {

@@ -4,7 +4,7 @@ import type { OutlineEntry } from "../../session-outline.ts";
 export type TreeFilter = "default" | "no tools" | "user only" | "labelled" | "all";
 
 /** In the order in which a key goes through them. */
-export const treeFilters: readonly TreeFilter[] = ["default", "no tools", "user only", "labelled", "all"];
+const treeFilters: readonly TreeFilter[] = ["default", "no tools", "user only", "labelled", "all"];
 
 /** The filter that stands so many steps on, around the end. */
 export function filterAfter(filter: TreeFilter, steps: number): TreeFilter {

@@ -119,12 +119,6 @@ export class TreeModel {
     this.#wanted = this.#rows[this.#selectedRow]!;
   }
 
-  /** Selects an entry, or the nearest above it that is shown. */
-  select(at: number): void {
-    this.#wanted = at;
-    this.#place();
-  }
-
   /** Folds the segment that begins at the selection, else goes up to where its segment begins. */
   foldOrUp(): void {
     const at = this.selected;
