@@ -1,0 +1,153 @@
+import { drawsImage } from "./inline-image.ts";
+import { differentBlock, type Frame, firstDifference, movedTo, sameText, stillAt } from "./kept-lines.ts";
+
+/** So many lines that have changed above the screen are printed anew at most. */
+const MOST_PRINTED_LINES = 1_000;
+
+/** What a terminal shows of a chat, and what it has of it above its screen. */
+export interface Shown {
+  readonly frame: Frame;
+  /** The frame's first line on the screen. */
+  readonly top: number;
+  /** So many kept lines are in the scrollback, or were there as something else. */
+  readonly scrolled: number;
+}
+
+/** Why a frame is drawn. */
+export type ScreenChange =
+  /** Nothing is drawn yet, or somebody else had the terminal. */
+  | { kind: "begin" }
+  /** The terminal has another size, and has pushed so many lines, the first, off its screen. */
+  | { kind: "size"; pushed: number; hasOtherColumns: boolean }
+  /** Lines above the screen have unfolded: they are to be read by scrolling up. */
+  | { kind: "unfolded" }
+  /** Another chat: what was on the screen, and what is new, is to be read by scrolling up. */
+  | { kind: "other" }
+  | { kind: "more" };
+
+/** What happens to what stands on the screen, before anything is drawn. */
+export type Before =
+  /** It stays, and the lines that differ are drawn over it. */
+  | { kind: "stays" }
+  /** It is none of the chat: what is drawn begins where the cursor is. */
+  | { kind: "foreign" }
+  | { kind: "goes" }
+  /** It goes, and a rule stands in its place, above what is drawn. */
+  | { kind: "goesForRule" }
+  /** Of its lines so many, the first, go, since the scrollback has them; so many behind those, and a rule, scroll off. */
+  | { kind: "scrollsOff"; known: number; left: number };
+
+/**
+ * How a frame comes to the screen. A line that has left the screen stays as it was; what changes above the screen is seen
+ * when it is drawn there.
+ */
+export interface ScreenPlan {
+  readonly before: Before;
+  /** From the screen's first row, or from the cursor: the last ones that fit are seen, those above them scroll off. */
+  readonly lines: readonly string[];
+  /** What is shown then. */
+  readonly shown: Shown;
+}
+
+export interface ScreenPlanOptions {
+  shown: Shown;
+  frame: Frame;
+  /** The rows of the terminal now. */
+  rows: number;
+  /** What stands on the screen, line by line, with what lies over the chat. */
+  onScreen: readonly string[];
+  change: ScreenChange;
+}
+
+export function screenPlan({ shown, frame, rows, onScreen, change }: ScreenPlanOptions): ScreenPlan {
+  const top = Math.max(0, frame.lines.length - rows);
+  const { before, from } = startOf({ shown, frame, top, change });
+  // Of what is not kept, nothing scrolls off.
+  const above = frame.lines.slice(from, Math.min(top, frame.kept));
+  const scrolled = Math.min(frame.kept, Math.max(from, top));
+  const lines = [...above, ...frame.lines.slice(top)];
+  return {
+    before: before.kind === "stays" && needsRows(above, onScreen) ? { kind: "goes" } : before,
+    lines,
+    shown: { frame, top, scrolled },
+  };
+}
+
+interface Start {
+  before: Before;
+  /** The first line of the frame that is printed where it is above the screen. */
+  from: number;
+}
+
+interface StartOptions {
+  shown: Shown;
+  frame: Frame;
+  /** The first line that is on the screen then. */
+  top: number;
+  change: ScreenChange;
+}
+
+function startOf({ shown, frame, top, change }: StartOptions): Start {
+  switch (change.kind) {
+    case "begin":
+      return { before: { kind: "foreign" }, from: Math.min(shown.scrolled, frame.kept) };
+    case "size":
+      return { before: { kind: "goes" }, from: afterPushed(shown, frame, change) };
+    case "unfolded":
+      return hasGrownAbove(shown, frame)
+        ? { before: { kind: "goesForRule" }, from: printedFrom(top, differentBlock(shown.frame, frame)) }
+        : goneOn(shown, frame);
+    case "other":
+      return another(shown, frame, top);
+    case "more":
+      return goneOn(shown, frame);
+  }
+}
+
+/**
+ * What the terminal has pushed off the screen is not printed again. A terminal that has more rows takes lines back, or
+ * not: printed from where they begin, they are pushed to where they were.
+ */
+function afterPushed(
+  { frame: former, top, scrolled }: Shown,
+  frame: Frame,
+  { pushed, hasOtherColumns }: { pushed: number; hasOtherColumns: boolean },
+): number {
+  const gone = Math.max(scrolled, Math.min(former.kept, top + pushed));
+  return hasOtherColumns ? sameText(former, gone, frame) : Math.min(gone, frame.kept);
+}
+
+function hasGrownAbove({ frame: former, scrolled }: Shown, frame: Frame): boolean {
+  return frame.kept > former.kept && firstDifference(former, frame) < scrolled;
+}
+
+function another(shown: Shown, frame: Frame, top: number): Start {
+  const { frame: former, scrolled } = shown;
+  const still = stillAt(former, scrolled, frame);
+  if (still !== undefined || former.kept === 0) {
+    const from = Math.min(still ?? 0, scrolled === 0 ? 0 : frame.kept);
+    return { before: { kind: "stays" }, from: Math.min(frame.kept, from) };
+  }
+  const kept = Math.max(0, former.kept - shown.top);
+  const known = Math.max(0, Math.min(kept, scrolled - shown.top));
+  return {
+    before: { kind: "scrollsOff", known, left: kept - known },
+    from: printedFrom(top, firstDifference(former, frame)),
+  };
+}
+
+/** Where the lines of the scrollback end in the frame; where they are nowhere: as they did. */
+function goneOn({ frame: former, scrolled }: Shown, frame: Frame): Start {
+  const moved = movedTo(former, scrolled, frame);
+  return { before: { kind: "stays" }, from: Math.min(frame.kept, moved ?? scrolled) };
+}
+
+/** Of what is printed anew, the first line. */
+function printedFrom(top: number, wanted: number): number {
+  return Math.min(top, Math.max(wanted, top - MOST_PRINTED_LINES));
+}
+
+/** An image that scrolls off is drawn into rows that are there: not over what stands on the screen. */
+function needsRows(above: readonly string[], onScreen: readonly string[]): boolean {
+  return above.some((line, at) => drawsImage(line) && line !== onScreen[at]);
+}
