@@ -73,7 +73,19 @@ test("/compact of what is small says that there is nothing to compact", async ()
   await terminal.until("/100k");
   terminal.type("/compact\n");
   await terminal.until("There is nothing to compact");
+  await terminal.until(/keepRecentTokens\s+in\s+\/settings/);
   expect(times(terminal.scrollback(), "nothing to compact")).toBe(1);
+});
+
+test("a summariser that is busy: the line says when it is asked again, and Esc cancels there too", async () => {
+  const error = { status: 529, message: "overloaded today" };
+  const { terminal } = await openLong({ ...play, summary: [{ error }] }, { BONSAI_DISABLE_MASK: "1" });
+  terminal.type("go on\n");
+  await terminal.until(/Auto-compacting\.\.\. retry 1 of \d+ in \d+s \(Esc to cancel\) · .*overl/);
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Well.");
+  expect(terminal.screen()).not.toMatch(/retry 1|Retrying/);
 });
 
 test("a failed /compact says once why and what to do, and leaves the file as it was", async () => {

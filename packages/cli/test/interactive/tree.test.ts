@@ -232,6 +232,23 @@ describe("acceptance 34: the summary of the branch", () => {
     await terminal.until(/default · 1\/1$/m);
   });
 
+  test("Ctrl-C at the question, and at its focus, leaves the tree too", async () => {
+    const { terminal, choose, question } = await openSample();
+    for (const atFocus of [false, true]) {
+      await choose("A cache makes");
+      if (atFocus) {
+        await question(2);
+        await terminal.until("dwell on");
+      } else await terminal.until("Keep a summary");
+      terminal.press("ctrl+c");
+      const screen = await terminal.until((text) => !/dwell on|Keep a summary/.test(text));
+      expect(screen).not.toContain("Session tree");
+      terminal.type("x");
+      await terminal.until(/x\s*\n─/);
+      terminal.press("backspace");
+    }
+  });
+
   test("Esc cancels the summary, and nothing has changed", async () => {
     const scenario: Scenario = {
       contextWindow: 100_000,

@@ -29,7 +29,7 @@ export function compactionWords(ended: EndedCompaction): Told | undefined {
     case "masked":
       return { level: "info", message: maskedWords(ended) };
     case "skipped":
-      return outcome.reason === "manual" ? { level: "info", message: outcome.detail } : undefined;
+      return outcome.reason === "manual" ? skippedWords(outcome) : undefined;
     case "cancelled":
       return { level: "info", message: cancelledWords(outcome) };
     case "failed":
@@ -91,6 +91,13 @@ function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome
   return reason === "manual" && tokensAfter >= tokensBefore
     ? [...more, "The summary is longer than the little that it stands for; /undo takes it back."]
     : more;
+}
+
+/** Why there was nothing to do for the user's own `/compact`, and what would change that. */
+export function skippedWords({ status, detail }: { status: string; detail: string }): Told {
+  const isAllRecent = status === "nothing-to-compact" || detail.includes("recent enough to be kept");
+  const more = isAllRecent ? " A smaller keepRecentTokens in /settings keeps less; a focus does not." : "";
+  return { level: "info", message: `${detail}${more}` };
 }
 
 function cancelledWords(outcome: CompactionOutcome): string {

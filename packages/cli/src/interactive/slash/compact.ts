@@ -1,7 +1,7 @@
 import { fixedTexts } from "@bonsai-agent/agent";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { compactionPreview } from "../compaction/compaction-preview.ts";
-import { compactionWords } from "../compaction/compaction-words.ts";
+import { compactionWords, skippedWords } from "../compaction/compaction-words.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
@@ -43,7 +43,7 @@ async function showPreview({ host, screen, tell }: InteractiveWork): Promise<voi
       tools: agent.tools.declarations(),
     })),
   });
-  if (result.status !== "planned") return tell({ level: "info", message: result.detail });
+  if (result.status !== "planned") return tell(skippedWords(result));
   await showReport(screen, lines);
 }
 

@@ -7,7 +7,8 @@ import type { TreeModel } from "./tree-model.ts";
 /** `/tree`: shows the tree, and goes where the user wants to. */
 export async function openTree(work: InteractiveWork): Promise<void> {
   const model = openTreeModel(work, "default");
-  for (;;) {
+  const { letGo } = work.screen;
+  while (!letGo.aborted) {
     const at = await pickEntry(work, model, { title: "Session tree", choice: "go there" });
     if (at === undefined) return;
     if (model.isHere(at)) {

@@ -11,10 +11,10 @@ export interface SummaryQuestion {
 
 /** Asks what is to be kept of the branch that is left; undefined where the user would rather go back. */
 export async function askSummary(
-  { ui }: Pick<InteractiveWork, "ui">,
+  { ui, screen: { letGo } }: Pick<InteractiveWork, "ui" | "screen">,
   { hasFailed }: SummaryQuestion,
 ): Promise<Pick<NavigateOptions, "summarise" | "focus" | "useDigest"> | undefined> {
-  for (;;) {
+  while (!letGo.aborted) {
     const choice = await ui.select("Keep a summary of the branch that you leave?", [
       ...choices,
       ...(hasFailed ? [withDigest] : []),
@@ -26,4 +26,5 @@ export async function askSummary(
     const focus = await ui.input("What should the summary dwell on?", "Empty: everything");
     if (focus !== undefined) return focus.trim() === "" ? { summarise: true } : { summarise: true, focus };
   }
+  return undefined;
 }
