@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -107,21 +107,36 @@ test("a command that a key stands for is refused too, and puts nothing into the 
 });
 
 test("what was sent before the session is open waits, and is sent when it is", async () => {
-  const { terminal } = openInteractive({ scenario: says("Good.") });
+  const { terminal, begin } = openLate();
   terminal.type("Early bird\n");
   await terminal.until("Next: Early bird");
+  begin();
   const screen = await terminal.until("Good.");
   expect(screen).not.toMatch(/Next: Early|Sent as soon/);
 });
 
 test("what was sent before the session is open can be taken back", async () => {
-  const { terminal } = openInteractive({ scenario: says("Good.") });
+  const { terminal, begin } = openLate();
   terminal.type("Early bird\n");
   await terminal.until("Next: Early bird");
   terminal.press("alt+up");
+  begin();
   await terminal.until("/100k");
   expect(terminal.screen()).toMatch(/─\n+\s*Early bird\s*\n─/);
 });
+
+/** Opens the interactive mode with a session that is open only from `begin` on. */
+function openLate() {
+  const { promise, resolve: begin } = Promise.withResolvers<void>();
+  vi.stubGlobal("mayBegin", promise);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const late = `export default (bonsai) => bonsai.on("session_start", () => globalThis.mayBegin);`;
+  const opened = openInteractive({
+    ...{ scenario: says("Good."), argv: ["-e", "./late.mjs"] },
+    files: { "late.mjs": late },
+  });
+  return { ...opened, begin };
+}
 
 function sessionText(home: string): string {
   const folder = join(home, "sessions");
