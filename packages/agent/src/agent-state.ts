@@ -12,6 +12,8 @@ export interface ContextUsage {
   percent?: number | undefined;
   /** True when no usage that the provider reported can be trusted: after a compaction, before the first answer. */
   isEstimate: boolean;
+  /** The estimated part of `tokens`: all of it, or what came after the last answer. */
+  estimatedTokens: number;
 }
 
 /** What a front end shows of an agent. */
@@ -53,7 +55,7 @@ export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isC
 
 export function contextUsage({ session, settings, selection, fixedTexts }: Workplace): ContextUsage {
   const estimate = sessionEstimate({ session, settings: settings.compaction, fixedTexts });
-  const { tokens, source } = readContext({
+  const { tokens, source, trailingTokens } = readContext({
     ...{ session, estimator: estimate.estimator },
     // To learn it takes time in a long session, and the usage of the last answer does without it.
     get overheadTokens() {
@@ -66,5 +68,6 @@ export function contextUsage({ session, settings, selection, fixedTexts }: Workp
     windowTokens,
     percent: windowTokens === undefined ? undefined : (tokens / windowTokens) * 100,
     isEstimate: source === "estimate",
+    estimatedTokens: trailingTokens,
   };
 }

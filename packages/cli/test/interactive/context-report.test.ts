@@ -128,7 +128,7 @@ describe("context report", () => {
     const report = reportOf("U:100 A:100@9000 | U:100 A:100@9500 | C(u2)");
     expect(report.isEstimate).toBe(true);
     expect(report.parts[2]).toMatchObject({ name: "summary", items: 1 });
-    expect(textOf(report, 80)).toContain("Context: about ");
+    expect(textOf(report, 80)).toContain("Context: ~");
   });
 
   test("the room ends where compaction begins; beyond it the reserve gives way", () => {

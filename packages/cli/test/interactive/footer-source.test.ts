@@ -16,7 +16,12 @@ test("a frame that comes when the session is closed shows what was known", () =>
     session,
     get state() {
       const { tokens } = { tokens: session.path().length };
-      return { model, thinking: "off", context: { tokens, isEstimate: true }, sessionName: session.name };
+      return {
+        model,
+        thinking: "off",
+        context: { tokens, isEstimate: true, estimatedTokens: tokens },
+        sessionName: session.name,
+      };
     },
   };
   const folder = testFolder();
@@ -42,6 +47,24 @@ test("a long session that does not end in an answer is shown before its context 
   await terminal.until(/\d[kM]\/100k/);
 });
 
+test.each([
+  [238_000, 150_000, "estimate"],
+  [238_000, 2_000, "reported"],
+  [0, 0, "reported"],
+])("of %i tokens, %i estimated behind the last answer: %s", (tokens, estimatedTokens, certainty) => {
+  const model = { provider: "stage", id: "actor", reasoning: false, contextWindow: 100_000 };
+  const context = { tokens, windowTokens: 100_000, isEstimate: false, estimatedTokens };
+  const agent = {
+    session: { leafId: null, projection: () => ({ items: [] }) },
+    state: { model, thinking: "off", context },
+  };
+  const source = new FooterSource({
+    ...{ cwd: testFolder(), folder: "~", redraw: () => {} },
+    agent: () => agent as unknown as Agent,
+  });
+  expect(source.facts).toMatchObject({ tokens, certainty });
+});
+
 /** Tells each listener that a session was opened. */
 const opening = {
   on: (name: string, heard: (event: object) => void) =>
@@ -55,7 +78,7 @@ test("a short one, and one that ends in an answer, show at once how full they ar
   ] as const) {
     const items = Array.from({ length: count }, () => ({ message: { role } }));
     const model = { provider: "stage", id: "actor", reasoning: false, contextWindow: 100 };
-    const context = { tokens: 7, windowTokens: 100, isEstimate: false };
+    const context = { tokens: 7, windowTokens: 100, isEstimate: false, estimatedTokens: 0 };
     const agent = {
       session: { leafId: null, projection: () => ({ items }) },
       state: { model, thinking: "off", context },

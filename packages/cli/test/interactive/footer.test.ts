@@ -32,11 +32,11 @@ describe("the footer", () => {
     expect(shown(width)).toMatchSnapshot();
   });
 
-  test("marks an estimate, and knows nothing right after a compaction", () => {
+  test("marks an estimate, and has no share of what is not counted yet", () => {
     expect(shown(80, { certainty: "estimate" })).toContain("~41k/200k 21%");
-    const compacted = shown(80, { certainty: "unknown" });
-    expect(compacted).toContain("?/200k");
-    expect(compacted).not.toContain("%");
+    const uncounted = shown(80, { certainty: "unknown" });
+    expect(uncounted).toContain("?/200k");
+    expect(uncounted).not.toContain("%");
   });
 
   test("of a model without a known window has no share", () => {

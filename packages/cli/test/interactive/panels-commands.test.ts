@@ -78,7 +78,7 @@ test("/session says where there is no model yet", async () => {
   command(room, "/session");
   const screen = await room.terminal.until(/cost +\$0/);
   expect(screen).toMatch(/model +none yet/);
-  expect(screen).toMatch(/context +about [\d,]+ tokens, window unknown/);
+  expect(screen).toMatch(/context +~[\d,]+ tokens, window unknown/);
 });
 
 test("/settings writes a setting, told with its meaning, and takes it back", async () => {

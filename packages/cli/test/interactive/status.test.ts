@@ -44,7 +44,8 @@ test("a compaction that is taken back is none for the footer either", async () =
   });
   const before = (await terminal.until(/~?[\d.]+k\/1M \d+%/)).match(/[\d.]+k\/1M/)?.[0];
   terminal.type("/compact\n");
-  await terminal.until("?/1M");
+  await terminal.until("Compacted: ");
+  await terminal.until((screen) => /~[\d.]+k\/1M/.test(screen) && !screen.includes(`${before}`));
   terminal.type("/undo\n");
   await terminal.until("was taken back");
   await terminal.until(`${before}`);
@@ -133,7 +134,7 @@ test("the window is called after the session, else after its folder", async () =
   expect(terminal.screen()).toContain("Prune the apples");
 });
 
-test("right after a compaction nobody knows how full the context is, until the next answer tells", async () => {
+test("right after a compaction the size of the context is an estimate, marked alike wherever it is told", async () => {
   const { terminal } = openInteractive({
     scenario: {
       ...{ contextWindow: 200_000, turn: [{ text: "Good." }], summary: [{ text: summary }] },
@@ -143,7 +144,12 @@ test("right after a compaction nobody knows how full the context is, until the n
   });
   await terminal.until(/\d%/);
   terminal.type("/compact\n");
-  await terminal.until("?/200k");
+  await terminal.until(/ ~[\d.]+k\/200k \d+%/);
+  terminal.type("/session\n");
+  await terminal.until(/context +~[\d,]+ tokens of 200,000/);
+  terminal.type("/context\n");
+  await terminal.until(/Context: ~[\d,]+ of 200,000 tokens/);
+  terminal.press("escape");
   terminal.type("Go on\n");
   await terminal.until(/ [\d.]+k\/200k \d+%/);
 });

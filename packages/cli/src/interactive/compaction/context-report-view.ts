@@ -6,6 +6,7 @@ import { kindStyle } from "../../views/role-colour.ts";
 import { table } from "../../views/table.ts";
 import { wrap } from "../../views/text-width.ts";
 import type { ContextPart, ContextReport, ContextRoom } from "./context-report.ts";
+import { isRough } from "./is-rough.ts";
 
 /** Below, what can be missed is left out. */
 const ROOMY_COLUMNS = 60;
@@ -21,7 +22,7 @@ interface Row {
 
 /** Where the tokens of the next request are: a bar, a table and the largest messages. */
 export function* contextReportView(report: ContextReport, width: number): Generator<Line> {
-  const { totalTokens, isEstimate, room } = report;
+  const { totalTokens, room } = report;
   const whole = Math.max(totalTokens, room?.windowTokens ?? 0);
   yield* wrap(headline(report), width).map((line) => [span(line, "bold")]);
   const used = report.parts.map(partRow);
@@ -37,20 +38,21 @@ export function* contextReportView(report: ContextReport, width: number): Genera
     tokens: totalTokens,
     glyph: " ",
     style: "bold",
-    note: said(isEstimate),
+    note: said(report),
   } as const;
   yield* rowTable([...rows, total, ...left], whole, width);
   yield* room === undefined ? [] : thresholdLines(room, totalTokens, width);
   if (report.largest.length > 0) yield* largestTable(report, width);
 }
 
-function headline({ totalTokens, isEstimate, room }: ContextReport): string {
-  const tokens = `${isEstimate ? "about " : ""}${count(totalTokens)}`;
+function headline({ totalTokens, estimatedTokens, room }: ContextReport): string {
+  const mark = isRough({ tokens: totalTokens, estimatedTokens }) ? "~" : "";
+  const tokens = `${mark}${count(totalTokens)}`;
   if (room === undefined) return `Context: ${tokens} tokens; the model's window is unknown`;
   return `Context: ${tokens} of ${counted(room.windowTokens, "token")} (${percent(totalTokens, room.windowTokens)})`;
 }
 
-function said(isEstimate: boolean): string {
+function said({ isEstimate }: ContextReport): string {
   return isEstimate ? "estimated" : "as reported, what came after it estimated";
 }
 

@@ -57,6 +57,8 @@ export interface ContextReport {
   totalTokens: number;
   /** True where no report of the provider can be trusted. */
   isEstimate: boolean;
+  /** The estimated part of `totalTokens`: all of it, or what came after the last answer. */
+  estimatedTokens: number;
   /** Undefined where the model's window is unknown. */
   room: ContextRoom | undefined;
   /** The largest messages first, at most ten. */
@@ -79,7 +81,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const fixed = fixedContext(options);
   const fixedTexts = () => [fixed.prompt, ...fixed.instructions, ...fixed.tools];
   const { estimator, overheadTokens } = sessionEstimate({ session, settings, fixedTexts });
-  const { tokens, source } = readContext({ session, estimator, items, overheadTokens });
+  const { tokens, source, trailingTokens } = readContext({ session, estimator, items, overheadTokens });
   const parts = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)].filter(
     (part) => part.tokens > 0,
   );
@@ -89,6 +91,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
     unexplainedTokens: tokens - explained,
     totalTokens: tokens,
     isEstimate: source === "estimate",
+    estimatedTokens: trailingTokens,
     room: roomOf(options, tokens),
     largest: largestOf(items, estimator),
   };

@@ -5,6 +5,7 @@ import { liveCompactions } from "../../reports/compaction-record.ts";
 import { FactCounter } from "../../session-facts.ts";
 import { eachEntry } from "../../session-outline.ts";
 import { age, bytes, count, counted, percent, usd } from "../../views/numbers.ts";
+import { isRough } from "../compaction/is-rough.ts";
 import { isNoModel } from "../no-model.ts";
 import { wholePath } from "../panels/panel-frame.ts";
 import type { SlashCommand } from "./slash-command.ts";
@@ -67,8 +68,8 @@ function fileWords({ file }: Session): string {
     : `${wholePath(file)} (from the first message on)`;
 }
 
-function contextWords({ tokens, windowTokens, isEstimate }: AgentState["context"]): string {
-  const about = `${isEstimate ? "about " : ""}${counted(tokens, "token")}`;
+function contextWords({ tokens, windowTokens, estimatedTokens }: AgentState["context"]): string {
+  const about = `${isRough({ tokens, estimatedTokens }) ? "~" : ""}${counted(tokens, "token")}`;
   return windowTokens === undefined
     ? `${about}, window unknown`
     : `${about} of ${count(windowTokens)} (${percent(tokens, windowTokens)})`;

@@ -1,6 +1,6 @@
 import type { ThinkingLevel } from "@bonsai-agent/models";
 
-/** How far the number of tokens can be trusted: told by the provider, estimated, or not known yet after a compaction. */
+/** How far the number of tokens can be trusted: told by the provider, estimated, or not counted yet. */
 export type ContextCertainty = "reported" | "estimate" | "unknown";
 
 /** What the footer shows. */

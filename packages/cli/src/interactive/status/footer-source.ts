@@ -2,8 +2,9 @@ import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Session, undoneBy } from "@bonsai-agent/session";
+import { isRough } from "../compaction/is-rough.ts";
 import { isNoModel } from "../no-model.ts";
-import type { ContextCertainty, FooterFacts } from "./footer-facts.ts";
+import type { FooterFacts } from "./footer-facts.ts";
 import { gitBranch } from "./git-branch.ts";
 import { SessionCost } from "./session-cost.ts";
 
@@ -30,7 +31,6 @@ export class FooterSource {
   readonly cost = new SessionCost();
   readonly #options: FooterSourceOptions;
   #branch: string | undefined;
-  #isJustCompacted = false;
   /** True from the opening of a session until its context is counted. */
   #isUncounted = false;
   #facts: FooterFacts | undefined;
@@ -47,16 +47,15 @@ export class FooterSource {
     const refresh = () => this.refresh();
     lifecycle.on("session_start", ({ reason }) => {
       if (reason !== "reload") this.#isUncounted = true;
-      this.#contextIs({ justCompacted: false });
+      this.refresh();
     });
-    lifecycle.on("session_tree", () => this.#contextIs({ justCompacted: false }));
-    for (const name of ["session_compact", "session_mask"] as const)
-      lifecycle.on(name, () => this.#contextIs({ justCompacted: true }));
+    for (const name of ["session_tree", "session_compact", "session_mask"] as const)
+      lifecycle.on(name, refresh);
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "bashExecution" || message.role === "toolResult") this.#readBranch();
       const isAnswer = message.role === "assistant" && message.stopReason !== "error";
       if (isAnswer) this.#isUncounted = false;
-      this.#contextIs({ justCompacted: this.#isJustCompacted && !isAnswer });
+      this.refresh();
     });
     lifecycle.on("agent_end", () => {
       this.#readBranch();
@@ -74,7 +73,7 @@ export class FooterSource {
 
   /** To be called when the context has changed and no event has told so. */
   contextChanged(): void {
-    this.#contextIs({ justCompacted: false });
+    this.refresh();
   }
 
   /** To be called when something has changed that no event tells of. */
@@ -115,13 +114,7 @@ export class FooterSource {
     this.#leafId = leafId;
     const entry = session.entry(leafId);
     if (entry === undefined || undoneBy(entry) === undefined) return;
-    this.#isJustCompacted = false;
     this.#facts = undefined;
-  }
-
-  #contextIs({ justCompacted }: { justCompacted: boolean }): void {
-    this.#isJustCompacted = justCompacted;
-    this.refresh();
   }
 
   #read({ session, state }: Agent, statuses: readonly string[]): FooterFacts {
@@ -145,13 +138,8 @@ export class FooterSource {
   ): Pick<FooterFacts, "tokens" | "windowTokens" | "certainty"> {
     if (this.#isUncounted && takesLongToCount(session))
       return { tokens: 0, windowTokens: state.model.contextWindow || undefined, certainty: "unknown" };
-    const { tokens, windowTokens, isEstimate } = state.context;
-    return { tokens, windowTokens, certainty: this.#certainty(isEstimate) };
-  }
-
-  #certainty(isEstimate: boolean): ContextCertainty {
-    if (!isEstimate) return "reported";
-    return this.#isJustCompacted ? "unknown" : "estimate";
+    const { tokens, windowTokens } = state.context;
+    return { tokens, windowTokens, certainty: isRough(state.context) ? "estimate" : "reported" };
   }
 }
 
