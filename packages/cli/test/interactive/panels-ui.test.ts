@@ -1,6 +1,7 @@
+import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
+import { extensionUi } from "../../src/interactive/extension-views/extension-ui.ts";
 import { askText } from "../../src/interactive/panels/ask.ts";
-import { panelUi } from "../../src/interactive/panels/panel-ui.ts";
 import { Screen } from "../../src/interactive/screen.ts";
 import { Editor, visibleWidth } from "../../src/interactive/terminal/tui.ts";
 import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
@@ -12,7 +13,11 @@ function open(size: { columns?: number; rows?: number } = {}) {
   const editor = new Editor(screen.tui, screen.theme.editor);
   const told: string[] = [];
   const end = new AbortController();
-  const ui = panelUi({ screen, tell: ({ message }) => told.push(message), editor, signal: end.signal });
+  const ui = extensionUi({
+    ...{ screen, editor, cwd: tmpdir(), signal: end.signal, onWorkingMessage: expect.unreachable },
+    chat: { isExpanded: false, toggleExpanded: expect.unreachable, showEntry: () => expect.unreachable() },
+    tell: ({ message }) => told.push(message),
+  });
   screen.start(editor);
   onTestFinished(() => screen.stop());
   return { terminal, screen, editor, ui, told, end };

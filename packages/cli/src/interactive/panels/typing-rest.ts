@@ -8,25 +8,40 @@ const mostMs = 3_000;
 
 /** Owner of when a question that comes by itself may take the keys: not in the middle of a word. */
 export class TypingRest {
-  #latestMs = Number.NEGATIVE_INFINITY;
+  #restsAtMs = Number.NEGATIVE_INFINITY;
+  /** Each looks anew at how long it has to wait. */
+  readonly #waiting = new Set<() => void>();
 
   constructor({ tui }: Pick<Screen, "tui">) {
     tui.addInputListener((data) => {
-      if (isTypedText(data)) this.#latestMs = performance.now();
-      else if (getKeybindings().matches(data, "tui.input.submit")) this.#latestMs = Number.NEGATIVE_INFINITY;
+      if (isTypedText(data)) this.#restsAt(performance.now() + restMs);
+      else if (getKeybindings().matches(data, "tui.input.submit")) this.#restsAt(Number.NEGATIVE_INFINITY);
       return undefined;
     });
   }
 
   /** Resolves once the user rests, at once where nothing is being typed. @param signal ends the waiting */
   async reached(signal: AbortSignal): Promise<void> {
-    const begunMs = performance.now();
-    while (!signal.aborted) {
-      const now = performance.now();
-      const leftMs = Math.min(this.#latestMs + restMs - now, begunMs + mostMs - now);
-      if (leftMs <= 0) return;
-      await new Promise((resolve) => setTimeout(resolve, Math.min(leftMs, 50)));
-    }
+    const latestMs = performance.now() + mostMs;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let timer: NodeJS.Timeout | undefined;
+    const look = () => {
+      clearTimeout(timer);
+      const leftMs = Math.min(this.#restsAtMs, latestMs) - performance.now();
+      if (leftMs <= 0 || signal.aborted) resolve();
+      else timer = setTimeout(look, leftMs);
+    };
+    signal.addEventListener("abort", look, { once: true });
+    this.#waiting.add(look);
+    look();
+    await promise;
+    this.#waiting.delete(look);
+    signal.removeEventListener("abort", look);
+  }
+
+  #restsAt(ms: number): void {
+    this.#restsAtMs = ms;
+    for (const look of this.#waiting) look();
   }
 }
 

@@ -8,10 +8,10 @@ import { openWorkshop } from "../../work/workshop.ts";
 import { ChatView } from "../chat/chat-view.ts";
 import { followCompactions } from "../compaction/follow-compactions.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
+import { extensionUi } from "../extension-views/extension-ui.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
 import { bindKeys } from "../keys/keybindings-file.ts";
 import { noModel } from "../no-model.ts";
-import { panelUi } from "../panels/panel-ui.ts";
 import { pickSession } from "../panels/sessions/session-picker.ts";
 import { attachPrompt } from "../prompt/attach-prompt.ts";
 import { slashCommands } from "../slash/slash-commands.ts";
@@ -63,11 +63,9 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
   let host: AgentHost | undefined;
   // What is told before the chat shows a session stays in it.
   const tell: InteractiveWork["tell"] = (notice) => chat.line(shownNotice(notice));
-  const ui = panelUi({
-    ...{ screen, tell, editor, signal: quitting.signal, cwd },
+  const ui = extensionUi({
+    ...{ screen, tell, editor, chat, cwd, signal: quitting.signal },
     onWorkingMessage: (message) => status.say(message),
-    onEntry: (entry) => chat.showEntry(entry),
-    folding: chat,
   });
   const rest = new Rest();
   const submitting = new Submitting({ editor, tell, rest, redraw: () => screen.redraw() });

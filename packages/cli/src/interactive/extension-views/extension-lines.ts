@@ -1,10 +1,10 @@
 import type { DrawnComponent } from "@bonsai-agent/extension";
 import { oneLine } from "../../views/printable.ts";
-import { ViewSlot } from "../extension-views/view-slot.ts";
+import { textLines } from "../panels/panel-frame.ts";
 import { type Component, stripTerminalSequences } from "../terminal/tui.ts";
-import { textLines } from "./panel-frame.ts";
+import { ViewSlot } from "./view-slot.ts";
 
-export type WidgetPlacement = "aboveEditor" | "belowEditor";
+type WidgetPlacement = "aboveEditor" | "belowEditor";
 
 /** A widget that had more would push the chat away. */
 const mostWidgetLines = 12;
