@@ -73,7 +73,12 @@ export function sameText(before: Frame, at: number, after: Frame): number {
   const found = text.lastIndexOf(behind.slice(0, LANDMARK_LETTERS), Math.max(0, latest));
   const place = found < 0 || behind === "" ? Math.max(0, latest) : found;
   const line = starts.findLastIndex((length) => text.length - length <= place);
-  return first + Math.max(0, line);
+  let start = first + Math.max(0, line);
+  // Blank lines have no letters: those that it begins with stand above them.
+  const isBlank = (of: string | undefined) => of !== undefined && !hasText(of);
+  for (let blank = at; blank < before.kept && isBlank(before.lines[blank]); blank += 1)
+    if (isBlank(after.lines[start - 1])) start -= 1;
+  return start;
 }
 
 /** How many rows of a terminal a line takes once its width has changed. */

@@ -85,9 +85,8 @@ export class LibraryScreen extends TuiMainScreen {
   }
 
   /**
-   * What the library (0.87.1) knows of the screen: private fields, of which `captureRenderState` and `restoreRenderState`
-   * give copies alone. These cannot be used: to restore forgets the images that are drawn, and to copy all lines takes
-   * longer with each line. Nothing else touches the fields.
+   * What the library (0.87.1) knows of the screen: its private fields, named as in what `captureRenderState` returns. What
+   * it gives to change them, `restoreRenderState`, forgets the images that are drawn. Only here are they touched.
    */
   get #state(): TuiMainScreenRenderState {
     return this as unknown as TuiMainScreenRenderState;
