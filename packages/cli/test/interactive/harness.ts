@@ -7,6 +7,9 @@ import type { CliIo } from "../../src/io.ts";
 import { type AgentProject, agentProject } from "../agent-project.ts";
 import { nowMs } from "../run-cli.ts";
 import { HeadlessTerminal, type HeadlessTerminalOptions } from "./headless-terminal.ts";
+// What the program loads once it is needed is there before a test begins: the first test does not wait for it.
+import "../../src/interactive/session/live.ts";
+import "../../src/extensions/start-extensions.ts";
 
 export interface OpenInteractiveOptions extends HeadlessTerminalOptions {
   /** What the model says; not for a project of one's own. */
