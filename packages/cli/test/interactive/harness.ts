@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import { agentCall } from "../../src/agent-call.ts";
 import type { ExitCode } from "../../src/exit-code.ts";
 import { runInteractive } from "../../src/interactive/interactive-mode.ts";
+import { keys } from "../../src/interactive/keys/keys.ts";
 import type { CliIo } from "../../src/io.ts";
 import { type AgentProject, agentProject } from "../agent-project.ts";
 import { nowMs } from "../run-cli.ts";
@@ -72,6 +73,8 @@ export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInt
   };
   onTestFinished(async () => {
     await end().catch(() => undefined);
+    // The keys are those of the process, and so of the test that comes next.
+    keys.bind({});
   });
   return { terminal, project, ended, printed: () => printed, end };
 }
