@@ -93,6 +93,11 @@ export class Agent {
     return this.#work.systemPrompt.current;
   }
 
+  /** The messages that wait to be stored: what waits for the user's next prompt, then the others, oldest first. */
+  get waitingMessages(): readonly CustomInput[] {
+    return this.#work.queue.messages;
+  }
+
   /** True while texts or messages wait to be said; what waits for the user's next prompt does not count. */
   get hasPendingMessages(): boolean {
     return !this.#work.queue.isEmpty;

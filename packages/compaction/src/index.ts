@@ -26,7 +26,14 @@ export { type FileOperations, fileOperations } from "./file-operations.ts";
 export type { CompactionManifest } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export type { CompactionOutcome, CompactionReason } from "./outcome.ts";
-export { type PinMessage, pinMessage, pinnedTexts, unpinMessage } from "./pins.ts";
+export {
+  type PinMessage,
+  pinMessage,
+  pinnedSoon,
+  pinnedTexts,
+  unpinMessage,
+  type WaitingMessage,
+} from "./pins.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export { compactionPresets, type PresetName } from "./presets.ts";
 export type { Refusal } from "./refusal.ts";

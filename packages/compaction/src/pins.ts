@@ -6,6 +6,7 @@ import {
   PIN_CUSTOM_TYPE,
   type PinChange,
   pinChange,
+  pinChangeIn,
   type Session,
   UNPIN_CUSTOM_TYPE,
   undoneBy,
@@ -30,6 +31,22 @@ const PINNED_CUSTOM_TYPE = "bonsai.pinned";
  */
 export function pinnedTexts(session: Session, leafId: string | null = session.leafId): string[] {
   const { before, changes } = changesSince(session, leafId);
+  return changed(before, changes);
+}
+
+/**
+ * The same at the session's leaf, as it will be.
+ * @param waiting messages that are not stored yet, oldest first; others than those of pins count for nothing
+ */
+export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
+  const changes = waiting.map((message) => pinChangeIn(message)).filter((change) => change !== undefined);
+  return changed(pinnedTexts(session), changes);
+}
+
+/** What a message says of itself. */
+export type WaitingMessage = Pick<CustomMessageEntry, "customType" | "details">;
+
+function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
   const held = new Set(before);
   for (const { text, isPinned } of changes) {
     if (!isPinned) held.delete(text);
@@ -67,10 +84,16 @@ export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
 }
 
 /**
- * The message that pins a text: the model sees it from then on, after every compaction too.
+ * The message that pins a text: the model sees it from then on, after every compaction too. A text that is pinned already
+ * takes no more room.
+ * @param waiting as `pinnedSoon` has them. Default: none
  * @throws BonsaiError `pin_empty`, `pin_too_long`, `pins_full`
  */
-export function pinMessage(session: Session, given: string): PinMessage {
+export function pinMessage(
+  session: Session,
+  given: string,
+  waiting: readonly WaitingMessage[] = [],
+): PinMessage {
   const text = given.trim();
   if (text === "")
     throw new BonsaiError({
@@ -84,8 +107,9 @@ export function pinMessage(session: Session, given: string): PinMessage {
       message: `A pinned text has at most ${count(LONGEST_CHARS)} characters; this one has ${count(text.length)}.`,
       hint: "Put it into a file of the project, and pin where it stands.",
     });
-  const usedChars = pinnedTexts(session).reduce((sum, each) => sum + each.length, 0);
-  if (usedChars + text.length > ALL_CHARS)
+  const pinned = pinnedSoon(session, waiting);
+  const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
+  if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
     throw new BonsaiError({
       code: "pins_full",
       message: `All pinned texts together have at most ${count(ALL_CHARS)} characters; ${count(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${count(text.length)}.`,

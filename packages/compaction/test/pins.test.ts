@@ -11,6 +11,7 @@ import {
   digestSummariser,
   navigateTree,
   pinMessage,
+  pinnedSoon,
   pinnedTexts,
   runCompaction,
   type Summariser,
@@ -207,6 +208,52 @@ test("what cannot be pinned is said, and why", () => {
   );
   for (let at = 0; at < 4; at += 1) pin(session, `${at}${"x".repeat(3_900)}`);
   expect(() => pin(session, "y".repeat(500))).toThrow(expect.objectContaining({ code: "pins_full" }));
+});
+
+test("a text that is pinned already is not refused for want of room", () => {
+  const { session } = history("U A");
+  for (let at = 0; at < 4; at += 1) pin(session, `${at}${"x".repeat(3_900)}`);
+  expect(() => pinMessage(session, `  1${"x".repeat(3_900)}\n`)).not.toThrow();
+});
+
+test("messages that wait count: what they pin is pinned already, and takes room", () => {
+  const { session } = history("U A");
+  pin(session, RULE);
+  const other = { customType: "theirs", details: { text: "x", line: "x" } };
+  const waiting = [pinMessage(session, "Soon."), unpinMessage(RULE), other];
+  expect(pinnedSoon(session, waiting)).toEqual(["Soon."]);
+  const large = Array.from({ length: 4 }, (_, at) => pinMessage(session, `${at}${"x".repeat(3_900)}`));
+  expect(() => pinMessage(session, "y".repeat(500), large)).toThrow(
+    expect.objectContaining({ code: "pins_full" }),
+  );
+});
+
+test("where nothing but a pin is worth saying, there is a summary all the same", async () => {
+  const { session } = history("");
+  session.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
+  pin(session, RULE);
+  const keepsNothing = compactionSettings({ estimator: "chars4", keepRecentTokens: 0 });
+  const silent = scriptedSummariser([{ text: "## Goal\n\n(none)" }]);
+  const failed = await runCompaction({ session, settings: keepsNothing, summariser: silent });
+  expect(failed).toMatchObject({ status: "failed" });
+  const { status, detail } = await runCompaction({ session, settings: keepsNothing });
+  expect([status, detail]).toEqual(["compacted", "The context was compacted."]);
+  expect(seen(session, RULE)).toBe(1);
+});
+
+test("going back to a summary that holds what was unpinned since: the model is told again", async () => {
+  const { session } = history("U:900 A:900 | U:100 A:100");
+  pin(session, RULE);
+  await compact(session);
+  goOn(session);
+  unpin(session, RULE);
+  goOn(session);
+  const { entryId = "" } = await compact(session);
+  expect(seen(session, RULE)).toBe(0);
+  session.undoCompaction(entryId);
+  expect(pinnedTexts(session)).toEqual([]);
+  const told = session.projection().items.map((item) => said(item.message));
+  expect(told.filter((text) => /does not hold any more:\n\nNever push/.test(text))).toHaveLength(1);
 });
 
 test("a hundred pins are carried, in their order", async () => {

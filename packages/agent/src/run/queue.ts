@@ -74,6 +74,12 @@ export class InputQueue {
     return this.#queued.some(isMessage);
   }
 
+  /** What waits for the user's next prompt, then the other messages, oldest first. */
+  get messages(): readonly CustomInput[] {
+    const queued = this.#queued.filter(isMessage).map(({ message }) => message);
+    return [...this.#forNextPrompt, ...queued];
+  }
+
   get steering(): readonly QueuedInput[] {
     return this.#texts("steer");
   }

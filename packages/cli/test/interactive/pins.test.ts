@@ -95,6 +95,12 @@ test("a text that is pinned while the agent works is there before its next reque
   await room.terminal.until("Waiting for the model");
   command(room, `/pin ${RULE}`);
   await room.terminal.until("Will be pinned before the next request");
+  command(room, `/pin ${RULE}`);
+  await room.terminal.until("That is pinned already.");
+  command(room, "/pin");
+  await room.terminal.until("every compaction keeps it");
+  room.terminal.press("escape");
+  await room.terminal.until((screen) => !screen.includes("every compaction keeps it"));
   room.terminal.press("escape");
   await room.terminal.until(` Pinned: ${RULE}`);
   command(room, "/pin");

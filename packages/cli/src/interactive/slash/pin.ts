@@ -1,4 +1,4 @@
-import { pinMessage, pinnedTexts, unpinMessage } from "@bonsai-agent/compaction";
+import { pinMessage, pinnedSoon, unpinMessage } from "@bonsai-agent/compaction";
 import { oneLine } from "../../views/printable.ts";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
@@ -17,8 +17,8 @@ export const pin: SlashCommand = {
 
 async function pinText(text: string, work: InteractiveWork): Promise<void> {
   const { agent } = work.host;
-  const message = pinMessage(agent.session, text);
-  if (pinnedTexts(agent.session).includes(text.trim())) {
+  const message = pinMessage(agent.session, text, agent.waitingMessages);
+  if (pinsOf(work).includes(text.trim())) {
     work.tell({ level: "info", message: "That is pinned already." });
     return;
   }
@@ -27,10 +27,14 @@ async function pinText(text: string, work: InteractiveWork): Promise<void> {
   await agent.sendMessage(message, { triggerTurn: false });
 }
 
+/** With those that wait for the agent's next request. */
+function pinsOf({ host: { agent } }: InteractiveWork): string[] {
+  return pinnedSoon(agent.session, agent.waitingMessages);
+}
+
 async function showPins(work: InteractiveWork): Promise<void> {
-  const { host, screen, tell } = work;
-  const { session } = host.agent;
-  const pins = pinnedTexts(session);
+  const { screen, tell } = work;
+  const pins = pinsOf(work);
   if (pins.length === 0) {
     tell({ level: "info", message: "Nothing is pinned. `/pin TEXT` pins a text." });
     return;
@@ -40,7 +44,8 @@ async function showPins(work: InteractiveWork): Promise<void> {
 
 function pinList(work: InteractiveWork, pins: readonly string[], leave: () => void): PickList<string> {
   const { host, screen } = work;
-  let left = pins;
+  /** One after the other: each takes what is selected when the one before is gone. */
+  let unpinned: Promise<void> = Promise.resolve();
   const list: PickList<string> = new PickList<string>({
     place: screen,
     title: "Pinned: every compaction keeps it word for word",
@@ -52,18 +57,23 @@ function pinList(work: InteractiveWork, pins: readonly string[], leave: () => vo
     picks: "whole text",
     onPick: (text) => void showWhole(work, text),
     onCancel: leave,
-    actions: [{ key: "delete", does: "unpin", run: (text) => void unpin(text) }],
+    actions: [
+      {
+        key: "delete",
+        does: "unpin",
+        run: () => {
+          unpinned = unpinned.then(() => unpin(list.model.selected));
+        },
+      },
+    ],
   });
   const unpin = async (text: string | undefined) => {
     if (text === undefined) return;
     try {
-      left = left.filter((each) => each !== text);
-      list.setItems(left);
       await host.agent.sendMessage(unpinMessage(text), { triggerTurn: false });
       work.contextChanged();
+      list.setItems(pinsOf(work));
     } catch (error) {
-      left = pinnedTexts(host.agent.session);
-      list.setItems(left);
       list.tell({ status: errorLine(error) });
     }
   };
