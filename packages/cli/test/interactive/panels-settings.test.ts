@@ -1,23 +1,22 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { trustFolder } from "../../src/trust.ts";
 import { agentProject, says } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
+import { command, opened } from "./command-room.ts";
 import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 
 async function openedSettings(options: OpenInteractiveOptions = {}): Promise<OpenedInteractive> {
-  const room = openInteractive({ scenario: says("Good."), rows: 40, ...options });
-  await room.terminal.until("/100k");
+  const room = await opened(options);
   await panel(room);
   return room;
 }
 
-async function panel({ terminal }: OpenedInteractive): Promise<void> {
-  terminal.paste("/settings");
-  terminal.press("enter");
-  await terminal.until("Settings,");
+async function panel(room: OpenedInteractive): Promise<void> {
+  command(room, "/settings");
+  await room.terminal.until("Settings,");
 }
 
 function ownSettings({ project }: OpenedInteractive): unknown {
@@ -32,6 +31,35 @@ function since({ terminal }: OpenedInteractive, at: number): string {
 const summary = modelSummary();
 const darkAccent = "38;5;110m";
 const lightAccent = "38;5;25m";
+
+test("/settings writes a setting, told with its meaning, and takes it back", async () => {
+  const room = await openedSettings();
+  room.terminal.type("keepRecent");
+  expect(await room.terminal.until("Default: 20000")).toContain("stay as they are");
+  room.terminal.press("enter");
+  await room.terminal.until("Empty means the default");
+  room.terminal.press("ctrl+u");
+  room.terminal.type("many\n");
+  await room.terminal.until("many is no number");
+  room.terminal.press("ctrl+u");
+  room.terminal.type("9,000\n");
+  await room.terminal.until("compaction.keepRecentTokens is 9000. Holds at once.");
+  expect(ownSettings(room)).toEqual({ compaction: { keepRecentTokens: 9_000 } });
+  expect(statSync(join(room.project.home, "settings.json")).mode & 0o777).toBe(0o600);
+  room.terminal.press("ctrl+d");
+  await room.terminal.until("20000 (default)");
+  expect(ownSettings(room)).toEqual({});
+  room.terminal.press("esc");
+  await room.terminal.until("Settings changed: compaction.keepRecentTokens");
+});
+
+test("a panel fits 40 columns, and its keys stand below it", async () => {
+  const room = await opened({ columns: 40, rows: 24 });
+  command(room, "/settings");
+  const screen = await room.terminal.until("Esc leave");
+  expect(screen).toContain("1/16");
+  for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
+});
 
 test("a theme that is chosen is worn at once, and at the next start, whatever the background", async () => {
   const room = await openedSettings({ env: { NO_COLOR: "" }, background: "#000000" });

@@ -1,0 +1,29 @@
+import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
+
+export interface ExtensionRoom extends OpenedInteractive {
+  /** Types a command and sends it. */
+  command(text: string): void;
+}
+
+/** Opens the interactive mode with an extension of which this is the body. */
+export async function withExtension(
+  body: string,
+  options: OpenInteractiveOptions = {},
+): Promise<ExtensionRoom> {
+  const files = { "drawn.mjs": `export default function (bonsai) {\n${body}\n}`, ...options.files };
+  const opened = openInteractive({ ...options, files, argv: ["-e", "./drawn.mjs"] });
+  const { terminal } = opened;
+  await terminal.until("say what to do");
+  const command = (text: string) => {
+    terminal.type(text);
+    terminal.press("enter");
+  };
+  return { ...opened, command };
+}
+
+/** A command `/show` that opens a component and says what came of it. */
+export const shown = (component: string, options = "{}") => `
+  bonsai.registerCommand("show", { async handler(_args, ctx) {
+    const value = await ctx.ui.custom((tui, theme, keys, done) => (${component}), ${options});
+    ctx.ui.notify("It gave " + String(value));
+  } });`;
