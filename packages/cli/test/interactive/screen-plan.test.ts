@@ -98,11 +98,10 @@ interface Size {
 }
 
 type Step =
-  | { do: "say" | "panel" | "unfold"; count: number }
+  | { do: "say" | "panel" | "unfold" | "lend" | "before" | "fewerRows"; count: number }
   | { do: "other"; from: number; to: number; count: number }
   | { do: "change"; at: number }
-  | { do: "size"; size: Size }
-  | { do: "lend" };
+  | { do: "size"; size: Size };
 
 /** A chat on a terminal: an editor of four lines below it, and between them a panel that is not kept. */
 class Stage {
@@ -149,8 +148,21 @@ class Stage {
       case "size":
         return this.paper.resize(step.size);
       case "lend":
+        this.chat.push(...this.#said(step.count));
         return this.paper.lend();
+      case "fewerRows":
+        return this.paper.resize(this.#fewer(step.count));
+      case "before":
+        this.chat.unshift(...this.#said(step.count));
+        return { kind: "other" };
     }
+  }
+
+  /** At least as many as the editor has. */
+  #fewer(count: number): Size {
+    const { rows } = this.paper;
+    const least = Math.min(rows, 4);
+    return { rows: Math.max(least, rows - count), below: 2, takesBack: false, hasOtherColumns: false };
   }
 
   /** Each line is another, apart from blank ones between them. */
@@ -164,7 +176,8 @@ const say = fc.record({ do: fc.constant("say" as const), count });
 const panel = fc.record({ do: fc.constant("panel" as const), count });
 const unfold = fc.record({ do: fc.constant("unfold" as const), count });
 const change = fc.record({ do: fc.constant("change" as const), at: count });
-const lend = fc.record({ do: fc.constant("lend" as const) });
+const lend = fc.record({ do: fc.constant("lend" as const), count });
+const fewerRows = fc.record({ do: fc.constant("fewerRows" as const), count: fc.nat(5) });
 const size = fc.record({
   do: fc.constant("size" as const),
   size: fc.record({
@@ -227,6 +240,12 @@ test("at one size, the scrollback has what was said, each line once, and nothing
   });
 });
 
+test("with fewer and fewer rows, the scrollback has what was said, each line once", () => {
+  law([say, fewerRows], ({ paper, chat }) => {
+    expect(paper.scrollback).toEqual([...shell, ...chat].slice(0, paper.base));
+  });
+});
+
 test("what has left the screen stays as it was, whatever changes", () => {
   law([say, panel, unfold, other, change, lend, size], ({ paper }, { step, former }) => {
     const kept = step.do === "size" && step.size.takesBack ? [] : former.scrollback;
@@ -245,4 +264,10 @@ test("of another chat, of what unfolds, and of what was there before, each line 
     expect(missing(former.chat, paper.lines)).toBeUndefined();
     expect(missing(chat, paper.lines)).toBeUndefined();
   });
+});
+
+test("what comes before a chat that has not left the screen can be read above it", () => {
+  const stage = new Stage(20);
+  for (const step of ["say", "before", "say"] as const) stage.do({ do: step, count: 10 });
+  expect(stage.paper.scrollback).toEqual([...shell, ...stage.chat].slice(0, stage.paper.base));
 });
