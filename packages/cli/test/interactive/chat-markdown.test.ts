@@ -8,11 +8,7 @@ import { MarkdownText } from "../../src/interactive/chat/markdown-text.ts";
 import { Markdown } from "../../src/interactive/terminal/tui.ts";
 import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 
-const looks = {
-  theme: makeTheme("none"),
-  highlighter: new CodeHighlighter(() => {}),
-  expandKey: () => "",
-};
+const looks = { theme: makeTheme("none"), highlighter: new CodeHighlighter(() => {}) };
 const words = "Some words of a paragraph that is long enough to count. ".repeat(6).trim();
 
 const block = fc.constantFrom(

@@ -5,9 +5,11 @@ import { textLines } from "./chat-text.ts";
 import { lineCount } from "./folded-lines.ts";
 import { MarkdownText } from "./markdown-text.ts";
 
+type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter">;
+
 /** What the model said and thought between two calls of tools. */
 export class AnswerBlock extends ChatBlock {
-  readonly #looks: ChatLooks;
+  readonly #looks: AnswerLooks;
   #content: readonly unknown[] = [];
   /** Of the content, for what is being streamed changes in place. */
   #key = "";
@@ -15,7 +17,7 @@ export class AnswerBlock extends ChatBlock {
   /** By its place in the content. */
   readonly #texts = new Map<number, MarkdownText>();
 
-  constructor(content: readonly unknown[], looks: ChatLooks) {
+  constructor(content: readonly unknown[], looks: AnswerLooks) {
     super();
     this.#looks = looks;
     this.set(content);
