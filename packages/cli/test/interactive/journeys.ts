@@ -3,7 +3,8 @@ import { type AgentProject, agentProject, says } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
 import { killBonsai, type LiveOptions, type LiveTerminal, type OpenLive } from "./live-terminal.ts";
 
-const story = { text: `Begun. ${"And then. ".repeat(2_000)}`, delayMs: 5, chunkChars: 12 };
+/** Longer than any test: what is done in the middle of it is done in the middle, however slow the machine is. */
+const story = { text: `Begun. ${"And then. ".repeat(2_000)}`, delayMs: 50, chunkChars: 12 };
 const summary = modelSummary("What there is to say.");
 
 /** What users do all day, on a real terminal. @param open which kind of terminal */

@@ -16,7 +16,7 @@ test("at the end the terminal is as it was: its line, its cursor, its keys and p
 });
 
 test("who is ended from outside gives the terminal back too, in the middle of an answer", async () => {
-  const { project, terminal } = await opened({ text: "Begun. ".repeat(900), delayMs: 5, chunkChars: 12 });
+  const { project, terminal } = await opened({ text: "Begun. ".repeat(2_000), delayMs: 50, chunkChars: 12 });
   terminal.type("Tell me\n");
   await terminal.until("Begun.");
   killBonsai(project, "SIGTERM");
