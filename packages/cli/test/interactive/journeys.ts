@@ -113,6 +113,25 @@ export function journeys(open: OpenLive): void {
     expect(terminal.scrollback()).not.toContain("Compacted from");
   });
 
+  test("kill -9 in the middle of a compaction, and -c: nothing is lost, and it can be compacted", async () => {
+    const turn = ["One", "Two"].map(long);
+    const slow = [{ text: summary, delayMs: 60_000 }];
+    const project = agentProject({ contextWindow: 30_000, turn, summary: slow });
+    const first = await started({ project, rows: 40 });
+    await asks(first, "First question", "End One.");
+    await asks(first, "Second question", "End Two.");
+    first.type("/compact\n");
+    await first.until("Esc to cancel");
+    killBonsai(project);
+    await first.until("ended with 137");
+    const quick = agentProject({ ...says("Here."), contextWindow: 30_000, summary: [{ text: summary }] });
+    const second = open({ project: { ...project, model: quick.model }, argv: ["-c"], rows: 40 });
+    await second.until("End Two.");
+    expect(second.scrollback()).not.toContain("Compacted from");
+    second.type("/compact\n");
+    await second.until("Compacted: ");
+  });
+
   test("kill -9 in the middle of an answer, and -c: what was asked is there, and it goes on", async () => {
     const project = agentProject({ contextWindow: 100_000, turn: [story], atEnd: "repeat" });
     const first = await started({ project });

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { modelSummary } from "../model-summary.ts";
@@ -124,4 +125,48 @@ test("the tree goes to a pin, and to before it", async () => {
   await terminal.until(/Pinned: Never push to main\.\s/);
   command(room, "/pin");
   await terminal.until("every compaction keeps it");
+});
+
+test.each(["/clone", "/fork"])("%s keeps what is pinned, also behind a compaction", async (copy) => {
+  const room = await opened();
+  const { terminal } = room;
+  command(room, `/pin ${RULE}`);
+  await terminal.until("Pinned: ");
+  command(room, "/compact");
+  await terminal.until("Compacted: ");
+  terminal.type("go on\n");
+  await terminal.until("Well.");
+  command(room, copy);
+  if (copy === "/fork") {
+    await terminal.until("which message is written anew");
+    terminal.press("enter");
+  }
+  await terminal.until(/This is a (copy|new session)/);
+  terminal.press("ctrl+c");
+  command(room, "/pin");
+  expect(await terminal.until("every compaction keeps it")).toContain(`› ${RULE}`);
+  terminal.press("escape");
+  await terminal.until((screen) => !screen.includes("every compaction keeps it"));
+  command(room, "/export out.md");
+  await terminal.until(/out\.md/);
+  expect(readFileSync(join(room.project.cwd, "out.md"), "utf8")).toContain(RULE);
+});
+
+test("/undo keeps a pin, and it can be taken back behind that", async () => {
+  const room = await opened();
+  const { terminal } = room;
+  command(room, `/pin ${RULE}`);
+  await terminal.until("Pinned: ");
+  command(room, "/compact");
+  await terminal.until("Compacted: ");
+  command(room, "/undo");
+  await terminal.until("was taken back");
+  command(room, "/pin");
+  await terminal.until("every compaction keeps it");
+  terminal.press("delete");
+  await terminal.until("Nothing is pinned any more.");
+  terminal.press("escape");
+  await terminal.until(`Unpinned: ${RULE}`);
+  command(room, "/pin");
+  await terminal.until("Nothing is pinned. ");
 });
