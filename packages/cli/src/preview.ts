@@ -94,7 +94,8 @@ export function messagePreview(message: Message): string {
 
 /** A summary begins with a sentence in brackets that tells the model what it is: no news for a human. */
 function summaryPreview(summary: unknown): string {
-  return oneLine(word(summary ?? "").replace(/^\[[^\]]*\]\s*/, ""));
+  const told = word(summary ?? "").replace(/^\[[^\]]*\]\s*/, "");
+  return oneLine(told.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:"));
 }
 
 function previewText(content: unknown): string {

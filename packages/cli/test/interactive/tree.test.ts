@@ -67,7 +67,7 @@ describe("the panel", () => {
         │  ● user       Then compute it. Never use floats for money.          16 hours
         │  ● assistant  edit(src/total.ts)                                    16 hours
         │  ● result     edit failed: no match                                 16 hours
-        │  ● compaction of 12,345 tokens ## Goal Make the totals right. ##…   16 hours
+        │  ● compaction of 12,345 tokens Goal: Make the totals right. Next…   16 hours
         │  ● user       go on                                                 16 hours
       › │  ◉ assistant  Done: the total is computed.                 ◀ here   16 hours
         ╰─▾○ user       [dead end] Try a cache                                16 hours

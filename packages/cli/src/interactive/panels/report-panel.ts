@@ -10,7 +10,7 @@ interface ReportPanelOptions {
 }
 
 /** Rows of the screen that are left to what stands around the report. */
-const ROWS_AROUND = 6;
+const ROWS_AROUND = 7;
 const LEAST_ROWS = 4;
 
 /** Shows a report until the user leaves it. @param lines at a width; made anew when the width changes */
@@ -74,6 +74,7 @@ class ReportPanel implements Panel {
       rule(theme, width),
       ...lines.slice(this.#top, this.#top + rows),
       ...hintLines(theme, hints, width),
+      rule(theme, width),
     ];
   }
 
