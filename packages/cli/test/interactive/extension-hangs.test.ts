@@ -1,5 +1,5 @@
 import type { Scenario } from "@bonsai-agent/models";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { Screen } from "../../src/interactive/screen.ts";
 import { Status } from "../../src/interactive/status/status.ts";
 import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
@@ -13,10 +13,25 @@ const scenario: Scenario = {
   atEnd: "repeat",
 };
 
+/** From here on the clock runs as ever, and can be put forward where there is nothing to do but to wait. */
+function withClock(): void {
+  const toFake = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"] as const;
+  vi.useFakeTimers({ toFake: [...toFake], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+/** Waits until what hangs is named, without the time that this takes. */
+async function untilNamed(terminal: HeadlessTerminal, named: string): Promise<void> {
+  await terminal.nextFrame();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await terminal.until(named);
+}
+
 /** Opens the interactive mode with an extension that never answers in one event. */
 function hanging(event: string, argv: readonly string[] = []) {
   const source = `export default function (bonsai) { bonsai.on("${event}", () => new Promise(() => {})); }`;
   const files = { "hang.mjs": source };
+  withClock();
   const opened = openInteractive({ scenario, files, columns: 100, argv: ["-e", "./hang.mjs", ...argv] });
   const { terminal } = opened;
   return {
@@ -28,8 +43,9 @@ function hanging(event: string, argv: readonly string[] = []) {
     },
     /** Resolves once the extension is named, and Esc has made the line of what goes on empty. */
     async leave(named: string) {
-      await terminal.until(named);
+      await untilNamed(terminal, named);
       terminal.press("esc");
+      await vi.advanceTimersByTimeAsync(5_000);
       return terminal.until((screen) => !/aiting for hang|Stopping/.test(screen));
     },
   };
@@ -77,10 +93,11 @@ test("one that hangs after a reload does not keep what is typed", async () => {
       bonsai.on("session_start", ({ reason }) => (reason === "reload" ? new Promise(() => {}) : undefined));
     }`,
   };
+  withClock();
   const { terminal } = openInteractive({ scenario, files, columns: 100, argv: ["-e", "./hang.mjs"] });
   await terminal.until("say what to do");
   terminal.type("/reload\n");
-  await terminal.until("Waiting for hang.mjs in session_start… (Esc to stop)");
+  await untilNamed(terminal, "Waiting for hang.mjs in session_start… (Esc to stop)");
   terminal.press("esc");
   await terminal.until("1 extension loaded");
   terminal.type("hello\n");
@@ -92,6 +109,7 @@ test("one that hangs at what is told at rest is left behind at once, also at the
     for (const event of ["session_info_changed", "model_select", "session_shutdown"])
       bonsai.on(event, () => new Promise(() => {}));
   }`;
+  withClock();
   const { terminal, ended } = openInteractive({
     ...{ scenario, columns: 100, argv: ["-e", "./hang.mjs"] },
     files: { "hang.mjs": source, "other.json": JSON.stringify(scenario) },
@@ -103,7 +121,7 @@ test("one that hangs at what is told at rest is left behind at once, also at the
     ["/quit", "session_shutdown"],
   ]) {
     terminal.type(`${command}\n`);
-    await terminal.until(`Waiting for hang.mjs in ${event}… (Esc to stop)`);
+    await untilNamed(terminal, `Waiting for hang.mjs in ${event}… (Esc to stop)`);
     terminal.press("esc");
     if (command !== "/quit") await terminal.until((screen) => !screen.includes("aiting for hang"));
   }

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario, ScenarioAnswer } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
@@ -162,7 +162,7 @@ test("what is sent while the context is compacted by hand is shown, and answered
 });
 
 test("what is sent while a branch is summarised is shown, and sent at the new place", async () => {
-  const { terminal } = await leaving({ text: summary, delayMs: 300 });
+  const { terminal } = await leaving({ text: summary, delayMs: 300, chunkChars: 10_000 });
   terminal.type("A question for the new place\n");
   await terminal.until("Next: A question for the new place");
   const screen = await terminal.until("Answer One.");
@@ -180,7 +180,7 @@ test("where the summary is cancelled, what was sent for the new place comes back
 });
 
 /** In the sample session, on the way to another branch, with a summary of the one that is left. */
-async function leaving(said: { text: string; delayMs: number }) {
+async function leaving(said: ScenarioAnswer) {
   const opened = openInteractive({
     scenario: { contextWindow: 100_000, turn: [{ text: "Answer One." }], summary: [said] },
     argv: ["--session", writeLines(sampleLines())],
