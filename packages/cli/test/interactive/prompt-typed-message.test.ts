@@ -6,6 +6,7 @@ import { lostImagesText, typedMessage } from "../../src/interactive/prompt/typed
 import { mentionedFiles } from "../../src/work/file-mentions.ts";
 import { agentProject, says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
+import { longStory } from "./long-story.ts";
 
 const png = Buffer.from("89504e470d0a1a0a0000", "hex");
 const files = {
@@ -63,8 +64,7 @@ test("a message that /fork brings back names its files, and does not quote them"
 });
 
 test("what is taken back from the queue names its image; one that nothing names is told", async () => {
-  const turn = [{ text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 }];
-  const project = agentProject({ contextWindow: 100_000, turn, atEnd: "repeat" }, files);
+  const project = agentProject({ contextWindow: 100_000, turn: [longStory], atEnd: "repeat" }, files);
   mkdirSync(join(project.home, "extensions"), { recursive: true });
   writeFileSync(
     join(project.home, "extensions", "shot.ts"),

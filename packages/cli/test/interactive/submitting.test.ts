@@ -1,14 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Scenario } from "@bonsai-agent/models";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { agentProject, says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
+import { longStory } from "./long-story.ts";
 
-const slow = {
-  contextWindow: 100_000,
-  turn: [{ text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 }],
-  atEnd: "repeat",
-} as const;
+const slow: Scenario = { contextWindow: 100_000, turn: [longStory], atEnd: "repeat" };
 
 test("words of the command line are the first prompt", async () => {
   const { terminal } = openInteractive({ scenario: says("Fixed."), argv: ["fix", "the", "test"] });
