@@ -1,6 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
-import { expect, test } from "vitest";
+import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
+import { expect, onTestFinished, test } from "vitest";
 import { agentProject } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
@@ -159,6 +161,86 @@ test("automatic compaction that fails is told of once each time; then the breake
   expect(times(told(opened), "Automatic compaction is paused: 3 compactions in a row have failed.")).toBe(1);
   expect(told(opened)).toContain("choose a model with a larger window.");
 });
+
+test("the breaker closes again after a compaction that went well", async () => {
+  const usage = { input: 95_000, output: 10 };
+  const bad = { error: { status: 400, message: "no summary today" } };
+  const opened = await openLong(
+    {
+      ...play,
+      turn: [{ text: "Well.", usage }],
+      summary: [
+        { ...bad, times: 5 },
+        { text: summary, times: 9 },
+      ],
+    },
+    { BONSAI_DISABLE_MASK: "1" },
+  );
+  const { terminal } = opened;
+  let said = 0;
+  const goOn = async () => {
+    terminal.type("go on\n");
+    said += 1;
+    await terminal.until(() => times(terminal.scrollback(), "Well.") === said);
+  };
+  for (let round = 0; round < 4; round += 1) await goOn();
+  expect(told(opened)).toContain("Automatic compaction is paused");
+  terminal.type("/compact\n");
+  await terminal.until(() => times(told(opened), "Compacted: ") === 1);
+  const compactions = () => times(readFileSync(opened.file, "utf8"), '"type":"compaction"');
+  const before = compactions();
+  // So much has to be older than what is kept.
+  terminal.paste("word ".repeat(24_000));
+  terminal.press("enter");
+  await terminal.until(() => compactions() === before + 1);
+  await terminal.until("Compacted: 95,0");
+});
+
+test("an overflow of a server: the context is compacted, the request sent again and answered", async () => {
+  const message =
+    "This model's maximum context length is 100000 tokens. However, your messages resulted in 131072 tokens. Please reduce the length of the messages.";
+  const turns: object[] = [];
+  const server = await loopbackServer(({ body }) => {
+    if (!("tools" in (body as object))) return spoken(summary);
+    turns.push(body as object);
+    if (turns.length === 1)
+      return {
+        status: 400,
+        headers: { "content-type": "application/json" },
+        chunks: [
+          JSON.stringify({
+            error: { message, code: "context_length_exceeded", type: "invalid_request_error" },
+          }),
+        ],
+      };
+    return spoken("After all.");
+  });
+  onTestFinished(() => server.close());
+  const project = agentProject(play);
+  const models = [{ id: "coder", contextWindow: 200_000, maxOutputTokens: 8_000 }];
+  const box = { provider: "box", baseUrl: `${server.url}/v1`, api: "openai-chat", models };
+  writeFileSync(join(project.home, "models.json"), JSON.stringify({ providers: [box] }));
+  const argv = ["--model", "box/coder", "--session", longSession()];
+  const env = { BONSAI_DISABLE_MASK: "1" };
+  const opened = openInteractive({ project, withModel: false, argv, env, rows: 40 });
+  const { terminal } = opened;
+  await terminal.until("k/200k");
+  terminal.type("go on\n");
+  await terminal.until("After all.");
+  expect(terminal.written.join("")).toContain("Context overflow detected, Auto-compacting...");
+  expect(times(told(opened), "Compacted: 131,072 → about")).toBe(1);
+  const [refused = "", answered = ""] = turns.map((body) => JSON.stringify(body));
+  expect(turns).toHaveLength(2);
+  expect(answered.length).toBeLessThan(refused.length / 2);
+});
+
+function spoken(content: string): LoopbackReply {
+  const chunk = (delta: object, finish_reason: string | null) => ({
+    data: { id: "1", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] },
+  });
+  const events = [chunk({ role: "assistant", content }, null), chunk({}, "stop"), { data: "[DONE]" }];
+  return { headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events) };
+}
 
 test("/compact during a run waits for its place, and the run goes on", async () => {
   const first = { text: "Looking around, and telling of it.", delayMs: 40, chunkChars: 2 };
