@@ -6,6 +6,7 @@ import { agentProject, says } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
 import { longSession, sampleLines, writeLines } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
+import { longStory } from "./long-story.ts";
 
 const letGo = "bonsai-test:let-go";
 
@@ -83,7 +84,7 @@ test("a command whose wait is too long for the user comes back with Esc", async 
 test("what is sent while the agent is being stopped waits for that, and is sent", async () => {
   const { project, letRunsEnd } = lingering({
     ...three,
-    turn: [{ text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 }, { text: "Answer Two." }],
+    turn: [longStory, { text: "Answer Two." }],
   });
   const { terminal } = openInteractive({ project });
   await terminal.until("/100k");
@@ -99,8 +100,7 @@ test("what is sent while the agent is being stopped waits for that, and is sent"
 });
 
 test("a stop that takes its time says so", async () => {
-  const story = { text: `Begun ${"word ".repeat(2_000)}`, delayMs: 20, chunkChars: 8 };
-  const { project, letRunsEnd } = lingering({ ...three, turn: [story] }, "turn_end");
+  const { project, letRunsEnd } = lingering({ ...three, turn: [longStory] }, "turn_end");
   const { terminal } = openInteractive({ project });
   await terminal.until("/100k");
   terminal.type("Tell me a story\n");
