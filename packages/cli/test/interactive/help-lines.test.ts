@@ -23,7 +23,7 @@ const text = (width: number) =>
 test("commands, what extensions bring, and keys as they are bound now", () => {
   keys.bind({ expand: ["ctrl+t", "f5"], suspend: [] });
   const help = text(100);
-  expect(help).toMatch(/^ {2}\/compact \[focus\] +Compact the context now$/m);
+  expect(help).toMatch(/^ {2}\/compact \[focus\] {2}Compact the context now$/m);
   expect(help).toMatch(/^Commands of extensions\n {2}\/count +Counts 日本語 and /m);
   expect(help).toMatch(/^ {2}Ctrl-Shift-K +Count all$/m);
   expect(help).toMatch(/^ {2}Ctrl-T, F5 +Show or fold .*\(expand\)$/m);

@@ -27,6 +27,8 @@ type Row = readonly [name: string, description: string];
 
 /** The widest that a name may be before its description begins. */
 const NAME_COLUMNS = 24;
+/** Two before it, and two behind it at the least. */
+const BLANKS_AROUND_NAME = 4;
 const LEAST_DESCRIPTION_COLUMNS = 24;
 
 /** What /help shows: commands, keys by what they are called now, and what extensions bring. */
@@ -78,7 +80,8 @@ function editorRows(): Row[] {
 }
 
 function section(title: string, rows: readonly Row[], width: number): Line[] {
-  const columns = Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + 3;
+  const columns =
+    Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + BLANKS_AROUND_NAME;
   return [
     ...wrapped(title, width).map((text): Line => [span(text, "bold")]),
     ...rows.flatMap((row) => rowLines(row, columns, width)),
@@ -88,7 +91,8 @@ function section(title: string, rows: readonly Row[], width: number): Line[] {
 
 /** Side by side where both have room, else the description below. */
 function rowLines([name, description]: Row, columns: number, width: number): Line[] {
-  const fits = textWidth(name) + 3 <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;
+  const fits =
+    textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;
   const indent = " ".repeat(fits ? columns : 4);
   const [first, ...more] = wrapped(description, width - indent.length).map((text) => `${indent}${text}`);
   if (!fits)
