@@ -101,7 +101,8 @@ type Step =
   | { do: "say" | "panel" | "unfold" | "lend" | "before" | "fewerRows"; count: number }
   | { do: "other"; from: number; to: number; count: number }
   | { do: "change"; at: number }
-  | { do: "size"; size: Size };
+  | { do: "size"; size: Size }
+  | { do: "width" };
 
 /** A chat on a terminal: an editor of four lines below it, and between them a panel that is not kept. */
 class Stage {
@@ -152,6 +153,8 @@ class Stage {
         return this.paper.lend();
       case "fewerRows":
         return this.paper.resize(this.#fewer(step.count));
+      case "width":
+        return { kind: "size", pushed: 0, hasOtherColumns: true };
       case "before":
         this.chat.unshift(...this.#said(step.count));
         return { kind: "other" };
@@ -178,6 +181,7 @@ const unfold = fc.record({ do: fc.constant("unfold" as const), count });
 const change = fc.record({ do: fc.constant("change" as const), at: count });
 const lend = fc.record({ do: fc.constant("lend" as const), count });
 const fewerRows = fc.record({ do: fc.constant("fewerRows" as const), count: fc.nat(5) });
+const width = fc.record({ do: fc.constant("width" as const) });
 const size = fc.record({
   do: fc.constant("size" as const),
   size: fc.record({
@@ -236,6 +240,12 @@ test("what is seen is the end of the frame, and never more than the screen has r
 
 test("at one size, the scrollback has what was said, each line once, and nothing of a panel", () => {
   law([say, panel], ({ paper, chat }) => {
+    expect(paper.scrollback).toEqual([...shell, ...chat].slice(0, paper.base));
+  });
+});
+
+test("at another width, the scrollback has what was said, each line once, and nothing of a panel", () => {
+  law([say, panel, width], ({ paper, chat }) => {
     expect(paper.scrollback).toEqual([...shell, ...chat].slice(0, paper.base));
   });
 });

@@ -61,6 +61,8 @@ const MOST_NEW_LETTERS = 20_000;
 /** Where a text stands that was laid out for another width, and may have grown: in doubt, too far above. */
 export function sameText(before: Frame, at: number, after: Frame): number {
   const behind = before.lines.slice(at, before.kept).map(lettersOf).join("");
+  // Nothing that could be looked for stands behind it: it is at the end, unless that has moved.
+  if (behind === "" && endOf(before) === endOf(after)) return Math.max(0, after.kept - (before.kept - at));
   const starts: number[] = [];
   let first = after.kept;
   let text = "";
@@ -79,6 +81,14 @@ export function sameText(before: Frame, at: number, after: Frame): number {
   for (let blank = at; blank < before.kept && isBlank(before.lines[blank]); blank += 1)
     if (isBlank(after.lines[start - 1])) start -= 1;
   return start;
+}
+
+/** The last letters of what is kept. */
+function endOf({ lines, kept }: Frame): string {
+  let end = "";
+  for (let at = kept - 1; at >= 0 && end.length < LANDMARK_LETTERS; at -= 1)
+    end = lettersOf(lines[at]!) + end;
+  return end.slice(-LANDMARK_LETTERS);
 }
 
 /** How many rows of a terminal a line takes once its width has changed. */
