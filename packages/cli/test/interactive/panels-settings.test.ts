@@ -61,6 +61,19 @@ test("a panel fits 40 columns, and its keys stand below it", async () => {
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });
 
+test("a meaning that does not fit a low screen ends in a sign that there is more", async () => {
+  const room = await opened({ columns: 40, rows: 20 });
+  const { terminal } = room;
+  command(room, "/settings");
+  await terminal.until("Esc leave");
+  terminal.type("reserveTokens");
+  const screen = await terminal.until("Tokens that stay free");
+  expect(screen).toMatch(/Tokens that stay free(?:.*\n){3}.*…\n─/);
+  for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
+  terminal.resize(40, 40);
+  await terminal.until(/Holds at once\.\n─/);
+});
+
 test("a theme that is chosen is worn at once, and at the next start, whatever the background", async () => {
   const room = await openedSettings({ env: { NO_COLOR: "" }, background: "#000000" });
   room.terminal.type("theme");

@@ -209,7 +209,10 @@ export class PickList<Item> implements Panel, Focusable {
     if (preview === undefined || selected === undefined || rows < leastRowsForPreview) return [];
     // A list of three rows could not be looked through.
     const most = Math.min(mostPreviewRows, Math.floor(rows / 3), Math.max(2, rows - 16));
-    return [rule(theme, width), ...preview(selected, width).slice(0, most), rule(theme, width)];
+    const lines = preview(selected, width);
+    const shown = lines.slice(0, most);
+    if (lines.length > most) shown.push(truncateToWidth(`${shown.pop() ?? ""} …`, width, "…"));
+    return [rule(theme, width), ...shown, rule(theme, width)];
   }
 
   #hints(): KeyHint[] {
