@@ -298,6 +298,13 @@ test("Invariant: a text that is pinned is in the view exactly once", async () =>
             : undefined;
         expect(pinnedTexts(session).toSorted()).toEqual([...held].toSorted());
         for (const rule of held) expect(seen(session, rule)).toBe(1);
+        const view = session.projection().items.map((item) => said(item.message));
+        for (const rule of ["Pinned rule a!", "Pinned rule b!"].filter((each) => !held.has(each))) {
+          const told = view.filter((each) => each.includes(`does not hold any more:\n\n${rule}`));
+          // The summary that holds it still, and the word that it does not hold.
+          expect([0, 2]).toContain(seen(session, rule));
+          expect(told).toHaveLength(seen(session, rule) / 2);
+        }
         if (compacted?.status === "compacted")
           for (const rule of ["Pinned rule a!", "Pinned rule b!"].filter((each) => !held.has(each)))
             expect(seen(session, rule)).toBe(0);
