@@ -265,10 +265,7 @@ export class Session {
         code: "foreign_entries",
         message: `Another process appends to ${this.file ?? "this session"}; its entries are branches of their own.`,
       });
-    const onLook = () => {
-      const told = restoreDeleted(this.#reader.store);
-      if (told !== undefined) this.notify(told);
-    };
+    const onLook = () => restoreDeleted(this.#reader.store, (notice) => this.notify(notice));
     return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign, onLook });
   }
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { messageText } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { createSession, openSession, type Session } from "../src/index.ts";
 
@@ -17,7 +18,7 @@ function texts(file: string): unknown[] {
   const session = openSession(file);
   const said = session
     .entries()
-    .map((entry) => (entry.type === "message" ? entry.message.content : entry.type));
+    .map((entry) => (entry.type === "message" ? messageText(entry.message) : entry.type));
   session.close();
   return said;
 }
