@@ -58,10 +58,13 @@ function runError(reason: CompactionReason, causes: string, cause: unknown): Bon
   return new BonsaiError({
     code: "compaction_failed",
     message: `Compaction failed. ${causes}`,
-    hint: "Compact by hand (/compact, `bonsai compact`), let the built-in digest do it (`--digest`), or choose another model to summarise.",
+    hint: `${reason === "manual" ? "Try again" : "Compact by hand (/compact, `bonsai compact`)"}, ${withDigest}, or choose another model to summarise.`,
     cause,
   });
 }
+
+const withDigest =
+  "let the built-in digest do it (the setting `compaction.summarizer.fallback`: always, or `bonsai compact --digest`)";
 
 function causesOf(run: Run, state: LadderState, cause: unknown): string {
   const overhead = overheadAlone(run);
