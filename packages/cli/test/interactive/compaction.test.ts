@@ -95,7 +95,9 @@ test("a failed /compact says once why and what to do, and leaves the file as it 
   const before = readFileSync(opened.file, "utf8");
   opened.terminal.type("/compact\n");
   await opened.terminal.until("compaction_failed");
-  expect(told(opened)).toMatch(/Compaction failed\. Causes: .*no summary today.*built-in digest.*`bonsai compact --digest`/);
+  expect(told(opened)).toMatch(
+    /Compaction failed\. Causes: .*no summary today.*built-in digest.*`bonsai compact --digest`/,
+  );
   expect(times(told(opened), "Compaction failed.")).toBe(1);
   expect(readFileSync(opened.file, "utf8")).toBe(before);
 });
