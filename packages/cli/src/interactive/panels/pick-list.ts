@@ -65,6 +65,9 @@ export interface PickListOptions<Item> extends PickModelOptions<Item> {
 }
 
 const mostRows = 12;
+const leastRows = 3;
+/** The two rules, the search line and the line of the position; and the footer's two below. */
+const otherRows = 6;
 const mostPreviewRows = 8;
 const leastRowsForPreview = 16;
 /** Beyond, the eye loses which end belongs to which beginning. */
@@ -130,18 +133,22 @@ export class PickList<Item> implements Panel, Focusable {
   }
 
   render(width: number): string[] {
-    const { place, preview } = this.#options;
-    const { theme, rows } = place;
-    const about = this.#preview(preview, width);
-    const room = Math.max(3, Math.min(mostRows, rows - about.length - 9));
+    const { theme, rows } = this.#options.place;
+    const title = titleLines(theme, this.#title, width);
+    const status = this.#status === undefined ? [] : textLines(this.#status, width).map(theme.style.muted);
+    const hints = hintLines(theme, this.#hints(), width);
+    const free = rows - title.length - status.length - hints.length - otherRows;
+    const about = this.#preview(width, free - leastRows);
+    // Where there is room, one line of the chat is seen above.
+    const room = Math.max(leastRows, Math.min(mostRows, free - about.length - 1));
     return [
       rule(theme, width),
-      ...titleLines(theme, this.#title, width),
+      ...title,
       ...this.#field.render(width),
       ...this.#listLines(room, width),
-      ...(this.#status === undefined ? [] : textLines(this.#status, width).map(theme.style.muted)),
+      ...status,
       ...about,
-      ...hintLines(theme, this.#hints(), width),
+      ...hints,
       rule(theme, width),
     ];
   }
@@ -203,12 +210,16 @@ export class PickList<Item> implements Panel, Focusable {
     return truncateToWidth(line, width);
   }
 
-  #preview(preview: PickListOptions<Item>["preview"], width: number): string[] {
-    const { theme, rows } = this.#options.place;
+  /** @param mostLines with its rules */
+  #preview(width: number, mostLines: number): string[] {
+    const { place, preview } = this.#options;
+    const { theme, rows } = place;
     const { selected } = this.model;
     if (preview === undefined || selected === undefined || rows < leastRowsForPreview) return [];
     // A list of three rows could not be looked through.
-    const most = Math.min(mostPreviewRows, Math.floor(rows / 3), Math.max(2, rows - 16));
+    const wanted = Math.min(mostPreviewRows, Math.floor(rows / 3), Math.max(2, rows - 16));
+    const most = Math.min(wanted, mostLines - 2);
+    if (most < 1) return [];
     const lines = preview(selected, width);
     const shown = lines.slice(0, most);
     if (lines.length > most) shown.push(truncateToWidth(`${shown.pop() ?? ""} …`, width, "…"));
