@@ -67,7 +67,8 @@ function steady(screen: string): string {
       .replaceAll(/\b\d+(\.\d)?s\b/g, "0s")
       // The system prompt names the folder, and folders are of different lengths.
       .replaceAll(/\b(\d\d),\d{3}\b/g, "$1,000")
-      .replaceAll(/~\d\.\dk\//g, "~0.0k/")
+      // Behind the number, all is at the right end.
+      .replaceAll(/~?\d(\.\d)?k\/100k +\d% */g, (size) => "~0.0k/100k 2%".padEnd(size.length))
       .replaceAll(/((?:system prompt|estimated too high) +-?)\d+/g, (_, label) => `${label}000`)
       .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "2026-01-01 00:00")
       .replaceAll(/\d+(\.\d)? kB/g, "0 kB")
