@@ -39,5 +39,6 @@ test("law: a list is never higher than the screen above the footer", () => {
         expect(lines.length).toBeLessThanOrEqual(rows - 2);
       },
     ),
+    { examples: [[14, 118, 0]] },
   );
 });

@@ -134,10 +134,11 @@ export class PickList<Item> implements Panel, Focusable {
 
   render(width: number): string[] {
     const { theme, rows } = this.#options.place;
-    const title = titleLines(theme, this.#title, width);
     const status = this.#status === undefined ? [] : textLines(this.#status, width).map(theme.style.muted);
     const hints = hintLines(theme, this.#hints(), width);
-    const free = rows - title.length - status.length - hints.length - otherRows;
+    const open = rows - status.length - hints.length - otherRows;
+    const title = titleLines(theme, this.#title, width).slice(0, Math.max(1, open - leastRows));
+    const free = open - title.length;
     const about = this.#preview(width, free - leastRows);
     // Where there is room, one line of the chat is seen above.
     const room = Math.max(leastRows, Math.min(mostRows, free - about.length - 1));
