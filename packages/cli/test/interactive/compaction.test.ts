@@ -6,38 +6,24 @@ import { expect, onTestFinished, test } from "vitest";
 import { agentProject } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
-import { type OpenedInteractive, openInteractive } from "./harness.ts";
+import { openInteractive } from "./harness.ts";
+import { longPlay, type OpenedLong, openLong as openLongRoom } from "./long-room.ts";
 
 const summary = modelSummary();
-const play: Scenario = {
-  contextWindow: 100_000,
-  turn: [{ text: "Well." }],
-  summary: [{ text: summary }],
-  title: [{ text: "Orders" }],
-  atEnd: "repeat",
-};
+const play = longPlay;
 const refusing: Scenario = { ...play, summary: [{ error: { status: 400, message: "no summary today" } }] };
 /** The user has time to press a key. */
 const slow: Scenario = { ...play, summary: [{ text: summary, delayMs: 60_000 }] };
 
-interface Opened extends OpenedInteractive {
-  file: string;
-}
-
 /** On a session that is larger than the window. */
-async function openLong(scenario: Scenario, env: Record<string, string> = {}): Promise<Opened> {
-  const file = longSession();
-  const opened = openInteractive({ scenario, env, argv: ["--session", file], rows: 40 });
-  await opened.terminal.until("k/100k");
-  return { ...opened, file };
-}
+const openLong = (scenario: Scenario, env: Record<string, string> = {}) => openLongRoom({ scenario, env });
 
 function times(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
 /** As one line: what is told is wrapped. */
-function told({ terminal }: Pick<Opened, "terminal">): string {
+function told({ terminal }: Pick<OpenedLong, "terminal">): string {
   return terminal.scrollback().replaceAll(/\s+/g, " ");
 }
 

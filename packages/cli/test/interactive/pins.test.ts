@@ -2,26 +2,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
-import { modelSummary } from "../model-summary.ts";
-import { longSession } from "../sample-session.ts";
 import { type OpenedInteractive, openInteractive } from "./harness.ts";
-
-const summary = modelSummary();
-const play: Scenario = {
-  contextWindow: 100_000,
-  turn: [{ text: "Well." }],
-  summary: [{ text: summary }],
-  title: [{ text: "Orders" }],
-  atEnd: "repeat",
-};
+import { longPlay, openLong } from "./long-room.ts";
 
 const RULE = "Never push to main.";
 
-async function opened(file = longSession()): Promise<OpenedInteractive & { file: string }> {
-  const room = openInteractive({ scenario: play, argv: ["--session", file], rows: 40 });
-  await room.terminal.until("k/100k");
-  return { ...room, file };
-}
+const opened = (file?: string) => openLong(file === undefined ? {} : { file });
 
 function command({ terminal }: OpenedInteractive, text: string): void {
   terminal.paste(text);
@@ -89,7 +75,7 @@ test("what cannot be pinned comes back into the editor, with the reason", async 
 });
 
 test("a text that is pinned while the agent works is there before its next request, also after a stop", async () => {
-  const slow: Scenario = { ...play, turn: [{ text: "Well.", delayMs: 60_000 }] };
+  const slow: Scenario = { ...longPlay, turn: [{ text: "Well.", delayMs: 60_000 }] };
   const room = openInteractive({ scenario: slow, rows: 40 });
   await room.terminal.until("/100k");
   room.terminal.type("hello\n");
