@@ -196,6 +196,11 @@ describe("words that are nearly a command", () => {
     [["--json", "sesions"], "Did you mean sessions?"],
     [["tre", "package.json"], "Did you mean tree?"],
     [["undoo", "--help"], "Did you mean undo?"],
+    [["comapct", "no-such-file"], "Did you mean compact?"],
+    [["comapct", "a", "session", "--dry-run"], "Did you mean compact?"],
+    [["COMPACT", "no-such-file"], "Did you mean compact?"],
+    [["gotoo", "no-such-file", "36306277"], "Did you mean goto?"],
+    [["serch", "rounding"], "Did you mean search?"],
   ])("%j is not sent", async (argv, words) => {
     const { code, stderr } = await runCli(argv, { cwd: join(import.meta.dirname, "..") });
     expect(code).toBe(2);
