@@ -17,7 +17,7 @@ export interface ImportExtensionOptions {
  * The factory of an extension's module, read from disk as it is now, with everything local that it imports: each call
  * gives instances of its own, shared with no other extension and no earlier call.
  * @throws BonsaiError `extension_not_found`, `extension_broken`, `extension_hung`, `extension_module_missing`,
- * `extension_export_missing`, `extension_without_factory`
+ * `extension_export_missing`, `extension_package_invalid`, `extension_without_factory`
  */
 export async function importExtension(options: ImportExtensionOptions): Promise<ExtensionFactory> {
   const { path, modules, timeoutMs = 30_000 } = options;

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
@@ -25,6 +25,8 @@ export function loadFailure(generation: Generation, thrown: unknown): BonsaiErro
 
 function named(generation: Generation, error: unknown): BonsaiError {
   const { unresolved } = generation;
+  const invalid = invalidPackage(unresolved?.error) ?? invalidPackage(error);
+  if (invalid !== undefined) return packageInvalid(generation, invalid, error);
   if (unresolved !== undefined && unresolved.error === error) return moduleMissing(generation, unresolved);
   const missing = missingExport(error);
   if (missing !== undefined) return exportMissing(generation, missing, error);
@@ -70,16 +72,49 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
   });
 }
 
+/** The package.json that Node could not read: it asks for the one above each module, whatever the module imports. */
+function invalidPackage(error: unknown): string | undefined {
+  if ((error as NodeJS.ErrnoException | undefined)?.code !== "ERR_INVALID_PACKAGE_CONFIG") return undefined;
+  return /^Invalid package config (?:")?(.*?package\.json)/.exec((error as Error).message)?.[1];
+}
+
+function packageInvalid({ entry }: Generation, file: string, cause: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "extension_package_invalid",
+    message: `${file} cannot be read: ${jsonProblem(file)}. Node needs it to load ${entry}.`,
+    hint: "Mend that package.json, or remove it; the extension itself was not read.",
+    cause,
+  });
+}
+
+function jsonProblem(file: string): string {
+  try {
+    JSON.parse(readFileSync(file, "utf8"));
+    return "it holds values that Node does not expect there";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImport): BonsaiError {
   const { specifier, importer, error } = unresolved;
   const path = importer || entry;
   const place = placeOfImport(path, specifier) ?? { path, line: 1 };
+  const reason = packageReason(error);
   return new BonsaiError({
     code: "extension_module_missing",
-    message: `${placeText(place)}: ${specifier} cannot be found.${codeFrame(place)}`,
-    hint: missingModuleHint(specifier, path, Object.keys(modules)),
+    message: `${placeText(place)}: ${specifier} cannot be ${reason === undefined ? "found" : `imported: ${reason}`}.${codeFrame(place)}`,
+    hint:
+      reason === undefined ? missingModuleHint(specifier, path, Object.keys(modules)) : "Mend the import.",
     cause: error,
   });
+}
+
+/** What Node says of a package that is there and does not offer what is asked for. */
+function packageReason(error: unknown): string | undefined {
+  const { code = "", message = "" } = (error ?? {}) as NodeJS.ErrnoException;
+  if (!/^ERR_(?:PACKAGE_|INVALID_PACKAGE_TARGET)/.test(code)) return undefined;
+  return message.replace(/[.\s]+$/, "").replaceAll(/\s+/g, " ");
 }
 
 function missingModuleHint(specifier: string, importer: string, hostNames: readonly string[]): string {
