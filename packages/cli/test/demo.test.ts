@@ -65,6 +65,9 @@ test("its lines are broken where a terminal ends, below their beginning", async 
     /^ {4}The model summarised the first \d+ of the turn that was cut; 3 are kept word$/m,
   );
   expect(stdout.match(/Compaction failed\. Causes/g)).toHaveLength(1);
+  // Calls that run at once: what each gave stands below it.
+  for (const day of ["wednesday", "thursday", "friday"])
+    expect(stdout).toMatch(new RegExp(`▸ read logs/${day}\\.log\n +${day} 08:00`));
 });
 
 test("stopped in the middle, it says so and leaves a sound session", async () => {

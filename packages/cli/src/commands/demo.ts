@@ -7,6 +7,8 @@ import { StoryView } from "../demo/story-view.ts";
 import { tokenChart } from "../demo/token-chart.ts";
 import { ExitCode } from "../exit-code.ts";
 import type { Invocation } from "../invocation.ts";
+import type { CliIo } from "../io.ts";
+import { calledAs } from "../resume-command.ts";
 import { FactCounter } from "../session-facts.ts";
 import { sessionOutline } from "../session-outline.ts";
 import { sessionTree } from "../session-tree.ts";
@@ -27,7 +29,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     try {
       const performance = await performed(invocation, folder, signal);
       const costUsd = sessionCostUsd(performance);
-      output.result(report(performance, costUsd), () => ending(performance, costUsd, output.width));
+      output.result(report(performance, costUsd), () =>
+        ending(performance, { io, costUsd, width: output.width }),
+      );
       await performance.agent.close();
       return ExitCode.done;
     } catch (error) {
@@ -65,7 +69,14 @@ function report({ sessionFile, projectFolder, served, moments }: Performance, co
   return { sessionFile, projectFolder, requests: served, moments, costUsd };
 }
 
-function ending(performance: Performance, costUsd: number, width: number): Line[] {
+interface EndingOptions {
+  io: CliIo;
+  costUsd: number;
+  /** Columns. */
+  width: number;
+}
+
+function ending(performance: Performance, { io, costUsd, width }: EndingOptions): Line[] {
   const { agent, sessionFile, projectFolder, served } = performance;
   const { session } = agent;
   const tree = sessionTree(session, sessionOutline(session));
@@ -82,7 +93,7 @@ function ending(performance: Performance, costUsd: number, width: number): Line[
     [],
     ["  session  ", span(sessionFile, "cyan")],
     ["  project  ", span(projectFolder, "cyan")],
-    ["  go on    ", span(`bonsai show ${sessionFile}`, "cyan")],
+    ["  go on    ", span(`${calledAs(io)} show ${sessionFile}`, "cyan")],
   ];
 }
 

@@ -20,6 +20,8 @@ export interface StoryViewOptions {
 /** Tells the demonstration as it happens, a few lines for each event. */
 export class StoryView implements Audience {
   readonly #options: StoryViewOptions;
+  /** Calls of the latest answer that are not shown whole yet, in its order. */
+  #calls: { id: string; lines: Line[]; hasEnded: boolean }[] = [];
 
   constructor(options: StoryViewOptions) {
     this.#options = options;
@@ -50,13 +52,19 @@ export class StoryView implements Audience {
       const text = messageText(message);
       if (message.stopReason === "error") this.#refused(message.errorMessage ?? "no reason given");
       else if (text !== "") this.#print(...this.#paragraph(text, "bonsai  "));
+      this.#calls = message.content.flatMap((part) =>
+        part.type === "toolCall" ? [{ id: part.id, lines: [], hasEnded: false }] : [],
+      );
     });
-    lifecycle.on("tool_execution_end", ({ toolName, result, isError }) => {
-      this.#called(toolName, contentText(result.content), isError);
+    lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) =>
+      this.#show(toolCallId, [
+        span(`  ▸ ${toolName} `, "cyan"),
+        oneLine(subject(args), this.#options.width - 12),
+      ]),
+    );
+    lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
+      this.#show(toolCallId, this.#outcome(toolName, contentText(result.content), isError), true);
       return this.#options.pause(1);
-    });
-    lifecycle.on("tool_execution_start", ({ toolName, args }) => {
-      this.#print([span(`  ▸ ${toolName} `, "cyan"), oneLine(subject(args), this.#options.width - 12)]);
     });
     lifecycle.on("auto_compaction_start", ({ reason }) => this.#compacting(reason));
     lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
@@ -90,18 +98,26 @@ export class StoryView implements Audience {
     this.#print(...this.#paragraph(`the server refuses: ${message}`, "  ✗ ", "red"));
   }
 
-  #called(name: string, text: string, isError: boolean): void {
+  /** Calls may run at once; what one gave stands below it, so that it waits for those in front. */
+  #show(id: string, line: Line, hasEnded = false): void {
+    const call = this.#calls.find((each) => each.id === id);
+    call?.lines.push(line);
+    if (call !== undefined) call.hasEnded = hasEnded;
+    for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
+      this.#print(...first.lines.splice(0));
+      if (!first.hasEnded) return;
+      this.#calls.shift();
+    }
+  }
+
+  #outcome(name: string, text: string, isError: boolean): Line {
     const lines = text.trimEnd().split("\n");
     const said =
       name === "bash"
         ? (lines.findLast((line) => /^ℹ (?:pass|fail)|exit/i.test(line)) ?? lines[0])
         : lines[0];
     const size = lines.length === 1 ? "" : span(`  (${count(lines.length)} lines)`, "gray");
-    this.#print([
-      "    ",
-      span(oneLine(said ?? "", this.#options.width - 24), isError ? "red" : "gray"),
-      size,
-    ]);
+    return ["    ", span(oneLine(said ?? "", this.#options.width - 24), isError ? "red" : "gray"), size];
   }
 
   /** The first lines of a summary, so that one sees what the model sees now. */

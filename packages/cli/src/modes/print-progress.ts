@@ -20,11 +20,19 @@ export class PrintProgress {
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
-    lifecycle.on("tool_execution_start", ({ toolName, args }) =>
-      this.#say([span("· ", "cyan"), span(callPreview(toolName, args), "gray")]),
-    );
-    lifecycle.on("tool_execution_end", ({ toolName, result, isError }) => {
-      if (isError) this.#say([span("✗ ", "red"), `${toolName}: ${failurePreview(result.content)}`]);
+    /** Calls under way, and whether each was ever beside others: a failure then names its call whole. */
+    const running = new Map<string, { call: string; wasAlone: boolean }>();
+    lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+      const call = callPreview(toolName, args);
+      for (const other of running.values()) other.wasAlone = false;
+      running.set(toolCallId, { call, wasAlone: running.size === 0 });
+      this.#say([span("· ", "cyan"), span(call, "gray")]);
+    });
+    lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
+      const { call, wasAlone } = running.get(toolCallId) ?? { call: toolName, wasAlone: true };
+      running.delete(toolCallId);
+      const which = wasAlone ? toolName : call;
+      if (isError) this.#say([span("✗ ", "red"), `${which}: ${failurePreview(result.content)}`]);
     });
     lifecycle.on("session_mask", ({ entries, freedTokens }) =>
       this.#say([
