@@ -2,6 +2,7 @@ import type { AgentNotice, StreamingBehavior } from "@bonsai-agent/agent";
 import type { FrontEndUI } from "@bonsai-agent/extension";
 import type { AgentHost } from "../work/agent-host.ts";
 import type { ChatView } from "./chat/chat-view.ts";
+import type { Attempt } from "./chat/line-block.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
 import type { Screen } from "./screen.ts";
 import type { Theme } from "./theme/theme.ts";
@@ -11,6 +12,8 @@ export interface Told extends Pick<AgentNotice, "message"> {
   level: AgentNotice["level"] | "error";
   /** An entry that it speaks of: on a path without it, the line has no place. */
   aboutEntryId?: string | undefined;
+  /** What came to nothing: once another attempt at it succeeds, the line is out of date. */
+  attempt?: Attempt | undefined;
 }
 
 /** What slash commands, keys and panels work on. */

@@ -88,6 +88,17 @@ test("a failed /compact says once why and what to do, and leaves the file as it 
   expect(readFileSync(opened.file, "utf8")).toBe(before);
 });
 
+test("that a compaction failed does not stand below one that was made then", async () => {
+  const error = { status: 400, message: "no summary today" };
+  const opened = await openLong({ ...play, summary: [{ error }, { text: summary }] });
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("compaction_failed");
+  opened.terminal.type("/compact\n");
+  const screen = await opened.terminal.until("Compacted: ");
+  expect(screen).toContain("[compaction] Compacted from");
+  expect(screen).not.toContain("Compaction failed");
+});
+
 test("Esc cancels a compaction, and nothing was changed", async () => {
   const opened = await openLong(slow);
   const { terminal, file } = opened;

@@ -15,7 +15,7 @@ import type { ChatLooks } from "./chat-looks.ts";
 import type { ChatItem } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { EntryBlock } from "./entry-block.ts";
-import { type ChatLine, LineBlock } from "./line-block.ts";
+import { type Attempt, type ChatLine, LineBlock } from "./line-block.ts";
 import { markedText } from "./marked-text.ts";
 import { MessageBlocks } from "./message-blocks.ts";
 import { NoteBlock } from "./note-block.ts";
@@ -109,9 +109,12 @@ export class ChatView {
     });
   }
 
-  /** Shows the session as it stands at its leaf, in the place of everything before. */
-  rebuild(session: Session): void {
-    const told = this.#unread(session);
+  /**
+   * Shows the session as it stands at its leaf, in the place of everything before.
+   * @param succeeded what has just been done: failures of it are out of date
+   */
+  rebuild(session: Session, succeeded?: Attempt): void {
+    const told = this.#unread(session).filter((each) => !isOutdated(each, succeeded));
     this.#leftAt = Number.POSITIVE_INFINITY;
     this.#session = session;
     this.#screen.chat.clear();
@@ -223,6 +226,10 @@ export class ChatView {
       default:
     }
   }
+}
+
+function isOutdated(block: Foldable, succeeded: Attempt | undefined): boolean {
+  return succeeded !== undefined && block instanceof LineBlock && block.line.attempt === succeeded;
 }
 
 function isAboutAnotherPath({ aboutEntryId }: ChatLine, session: Session): boolean {

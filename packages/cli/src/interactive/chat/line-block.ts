@@ -9,7 +9,12 @@ export interface ChatLine {
   look?: StyleName;
   /** The entry that it speaks of: it goes when the chat is built anew without that. Default: it stays. */
   aboutEntryId?: string | undefined;
+  /** It says that an attempt came to nothing: it goes when another one succeeds. Default: it stays. */
+  attempt?: Attempt | undefined;
 }
+
+/** What can fail, and be tried in another way. */
+export type Attempt = "compaction" | "move";
 
 /** A text with one look, or with colours of its own. */
 export class LineBlock extends ChatBlock {

@@ -31,14 +31,15 @@ export function followCompactions(
     }),
     lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
       const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
-      if (hasChanged) work.chat.rebuild(work.host.agent.session);
+      if (hasChanged) work.chat.rebuild(work.host.agent.session, "compaction");
       const earlier = refusal;
       refusal = refusalOf(outcome);
       if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
       const shortened = outcome.status === "masked" ? shortenedAtEnd(work.host.agent.session) : 0;
       const words = compactionWords({ outcome, entry: result, maskedResults, shortened, error });
-      const aboutEntryId = hasChanged ? (work.host.agent.session.leafId ?? undefined) : undefined;
-      if (words !== undefined) work.tell({ ...words, aboutEntryId });
+      const { leafId } = work.host.agent.session;
+      const about = hasChanged ? { aboutEntryId: leafId ?? undefined } : { attempt: "compaction" as const };
+      if (words !== undefined) work.tell({ ...words, ...about });
     }),
   ];
   return () => {

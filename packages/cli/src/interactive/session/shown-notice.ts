@@ -11,6 +11,6 @@ const looks: Readonly<Record<Told["level"], StyleName>> = {
 const marks: Readonly<Record<Told["level"], string>> = { info: "i", warning: "!", error: "✗" };
 
 /** A notice as the chat shows it: the mark says what it is where there are no colours. */
-export function shownNotice({ level, message, aboutEntryId }: Told): ChatLine {
-  return { text: markedText(marks[level], message), look: looks[level], aboutEntryId };
+export function shownNotice({ level, message, aboutEntryId, attempt }: Told): ChatLine {
+  return { text: markedText(marks[level], message), look: looks[level], aboutEntryId, attempt };
 }

@@ -21,10 +21,10 @@ export async function navigateFlow(
       agent.navigate(targetId, { ...options, signal }),
     );
     if (status === "cancelled") {
-      work.tell({ level: "info", message: "Cancelled: you are where you were." });
+      work.tell({ level: "info", message: "Cancelled: you are where you were.", attempt: "move" });
       return true;
     }
-    if (status === "moved") work.chat.rebuild(agent.session);
+    if (status === "moved") work.chat.rebuild(agent.session, "move");
     const { images } = sentMessage(agent.session, targetId);
     if (editorText !== undefined && (editorText !== "" || images > 0))
       fillEditor(work, { text: editorText, images });
@@ -33,7 +33,7 @@ export async function navigateFlow(
     const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";
     // That failure says itself that nothing was moved.
     const where = isSummary ? "" : "\nYou are where you were.";
-    work.tell({ level: "error", message: `${errorText(error)}${where}` });
+    work.tell({ level: "error", message: `${errorText(error)}${where}`, attempt: "move" });
     return !isSummary;
   }
   return true;
