@@ -2,7 +2,7 @@
  * A program that works with Bonsai over JSON lines.
  *
  *     node 09-rpc-client.ts "why does the build fail?"
- *     node 09-rpc-client.ts "list the files" -- bonsai --mode rpc --model scripted/scenario.json
+ *     node 09-rpc-client.ts "list the files" -- bonsai --mode rpc --model scripted/09-scenario.json
  */
 import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
@@ -11,6 +11,9 @@ interface Line {
   type: string;
   [field: string]: unknown;
 }
+
+const remedy =
+  "Install it with `npm install --global bonsai-agent`, or name another command: -- node /path/to/bonsai.js --mode rpc";
 
 /** One `bonsai --mode rpc`: commands in, responses and events out. */
 class BonsaiClient {
@@ -39,7 +42,9 @@ class BonsaiClient {
 
   async #listen(): Promise<number | null> {
     const code = new Promise<number | null>((resolve) => {
-      this.#child.once("error", ({ message }) => this.#giveUp(message));
+      this.#child.once("error", ({ message }) =>
+        this.#giveUp(`Bonsai cannot be started (${message}). ${remedy}`),
+      );
       this.#child.once("close", resolve);
     });
     for await (const text of linesOf(this.#child.stdout)) this.#take(JSON.parse(text) as Line);

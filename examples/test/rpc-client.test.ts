@@ -18,7 +18,11 @@ test("09 asks, follows the events, prints the answer, and ends the program", () 
 });
 
 test.each([
-  ["a program that is not there", ["/nonexistent/bonsai"], "ENOENT"],
+  [
+    "a program that is not there",
+    ["/nonexistent/bonsai"],
+    "Bonsai cannot be started (spawn /nonexistent/bonsai ENOENT). Install it with `npm install",
+  ],
   ["a program that refuses to start", [process.execPath, "-e", "process.exit(2)"], "without an answer"],
 ])("09 says that it was given %s", (_, command, words) => {
   const { status, stderr } = runExample("09-rpc-client.ts", { args: ["hi", "--", ...command] });
