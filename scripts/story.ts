@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync } from "node:fs";
+import { mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,8 @@ import { styleText } from "node:util";
 
 // `npm start`: builds, then opens the agent on the terminal, in the folder that it was called from; where there is no
 // model, or no terminal, a whole session plays on a scripted one. `npm start -- FILE` compacts a session of yours, in a
-// copy. `npm start -- "prompt"` begins with it; where there is no terminal, the answer is printed.
+// copy. Anything else behind `--` is what one would write behind `bonsai`: a prompt, whose answer is printed where there is
+// no terminal, a command, or flags.
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bonsai = join(root, "packages/cli/bin/bonsai.js");
 const callerFolder = process.env.INIT_CWD ?? root;
@@ -17,15 +18,19 @@ const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
 
 build();
 if (given === undefined) handOver(isTerminal ? [] : ["demo"]);
-else if (more.length === 0 && existsSync(resolve(callerFolder, given)))
+else if (more.length === 0 && isFile(resolve(callerFolder, given)))
   compactionStory(resolve(callerFolder, given));
-else handOver([...(isTerminal ? [] : ["-p"]), given, ...more]);
+else handOver([given, ...more]);
 
 /** The command takes the terminal; its exit code is ours. */
 function handOver(args: string[]): void {
-  const env = { ...process.env, BONSAI_FIRST_RUN: "demo" };
+  const env = { ...process.env, BONSAI_FIRST_RUN: "demo", BONSAI_CALLED_AS: "npm start --" };
   const run = spawnSync(process.execPath, [bonsai, ...args], { stdio: "inherit", cwd: callerFolder, env });
   process.exitCode = run.status ?? 1;
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 function compactionStory(session: string): void {
@@ -41,6 +46,7 @@ function compactionStory(session: string): void {
   chapter("What the model sees now", ["context", copy]);
   chapter("The tree: nothing is gone", ["tree", copy]);
   console.log(`\nThe original is untouched: ${session}\nThe compacted copy:        ${copy}`);
+  console.log("Here, `npm start -- …` is what `bonsai …` is where the command is installed.");
 }
 
 function build(): void {

@@ -88,7 +88,8 @@ function motion(frames: readonly Frame[], width: number, lengthMs: number): stri
   const last = -(frames.length - 1) * width;
   return [
     `@keyframes film{${steps.join("")}100%{transform:translateX(${last}px)}}`,
-    `.strip{animation:film ${lengthMs / 1000}s step-end infinite}`,
-    `@media(prefers-reduced-motion:reduce){.strip{animation:none;transform:translateX(${last}px)}}`,
+    // Where nothing moves, the end is seen: it shows the most.
+    `.strip{transform:translateX(${last}px);animation:film ${lengthMs / 1000}s step-end infinite}`,
+    "@media(prefers-reduced-motion:reduce){.strip{animation:none}}",
   ].join("\n");
 }

@@ -1,18 +1,14 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { FilmOptions } from "./film.ts";
 import type { Studio } from "./studio.ts";
-
-const keyMs = 90;
 
 /** `/demo` as one plays it on the first day: a whole session with its compactions, then its tree. */
 export async function recordDemo(studio: Studio): Promise<FilmOptions> {
   const recorder = studio.open({ columns: 84, rows: 28 });
   await recorder.until("/demo plays");
+  recorder.type("/demo\n");
+  // A picture that begins with an empty screen looks broken until one has waited.
+  await recorder.until("▸ read");
   const frames = recorder.film();
-  await pause(1_200);
-  await recorder.type("/demo", keyMs);
-  await pause(400);
-  await recorder.type("\n");
   await recorder.until("t /tree");
   await recorder.still();
   return {

@@ -60,12 +60,9 @@ export class Recorder {
     return this.#film;
   }
 
-  /** A line feed is Enter. @param keyMs between two keys, for films */
-  async type(text: string, keyMs = 0): Promise<void> {
-    for (const character of text) {
-      this.#pty.write(character === "\n" ? "\r" : character);
-      if (keyMs > 0) await pause(keyMs);
-    }
+  /** A line feed is Enter. */
+  type(text: string): void {
+    for (const character of text) this.#pty.write(character === "\n" ? "\r" : character);
   }
 
   press(...names: string[]): void {

@@ -38,9 +38,9 @@ export const scenes: readonly Scene[] = [
     play: async (studio) => {
       const recorder = studio.open({ scenario: streamingScenario, files: shopFiles, rows: 36 });
       await recorder.until("local/oak");
-      await recorder.type("Why are some totals a cent short?\n");
+      recorder.type("Why are some totals a cent short?\n");
       await recorder.until("kept in cents");
-      await recorder.type("Then mend it, and keep the API.\n");
+      recorder.type("Then mend it, and keep the API.\n");
       await recorder.until("Next: Then");
       await recorder.until(/\b2s\b/);
       return { recorder, rows: recorder.rows() };
@@ -62,7 +62,7 @@ export const scenes: readonly Scene[] = [
       const recorder = studio.open({ scenario: compactingScenario, files: longFiles, rows: 24 });
       await readLogs(recorder);
       await recorder.until("Auto-compacting");
-      await recorder.type("Which code fails most?\n");
+      recorder.type("Which code fails most?\n");
       await recorder.until("Next: Which");
       await recorder.until("3s");
       return { recorder, rows: recorder.rows() };
@@ -76,9 +76,9 @@ export const scenes: readonly Scene[] = [
       const recorder = studio.open({ scenario: compactedScenario, files: longFiles, rows: 46 });
       await readLogs(recorder);
       await recorder.until("other codes are accepted");
-      await recorder.type(`${question}\n`);
+      recorder.type(`${question}\n`);
       await recorder.until("customer service");
-      await recorder.type("/compact the refused codes\n");
+      recorder.type("/compact the refused codes\n");
       await recorder.until("Compacted from");
       recorder.press("ctrl+o");
       await recorder.until("Next Steps");
@@ -91,7 +91,7 @@ export const scenes: readonly Scene[] = [
     play: async (studio) => {
       const recorder = openWorkday(studio, { columns: 100, rows: 34 });
       await recorder.until("local/oak");
-      await recorder.type("/tree\n");
+      recorder.type("/tree\n");
       await recorder.until("Session tree");
       recorder.press("tab");
       await recorder.until("no tools");
@@ -105,7 +105,7 @@ export const scenes: readonly Scene[] = [
     play: async (studio) => {
       const recorder = openWorkday(studio, { columns: 90, rows: 40 });
       await recorder.until("local/oak");
-      await recorder.type("/context\n");
+      recorder.type("/context\n");
       await recorder.until("free");
       const rows = await recorder.still();
       // What is above it is the chat.
@@ -123,7 +123,7 @@ export const scenes: readonly Scene[] = [
       earlierSessions(studio);
       const recorder = studio.open({ scenario: shopScenario, files: shopFiles, rows: 28 });
       await recorder.until("local/oak");
-      await recorder.type("/resume\n");
+      recorder.type("/resume\n");
       await recorder.until("Sessions");
       return shown(recorder);
     },
@@ -149,13 +149,13 @@ async function shown(recorder: Recorder): Promise<{ recorder: Recorder; rows: Ro
 
 async function mended(recorder: Recorder): Promise<void> {
   await recorder.until("oak");
-  await recorder.type("Totals are a cent short. Mend it, keep the API.\n");
+  recorder.type("Totals are a cent short. Mend it, keep the API.\n");
   await recorder.until("half up");
 }
 
 async function readLogs(recorder: Recorder): Promise<void> {
   await recorder.until("local/oak");
-  await recorder.type("Read the logs of the week: which discount codes fail, and why?\n");
+  recorder.type("Read the logs of the week: which discount codes fail, and why?\n");
 }
 
 /** A day's work with a branch that was left, compacted in the evening. */

@@ -51,6 +51,8 @@ test("a film draws a line once, however often it is seen", async () => {
   expect(svg.match(/>same</g)).toHaveLength(1);
   expect(svg.match(/<use /g)).toHaveLength(4);
   expect(svg).toContain("50%{transform:translateX(-196px)}");
+  // Without animation, it shows its end.
+  expect(svg).toContain(".strip{transform:translateX(-196px);");
 });
 
 test("every picture is in the gallery, small, and says nothing of the machine it was made on", () => {
@@ -65,4 +67,10 @@ test("every picture is in the gallery, small, and says nothing of the machine it
     expect(svg.length, name).toBeLessThan(name === "demo.svg" ? 400_000 : 60_000);
     expect(svg, name).not.toMatch(/\/(tmp|root|home|Users|work)\/(?!dev\/)/);
   }
+});
+
+test("the film of the demonstration begins with something to see", () => {
+  const svg = readFileSync(fileURLToPath(new URL("../../docs/pictures/demo.svg", import.meta.url)), "utf8");
+  const [, first = ""] = /<g class="strip">\s*<g transform="translate\(0\)">(.*?)<\/g>/s.exec(svg) ?? [];
+  expect(first.match(/<use /g)?.length).toBeGreaterThan(10);
 });
