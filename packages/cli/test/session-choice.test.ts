@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { listSessions, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
+import { runCli } from "./run-cli.ts";
 import { testFolder } from "./sample-session.ts";
 
 function sessions({ cwd, home }: AgentProject): Session[] {
@@ -139,5 +140,67 @@ describe("which session a prompt works in", () => {
     expect(session.settings().thinkingLevel).toBe("high");
     await project.run(["-c", "--thinking", "low", "three"]);
     expect(sessions(project)[0]!.settings().thinkingLevel).toBe("low");
+  });
+});
+
+describe("a session whose model cannot be asked now", () => {
+  const noServer = {
+    providers: [{ provider: "box", baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "coder" }] }],
+  };
+  /** Of an earlier day: worked on with a model. */
+  function workedOnWith(provider: string, modelId: string, settings: (project: AgentProject) => object) {
+    const project = agentProject(says("ok"));
+    const at = new Date();
+    const lines = [
+      { type: "session", version: 3, id: "x", timestamp: at.toISOString(), cwd: project.cwd },
+      {
+        type: "model_change",
+        id: "aaaaaaaa",
+        parentId: null,
+        timestamp: at.toISOString(),
+        provider,
+        modelId,
+      },
+    ];
+    const file = newSessionFile({ ...project, id: "x", now: at });
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    writeFileSync(join(project.home, "models.json"), JSON.stringify(noServer));
+    writeFileSync(join(project.home, "settings.json"), JSON.stringify(settings(project)));
+    return project;
+  }
+  const goOn = async ({ cwd, env }: AgentProject) => {
+    const run = await runCli(["-c", "-p", "two"], { cwd, env });
+    return { ...run, stderr: run.stderr.replaceAll(/\s+/g, " ") };
+  };
+  const usual = ({ model }: AgentProject) => ({ model: model[1] });
+
+  test.each([
+    ["anthropic", "claude-sonnet-4-5", "it needs a key, and ANTHROPIC_API_KEY is not set."],
+    ["box", "coder", "no server answers at http://127.0.0.1:1/v1."],
+    ["nobody", "none", 'No provider "nobody" is known'],
+  ])("%s/%s: the usual one goes on, and its user is notified", async (provider, id, why) => {
+    const project = workedOnWith(provider, id, usual);
+    const { code, stdout, stderr } = await goOn(project);
+    expect([code, stdout]).toEqual([0, "ok\n"]);
+    expect(stderr).toContain(`This session was worked on with ${provider}/${id}, which cannot be used now:`);
+    expect(stderr).toContain(why);
+    expect(stderr).toContain(`It goes on with ${project.model[1]}.`);
+    expect((await goOn(project)).stderr).not.toContain("cannot be used now");
+  });
+
+  test("where no other can be asked either, the error comes behind the reason", async () => {
+    const { code, stderr } = await goOn(workedOnWith("box", "coder", () => ({})));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/no server answers at http:\/\/127\.0\.0\.1:1\/v1\..*no_model/);
+  });
+
+  test("one that was named is asked, whatever it says", async () => {
+    const { cwd, env } = workedOnWith("anthropic", "claude-sonnet-4-5", usual);
+    const { code, stderr } = await runCli(["-c", "-p", "--model", "anthropic/claude-sonnet-4-5", "two"], {
+      cwd,
+      env,
+    });
+    expect(code).toBe(1);
+    expect(stderr).not.toContain("session_model_gone");
   });
 });

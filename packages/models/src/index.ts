@@ -15,6 +15,8 @@ export {
   type UsableModel,
   type UsableModelsOptions,
   usableModels,
+  type WhyUnusableOptions,
+  whyUnusable,
 } from "./catalogue/usable-models.ts";
 export {
   type CatalogueModel,

@@ -5,7 +5,7 @@ import { type LoopbackReply, type LoopbackRequest, loopbackServer } from "@bonsa
 import { afterEach, describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import type { ServedModel } from "../src/catalogue/server-window.ts";
-import { defaultModel, type UsableModel, usableModels } from "../src/catalogue/usable-models.ts";
+import { defaultModel, type UsableModel, usableModels, whyUnusable } from "../src/catalogue/usable-models.ts";
 import type { CatalogueModel, ProviderConfig } from "../src/catalogue-model.ts";
 import type { KeyFile } from "../src/keys.ts";
 
@@ -268,5 +268,34 @@ describe("the default model", () => {
     expect(names([withKey!])).toEqual(["remote/r1"]);
     expect(names([(await defaultModel({ catalogue: small, keys: keysOf(), probe }))!])).toEqual(["local/l2"]);
     expect(await defaultModel({ catalogue: all, keys: keysOf(), probe: silent })).toBeUndefined();
+  });
+});
+
+describe("why a model that is known cannot be asked", () => {
+  test("without a key that it needs, it names the variable; with one, nothing is asked", async () => {
+    const fetch = () => Promise.reject(new Error("asked"));
+    const model = modelOf(remote, "r1");
+    expect(await whyUnusable(model, { keys: keysOf(), fetch })).toBe(
+      `it needs a key, and ${remote.apiKeyEnv} is not set`,
+    );
+    expect(await whyUnusable(model, { keys: keysOf("remote"), fetch })).toBeUndefined();
+  });
+
+  test("a server that says anything is there; one that is not is named by its address", async () => {
+    const { url } = await server({});
+    const at = (baseUrl: string) => whyUnusable(modelOf({ ...local, baseUrl }, "l1"), { keys: keysOf() });
+    expect(await at(`${url}/v1`)).toBeUndefined();
+    expect(await at("http://127.0.0.1:1/v1")).toBe("no server answers at http://127.0.0.1:1/v1");
+    expect(await at("http://no-such-host.invalid/v1")).toMatch(/^no server answers at/);
+  });
+
+  test("one on this machine that takes the connection and is slow is at work", async () => {
+    const { url } = await server({ "/v1/models": { end: "hang" } });
+    const model = modelOf({ ...local, baseUrl: `${url}/v1` }, "l1");
+    expect(await whyUnusable(model, { keys: keysOf() })).toBeUndefined();
+  });
+
+  test("a scenario file is no server", async () => {
+    expect(await whyUnusable(modelOf(played, "p"), { keys: keysOf() })).toBeUndefined();
   });
 });

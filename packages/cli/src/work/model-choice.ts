@@ -6,6 +6,7 @@ import {
   defaultModel,
   type KeyFile,
   scenarioModel,
+  whyUnusable,
 } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { Notice } from "../output.ts";
@@ -33,21 +34,39 @@ export interface ModelWish {
 
 /**
  * The model to work with: the one that was named, else the session's own, else the one of the session before, else the
- * usual one, else the first that can be used.
+ * usual one, else the first that can be used. A session's own that cannot be asked now is passed over with a notice.
  * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
  */
-export async function chooseModel(
+export async function chooseModel(shelf: ModelShelf, wish: ModelWish): Promise<CatalogueModel> {
+  if (wish.named !== undefined) return findModel(shelf, wish.named);
+  const own = wish.origin?.settings().model;
+  if (own === undefined) return otherModel(shelf, wish, { mustAnswer: false });
+  const reference = `${own.provider}/${own.modelId}`;
+  const found = await usableModel(shelf, reference);
+  if (typeof found !== "string") return found;
+  const gone = `This session was worked on with ${reference}, which cannot be used now: ${found}`;
+  const model = await otherModel(shelf, wish, { mustAnswer: true }).catch((error: unknown) => {
+    shelf.onNotice({ code: "session_model_gone", message: gone });
+    throw error;
+  });
+  const goesOn = model === wish.spare ? "" : ` It goes on with ${model.provider}/${model.id}.`;
+  shelf.onNotice({ code: "session_model_gone", message: `${gone}${goesOn}` });
+  return model;
+}
+
+/** @param mustAnswer passes over a usual one that could not be asked, where another can */
+async function otherModel(
   shelf: ModelShelf,
-  { named, origin, before, usual, spare }: ModelWish,
+  { before, usual, spare }: ModelWish,
+  { mustAnswer }: { mustAnswer: boolean },
 ): Promise<CatalogueModel> {
-  if (named !== undefined) return findModel(shelf, named);
-  const own = origin?.settings().model;
-  const earlier = own === undefined ? undefined : await earlierModel(shelf, `${own.provider}/${own.modelId}`);
-  if (earlier !== undefined) return earlier;
   if (before !== undefined) return before;
-  if (usual !== undefined) return findModel(shelf, usual);
+  const usualModel = usual === undefined ? undefined : await findModel(shelf, usual);
+  if (usualModel !== undefined && !(mustAnswer && (await whyUnusable(usualModel, shelf)) !== undefined))
+    return usualModel;
   const usable = await defaultModel(shelf);
-  if (usable !== undefined) return usable.model;
+  const other = usable?.model ?? usualModel;
+  if (other !== undefined) return other;
   if (spare !== undefined) return spare;
   throw new BonsaiError({
     code: "no_model",
@@ -68,16 +87,14 @@ export async function findModel(
   return catalogue.find(reference, { apiKey: (provider) => keys.key(provider) });
 }
 
-/** The model of an earlier day may be gone from the catalogue: then another goes on, and its user is told. */
-async function earlierModel(shelf: ModelShelf, reference: string): Promise<CatalogueModel | undefined> {
+/** The model of an earlier day, or why it cannot be asked now: it may be gone, or its key, or its server. */
+async function usableModel(shelf: ModelShelf, reference: string): Promise<CatalogueModel | string> {
   try {
-    return await findModel(shelf, reference);
+    const model = await findModel(shelf, reference);
+    const why = await whyUnusable(model, shelf);
+    return why === undefined ? model : `${why}.`;
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
-    shelf.onNotice({
-      code: "session_model_gone",
-      message: `This session was worked on with ${reference}, which cannot be used now: ${error.message}`,
-    });
-    return undefined;
+    return error.message;
   }
 }

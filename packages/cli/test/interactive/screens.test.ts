@@ -25,7 +25,9 @@ const files = { "total.ts": "export function total(items) {\n  return 1;\n}\n" }
 
 /** A project with the sample session, opened. */
 async function openSample(options: { columns?: number; rows?: number } = {}) {
-  const opened = await openStage({ ...options, files: { "sample.jsonl": sampleText } });
+  // The session's own model goes on only where it could be asked.
+  const env = { ANTHROPIC_API_KEY: "test-key" };
+  const opened = await openStage({ ...options, env, files: { "sample.jsonl": sampleText } });
   opened.terminal.type("/resume sample.jsonl\n");
   await opened.terminal.until("the total is computed");
   // What it has cost is read behind it.

@@ -30,6 +30,21 @@ export async function serverJson({ url, headers, body, signal, fetch }: ServerJs
   }
 }
 
+/** True where something answers, whatever it says. */
+export async function isAnswered(
+  url: string,
+  { fetch, signal }: Pick<ServerJsonOptions, "fetch" | "signal">,
+): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal, redirect: "manual" });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    // Refused, unknown or too slow: nobody is there who could be asked for an answer.
+    return false;
+  }
+}
+
 /** A member of a value from outside; undefined where there is none. */
 export function member(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(

@@ -102,6 +102,6 @@ function firstSize(entry: unknown, keys: readonly (readonly string[])[]): number
 }
 
 /** Anthropic's address is given without the version. */
-function modelsUrl({ api, baseUrl }: ProviderConfig): string {
+export function modelsUrl({ api, baseUrl }: ProviderConfig): string {
   return api === "anthropic-messages" ? `${baseUrl}/v1/models` : `${baseUrl}/models`;
 }

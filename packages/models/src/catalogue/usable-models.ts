@@ -4,8 +4,10 @@ import { canThink } from "../model-compat.ts";
 import { isReachable } from "../reachable.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { defaultModels } from "./default-models.ts";
+import { isLoopback } from "./local-providers.ts";
+import { isAnswered } from "./server-json.ts";
 import type { ServerQuestion } from "./server-question.ts";
-import { runningWindow, type ServedModel, servedModels } from "./server-window.ts";
+import { modelsUrl, runningWindow, type ServedModel, servedModels } from "./server-window.ts";
 
 /** Asks a server what it serves; undefined when it does not answer. */
 export type ProbeServer = (question: ServerQuestion) => Promise<readonly ServedModel[] | undefined>;
@@ -49,6 +51,33 @@ export async function defaultModel(options: UsableModelsOptions): Promise<Usable
   }
   const usable = await usableModels(options);
   return usable.find(({ keyOrigin }) => keyOrigin !== undefined) ?? usable[0];
+}
+
+export interface WhyUnusableOptions {
+  keys: Pick<KeyFile, "key">;
+  /** Default: the global one. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** One on another machine may take its time. */
+const farTimeoutMs = 3_000;
+
+/**
+ * Why a model that the catalogue knows cannot be asked now: it needs a key and there is none, or no server answers where
+ * it should be. Undefined where nothing speaks against it; a provider that has a key and is not on this machine is not asked.
+ */
+export async function whyUnusable(
+  model: CatalogueModel,
+  { keys, fetch = globalThis.fetch }: WhyUnusableOptions,
+): Promise<string | undefined> {
+  if (!isReachable(model, keys)) return `it needs a key, and ${model.apiKeyEnv} is not set`;
+  const isOwn = isLoopback(model) || model.apiKeyEnv === undefined;
+  if (!isOwn || model.api === "scripted" || model.api === "extension") return undefined;
+  const signal = AbortSignal.timeout(isLoopback(model) ? probeTimeoutMs : farTimeoutMs);
+  const isThere = await isAnswered(modelsUrl(model), { fetch, signal });
+  // On this machine, one that takes the connection and says nothing yet is at work.
+  if (isThere || (signal.aborted && isLoopback(model))) return undefined;
+  return `no server answers at ${model.baseUrl}`;
 }
 
 async function usableOf(provider: ProviderConfig, options: UsableModelsOptions): Promise<UsableModel[]> {
