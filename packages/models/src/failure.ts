@@ -34,6 +34,8 @@ export interface ModelFailure {
   requestBytes?: number | undefined;
   /** The largest request that the server takes, where the message tells. */
   limitBytes?: number | undefined;
+  /** True when no word of the refusal says so, but the size of what was refused: worth one try, not two. */
+  presumed?: boolean | undefined;
   /** True when the provider answered as if nothing were wrong. */
   silent?: boolean | undefined;
 }

@@ -2,7 +2,9 @@ import type { FailureKind, ModelFailure } from "../failure.ts";
 import type { ProviderError } from "../provider.ts";
 import { redactKeys } from "../redact-keys.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
-import { matchRow, type RowMatch } from "./match-row.ts";
+import { judgeRefusal } from "./judge-refusal.ts";
+import { matchRow } from "./match-row.ts";
+import type { RowNumber, RowOutcome } from "./overflow-rows.ts";
 
 /** What the refused request asked for, as the client knows it. */
 export interface AskedTokens {
@@ -12,6 +14,8 @@ export interface AskedTokens {
   inputTokens: number;
   /** The window that the client believed in; absent where unknown. */
   windowTokens?: number | undefined;
+  /** False where the request was text alone. Default true: nobody knows. */
+  hasMedia?: boolean | undefined;
 }
 
 export interface ClassifyOptions {
@@ -37,11 +41,13 @@ const BILLING = /insufficient[_ ]quota|billing|credit balance|out of credits|pay
 export function classifyFailure(options: ClassifyOptions): ModelFailure {
   const { error, provider, modelId, apiKey } = options;
   const texts = errorTexts(error);
-  const match = error.kind === "refused" ? rowOf(options, texts) : undefined;
-  const tokens = tokensTold(match, texts, options.asked);
-  const kind = kindOf(options, { texts, match, tokens });
+  const reading = error.kind === "refused" ? readingOf(options, texts) : NOTHING_READ;
+  const tokens = tokensTold(reading, texts, options.asked);
+  const kind = kindOf(options, { texts, reading, tokens });
+  const isPresumed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
   return {
-    kind,
+    kind: isPresumed ? "inputTooLong" : kind,
+    ...(isPresumed && { presumed: true }),
     message: shown(texts, apiKey),
     provider,
     modelId,
@@ -50,24 +56,61 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
     retryable: isRetryable(kind, error, texts),
     retryAfterMs: error.retryAfterMs,
     ...tokens,
-    ...(match?.numbers.bytes === undefined ? {} : { requestBytes: match.numbers.bytes }),
-    ...(match?.numbers.limitBytes === undefined ? {} : { limitBytes: match.numbers.limitBytes }),
+    ...(reading.numbers.bytes === undefined ? {} : { requestBytes: reading.numbers.bytes }),
+    ...(reading.numbers.limitBytes === undefined ? {} : { limitBytes: reading.numbers.limitBytes }),
   };
 }
 
-function rowOf({ provider }: ClassifyOptions, texts: ErrorTexts): RowMatch | undefined {
-  return matchRow({ text: texts.all, provider });
+/** What the words of a refusal say: by the table where a row knows them, else by meaning. */
+interface Reading {
+  /** `named`: of something else. `unnamed`: of nothing. */
+  outcome: RowOutcome | "named" | "unnamed";
+  numbers: Partial<Record<RowNumber, number>>;
+}
+
+const NOTHING_READ: Reading = { outcome: "named", numbers: {} };
+
+function readingOf({ provider }: ClassifyOptions, texts: ErrorTexts): Reading {
+  const known = matchRow({ text: texts.all, provider, vague: false });
+  if (known !== undefined) return { outcome: known.row.outcome, numbers: known.numbers };
+  const judged = isJudged(texts) ? judgeRefusal(texts.all) : { outcome: "named" as const, numbers: {} };
+  if (judged.outcome !== "named" && judged.outcome !== "unnamed") return judged;
+  const vague = matchRow({ text: texts.all, provider, vague: true });
+  const isOverruled = judged.outcome === "named" && vague?.row.outcome !== "bytes";
+  return vague === undefined || isOverruled ? judged : { outcome: vague.row.outcome, numbers: vague.numbers };
+}
+
+/** Statuses that say by themselves what is wrong, whatever a key, a model or a header exceeds. */
+const SPEAKING_STATUSES: ReadonlySet<number> = new Set([
+  401, 402, 403, 404, 405, 408, 409, 410, 414, 415, 429, 431, 499, 504,
+]);
+
+function isJudged({ status }: ErrorTexts): boolean {
+  return status === undefined || !SPEAKING_STATUSES.has(status);
+}
+
+/** A context so near to its window is what a refusal without a reason is most likely about. */
+const NEAR_THE_WINDOW = 0.8;
+const REFUSED_AS_IT_IS: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/**
+ * By circumstance: a refusal that names no cause, of a context near its window; and one for its bytes, of text alone,
+ * where no picture can be left out. The caller's compaction is worth one try then.
+ */
+function isOverflowBySize(
+  { error, asked }: ClassifyOptions,
+  { texts, reading, kind }: { texts: ErrorTexts; reading: Reading; kind: FailureKind },
+): boolean {
+  if (error.kind !== "refused" || asked === undefined) return false;
+  if (kind === "bytesTooLarge") return asked.hasMedia === false;
+  if (reading.outcome !== "unnamed" || !REFUSED_AS_IT_IS.has(texts.status ?? 0)) return false;
+  return !!asked.windowTokens && asked.inputTokens > asked.windowTokens * NEAR_THE_WINDOW;
 }
 
 type TokensTold = Pick<ModelFailure, "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens">;
 
 /** The numbers of a refusal; a sum of input and cap is taken apart where that can be done. */
-function tokensTold(
-  match: RowMatch | undefined,
-  texts: ErrorTexts,
-  asked: AskedTokens | undefined,
-): TokensTold {
-  const { numbers = {} } = match ?? {};
+function tokensTold({ numbers }: Reading, texts: ErrorTexts, asked: AskedTokens | undefined): TokensTold {
   const windowTokens = numbers.window ?? texts.numbers.get("n_ctx");
   const outputTokens = numbers.output;
   const inputTokens = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, asked);
@@ -83,7 +126,7 @@ function tokensTold(
  * The input behind "you requested N tokens". Some servers count the output cap in and do not say so: of the two
  * readings the one nearer to the client's own estimate is taken.
  */
-function inputOfTotal({ total, output }: RowMatch["numbers"], asked?: AskedTokens): number | undefined {
+function inputOfTotal({ total, output }: Reading["numbers"], asked?: AskedTokens): number | undefined {
   if (total === undefined) return undefined;
   if (output !== undefined) return Math.max(0, total - output);
   const withoutCap = total - (asked?.maxOutputTokens ?? 0);
@@ -94,19 +137,20 @@ function inputOfTotal({ total, output }: RowMatch["numbers"], asked?: AskedToken
 
 interface Evidence {
   texts: ErrorTexts;
-  match: RowMatch | undefined;
+  reading: Reading;
   tokens: TokensTold;
 }
 
-function kindOf(options: ClassifyOptions, { texts, match, tokens }: Evidence): FailureKind {
+function kindOf(options: ClassifyOptions, { texts, reading, tokens }: Evidence): FailureKind {
   const { bodyless429IsOverflow = false } = options;
   if (bodyless429IsOverflow && texts.status === 429 && texts.isBodyless) return "inputTooLong";
-  switch (match?.row.outcome) {
-    case undefined:
+  switch (reading.outcome) {
+    case "named":
+    case "unnamed":
       return "other";
     case "rateLimit":
     case "damagedHistory":
-      return match.row.outcome;
+      return reading.outcome;
     case "bytes":
       return "bytesTooLarge";
     case "cap":

@@ -25,7 +25,12 @@ const MAX_DEPTH = 8;
 const SPEAKING_KEYS: ReadonlySet<string> = new Set(
   "error errors message msg detail details description reason title code type status metadata raw cause innererror response body fault faultstring"
     .split(" ")
-    .concat("error_message", "error_description", "finish_reason", "stop_reason"),
+    .concat("error_message", "error_description", "error_msg", "errormessage", "finish_reason", "stop_reason")
+    .concat("__type", "error_code", "errorcode", "errortype", "error_type"),
+);
+/** What stands there names the kind of failure; AWS writes `__type`, with a namespace before a `#`. */
+const CODE_KEYS: ReadonlySet<string> = new Set(
+  ["code", "type", "status", "__type"].concat("error_code", "errorcode", "errortype", "error_type"),
 );
 const COUNTING_KEYS: ReadonlySet<string> = new Set(["n_prompt_tokens", "n_ctx"]);
 
@@ -91,8 +96,7 @@ class TextReader {
     if (plain === "") return;
     // "code 1261" in the table: a bare number would match anything.
     this.said.push(key === "code" ? `code ${plain}` : plain);
-    if (key === "code" || key === "type" || key === "status")
-      this.code ??= plain === "error" ? undefined : plain;
+    if (CODE_KEYS.has(key)) this.code ??= plain === "error" ? undefined : plain.replace(/^.*#/, "");
     else this.#consider(plain);
   }
 

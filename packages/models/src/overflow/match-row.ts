@@ -10,13 +10,16 @@ export interface MatchRowOptions {
   /** What the provider said, in the order in which it is to be read; see `errorTexts`. */
   text: string;
   provider: string;
+  /** The rows that hold only where nothing else is named, or the others. */
+  vague: boolean;
 }
 
 /** The first row of the table that speaks of this text. */
-export function matchRow({ text, provider }: MatchRowOptions): RowMatch | undefined {
+export function matchRow({ text, provider, vague }: MatchRowOptions): RowMatch | undefined {
   const plain = plainText(text);
   const name = provider.toLowerCase();
   for (const { row, patterns } of compiledRows()) {
+    if ((row.isVague ?? false) !== vague) continue;
     if (row.provider !== undefined && !row.provider.test(name)) continue;
     for (const pattern of patterns) {
       const match = pattern.exec(plain);

@@ -25,6 +25,8 @@ export interface OverflowRow {
    */
   words: readonly string[];
   outcome: RowOutcome;
+  /** Tried last, and only where the text as a whole names no other cause: "too many tokens" may be said of a header. */
+  isVague?: true;
   /** Only from providers whose name matches. */
   provider?: RegExp;
 }
@@ -273,6 +275,7 @@ export const overflowRows: readonly OverflowRow[] = [
   {
     from: "anybody, input",
     outcome: "inputOrCap",
+    isVague: true,
     words: [
       "context length exceeded",
       "context_length_exceeded",
@@ -285,6 +288,7 @@ export const overflowRows: readonly OverflowRow[] = [
   {
     from: "anybody, bytes",
     outcome: "bytes",
+    isVague: true,
     words: ["request entity too large", "payload too large", "^413"],
   },
 ];

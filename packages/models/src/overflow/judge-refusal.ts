@@ -1,0 +1,169 @@
+import type { RowNumber } from "./overflow-rows.ts";
+import { type Concept, type NumberToken, type Statement, statementsOf } from "./refusal-words.ts";
+
+/** What a refusal means, where no row of the table knows its words. */
+export interface Judgement {
+  /** `named`: some other cause. `unnamed`: the text says that it is refused, and not why. */
+  outcome: "input" | "inputOrCap" | "cap" | "bytes" | "rateLimit" | "named" | "unnamed";
+  numbers: Partial<Record<RowNumber, number>>;
+}
+
+/** The limit of a single request: neither how often one may ask, nor who may, nor what may be said. */
+const OTHER_MATTERS: readonly Concept[] = ["time", "access", "policy", "syntax"];
+/** Smaller is the number of something else; larger is an id. */
+const MIN_TOKENS = 256;
+const MAX_TOKENS = 100_000_000;
+
+/**
+ * Judges by meaning: a subject (context, prompt, tokens) in relation to a bound (exceeds, too long, at most), where nothing
+ * else is spoken of that has bounds of its own. Sentence by sentence first, for the next one may be advice; then as a
+ * whole, for "Limit: 32768. Requested: 41002." is a relation too. Linear in the length of the text.
+ */
+export function judgeRefusal(text: string): Judgement {
+  const statements = statementsOf(text);
+  const whole = joined(statements);
+  if (isRate(whole)) return { outcome: isBounded(whole) ? "rateLimit" : "named", numbers: {} };
+  const vetoes: Concept[] = ["billing", ...OTHER_MATTERS];
+  const isVetoed = has(whole, ...vetoes) && !isOfContext(whole);
+  const all = [...statements, whole];
+  const saying = isVetoed ? undefined : all.find((statement) => isTold(meaningOf(statement)));
+  if (saying !== undefined) return judgementOf(saying, whole);
+  if (!isVetoed && isOfBytes(whole)) return { outcome: "bytes", numbers: {} };
+  return { outcome: namesCause(whole) ? "named" : "unnamed", numbers: {} };
+}
+
+function judgementOf(saying: Statement, whole: Statement): Judgement {
+  const outcome = meaningOf(saying) ?? "named";
+  if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
+  const own = numbersOf(saying, outcome);
+  return { outcome, numbers: own.window === undefined ? numbersOf(whole, outcome) : own };
+}
+
+function isTold(meaning: ReturnType<typeof meaningOf>): boolean {
+  return meaning !== undefined && meaning !== "named";
+}
+
+function has({ concepts }: Statement, ...wanted: Concept[]): boolean {
+  return wanted.some((concept) => concepts.has(concept));
+}
+
+function joined(statements: readonly Statement[]): Statement {
+  return {
+    words: statements.flatMap(({ words }) => words),
+    concepts: new Set(statements.flatMap(({ concepts }) => [...concepts])),
+    isComparison: statements.some(({ isComparison }) => isComparison),
+    hasPath: statements.some(({ hasPath }) => hasPath),
+    numbers: statements.flatMap(({ numbers }) => numbers),
+  };
+}
+
+/** So many tokens in a stretch of time are a rate, whatever it is called. */
+function isRate(statement: Statement): boolean {
+  return has(statement, "rate") || (has(statement, "tokens") && has(statement, "duration"));
+}
+
+function isBounded(statement: Statement): boolean {
+  return has(statement, "over", "tooMany", "reached", "limit") || statement.isComparison;
+}
+
+/** What one statement says of a bound; undefined where it says nothing of any. */
+function meaningOf(statement: Statement): "input" | "inputOrCap" | "cap" | "named" | undefined {
+  if (has(statement, "cap")) return capMeaning(statement);
+  if (!isTooLong(statement)) return undefined;
+  return isOfOther(statement) ? "named" : "input";
+}
+
+function isOfBytes(statement: Statement): boolean {
+  return (
+    has(statement, "bytes") && has(statement, "over") && !has(statement, "part", "field", "tokens", "context")
+  );
+}
+
+/** Where the answer's limit is named beside the input, both together are too long. */
+function capMeaning(statement: Statement): "cap" | "inputOrCap" | undefined {
+  if (has(statement, "context") && has(statement, "over")) return "inputOrCap";
+  const isInputToo = has(statement, "input") && has(statement, "tokens", "length") && has(statement, "over");
+  if (isInputToo) return "inputOrCap";
+  const isBound = has(statement, "limit") && statement.numbers.some((number) => !isStatus(number));
+  return isBound || has(statement, "over", "reached") ? "cap" : undefined;
+}
+
+function isTooLong(statement: Statement): boolean {
+  const { numbers } = statement;
+  const isMore = has(statement, "over") || statement.isComparison;
+  const isCounted = has(statement, "tokens", "length");
+  const hasNumber = numbers.some(isTokenCount);
+  if (has(statement, "context")) {
+    const isCompared = isCounted && numbers.filter(isTokenCount).length > 1;
+    return (
+      isMore || has(statement, "reached") || isCompared || (has(statement, "limit") && isCounted && hasNumber)
+    );
+  }
+  if (has(statement, "bytes") && !has(statement, "tokens")) return false;
+  if (has(statement, "tokens"))
+    return (
+      isMore ||
+      has(statement, "tooMany") ||
+      (has(statement, "limit") && (hasNumber || has(statement, "reached")))
+    );
+  if (!has(statement, "input")) return false;
+  const hasAnyNumber = numbers.some(({ value }) => value >= MIN_TOKENS);
+  return isMore || (isCounted && has(statement, "limit") && (hasAnyNumber || has(statement, "reached")));
+}
+
+/** A name, a title, a picture: things with bounds of their own. What is counted in tokens is the context after all. */
+function isOfOther(statement: Statement): boolean {
+  if (isOfContext(statement)) return false;
+  if (has(statement, "field") || statement.hasPath) return true;
+  return has(statement, "part") && !has(statement, "tokens");
+}
+
+function isOfContext(statement: Statement): boolean {
+  return (
+    has(statement, "context") &&
+    !has(statement, "time") &&
+    (has(statement, "over", "reached") || statement.isComparison)
+  );
+}
+
+function namesCause(whole: Statement): boolean {
+  return whole.hasPath || has(whole, "cause", "field", "part", "billing", "cap", "rate", ...OTHER_MATTERS);
+}
+
+const NOT_COUNTED = /^(?:code|status|error|http|line|column|position|index|id)$/;
+const OTHER_UNITS = /^(?:characters|chars|bytes?|[kmg]i?b|pixels|seconds|ms)$/;
+
+function isTokenCount({ value, before, after }: NumberToken): boolean {
+  if (!Number.isSafeInteger(value) || value < MIN_TOKENS || value > MAX_TOKENS) return false;
+  return (
+    !isStatus({ value, before, after }) &&
+    !NOT_COUNTED.test(before[0] ?? "") &&
+    ![...before.slice(0, 3), ...after.slice(0, 1)].some((word) => OTHER_UNITS.test(word))
+  );
+}
+
+function isStatus({ value, before }: NumberToken): boolean {
+  return before.length === 0 && value >= 400 && value < 600;
+}
+
+/** What was sent is more than the window: of two counts the larger is the input. Of one, the words around it tell. */
+function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Judgement["numbers"] {
+  const counts = [...new Map(numbers.filter(isTokenCount).map((number) => [number.value, number])).values()];
+  const [first, second, ...more] = counts.toSorted((a, b) => a.value - b.value);
+  if (first === undefined || more.length > 0) return {};
+  if (second !== undefined)
+    return {
+      window: first.value,
+      ...(outcome === "input" ? { input: second.value } : { total: second.value }),
+    };
+  return isBound(first) ? { window: first.value } : {};
+}
+
+const BOUND =
+  /^(?:max|maximum|limit|window|context|ctx|most|only|than|beyond|above|exceeds?|exceeded|exceeding|not|within|up|supports?|supported|allowed|allows|accepts|takes|permitted)$/;
+
+/** "Over the limit of N", "N maximum", "no more than N tokens"; not "exceeded by N", nor "N tokens in your prompt". */
+function isBound({ before, after }: NumberToken): boolean {
+  if (/^(?:by|has|have|had|contains?|got|given|received|sent)$/.test(before[0] ?? "")) return false;
+  return [...before.slice(0, 5), ...after.slice(0, 3)].some((word) => BOUND.test(word));
+}

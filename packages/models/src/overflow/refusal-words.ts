@@ -1,0 +1,223 @@
+/** What a word of a refusal stands for. */
+export type Concept =
+  /** The model's context window. */
+  | "context"
+  /** What is sent: prompt, messages, conversation. */
+  | "input"
+  | "tokens"
+  | "length"
+  /** The answer's own limit, `max_tokens` by whatever name. */
+  | "cap"
+  /** More than there may be. */
+  | "over"
+  /** "Too many": says what is counted, not how long it is. */
+  | "tooMany"
+  /** A bound was met: reached, full, exhausted. */
+  | "reached"
+  | "limit"
+  /** What the bytes of a request are called. */
+  | "bytes"
+  /** Of a kind that a request may hold, and that is counted in tokens too. */
+  | "part"
+  /** A parameter or a field with limits of its own. */
+  | "field"
+  | "rate"
+  | "billing"
+  | "time"
+  /** A stretch of time: so many tokens in one are a rate. */
+  | "duration"
+  | "access"
+  | "policy"
+  | "syntax"
+  /** Anything else that names a cause. */
+  | "cause";
+
+/**
+ * One word, or two or three that belong together; what stands under the same concept is exchangeable. Identifiers are
+ * taken apart first: `ContextLengthExceeded` and `context_length_exceeded` are three words.
+ */
+const VOCABULARY: Record<Concept, string> = {
+  context:
+    "context, contexts, ctx, window, max model len, position embeddings, kontext, kontextlänge, kontextfenster, contexte, contexto",
+  input:
+    "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, sequences, seq, text, request, query, " +
+    "eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, conversa, mensaje, mensajes, mensagem, texto",
+  tokens: "token, tokens, tok, jetons, fichas",
+  length: "length, len, size, lengths, characters, chars, longueur, länge, longitud, tamaño",
+  cap:
+    "num predict, n predict, output, outputs, completion, completions, generate, generated, generates, generation, maximum tokens you, " +
+    "maximum tokens value, reply, answer",
+  over:
+    "exceed, exceeds, exceeded, exceeding, surpass, surpasses, surpassed, surpassing, overflow, overflows, overflowed, overflowing, " +
+    "oversized, over, above, beyond, outgrown, outgrows, too long, too large, too big, too much, too lengthy, overlong, longer than, larger than, " +
+    "greater than, bigger than, higher than, more than, more tokens than, not fit, doesnt fit, dont fit, wont fit, cannot fit, " +
+    "not hold, cannot hold, cannot handle, grown beyond, " +
+    "überschreitet, überschritten, übersteigt, zu lang, zu groß, dépasse, dépassée, dépassé, trop long, trop longue, supera, superado, excede, excedido, " +
+    "excedió, demasiado largo, demasiado larga, muito longo, muito longa",
+  tooMany: "too many, zu viele, trop de, demasiados",
+  reached:
+    "reached, hit, full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, out of range, outof",
+  limit:
+    "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, supported, accepts, accepted, " +
+    "handle, handles, takes, at most, up to, no more than, less than, fewer than, shorter than, smaller than, or fewer, or less, only, " +
+    "must be under, capacity, between, range, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, limite, available, not exceed",
+  bytes: "byte, bytes, kb, mb, gb, kib, mib, megabytes, kilobytes, body, payload, entity",
+  part: "image, images, tool, tools, function, functions, system, attachment, document, documents, file, files, pdf, audio, video",
+  field:
+    "name, names, title, description, descriptions, metadata, field, fields, string, array, object, property, properties, schema, id, ids, " +
+    "url, uri, header, headers, stop, temperature, top p, top k, top logprobs, logit bias, penalty, seed, cache control, cache key, batch, parts, " +
+    "pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, budget tokens, effort, session, sessions, " +
+    "retries, steps, calls, recursion, role, roles, keys, value, n, user, thinking, character limit, choices",
+  rate:
+    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, parallel, quota, quotas, daily, hourly, per day, per hour, per minute, " +
+    "per min, per second, per sec, a minute, tokens min, last minute, slow down, traffic, queue, queued, too frequent, cooldown",
+  billing:
+    "billing, credit, credits, balance, payment, subscription, upgrade, spending, spend, afford, monthly, per month, this month, trial, free tier, " +
+    "account, allowance, paid, purchase, plan, recharge",
+  time: "deadline, timeout, timeouts, timed out, time out, took, lifetime, age, cancelled, canceled",
+  duration: "second, seconds, sec, minute, minutes, min, hour, hours, day, days",
+  access:
+    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, access token, expired, permission, forbidden",
+  policy:
+    "policy, policies, flagged, filtered, filter, safety, severity, violates, violating, violation, moderation, harmful, blocked, sensitive, " +
+    "prohibited, words",
+  syntax:
+    "parse, parsing, json, malformed, unexpected, syntax, deserialize, alternate, alternating, memory, tool result, tool results, tool use, " +
+    "tool calls, tool call, signature",
+  cause:
+    "unsupported, not supported, not accepted, unknown, unrecognized, unrecognised, missing, required, requires, not found, not exist, not allowed, not available, " +
+    "disabled, deprecated, expected, must, should, unavailable, not permitted, not enabled, duplicate, empty, overloaded, model not, integer, boolean, " +
+    "does not exist, no such",
+};
+
+/** Languages without spaces between words, and what the parts of their sentences stand for. */
+const UNSPACED: readonly [RegExp, string][] = [
+  [/上下文|コンテキスト|컨텍스트|문맥/g, " context "],
+  [
+    /提示词|提示|输入|消息|对话|请求|内容|プロンプト|入力|会話|メッセージ|리퀘스트|입력|프롬프트|대화|메시지/g,
+    " input ",
+  ],
+  [/令牌|トークン|토큰/g, " tokens "],
+  [/超长|过长|太长|過長|長すぎ|너무 길|너무 깁|너무 긴/g, " too long "],
+  [/过多|太多|多すぎ|너무 많/g, " too many "],
+  [/超过|超出|超限|超え|超過|超|过高|초과|収まり|넘/g, " exceeds "],
+  [/最大|上限|限制|最长|至多|최대|제한|한도|まで/g, " maximum "],
+  [/长度|長度|長さ|길이/g, " length "],
+  [/速率|频率|每分钟|每秒|每天|并发|限流|频繁|レート/g, " rate "],
+  [/额度|余额|配额|欠费|クォータ/g, " quota "],
+  [/文件|图片|图像|工具|函数|音频|视频|ファイル|画像/g, " file "],
+  [/名称|名字|标题|描述|参数|字段|大小/g, " field "],
+];
+
+/** `max_tokens` in each of its spellings; "max tokens" in two words is any limit. */
+const CAP_NAME =
+  /max[_-]?(?:completion|output|new|gen|generation)?[_-]?(?:output)?[_-]?(?:tokens|length)(?![a-z])/g;
+const INPUT_LIMIT_NAME = /max_(?:input|prompt|context|seq|sequence|total)/;
+
+export interface NumberToken {
+  value: number;
+  /** The words in front of it and behind it, nearest first. */
+  before: readonly string[];
+  after: readonly string[];
+}
+
+/** A sentence, or a whole message, in concepts. */
+export interface Statement {
+  words: readonly string[];
+  concepts: ReadonlySet<Concept>;
+  /** Behind which words "a > b" or "a / b" stands. */
+  isComparison: boolean;
+  /** `messages[2].name`: a place inside the request. */
+  hasPath: boolean;
+  numbers: readonly NumberToken[];
+}
+
+const MAX_WORDS = 3;
+const phrases = new Map<string, Concept[]>();
+for (const [concept, words] of Object.entries(VOCABULARY) as [Concept, string][])
+  for (const phrase of words.split(",")) {
+    const key = phrase.trim();
+    phrases.set(key, [...(phrases.get(key) ?? []), concept]);
+  }
+
+/** The sentences of a text. Each step is one pass: a megabyte of anything takes as long as its length says. */
+export function statementsOf(text: string): Statement[] {
+  return normalised(text)
+    .split(/[.;!?](?=\s|$)|\n/)
+    .filter((sentence) => sentence.trim() !== "")
+    .map(statementOf);
+}
+
+function normalised(text: string): string {
+  let plain = text
+    .normalize("NFKC")
+    .replaceAll(/[`'"‘’“”]/g, "")
+    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
+    .toLowerCase();
+  for (const [pattern, word] of UNSPACED) plain = plain.replaceAll(pattern, word);
+  return plain
+    .replaceAll("。", ". ")
+    .replaceAll(/\/(?=(?:s|sec|min|h|hour|day)(?![a-z]))/g, " per ")
+    .replaceAll("#", " ");
+}
+
+const PATH = /[a-z_]+(?:\[\d+\]|\.\d+)/;
+const TOKEN =
+  /[a-z_]*[a-z][a-z_]*[-.]?\d[\w.-]*|(\d{1,3}(?:[,_. ]\d{3})+(?!\d)|\d+(?:\.\d+)?)(?:\s?(k)(?![a-z]))?(?:[a-z]\w*)?|\p{L}+|[<>/≤≥]=?/gu;
+
+function statementOf(sentence: string): Statement {
+  const named = sentence.replaceAll(CAP_NAME, (name) => (INPUT_LIMIT_NAME.test(name) ? name : " outputcap "));
+  const words: string[] = [];
+  const found: { value: number; at: number }[] = [];
+  for (const [token, digits, thousands] of named.matchAll(TOKEN)) {
+    if (digits === undefined) {
+      // A name with digits in it is a model's or a request's: what it is made of says nothing.
+      words.push(/\d/.test(token) ? "#name" : token);
+      continue;
+    }
+    found.push({ value: numberOf(digits) * (thousands ? 1_000 : 1), at: words.length });
+    words.push("#");
+  }
+  return {
+    words,
+    concepts: conceptsOf(words),
+    isComparison: words.some((word, at) => /^[>/]/.test(word) && isCompared(words, at)),
+    hasPath: PATH.test(sentence),
+    numbers: found.map(({ value, at }) => ({
+      value,
+      before: words.slice(Math.max(0, at - 6), at).reverse(),
+      after: words.slice(at + 1, at + 6),
+    })),
+  };
+}
+
+function isCompared(words: readonly string[], at: number): boolean {
+  return words.slice(Math.max(0, at - 4), at).includes("#") && words.slice(at + 1, at + 5).includes("#");
+}
+
+function numberOf(digits: string): number {
+  const isGrouped = /^\d{1,3}(?:[,_. ]\d{3})+$/.test(digits);
+  return Number(isGrouped ? digits.replaceAll(/\D/g, "") : digits);
+}
+
+function conceptsOf(words: readonly string[]): Set<Concept> {
+  const concepts = new Set<Concept>();
+  for (let at = 0; at < words.length; at += 1) {
+    if (words[at] === "outputcap") concepts.add("cap");
+    for (let count = 1; count <= MAX_WORDS; count += 1) {
+      const found = phrases.get(words.slice(at, at + count).join(" "));
+      // "Must be greater than" names the least, not the most.
+      if (found?.includes("over") && count > 1 && isLeast(words, at)) continue;
+      for (const concept of found ?? []) concepts.add(concept);
+    }
+  }
+  return concepts;
+}
+
+function isLeast(words: readonly string[], at: number): boolean {
+  return (
+    words[at + 1] === "than" &&
+    words.slice(Math.max(0, at - 3), at).some((word) => /^(?:must|should)$/.test(word)) &&
+    !words.slice(Math.max(0, at - 3), at).some((word) => /^(?:not|no)$/.test(word))
+  );
+}
