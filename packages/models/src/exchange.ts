@@ -115,7 +115,9 @@ export class Exchange {
       asked: sent && {
         maxOutputTokens: sent.cap.tokens,
         inputTokens: sent.inputTokens,
+        contextTokens: this.#request.contextTokens?.(),
         windowTokens: this.#model.contextWindow,
+        hasMedia: sent.hasImages,
       },
     });
   }

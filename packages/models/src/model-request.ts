@@ -25,6 +25,11 @@ export interface ModelRequest {
   /** The context as `project` made it, oldest first. */
   messages: readonly Message[];
   /**
+   * The caller's count of the whole context in tokens, asked after a refusal that gives no reason: near the window it is
+   * taken for an overflow. Default: the client's estimate of the request.
+   */
+  contextTokens?: (() => number) | undefined;
+  /**
    * When the context was last edited, in milliseconds since the epoch: signed thinking of older answers is bound to
    * what is no more and is left out. Default: never; compactions are seen by themselves.
    */

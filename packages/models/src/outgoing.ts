@@ -5,7 +5,7 @@ import { OutputCap } from "./overflow/output-cap.ts";
 import type { WithoutThinking } from "./refused-thinking.ts";
 import type { Repair } from "./repair/repair.ts";
 import { repairOf } from "./repair/repair-details.ts";
-import { withoutOlderImages } from "./repair/repair-images.ts";
+import { hasImages, withoutOlderImages } from "./repair/repair-images.ts";
 import { repairMessages } from "./repair/repair-messages.ts";
 import { requestTokens } from "./request-tokens.ts";
 
@@ -56,6 +56,11 @@ export class Outgoing {
 
   get thinking(): ThinkingLevel {
     return this.#thinking;
+  }
+
+  /** False where there is no image that could be left out. */
+  get hasImages(): boolean {
+    return hasImages(this.#messages);
   }
 
   /** True when the provider refused the history and thinking was left out. */

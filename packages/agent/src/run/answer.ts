@@ -1,5 +1,6 @@
 import type { AssistantMessage, Message, Usage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
+import { contextUsage } from "../agent-state.ts";
 import { modelNotice } from "../model-notice.ts";
 import type { AgentNotice } from "../notice.ts";
 import type { Workplace } from "../workplace.ts";
@@ -112,6 +113,7 @@ async function buildRequest(
     systemPrompt,
     tools: tools.declarations(),
     messages: await contextMessages(work, signal),
+    contextTokens: () => contextUsage(work).tokens,
     prefixChangedAtMs: prefixChangedAtMs(session),
     thinking: selection.thinking,
     cacheKey: session.id,

@@ -2,6 +2,7 @@ import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import { brokenOff, notSent, unanswered } from "../connection-error.ts";
 import { jsonOrText } from "../json-or-text.ts";
 import { ProviderError } from "../provider.ts";
+import { awsErrorType } from "../response-head.ts";
 import { retryAfterMs } from "../retry-after.ts";
 
 /** What an error object of the API says; proxies and other servers leave out some of it. */
@@ -96,7 +97,7 @@ function refusedBody({ body, told, status, headers, cause }: RefusedBody): Provi
   return new ProviderError({
     kind: "refused",
     status: status ?? (type === undefined ? undefined : statusOfType[type]),
-    code: type,
+    code: type ?? awsErrorType(headers),
     message: message ?? textMessage(status, body),
     body,
     retryAfterMs: retryAfterMs(headers),

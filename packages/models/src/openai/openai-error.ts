@@ -2,6 +2,7 @@ import { APIConnectionError, APIError } from "openai";
 import { brokenOff, notSent, unanswered } from "../connection-error.ts";
 import { jsonOrText } from "../json-or-text.ts";
 import { ProviderError } from "../provider.ts";
+import { awsErrorType } from "../response-head.ts";
 import { retryAfterMs } from "../retry-after.ts";
 import type { OpenAiWire } from "./openai-wire.ts";
 
@@ -45,7 +46,7 @@ export function refusal({ body, status, headers, cause }: RefusalOptions): Provi
     kind: "refused",
     message: messageOf(error) ?? `${status ?? ""} ${shown(body) ?? "status code (no body)"}`.trim(),
     status: status ?? httpStatus(error),
-    code: codeText(error),
+    code: codeText(error) ?? awsErrorType(headers),
     body,
     retryAfterMs: retryAfterMs(headers) ?? retryDelayMs(error),
     cause,

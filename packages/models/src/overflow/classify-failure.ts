@@ -14,6 +14,8 @@ export interface AskedTokens {
   inputTokens: number;
   /** The window that the client believed in; absent where unknown. */
   windowTokens?: number | undefined;
+  /** The caller's own count of the context, where it knows better than the estimate. */
+  contextTokens?: number | undefined;
   /** False where the request was text alone. Default true: nobody knows. */
   hasMedia?: boolean | undefined;
 }
@@ -72,12 +74,21 @@ const NOTHING_READ: Reading = { outcome: "named", numbers: {} };
 
 function readingOf({ provider }: ClassifyOptions, texts: ErrorTexts): Reading {
   const known = matchRow({ text: texts.all, provider, vague: false });
-  if (known !== undefined) return { outcome: known.row.outcome, numbers: known.numbers };
+  if (known !== undefined) return withNumbers({ outcome: known.row.outcome, numbers: known.numbers }, texts);
   const judged = isJudged(texts) ? judgeRefusal(texts.all) : { outcome: "named" as const, numbers: {} };
   if (judged.outcome !== "named" && judged.outcome !== "unnamed") return judged;
   const vague = matchRow({ text: texts.all, provider, vague: true });
   const isOverruled = judged.outcome === "named" && vague?.row.outcome !== "bytes";
-  return vague === undefined || isOverruled ? judged : { outcome: vague.row.outcome, numbers: vague.numbers };
+  if (vague === undefined || isOverruled) return judged;
+  return withNumbers({ outcome: vague.row.outcome, numbers: vague.numbers }, texts);
+}
+
+/** A row without numbers knows the sentence; the numbers may stand in the next one. */
+function withNumbers(known: Reading, { all }: ErrorTexts): Reading {
+  const isInput = known.outcome === "input" || known.outcome === "inputOrCap";
+  if (!isInput || Object.keys(known.numbers).length > 0) return known;
+  const judged = judgeRefusal(all);
+  return judged.outcome === "input" ? { ...known, numbers: judged.numbers } : known;
 }
 
 /** Statuses that say by themselves what is wrong, whatever a key, a model or a header exceeds. */
@@ -104,22 +115,53 @@ function isOverflowBySize(
   if (error.kind !== "refused" || asked === undefined) return false;
   if (kind === "bytesTooLarge") return asked.hasMedia === false;
   if (reading.outcome !== "unnamed" || !REFUSED_AS_IT_IS.has(texts.status ?? 0)) return false;
-  return !!asked.windowTokens && asked.inputTokens > asked.windowTokens * NEAR_THE_WINDOW;
+  if (texts.param !== undefined && !/^(?:messages|input|prompt|contents)$/.test(texts.param)) return false;
+  const { inputTokens, contextTokens = 0, windowTokens = 0 } = asked;
+  return windowTokens > 0 && Math.max(inputTokens, contextTokens) > windowTokens * NEAR_THE_WINDOW;
 }
 
 type TokensTold = Pick<ModelFailure, "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens">;
 
 /** The numbers of a refusal; a sum of input and cap is taken apart where that can be done. */
-function tokensTold({ numbers }: Reading, texts: ErrorTexts, asked: AskedTokens | undefined): TokensTold {
+function tokensTold(reading: Reading, texts: ErrorTexts, asked: AskedTokens | undefined): TokensTold {
+  const numbers = sorted(reading.numbers, asked);
   const windowTokens = numbers.window ?? texts.numbers.get("n_ctx");
   const outputTokens = numbers.output;
   const inputTokens = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, asked);
+  const isWindow = windowTokens !== undefined && canBeWindow(windowTokens, { inputTokens, numbers, asked });
   return {
-    ...(windowTokens === undefined ? {} : { windowTokens }),
+    ...(isWindow ? { windowTokens } : {}),
     ...(inputTokens === undefined ? {} : { inputTokens }),
     ...(outputTokens === undefined ? {} : { outputTokens }),
     ...(numbers.outputLimit === undefined ? {} : { outputLimitTokens: numbers.outputLimit }),
   };
+}
+
+/** What was asked for as the answer's length is no sum of anything. */
+function sorted(
+  { total, ...numbers }: Reading["numbers"],
+  asked: AskedTokens | undefined,
+): Reading["numbers"] {
+  if (total === undefined) return numbers;
+  return total === asked?.maxOutputTokens ? { ...numbers, output: total } : { ...numbers, total };
+}
+
+/** What was sent did not fit into the window: one that holds twice as much, and no count of the server's, was misread. */
+function canBeWindow(
+  windowTokens: number,
+  {
+    inputTokens,
+    numbers,
+    asked,
+  }: { inputTokens: number | undefined; numbers: Reading["numbers"]; asked: AskedTokens | undefined },
+): boolean {
+  const told = Math.max(
+    numbers.total ?? 0,
+    (inputTokens ?? 0) + (numbers.output ?? asked?.maxOutputTokens ?? 0),
+  );
+  if (windowTokens <= 0) return false;
+  if (asked === undefined || (inputTokens !== undefined && told >= windowTokens)) return true;
+  return windowTokens <= 2 * (asked.inputTokens + asked.maxOutputTokens);
 }
 
 /**
@@ -189,6 +231,9 @@ function isAboveItsLimit(text: string): boolean {
 
 function shown(texts: ErrorTexts, apiKey: string | undefined): string {
   const said = texts.message.trim() || (texts.status === undefined ? "" : `HTTP ${texts.status}`);
-  const clean = redactKeys(said || "The provider gave no reason.", apiKey).toWellFormed();
+  const clean = redactKeys(
+    said.slice(0, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.",
+    apiKey,
+  ).toWellFormed();
   return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…` : clean;
 }

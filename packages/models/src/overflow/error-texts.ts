@@ -7,6 +7,8 @@ export interface ErrorTexts {
   /** The sentence for people. */
   message: string;
   code: string | undefined;
+  /** The field of the request that the provider blames: "messages", "tools[2].name". */
+  param: string | undefined;
   status: number | undefined;
   /** Numbers that stand beside the text, by their names in lower case. */
   numbers: ReadonlyMap<string, number>;
@@ -49,9 +51,10 @@ export function errorTexts(error: ProviderError): ErrorTexts {
     all: said.startsWith(`${status}\n${status}`) ? said.slice(status.length + 1) : said,
     message: reader.sentence ?? message,
     code: typeof error.code === "string" ? error.code.slice(0, 100) : reader.code?.slice(0, 100),
+    param: reader.param,
     status: statusNumber,
     numbers: reader.numbers,
-    isBodyless: isEmpty(error.body) && /^\s*(?:\d{3}\s*(?:status code)?\s*\(no body\))?\s*$/i.test(message),
+    isBodyless: isEmpty(error.body) && /^(?:\d{3}\s*(?:status code)?\s*\(no body\))?$/i.test(message.trim()),
   };
 }
 
@@ -65,6 +68,7 @@ class TextReader {
   /** The first text that is more than a status, a code or a type. */
   sentence: string | undefined;
   code: string | undefined;
+  param: string | undefined;
   readonly #seen = new Set<object>();
 
   read(value: unknown, key = "", depth = 0): void {
@@ -83,6 +87,7 @@ class TextReader {
       : fieldsOf(value);
     for (const [key, item] of entries) {
       const name = key.toLowerCase();
+      if (name === "param" && typeof item === "string" && item !== "") this.param ??= item.slice(0, 100);
       if (SPEAKING_KEYS.has(name) || COUNTING_KEYS.has(name)) this.read(item, name, depth + 1);
     }
   }
@@ -138,6 +143,6 @@ function withoutJson(text: string): { before: string; json?: unknown } {
 /** A gateway's page of HTML says what it means in its title. */
 function pageTitle(text: string): string {
   if (!/<(?:!doctype|html)/i.test(text)) return text;
-  const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
+  const title = /<title[^>]{0,200}>([^<]{0,500})<\/title>/i.exec(text)?.[1]?.trim();
   return `${text.slice(0, text.search(/<(?:!doctype|html)/i))}${title || "a page of HTML"}`;
 }

@@ -33,10 +33,12 @@ export function judgeRefusal(text: string): Judgement {
 }
 
 function judgementOf(saying: Statement, whole: Statement): Judgement {
-  const outcome = meaningOf(saying) ?? "named";
+  const isOfCap = has(whole, "cap") && !has(saying, "input", "context");
+  const outcome = isOfCap ? "cap" : (meaningOf(saying) ?? "named");
   if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
   const own = numbersOf(saying, outcome);
-  return { outcome, numbers: own.window === undefined ? numbersOf(whole, outcome) : own };
+  const all = numbersOf(whole, outcome);
+  return { outcome, numbers: Object.keys(all).length > Object.keys(own).length ? all : own };
 }
 
 function isTold(meaning: ReturnType<typeof meaningOf>): boolean {
@@ -75,15 +77,16 @@ function meaningOf(statement: Statement): "input" | "inputOrCap" | "cap" | "name
 
 function isOfBytes(statement: Statement): boolean {
   return (
-    has(statement, "bytes") && has(statement, "over") && !has(statement, "part", "field", "tokens", "context")
+    has(statement, "bytes") &&
+    has(statement, "over") &&
+    !has(statement, "media", "field", "tokens", "context")
   );
 }
 
 /** Where the answer's limit is named beside the input, both together are too long. */
 function capMeaning(statement: Statement): "cap" | "inputOrCap" | undefined {
-  if (has(statement, "context") && has(statement, "over")) return "inputOrCap";
-  const isInputToo = has(statement, "input") && has(statement, "tokens", "length") && has(statement, "over");
-  if (isInputToo) return "inputOrCap";
+  const isInputToo = has(statement, "input") && has(statement, "context", "tokens", "length");
+  if (isInputToo && has(statement, "over")) return "inputOrCap";
   const isBound = has(statement, "limit") && statement.numbers.some((number) => !isStatus(number));
   return isBound || has(statement, "over", "reached") ? "cap" : undefined;
 }
@@ -92,17 +95,18 @@ function isTooLong(statement: Statement): boolean {
   const { numbers } = statement;
   const isMore = has(statement, "over") || statement.isComparison;
   const isCounted = has(statement, "tokens", "length");
-  const hasNumber = numbers.some(isTokenCount);
+  const counts = countsOf(numbers);
+  const hasNumber = counts.length > 0;
+  const isTwoCounts = isCounted && counts.length > 1;
   if (has(statement, "context")) {
-    const isCompared = isCounted && numbers.filter(isTokenCount).length > 1;
-    return (
-      isMore || has(statement, "reached") || isCompared || (has(statement, "limit") && isCounted && hasNumber)
-    );
+    const isLimited = has(statement, "limit") && isCounted && hasNumber;
+    return isMore || isTwoCounts || isLimited || has(statement, "reached");
   }
   if (has(statement, "bytes") && !has(statement, "tokens")) return false;
   if (has(statement, "tokens"))
     return (
       isMore ||
+      isTwoCounts ||
       has(statement, "tooMany") ||
       (has(statement, "limit") && (hasNumber || has(statement, "reached")))
     );
@@ -115,7 +119,7 @@ function isTooLong(statement: Statement): boolean {
 function isOfOther(statement: Statement): boolean {
   if (isOfContext(statement)) return false;
   if (has(statement, "field") || statement.hasPath) return true;
-  return has(statement, "part") && !has(statement, "tokens");
+  return has(statement, "media") && !has(statement, "tokens");
 }
 
 function isOfContext(statement: Statement): boolean {
@@ -127,7 +131,7 @@ function isOfContext(statement: Statement): boolean {
 }
 
 function namesCause(whole: Statement): boolean {
-  return whole.hasPath || has(whole, "cause", "field", "part", "billing", "cap", "rate", ...OTHER_MATTERS);
+  return whole.hasPath || has(whole, "cause", "field", "media", "billing", "cap", "rate", ...OTHER_MATTERS);
 }
 
 const NOT_COUNTED = /^(?:code|status|error|http|line|column|position|index|id)$/;
@@ -146,10 +150,15 @@ function isStatus({ value, before }: NumberToken): boolean {
   return before.length === 0 && value >= 400 && value < 600;
 }
 
+/** Each count once, the smallest first. */
+function countsOf(numbers: readonly NumberToken[]): NumberToken[] {
+  const counts = new Map(numbers.filter(isTokenCount).map((number) => [number.value, number]));
+  return [...counts.values()].toSorted((a, b) => a.value - b.value);
+}
+
 /** What was sent is more than the window: of two counts the larger is the input. Of one, the words around it tell. */
 function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Judgement["numbers"] {
-  const counts = [...new Map(numbers.filter(isTokenCount).map((number) => [number.value, number])).values()];
-  const [first, second, ...more] = counts.toSorted((a, b) => a.value - b.value);
+  const [first, second, ...more] = countsOf(numbers);
   if (first === undefined || more.length > 0) return {};
   if (second !== undefined)
     return {

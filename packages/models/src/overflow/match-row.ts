@@ -42,11 +42,12 @@ function compiledRows(): readonly CompiledRow[] {
   return compiled;
 }
 
-/** Lower case, without quotes and backticks (`tool_use` is written with and without them), spaces made one. */
+/** Lower case, without quotes, backticks (`tool_use` is written with and without them) and addresses, spaces made one. */
 function plainText(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[`'"‘’“”]/g, "")
+    .replaceAll(/https?:\/\/\S+/g, "")
     .replaceAll(/\s+/g, " ");
 }
 

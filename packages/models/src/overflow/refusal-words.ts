@@ -17,8 +17,8 @@ export type Concept =
   | "limit"
   /** What the bytes of a request are called. */
   | "bytes"
-  /** Of a kind that a request may hold, and that is counted in tokens too. */
-  | "part"
+  /** What has bounds of its own in bytes, pixels and pages; in tokens it is a part of the context. */
+  | "media"
   /** A parameter or a field with limits of its own. */
   | "field"
   | "rate"
@@ -38,56 +38,58 @@ export type Concept =
  */
 const VOCABULARY: Record<Concept, string> = {
   context:
-    "context, contexts, ctx, window, max model len, position embeddings, kontext, kontextlänge, kontextfenster, contexte, contexto",
+    "context, contexts, ctx, window, max model len, position embeddings, kontext, kontextlänge, kontextfenster, contexte, contexto, contesto, контекст, контекста, контекстного",
   input:
     "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, sequences, seq, text, request, query, " +
-    "eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, conversa, mensaje, mensajes, mensagem, texto",
-  tokens: "token, tokens, tok, jetons, fichas",
+    "eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, conversa, mensaje, mensajes, mensagem, texto, запрос, сообщение, сообщения, промпт",
+  tokens: "token, tokens, input ids, tok, jetons, fichas, токен, токенов, токены",
   length: "length, len, size, lengths, characters, chars, longueur, länge, longitud, tamaño",
   cap:
-    "num predict, n predict, output, outputs, completion, completions, generate, generated, generates, generation, maximum tokens you, " +
+    "outputcap, num predict, n predict, output, outputs, completion, completions, generate, generated, generates, generation, maximum tokens you, " +
     "maximum tokens value, reply, answer",
   over:
     "exceed, exceeds, exceeded, exceeding, surpass, surpasses, surpassed, surpassing, overflow, overflows, overflowed, overflowing, " +
-    "oversized, over, above, beyond, outgrown, outgrows, too long, too large, too big, too much, too lengthy, overlong, longer than, larger than, " +
+    "oversized, over, above, beyond, outgrown, outgrows, too long, too large, too big, too much, too lengthy, too high, overlong, longer than, larger than, " +
     "greater than, bigger than, higher than, more than, more tokens than, not fit, doesnt fit, dont fit, wont fit, cannot fit, " +
     "not hold, cannot hold, cannot handle, grown beyond, " +
     "überschreitet, überschritten, übersteigt, zu lang, zu groß, dépasse, dépassée, dépassé, trop long, trop longue, supera, superado, excede, excedido, " +
-    "excedió, demasiado largo, demasiado larga, muito longo, muito longa",
-  tooMany: "too many, zu viele, trop de, demasiados",
+    "excedió, demasiado largo, demasiado larga, muito longo, muito longa, troppo lungo, troppo lunga, превышает, превышен, превышена, превышено, слишком длинный, слишком длинное, слишком большой, " +
+    "shorter, shorten, reduce the length, reduce your prompt, reduce the prompt, reduce your input, reduce the input",
+  tooMany: "too many, too frequent, slow down, zu viele, trop de, demasiados",
   reached:
     "reached, hit, full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, out of range, outof",
   limit:
     "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, supported, accepts, accepted, " +
     "handle, handles, takes, at most, up to, no more than, less than, fewer than, shorter than, smaller than, or fewer, or less, only, " +
-    "must be under, capacity, between, range, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, limite, available, not exceed",
+    "must be under, capacity, between, range, bound, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, limite, максимальную, максимум, лимит, available",
   bytes: "byte, bytes, kb, mb, gb, kib, mib, megabytes, kilobytes, body, payload, entity",
-  part: "image, images, tool, tools, function, functions, system, attachment, document, documents, file, files, pdf, audio, video",
+  media:
+    "image, images, attachment, attachments, document, documents, file, files, pdf, audio, video, picture, pictures",
   field:
-    "name, names, title, description, descriptions, metadata, field, fields, string, array, object, property, properties, schema, id, ids, " +
+    "name, names, title, description, descriptions, metadata, field, fields, string, array, property, properties, schema, id, ids, identifier, " +
     "url, uri, header, headers, stop, temperature, top p, top k, top logprobs, logit bias, penalty, seed, cache control, cache key, batch, parts, " +
-    "pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, budget tokens, effort, session, sessions, " +
-    "retries, steps, calls, recursion, role, roles, keys, value, n, user, thinking, character limit, choices",
+    "number of tools, number of functions, number of messages, number of images, number of items, too many tools, too many messages, too many images, " +
+    "tool count, message count, pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, budget tokens, effort, session, sessions, " +
+    "retries, steps, calls, recursion, role, roles, keys, value, thinking, reasoning tokens, reasoning budget, character limit, choices",
   rate:
-    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, parallel, quota, quotas, daily, hourly, per day, per hour, per minute, " +
+    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, quota, quotas, daily, hourly, per day, per hour, per minute, " +
     "per min, per second, per sec, a minute, tokens min, last minute, slow down, traffic, queue, queued, too frequent, cooldown",
   billing:
     "billing, credit, credits, balance, payment, subscription, upgrade, spending, spend, afford, monthly, per month, this month, trial, free tier, " +
-    "account, allowance, paid, purchase, plan, recharge",
-  time: "deadline, timeout, timeouts, timed out, time out, took, lifetime, age, cancelled, canceled",
+    "account, allowance, paid, purchase, plan, recharge, token budget",
+  time: "deadline, timeout, timeouts, timed out, time out, time limit, took, lifetime, age, cancelled, canceled",
   duration: "second, seconds, sec, minute, minutes, min, hour, hours, day, days",
   access:
-    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, access token, expired, permission, forbidden",
+    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, access token, csrf, session token, refresh token, expired, permission, forbidden",
   policy:
     "policy, policies, flagged, filtered, filter, safety, severity, violates, violating, violation, moderation, harmful, blocked, sensitive, " +
-    "prohibited, words",
+    "prohibited",
   syntax:
-    "parse, parsing, json, malformed, unexpected, syntax, deserialize, alternate, alternating, memory, tool result, tool results, tool use, " +
-    "tool calls, tool call, signature",
+    "parse, parsing, json, malformed, unexpected, syntax, deserialize, alternate, alternating, memory, signature",
   cause:
     "unsupported, not supported, not accepted, unknown, unrecognized, unrecognised, missing, required, requires, not found, not exist, not allowed, not available, " +
     "disabled, deprecated, expected, must, should, unavailable, not permitted, not enabled, duplicate, empty, overloaded, model not, integer, boolean, " +
-    "does not exist, no such",
+    "does not exist, no such, tool, tools, function, functions, tool result, tool results, tool use, tool calls, tool call",
 };
 
 /** Languages without spaces between words, and what the parts of their sentences stand for. */
@@ -110,9 +112,7 @@ const UNSPACED: readonly [RegExp, string][] = [
 ];
 
 /** `max_tokens` in each of its spellings; "max tokens" in two words is any limit. */
-const CAP_NAME =
-  /max[_-]?(?:completion|output|new|gen|generation)?[_-]?(?:output)?[_-]?(?:tokens|length)(?![a-z])/g;
-const INPUT_LIMIT_NAME = /max_(?:input|prompt|context|seq|sequence|total)/;
+const CAP_NAME = /max[_-]?(?:completion|output|new|gen|generation)?[_-]?tokens(?![a-z])/g;
 
 export interface NumberToken {
   value: number;
@@ -157,26 +157,25 @@ function normalised(text: string): string {
   for (const [pattern, word] of UNSPACED) plain = plain.replaceAll(pattern, word);
   return plain
     .replaceAll("。", ". ")
+    .replaceAll(/https?:\/\/\S+|\b(?:request|trace|log|event)[ _-]?id\W{1,3}\S+/g, " ")
     .replaceAll(/\/(?=(?:s|sec|min|h|hour|day)(?![a-z]))/g, " per ")
     .replaceAll("#", " ");
 }
 
-const PATH = /[a-z_]+(?:\[\d+\]|\.\d+)/;
+const PATH = /[a-z_](?:\[\d+\]|\.\d+)/;
 const TOKEN =
-  /[a-z_]*[a-z][a-z_]*[-.]?\d[\w.-]*|(\d{1,3}(?:[,_. ]\d{3})+(?!\d)|\d+(?:\.\d+)?)(?:\s?(k)(?![a-z]))?(?:[a-z]\w*)?|\p{L}+|[<>/≤≥]=?/gu;
+  /(\d{1,3}(?:[,_. ]\d{3})+(?!\d)|\d+(?:\.\d+)?)(?:\s?(k)(?![a-z]))?|[\p{L}_][\p{L}\p{N}_]*(?:[.-]\p{N}[\w.-]*)?|[<>/≤≥]=?/gu;
 
 function statementOf(sentence: string): Statement {
-  const named = sentence.replaceAll(CAP_NAME, (name) => (INPUT_LIMIT_NAME.test(name) ? name : " outputcap "));
   const words: string[] = [];
   const found: { value: number; at: number }[] = [];
-  for (const [token, digits, thousands] of named.matchAll(TOKEN)) {
-    if (digits === undefined) {
+  for (const [token, digits, thousands] of sentence.replaceAll(CAP_NAME, " outputcap ").matchAll(TOKEN)) {
+    if (digits !== undefined) {
+      found.push({ value: numberOf(digits) * (thousands ? 1_000 : 1), at: words.length });
+      words.push("#");
       // A name with digits in it is a model's or a request's: what it is made of says nothing.
-      words.push(/\d/.test(token) ? "#name" : token);
-      continue;
-    }
-    found.push({ value: numberOf(digits) * (thousands ? 1_000 : 1), at: words.length });
-    words.push("#");
+    } else if (/\p{N}/u.test(token)) words.push("#name");
+    else words.push(...token.split("_").filter((word) => word !== ""));
   }
   return {
     words,
@@ -200,20 +199,26 @@ function numberOf(digits: string): number {
   return Number(isGrouped ? digits.replaceAll(/\D/g, "") : digits);
 }
 
+/** Of phrases that begin with the same word the longest counts: "no more than" is a limit, "more than" an excess. */
 function conceptsOf(words: readonly string[]): Set<Concept> {
   const concepts = new Set<Concept>();
-  for (let at = 0; at < words.length; at += 1) {
-    if (words[at] === "outputcap") concepts.add("cap");
-    for (let count = 1; count <= MAX_WORDS; count += 1) {
-      const found = phrases.get(words.slice(at, at + count).join(" "));
-      // "Must be greater than" names the least, not the most.
-      if (found?.includes("over") && count > 1 && isLeast(words, at)) continue;
-      for (const concept of found ?? []) concepts.add(concept);
-    }
+  for (let at = 0; at < words.length; ) {
+    const { count, found } = phraseAt(words, at);
+    if (!(found.includes("over") && isLeast(words, at))) for (const concept of found) concepts.add(concept);
+    at += count;
   }
   return concepts;
 }
 
+function phraseAt(words: readonly string[], at: number): { count: number; found: readonly Concept[] } {
+  for (let count = MAX_WORDS; count > 0; count -= 1) {
+    const found = phrases.get(words.slice(at, at + count).join(" "));
+    if (found !== undefined && at + count <= words.length) return { count, found };
+  }
+  return { count: 1, found: [] };
+}
+
+/** "Must be greater than" names the least, not the most. */
 function isLeast(words: readonly string[], at: number): boolean {
   return (
     words[at + 1] === "than" &&

@@ -48,6 +48,10 @@ export function withoutOlderImages(messages: readonly Message[]): readonly Messa
   );
 }
 
+export function hasImages(messages: readonly Message[]): boolean {
+  return messages.some((message) => imagesOf(message).length > 0);
+}
+
 function imageSizes(messages: readonly Message[]): number[] {
   return messages.flatMap((message) => imagesOf(message).map(({ data }) => data.length));
 }

@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import type { ModelFailure } from "../src/failure.ts";
+import { refusal } from "../src/openai/openai-error.ts";
+import { type AskedTokens, classifyFailure } from "../src/overflow/classify-failure.ts";
+import { ourFigures, readRefusals } from "./refusals/corpus.ts";
+
+function refused(status: number, body: unknown, asked?: Partial<AskedTokens>, headers?: Headers) {
+  return classifyFailure({
+    error: refusal({ status, body, headers }),
+    provider: "any",
+    modelId: "m",
+    ...(asked && { asked: { inputTokens: 1_000, maxOutputTokens: 1_000, ...asked } }),
+  });
+}
+
+describe("overflows told from everything else, in words that no row has", () => {
+  test.each([
+    // Read while the rule was made.
+    { file: "seen.txt", least: 300, precision: 0.99, recall: 0.99, otherRight: 0.98, numbersRead: 0.97 },
+    // At the first measure, before anything was mended by it: 0.983, 0.983, 0.937, 0.909.
+    { file: "held-out.txt", least: 120, precision: 0.98, recall: 0.98, otherRight: 0.95, numbersRead: 0.95 },
+    // At the first measure: 0.967, 0.967, 0.929, 0.808.
+    { file: "found.txt", least: 55, precision: 0.98, recall: 0.98, otherRight: 0.95, numbersRead: 0.95 },
+  ])("$file", ({ file, least, precision, recall, otherRight, numbersRead }) => {
+    const refusals = readRefusals(file);
+    const figures = ourFigures(refusals);
+    const told = [JSON.stringify({ ...figures, wrong: figures.wrong.length }), ...figures.wrong].join("\n");
+    expect(new Set(refusals.map(({ body }) => body)).size, "distinct wordings").toBe(refusals.length);
+    expect(refusals.length).toBeGreaterThanOrEqual(least);
+    expect(figures.precision, told).toBeGreaterThanOrEqual(precision);
+    expect(figures.recall, told).toBeGreaterThanOrEqual(recall);
+    expect(figures.otherRight, told).toBeGreaterThanOrEqual(otherRight);
+    expect(figures.numbersRead, told).toBeGreaterThanOrEqual(numbersRead);
+    expect(figures.wrongNumbers, told).toBe(0);
+  });
+});
+
+describe("what the numbers are", () => {
+  const asked = { inputTokens: 40_000, maxOutputTokens: 4_000, windowTokens: 200_000 };
+  test.each<[string, Partial<ModelFailure>]>([
+    [
+      "You sent 41,002 tokens; the model takes at most 32,768.",
+      { windowTokens: 32_768, inputTokens: 41_002 },
+    ],
+    ["At most 32 768 tokens fit, the prompt has 41 002.", { windowTokens: 32_768, inputTokens: 41_002 }],
+    ["Maximum context: 32k tokens.", { windowTokens: 32_000 }],
+  ])("%s", (words, numbers) => {
+    expect(refused(400, words, asked)).toMatchObject({ kind: "inputTooLong", ...numbers });
+  });
+
+  test.each([
+    ["a window that holds what was sent", "The prompt exceeds the context limit of 1000000 tokens."],
+    ["no window at all", "The prompt exceeds the context limit of 0 tokens."],
+    ["what is beyond any model", "The prompt exceeds the context limit of 99999999999999999999 tokens."],
+    ["a part of the request", "The prompt exceeds the context by 1200 tokens."],
+    ["another unit", "The prompt exceeds the limit of the model: 20000 characters."],
+  ])("%s is not believed", (_what, words) => {
+    const failure = refused(400, words, asked);
+    expect(failure.kind).toBe("inputTooLong");
+    expect(failure.windowTokens).toBeUndefined();
+  });
+
+  test("a cap that is named as too large is told by its limit, whatever else is in the text", () => {
+    const words = "max_tokens=30000 cannot be greater than max_model_len=28672. Request fewer output tokens.";
+    expect(refused(400, words, { ...asked, maxOutputTokens: 30_000 }).kind).toBe("outputCapTooLarge");
+  });
+});
+
+describe("by circumstance", () => {
+  const near = { inputTokens: 27_000, windowTokens: 32_000, hasMedia: false };
+  test.each<[string, number, unknown]>([
+    ["no body", 400, undefined],
+    ["a word", 400, "Bad Request"],
+    [
+      "Google's sentence",
+      400,
+      [
+        {
+          error: { code: 400, message: "Request contains an invalid argument.", status: "INVALID_ARGUMENT" },
+        },
+      ],
+    ],
+    ["a gateway's sentence", 422, { error: { message: "Provider returned error", code: 422 } }],
+    [
+      "an error that calls itself unknown",
+      400,
+      { error: { message: "An error occurred.", type: "invalid_request_error" } },
+    ],
+    ["the field of the messages alone", 400, { error: { message: "Invalid request", param: "messages" } }],
+  ])(
+    "a refusal without a reason, of a context near its window, is taken for an overflow: %s",
+    (_what, status, body) => {
+      expect(refused(status, body, near)).toMatchObject({
+        kind: "inputTooLong",
+        presumed: true,
+        retryable: false,
+      });
+      expect(refused(status, body, { ...near, inputTokens: 25_000 }).kind).toBe("other");
+      expect(refused(status, body, { ...near, inputTokens: 25_000, contextTokens: 27_000 }).presumed).toBe(
+        true,
+      );
+      expect(refused(status, body, { ...near, windowTokens: undefined }).kind).toBe("other");
+      expect(refused(status, body).kind).toBe("other");
+    },
+  );
+
+  test.each<[string, number, unknown]>([
+    ["another status", 500, "Bad Request"],
+    ["a key", 401, "Unauthorized"],
+    ["a model", 400, "model not found"],
+    ["an unknown field", 400, "Unknown parameter: 'foo'."],
+    ["a field's name", 400, { error: { message: "Invalid value", param: "temperature" } }],
+    ["a place in the request", 400, "messages[3].content: Invalid request"],
+    ["a rule", 400, "The prompt was blocked by our safety policy"],
+    ["a tool", 400, "The tool call is invalid"],
+    ["throttling", 400, { __type: "ThrottlingException", message: "Request refused" }],
+  ])("a refusal that names a cause is what it says: %s", (_what, status, body) => {
+    expect(refused(status, body, near).kind).not.toBe("inputTooLong");
+  });
+
+  test("413 is an overflow where the request is text alone, whatever the window is", () => {
+    const page = "<html><head><title>413 Request Entity Too Large</title></head></html>";
+    for (const body of [
+      undefined,
+      page,
+      { error: { type: "request_too_large", message: "Request exceeds the maximum size" } },
+    ]) {
+      expect(refused(413, body, { hasMedia: false })).toMatchObject({ kind: "inputTooLong", presumed: true });
+      expect(refused(413, body, { hasMedia: true }).kind).toBe("bytesTooLarge");
+      expect(refused(413, body).kind).toBe("bytesTooLarge");
+    }
+  });
+});
+
+describe("AWS", () => {
+  const words = "Too many input tokens: slower, please.";
+  test("`__type` is the code, and throttling is no overflow", () => {
+    const body = { __type: "com.amazon.coral.availability#ThrottlingException", message: words };
+    expect(refused(400, body)).toMatchObject({
+      kind: "rateLimit",
+      code: "ThrottlingException",
+      retryable: true,
+    });
+    expect(refused(400, { __type: "ValidationException", message: words }).kind).toBe("inputTooLong");
+  });
+  test("the header counts where the body does not say it", () => {
+    const headers = new Headers({ "x-amzn-errortype": "ThrottlingException:http://internal.example.com/" });
+    expect(refused(400, { message: words }, {}, headers)).toMatchObject({
+      kind: "rateLimit",
+      retryable: true,
+    });
+  });
+});
+
+test.each([
+  ["one letter", "a"],
+  ["a word", "tokens "],
+  ["underscores", "a_"],
+  ["digits", "1"],
+  ["groups of digits", "111 "],
+  ["points", "a.1"],
+  ["brackets", "a[1"],
+  ["braces", "{["],
+  ["spaces", " "],
+  ["capitals", "aB"],
+  ["full stops", ". "],
+  ["comparisons", "1 > "],
+  ["caps", "max_"],
+  ["addresses", "http://"],
+  ["tags", "<title"],
+  ["Chinese", "上下文"],
+  ["limits", "limit: 1,"],
+])("a megabyte of %s is judged", (_what, part) => {
+  const body = part.repeat(1_000_000 / part.length);
+  for (const text of [body, `${body}x`, `<html>${body}`, `prompt ${body}`])
+    expect(typeof refused(400, { error: { message: text } }, { windowTokens: 10 }).message).toBe("string");
+});
