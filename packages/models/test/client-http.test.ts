@@ -5,7 +5,9 @@ import { afterEach, describe, expect, test } from "vitest";
 import {
   type CatalogueModel,
   ModelClient,
+  type ModelFailure,
   type ModelNotice,
+  type ModelRequest,
   type ProviderApi,
   type RetryPolicy,
   type StreamEvent,
@@ -231,6 +233,7 @@ async function ask(
   api: ProviderApi,
   replies: LoopbackReply[],
   retry: Partial<RetryPolicy> = {},
+  parts: Partial<ModelRequest> = {},
 ): Promise<Outcome> {
   server = await loopbackServer((_request, index) => replies[Math.min(index, replies.length - 1)]!);
   const model: CatalogueModel = {
@@ -239,7 +242,7 @@ async function ask(
     name: "M",
     api,
     baseUrl: server.url,
-    input: ["text"],
+    input: ["text", "image"],
     reasoning: false,
     contextWindow: 200_000,
     maxOutputTokens: 20_000,
@@ -262,6 +265,7 @@ async function ask(
     ],
     messages: [{ role: "user", content: "Hello", timestamp: 0 }],
     onNotice: (notice) => notices.push(notice),
+    ...parts,
   }))
     events.push(event);
   return { events, end: events.at(-1) as Outcome["end"], notices, waits, client, model };
@@ -355,6 +359,74 @@ describe.each(wires)("over the wire, %s:", (api, wire) => {
       expect([waits.length, server!.requests.length]).toEqual([0, 1]);
     },
   );
+
+  test.each<[string, number, string, number | undefined]>([
+    [
+      "a window, a count",
+      400,
+      "Your messages come to 213,462 tokens; 150,000 is the most this model takes.",
+      150_000,
+    ],
+    ["a code alone", 400, "INPUT_TOO_LONG", undefined],
+    ["another language", 422, "输入的 token 数超出模型的最大长度", undefined],
+    [
+      "413 with a reason of tokens",
+      413,
+      "Request body too large for the model. Max size: 8000 tokens.",
+      8_000,
+    ],
+    ["413 of text alone", 413, "Payload Too Large", undefined],
+  ])(
+    "an overflow that no row knows is told at once, and its window learned: %s",
+    async (_what, status, words, window) => {
+      const long = { messages: [{ role: "user" as const, content: "word ".repeat(25_000), timestamp: 0 }] };
+      const { end, client, model, waits } = await ask(api, [wire.error(status, words)], {}, long);
+      expect(end).toMatchObject({ type: "error", failure: { kind: "inputTooLong", status } });
+      expect(client.sized(model).contextWindow).toBe(window ?? 200_000);
+      expect([waits.length, server!.requests.length]).toEqual([0, 1]);
+    },
+  );
+
+  test.each<[string, number, string, ModelFailure["kind"]]>([
+    ["a field", 400, "tools.0.description: longer than the maximum of 1024 characters", "other"],
+    ["a key", 401, "The token is too long to be a key", "other"],
+    ["a deadline", 400, "context deadline exceeded", "other"],
+    ["an image", 400, "image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes", "other"],
+    ["no reason, far from the window", 400, "Bad Request", "other"],
+  ])("what only resembles an overflow is none: %s", async (_what, status, words, kind) => {
+    const { end } = await ask(api, [wire.error(status, words)]);
+    expect(end).toMatchObject({ type: "error", failure: { kind, status } });
+  });
+
+  test("a rate in other words is waited for", async () => {
+    const slow = wire.error(400, "Input tokens per hour limit exceeded");
+    const { end, waits } = await ask(api, [slow, wire.text("yes")]);
+    expect([end.type, waits.length]).toEqual(["done", 1]);
+  });
+
+  test("a cap that is refused in other words is lowered below what is told", async () => {
+    const words = "max_tokens is too high. This model can write no more than 4096 tokens.";
+    const { end } = await ask(api, [wire.error(400, words), wire.text("yes")]);
+    expect(end.type).toBe("done");
+    expect(server!.requests.map(({ body }) => wire.cap(body as never))).toEqual([20_000, 4_096]);
+  });
+
+  test("a refusal without a reason is an overflow near the window, by the client's estimate or the caller's count", async () => {
+    const refusal = wire.error(400, "Bad Request");
+    const long = { messages: [{ role: "user" as const, content: "word ".repeat(170_000), timestamp: 0 }] };
+    const { end } = await ask(api, [refusal], {}, long);
+    expect(end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
+    await server?.close();
+    const counted = await ask(api, [refusal], {}, { contextTokens: () => 170_000 });
+    expect(counted.end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
+  });
+
+  test("413 with an image is too many bytes", async () => {
+    const image = { type: "image" as const, data: "aGVsbG8=", mimeType: "image/png" };
+    const withImage = { messages: [{ role: "user" as const, content: [image], timestamp: 0 }] };
+    const { end } = await ask(api, [wire.error(413, "Payload Too Large")], {}, withImage);
+    expect(end).toMatchObject({ failure: { kind: "bytesTooLarge", status: 413 } });
+  });
 
   test("a cap that is too large is lowered", async () => {
     const words =

@@ -35,6 +35,7 @@ export function judgeRefusal(text: string): Judgement {
 function judgementOf(saying: Statement, whole: Statement): Judgement {
   const isOfCap = has(whole, "cap") && !has(saying, "input", "context");
   const outcome = isOfCap ? "cap" : (meaningOf(saying) ?? "named");
+  if (outcome === "cap") return { outcome, numbers: capNumbers(whole) };
   if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
   const own = numbersOf(saying, outcome);
   const all = numbersOf(whole, outcome);
@@ -166,6 +167,13 @@ function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Jud
       ...(outcome === "input" ? { input: second.value } : { total: second.value }),
     };
   return isBound(first) ? { window: first.value } : {};
+}
+
+/** The limit is less than what was asked for; where only one number is told, the words around it tell. */
+function capNumbers({ numbers }: Statement): Judgement["numbers"] {
+  const [least, ...more] = countsOf(numbers);
+  const isLimit = least !== undefined && (more.length > 0 || isBound(least));
+  return isLimit ? { outputLimit: least.value } : {};
 }
 
 const BOUND =
