@@ -1,10 +1,11 @@
 import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
 import { ModelClient, ProviderError } from "@bonsai-agent/models";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { agentSettings } from "../src/settings/settings.ts";
 import { defineTool } from "../src/tool.ts";
 import {
+  actor,
   calls,
   filler,
   type ScriptedAgentOptions,
@@ -43,6 +44,68 @@ test("20: overflow twice in a row is one compaction, one retry, one error; the n
 
   expect((await run.agent.prompt(filler(5_000))).status).toBe("done");
   expect(compactions(run)).toHaveLength(2);
+});
+
+describe("an overflow that no row of the table knows", () => {
+  const refused = (message: string, status = 400) => ({ error: { status, message } });
+  const onlyOverflow = { compaction: { enabled: false } };
+  const codes = ({ notices }: ReturnType<typeof scriptedAgent>) => notices.map(({ code }) => code);
+
+  test.each([
+    ["by its meaning", refused("Your messages come to 21,000 tokens; the model takes 20,000 at most.")],
+    ["by a code alone", refused("INPUT_TOO_LONG")],
+    ["in another language", refused("上下文 token 数超出模型限制")],
+  ])("is recovered from: %s", async (_how, refusal) => {
+    const run = await filled({ turn: [refusal, done] });
+    expect((await run.agent.prompt("go")).status).toBe("done");
+    expect(compactions(run)).toHaveLength(1);
+    expect(codes(run)).not.toContain("overflow_presumed");
+  });
+
+  test.each([
+    ["a bare 400 near the window", refused("Bad Request"), 9_500],
+    ["a 413 of text alone, far from the window", refused("413 Payload Too Large", 413), 1_000],
+  ])("is recovered from by circumstance: %s", async (_what, refusal, size) => {
+    const run = await filled({ turn: [refusal, done], settings: onlyOverflow });
+    expect((await run.agent.prompt(filler(size))).status).toBe("done");
+    expect(compactions(run)).toHaveLength(1);
+    expect(run.turns).toHaveLength(4);
+    expect(codes(run)).toContain("overflow_presumed");
+  });
+
+  test.each([
+    ["a bare 400", refused("Bad Request"), 9_500],
+    ["a 413 of text alone", refused("413 Payload Too Large", 413), 9_500],
+  ])("is tried once: %s that comes again is told as it is", async (_what, refusal, size) => {
+    const run = await filled({ turn: [refusal, refusal, refusal, refusal, refusal], settings: onlyOverflow });
+    const failed = await run.agent.prompt(filler(size));
+    expect(failed).toMatchObject({ status: "failed", error: { code: "model_failed" } });
+    expect(failed.error?.message).toContain(refusal.error.message);
+    expect(compactions(run)).toHaveLength(1);
+    expect(run.turns).toHaveLength(4);
+  });
+
+  test.each([
+    ["far from its window", refused("Bad Request"), 1_000],
+    ["for a cause that is named", refused("Unknown parameter: 'foo'."), 9_500],
+    [
+      "for a field that is too long",
+      refused("tools.0.name: String should have at most 64 characters"),
+      9_500,
+    ],
+  ])("is not seen in a request that is refused %s", async (_why, refusal, size) => {
+    const run = await filled({ turn: [refusal], settings: onlyOverflow });
+    const failed = await run.agent.prompt(filler(size));
+    expect(failed).toMatchObject({ status: "failed", error: { code: "model_failed" } });
+    expect([compactions(run).length, run.turns.length]).toEqual([0, 3]);
+  });
+
+  test("is not presumed where the window is unknown", async () => {
+    const { contextWindow: _unknown, ...model } = actor;
+    const run = await filled({ turn: [refused("Bad Request")], settings: onlyOverflow, model });
+    expect((await run.agent.prompt(filler(9_500))).status).toBe("failed");
+    expect(compactions(run)).toEqual([]);
+  });
 });
 
 test("21: the promise of a prompt ends only after the retried answer", async () => {

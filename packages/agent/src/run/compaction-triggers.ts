@@ -1,6 +1,7 @@
 import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { contextUsage } from "../agent-state.ts";
+import type { AgentNotice } from "../notice.ts";
 import type { Workplace } from "../workplace.ts";
 import type { Answer } from "./answer.ts";
 import { withLinkedSignal } from "./linked-signal.ts";
@@ -132,6 +133,7 @@ export class CompactionTriggers {
       this.#forget(answer);
       return { status: "otherModel" };
     }
+    if (failure.presumed) this.#work.onNotice(presumedOverflow(failure.message));
     let isCancelled = false;
     const outcome = await this.#cancellable(signal, async (own) => {
       const recovered = await controller.recoverFromOverflow({
@@ -144,8 +146,11 @@ export class CompactionTriggers {
     if (signal.aborted) return { status: "aborted" };
     if (outcome.status === "cancelled" && isCancelled) return { status: "cancelled" };
     if (outcome.status === "skipped") return { status: "failed" };
-    if (outcome.status === "failed" || outcome.status === "cancelled")
+    if (outcome.status === "failed" || outcome.status === "cancelled") {
+      // What was only presumed is told as it was said: nobody spoke of the context.
+      if (failure.presumed) return { status: "failed" };
       return { status: "failed", error: tooLarge(outcome, failure.message) };
+    }
     this.#forget(answer);
     await delay(RETRY_DELAY_MS, signal);
     return signal.aborted ? { status: "aborted" } : { status: "retry" };
@@ -168,6 +173,14 @@ export class CompactionTriggers {
       }
     });
   }
+}
+
+function presumedOverflow(refusal: string): AgentNotice {
+  return {
+    level: "info",
+    code: "overflow_presumed",
+    message: `The request was refused without a reason that says more than its size: it is taken for too long, once. The provider said: ${refusal}`,
+  };
 }
 
 function tooLarge({ detail }: CompactionOutcome, refusal: string): BonsaiError {
