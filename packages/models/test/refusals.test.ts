@@ -16,7 +16,7 @@ function refused(status: number, body: unknown, asked?: Partial<AskedTokens>, he
 describe("overflows told from everything else, in words that no row has", () => {
   test.each([
     // Read while the rule was made.
-    { file: "seen.txt", least: 300, precision: 0.99, recall: 0.99, otherRight: 0.98, numbersRead: 0.97 },
+    { file: "seen.txt", least: 460, precision: 0.99, recall: 0.99, otherRight: 0.98, numbersRead: 0.97 },
     // At the first measure, before anything was mended by it: 0.983, 0.983, 0.937, 0.909.
     { file: "held-out.txt", least: 120, precision: 0.98, recall: 0.98, otherRight: 0.95, numbersRead: 0.95 },
     // At the first measure: 0.967, 0.967, 0.929, 0.808.

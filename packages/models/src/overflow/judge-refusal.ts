@@ -1,5 +1,5 @@
 import type { RowNumber } from "./overflow-rows.ts";
-import { type Concept, type NumberToken, type Statement, statementsOf } from "./refusal-words.ts";
+import { type Concept, MIN_TOKENS, type NumberToken, type Statement, statementsOf } from "./refusal-words.ts";
 
 /** What a refusal means, where no row of the table knows its words. */
 export interface Judgement {
@@ -10,8 +10,7 @@ export interface Judgement {
 
 /** The limit of a single request: neither how often one may ask, nor who may, nor what may be said. */
 const OTHER_MATTERS: readonly Concept[] = ["time", "access", "policy", "syntax"];
-/** Smaller is the number of something else; larger is an id. */
-const MIN_TOKENS = 256;
+/** Larger is an id. */
 const MAX_TOKENS = 100_000_000;
 
 /**
@@ -33,7 +32,7 @@ export function judgeRefusal(text: string): Judgement {
 }
 
 function judgementOf(saying: Statement, whole: Statement): Judgement {
-  const isOfCap = has(whole, "cap") && !has(saying, "input", "context");
+  const isOfCap = has(whole, "cap") && !whole.hasNegative && !has(saying, "input", "context");
   const outcome = isOfCap ? "cap" : (meaningOf(saying) ?? "named");
   if (outcome === "cap") return { outcome, numbers: capNumbers(whole) };
   if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
@@ -55,14 +54,15 @@ function joined(statements: readonly Statement[]): Statement {
     words: statements.flatMap(({ words }) => words),
     concepts: new Set(statements.flatMap(({ concepts }) => [...concepts])),
     isComparison: statements.some(({ isComparison }) => isComparison),
+    hasNegative: statements.some(({ hasNegative }) => hasNegative),
     hasPath: statements.some(({ hasPath }) => hasPath),
     numbers: statements.flatMap(({ numbers }) => numbers),
   };
 }
 
-/** So many tokens in a stretch of time are a rate, whatever it is called. */
+/** So many tokens in a stretch of time are a rate, whatever it is called; a window of hours is none of a model. */
 function isRate(statement: Statement): boolean {
-  return has(statement, "rate") || (has(statement, "tokens") && has(statement, "duration"));
+  return has(statement, "rate") || (has(statement, "tokens", "context") && has(statement, "duration"));
 }
 
 function isBounded(statement: Statement): boolean {
@@ -85,7 +85,8 @@ function isOfBytes(statement: Statement): boolean {
 }
 
 /** Where the answer's limit is named beside the input, both together are too long. */
-function capMeaning(statement: Statement): "cap" | "inputOrCap" | undefined {
+function capMeaning(statement: Statement): "input" | "cap" | "inputOrCap" | undefined {
+  if (statement.hasNegative) return "input";
   const isInputToo = has(statement, "input") && has(statement, "context", "tokens", "length");
   if (isInputToo && has(statement, "over")) return "inputOrCap";
   const isBound = has(statement, "limit") && statement.numbers.some((number) => !isStatus(number));
@@ -98,7 +99,7 @@ function isTooLong(statement: Statement): boolean {
   const isCounted = has(statement, "tokens", "length");
   const counts = countsOf(numbers);
   const hasNumber = counts.length > 0;
-  const isTwoCounts = isCounted && counts.length > 1;
+  const isTwoCounts = isCounted && counts.length > 1 && !has(statement, "least");
   if (has(statement, "context")) {
     const isLimited = has(statement, "limit") && isCounted && hasNumber;
     return isMore || isTwoCounts || isLimited || has(statement, "reached");
@@ -120,7 +121,7 @@ function isTooLong(statement: Statement): boolean {
 function isOfOther(statement: Statement): boolean {
   if (isOfContext(statement)) return false;
   if (has(statement, "field") || statement.hasPath) return true;
-  return has(statement, "media") && !has(statement, "tokens");
+  return has(statement, "media") && !(has(statement, "tokens") && has(statement, "input"));
 }
 
 function isOfContext(statement: Statement): boolean {
@@ -148,7 +149,7 @@ function isTokenCount({ value, before, after }: NumberToken): boolean {
 }
 
 function isStatus({ value, before }: NumberToken): boolean {
-  return before.length === 0 && value >= 400 && value < 600;
+  return before.every((word) => word === "#") && value >= 400 && value < 600;
 }
 
 /** Each count once, the smallest first. */
@@ -181,6 +182,7 @@ const BOUND =
 
 /** "Over the limit of N", "N maximum", "no more than N tokens"; not "exceeded by N", nor "N tokens in your prompt". */
 function isBound({ before, after }: NumberToken): boolean {
-  if (/^(?:by|has|have|had|contains?|got|given|received|sent)$/.test(before[0] ?? "")) return false;
+  if (/^(?:by|exceeded|exception|has|have|had|contains?|got|given|received|sent)$/.test(before[0] ?? ""))
+    return false;
   return [...before.slice(0, 5), ...after.slice(0, 3)].some((word) => BOUND.test(word));
 }

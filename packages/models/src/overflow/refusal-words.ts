@@ -15,6 +15,8 @@ export type Concept =
   /** A bound was met: reached, full, exhausted. */
   | "reached"
   | "limit"
+  /** Too little, not too much. */
+  | "least"
   /** What the bytes of a request are called. */
   | "bytes"
   /** What has bounds of its own in bytes, pixels and pages; in tokens it is a part of the context. */
@@ -38,9 +40,9 @@ export type Concept =
  */
 const VOCABULARY: Record<Concept, string> = {
   context:
-    "context, contexts, ctx, window, max model len, position embeddings, kontext, kontextlänge, kontextfenster, contexte, contexto, contesto, контекст, контекста, контекстного",
+    "context, contexts, out of context, context length error, context size error, context window error, ctx, window, max model len, position embeddings, kontext, kontextlänge, kontextfenster, contexte, contexto, contesto, контекст, контекста, контекстного",
   input:
-    "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, sequences, seq, text, request, query, " +
+    "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, sequences, seq, text, request, " +
     "eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, conversa, mensaje, mensajes, mensagem, texto, запрос, сообщение, сообщения, промпт",
   tokens: "token, tokens, input ids, tok, jetons, fichas, токен, токенов, токены",
   length: "length, len, size, lengths, characters, chars, longueur, länge, longitud, tamaño",
@@ -57,11 +59,12 @@ const VOCABULARY: Record<Concept, string> = {
     "shorter, shorten, reduce the length, reduce your prompt, reduce the prompt, reduce your input, reduce the input",
   tooMany: "too many, too frequent, slow down, zu viele, trop de, demasiados",
   reached:
-    "reached, hit, full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, out of range, outof",
+    "reached, out of context, context length error, context size error, context window error, hit, full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, out of range, outof",
   limit:
     "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, supported, accepts, accepted, " +
     "handle, handles, takes, at most, up to, no more than, less than, fewer than, shorter than, smaller than, or fewer, or less, only, " +
     "must be under, capacity, between, range, bound, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, limite, максимальную, максимум, лимит, available",
+  least: "minimum, min, at least, too small, too short",
   bytes: "byte, bytes, kb, mb, gb, kib, mib, megabytes, kilobytes, body, payload, entity",
   media:
     "image, images, attachment, attachments, document, documents, file, files, pdf, audio, video, picture, pictures",
@@ -72,15 +75,15 @@ const VOCABULARY: Record<Concept, string> = {
     "tool count, message count, pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, budget tokens, effort, session, sessions, " +
     "retries, steps, calls, recursion, role, roles, keys, value, thinking, reasoning tokens, reasoning budget, character limit, choices",
   rate:
-    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, quota, quotas, daily, hourly, per day, per hour, per minute, " +
+    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, quota, quotas, daily, hourly, per day, per hour, per minute, usage limit, usage limits, " +
     "per min, per second, per sec, a minute, tokens min, last minute, slow down, traffic, queue, queued, too frequent, cooldown",
   billing:
     "billing, credit, credits, balance, payment, subscription, upgrade, spending, spend, afford, monthly, per month, this month, trial, free tier, " +
-    "account, allowance, paid, purchase, plan, recharge, token budget",
+    "account, allowance, paid, purchase, plan, recharge, token budget, funds",
   time: "deadline, timeout, timeouts, timed out, time out, time limit, took, lifetime, age, cancelled, canceled",
-  duration: "second, seconds, sec, minute, minutes, min, hour, hours, day, days",
+  duration: "seconds, minute, minutes, hour, hours, day, days, week, weekly",
   access:
-    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, access token, csrf, session token, refresh token, expired, permission, forbidden",
+    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, access token, csrf, issued, session token, refresh token, expired, permission, forbidden",
   policy:
     "policy, policies, flagged, filtered, filter, safety, severity, violates, violating, violation, moderation, harmful, blocked, sensitive, " +
     "prohibited",
@@ -127,11 +130,15 @@ export interface Statement {
   concepts: ReadonlySet<Concept>;
   /** Behind which words "a > b" or "a / b" stands. */
   isComparison: boolean;
+  /** A cap below nothing: what a server counts out that has no room left. */
+  hasNegative: boolean;
   /** `messages[2].name`: a place inside the request. */
   hasPath: boolean;
   numbers: readonly NumberToken[];
 }
 
+/** Smaller is the number of something else. */
+export const MIN_TOKENS = 256;
 const MAX_WORDS = 3;
 const phrases = new Map<string, Concept[]>();
 for (const [concept, words] of Object.entries(VOCABULARY) as [Concept, string][])
@@ -151,6 +158,7 @@ export function statementsOf(text: string): Statement[] {
 function normalised(text: string): string {
   let plain = text
     .normalize("NFKC")
+    .replaceAll(/\b([cdjlmnst]|qu)['’](?=\p{L})/giu, "$1 ")
     .replaceAll(/[`'"‘’“”]/g, "")
     .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
     .toLowerCase();
@@ -171,8 +179,9 @@ function statementOf(sentence: string): Statement {
   const found: { value: number; at: number }[] = [];
   for (const [token, digits, thousands] of sentence.replaceAll(CAP_NAME, " outputcap ").matchAll(TOKEN)) {
     if (digits !== undefined) {
-      found.push({ value: numberOf(digits) * (thousands ? 1_000 : 1), at: words.length });
-      words.push("#");
+      const value = numberOf(digits) * (thousands ? 1_000 : 1);
+      found.push({ value, at: words.length });
+      words.push(value < MIN_TOKENS ? "#few" : "#");
       // A name with digits in it is a model's or a request's: what it is made of says nothing.
     } else if (/\p{N}/u.test(token)) words.push("#name");
     else words.push(...token.split("_").filter((word) => word !== ""));
@@ -181,6 +190,7 @@ function statementOf(sentence: string): Statement {
     words,
     concepts: conceptsOf(words),
     isComparison: words.some((word, at) => /^[>/]/.test(word) && isCompared(words, at)),
+    hasNegative: /(?<![\w\])])-\d/.test(sentence),
     hasPath: PATH.test(sentence),
     numbers: found.map(({ value, at }) => ({
       value,
@@ -204,7 +214,8 @@ function conceptsOf(words: readonly string[]): Set<Concept> {
   const concepts = new Set<Concept>();
   for (let at = 0; at < words.length; ) {
     const { count, found } = phraseAt(words, at);
-    if (!(found.includes("over") && isLeast(words, at))) for (const concept of found) concepts.add(concept);
+    const isNone = found.includes("over") && (isLeast(words, at) || isFew(words, at + count));
+    if (!isNone) for (const concept of found) concepts.add(concept);
     at += count;
   }
   return concepts;
@@ -216,6 +227,11 @@ function phraseAt(words: readonly string[], at: number): { count: number; found:
     if (found !== undefined && at + count <= words.length) return { count, found };
   }
   return { count: 1, found: [] };
+}
+
+/** "More than 10 keys": so few are no tokens. */
+function isFew(words: readonly string[], at: number): boolean {
+  return /^(?:#few|one|two)$/.test(words[at] ?? "") && !/^[kmg]i?b|^bytes/.test(words[at + 1] ?? "");
 }
 
 /** "Must be greater than" names the least, not the most. */
