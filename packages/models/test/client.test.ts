@@ -400,10 +400,15 @@ describe("repairs", () => {
     expect(JSON.stringify(calls[1]!.messages)).toMatch(/left out.*"data":"new"/);
     expect(notices).toMatchObject([{ type: "repair", repairs: [{ kind: "too_many_bytes", count: 1 }] }]);
   });
-  test("fail where there is nothing to drop", async () => {
-    const { calls, ask } = stage([refuses("Request exceeds the maximum size", { status: 413 })]);
-    expect(await ask()).toMatchObject({ failure: { kind: "bytesTooLarge" } });
-    expect(calls).toHaveLength(1);
+  test("fail where there is nothing to drop: with an image for its bytes, without one as too long", async () => {
+    const refused = refuses("Request exceeds the maximum size", { status: 413 });
+    const withImage = stage([refused]);
+    expect(await withImage.ask({ messages: [seen("new")] })).toMatchObject({
+      failure: { kind: "bytesTooLarge" },
+    });
+    const { calls, ask } = stage([refused]);
+    expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
+    expect([withImage.calls.length, calls.length]).toEqual([1, 1]);
   });
 });
 

@@ -75,12 +75,19 @@ const NOTHING_READ: Reading = { outcome: "named", numbers: {} };
 function readingOf({ provider }: ClassifyOptions, texts: ErrorTexts): Reading {
   const known = matchRow({ text: texts.all, provider, vague: false });
   if (known !== undefined) return withNumbers({ outcome: known.row.outcome, numbers: known.numbers }, texts);
-  const judged = isJudged(texts) ? judgeRefusal(texts.all) : { outcome: "named" as const, numbers: {} };
+  const judged = isJudged(texts) ? judgedReading(texts) : NOTHING_READ;
   if (judged.outcome !== "named" && judged.outcome !== "unnamed") return judged;
   const vague = matchRow({ text: texts.all, provider, vague: true });
   const isOverruled = judged.outcome === "named" && vague?.row.outcome !== "bytes";
   if (vague === undefined || isOverruled) return judged;
   return withNumbers({ outcome: vague.row.outcome, numbers: vague.numbers }, texts);
+}
+
+/** By HTTP, 413 speaks of bytes where the words leave it open. */
+function judgedReading({ all, status }: ErrorTexts): Reading {
+  const { outcome, numbers } = judgeRefusal(all);
+  if (outcome !== "request") return { outcome, numbers };
+  return { outcome: status === 413 ? "bytes" : "input", numbers };
 }
 
 /** A row without numbers knows the sentence; the numbers may stand in the next one. */

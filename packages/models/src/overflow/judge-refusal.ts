@@ -3,8 +3,8 @@ import { type Concept, MIN_TOKENS, type NumberToken, type Statement, statementsO
 
 /** What a refusal means, where no row of the table knows its words. */
 export interface Judgement {
-  /** `named`: some other cause. `unnamed`: the text says that it is refused, and not why. */
-  outcome: "input" | "inputOrCap" | "cap" | "bytes" | "rateLimit" | "named" | "unnamed";
+  /** `request`: too large, in tokens or in bytes. `named`: some other cause. `unnamed`: the text says that it is refused, and not why. */
+  outcome: "input" | "inputOrCap" | "request" | "cap" | "bytes" | "rateLimit" | "named" | "unnamed";
   numbers: Partial<Record<RowNumber, number>>;
 }
 
@@ -36,6 +36,7 @@ function judgementOf(saying: Statement, whole: Statement): Judgement {
   const outcome = isOfCap ? "cap" : (meaningOf(saying) ?? "named");
   if (outcome === "cap") return { outcome, numbers: capNumbers(whole) };
   if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
+  if (!has(whole, "context", "input", "tokens")) return { outcome: "request", numbers: {} };
   const own = numbersOf(saying, outcome);
   const all = numbersOf(whole, outcome);
   return { outcome, numbers: Object.keys(all).length > Object.keys(own).length ? all : own };
@@ -87,7 +88,7 @@ function isOfBytes(statement: Statement): boolean {
 /** Where the answer's limit is named beside the input, both together are too long. */
 function capMeaning(statement: Statement): "input" | "cap" | "inputOrCap" | undefined {
   if (statement.hasNegative) return "input";
-  const isInputToo = has(statement, "input") && has(statement, "context", "tokens", "length");
+  const isInputToo = has(statement, "input", "request") && has(statement, "context", "tokens", "length");
   if (isInputToo && has(statement, "over")) return "inputOrCap";
   const isBound = has(statement, "limit") && statement.numbers.some((number) => !isStatus(number));
   return isBound || has(statement, "over", "reached") ? "cap" : undefined;
@@ -112,7 +113,7 @@ function isTooLong(statement: Statement): boolean {
       has(statement, "tooMany") ||
       (has(statement, "limit") && (hasNumber || has(statement, "reached")))
     );
-  if (!has(statement, "input")) return false;
+  if (!has(statement, "input", "request")) return false;
   const hasAnyNumber = numbers.some(({ value }) => value >= MIN_TOKENS);
   return isMore || (isCounted && has(statement, "limit") && (hasAnyNumber || has(statement, "reached")));
 }
@@ -121,7 +122,7 @@ function isTooLong(statement: Statement): boolean {
 function isOfOther(statement: Statement): boolean {
   if (isOfContext(statement)) return false;
   if (has(statement, "field") || statement.hasPath) return true;
-  return has(statement, "media") && !(has(statement, "tokens") && has(statement, "input"));
+  return has(statement, "media") && !(has(statement, "tokens") && has(statement, "input", "request"));
 }
 
 function isOfContext(statement: Statement): boolean {

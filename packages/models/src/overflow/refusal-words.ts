@@ -4,6 +4,8 @@ export type Concept =
   | "context"
   /** What is sent: prompt, messages, conversation. */
   | "input"
+  /** The whole of what is sent, of which nobody says whether its tokens or its bytes are counted. */
+  | "request"
   | "tokens"
   | "length"
   /** The answer's own limit, `max_tokens` by whatever name. */
@@ -40,70 +42,94 @@ export type Concept =
  */
 const VOCABULARY: Record<Concept, string> = {
   context:
-    "context, contexts, out of context, context length error, context size error, context window error, ctx, window, max model len, position embeddings, kontext, kontextlänge, kontextfenster, contexte, contexto, contesto, контекст, контекста, контекстного",
+    "context, contexts, out of context, context length error, context size error, " +
+    "context window error, ctx, window, max model len, position embeddings, kontext, kontextlänge, " +
+    "kontextfenster, contexte, contexto, contesto, контекст, контекста, контекстного",
   input:
-    "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, sequences, seq, text, request, " +
-    "eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, conversa, mensaje, mensajes, mensagem, texto, запрос, сообщение, сообщения, промпт",
+    "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, " +
+    "sequences, seq, text, eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, " +
+    "conversa, mensaje, mensajes, mensagem, texto, запрос, сообщение, сообщения, промпт",
+  request: "request",
   tokens: "token, tokens, input ids, tok, jetons, fichas, токен, токенов, токены",
   length: "length, len, size, lengths, characters, chars, longueur, länge, longitud, tamaño",
   cap:
-    "outputcap, num predict, n predict, output, outputs, completion, completions, generate, generated, generates, generation, maximum tokens you, " +
-    "maximum tokens value, reply, answer",
+    "outputcap, num predict, n predict, output, outputs, completion, completions, generate, " +
+    "generated, generates, generation, maximum tokens you, maximum tokens value, reply, answer",
   over:
-    "exceed, exceeds, exceeded, exceeding, surpass, surpasses, surpassed, surpassing, overflow, overflows, overflowed, overflowing, " +
-    "oversized, over, above, beyond, outgrown, outgrows, too long, too large, too big, too much, too lengthy, too high, overlong, longer than, larger than, " +
-    "greater than, bigger than, higher than, more than, more tokens than, not fit, doesnt fit, dont fit, wont fit, cannot fit, " +
-    "not hold, cannot hold, cannot handle, grown beyond, " +
-    "überschreitet, überschritten, übersteigt, zu lang, zu groß, dépasse, dépassée, dépassé, trop long, trop longue, supera, superado, excede, excedido, " +
-    "excedió, demasiado largo, demasiado larga, muito longo, muito longa, troppo lungo, troppo lunga, превышает, превышен, превышена, превышено, слишком длинный, слишком длинное, слишком большой, " +
-    "shorter, shorten, reduce the length, reduce your prompt, reduce the prompt, reduce your input, reduce the input",
+    "exceed, exceeds, exceeded, exceeding, surpass, surpasses, surpassed, surpassing, overflow, " +
+    "overflows, overflowed, overflowing, oversized, over, above, beyond, outgrown, outgrows, " +
+    "too long, too large, too big, too much, too lengthy, too high, overlong, longer than, " +
+    "larger than, greater than, bigger than, higher than, more than, more tokens than, not fit, " +
+    "doesnt fit, dont fit, wont fit, cannot fit, not hold, cannot hold, cannot handle, grown beyond, " +
+    "überschreitet, überschritten, übersteigt, zu lang, zu groß, dépasse, dépassée, dépassé, " +
+    "trop long, trop longue, supera, superado, excede, excedido, excedió, demasiado largo, " +
+    "demasiado larga, muito longo, muito longa, troppo lungo, troppo lunga, превышает, превышен, " +
+    "превышена, превышено, слишком длинный, слишком длинное, слишком большой, shorter, shorten, " +
+    "reduce the length, reduce your prompt, reduce the prompt, reduce your input, reduce the input",
   tooMany: "too many, too frequent, slow down, zu viele, trop de, demasiados",
   reached:
-    "reached, out of context, context length error, context size error, context window error, hit, full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, out of range, outof",
+    "reached, out of context, context length error, context size error, context window error, hit, " +
+    "full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, " +
+    "out of range, outof",
   limit:
-    "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, supported, accepts, accepted, " +
-    "handle, handles, takes, at most, up to, no more than, less than, fewer than, shorter than, smaller than, or fewer, or less, only, " +
-    "must be under, capacity, between, range, bound, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, limite, максимальную, максимум, лимит, available",
+    "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, " +
+    "supported, accepts, accepted, handle, handles, takes, at most, up to, no more than, less than, " +
+    "fewer than, shorter than, smaller than, or fewer, or less, only, must be under, capacity, " +
+    "between, range, bound, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, " +
+    "limite, максимальную, максимум, лимит, available",
   least: "minimum, min, at least, too small, too short",
   bytes: "byte, bytes, kb, mb, gb, kib, mib, megabytes, kilobytes, body, payload, entity",
   media:
-    "image, images, attachment, attachments, document, documents, file, files, pdf, audio, video, picture, pictures",
+    "image, images, attachment, attachments, document, documents, file, files, pdf, audio, video, " +
+    "picture, pictures",
   field:
-    "name, names, title, description, descriptions, metadata, field, fields, string, array, property, properties, schema, id, ids, identifier, " +
-    "url, uri, header, headers, stop, temperature, top p, top k, top logprobs, logit bias, penalty, seed, cache control, cache key, batch, parts, " +
-    "number of tools, number of functions, number of messages, number of images, number of items, too many tools, too many messages, too many images, " +
-    "tool count, message count, pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, budget tokens, effort, session, sessions, " +
-    "retries, steps, calls, recursion, role, roles, keys, value, thinking, reasoning tokens, reasoning budget, character limit, choices",
+    "name, names, title, description, descriptions, metadata, field, fields, string, array, " +
+    "property, properties, schema, id, ids, identifier, url, uri, header, headers, stop, " +
+    "temperature, top p, top k, top logprobs, logit bias, penalty, seed, cache control, cache key, " +
+    "batch, parts, number of tools, number of functions, number of messages, number of images, " +
+    "number of items, too many tools, too many messages, too many images, tool count, message count, " +
+    "pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, " +
+    "budget tokens, effort, session, sessions, retries, steps, calls, recursion, role, roles, keys, " +
+    "value, thinking, reasoning tokens, reasoning budget, character limit, choices",
   rate:
-    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, quota, quotas, daily, hourly, per day, per hour, per minute, usage limit, usage limits, " +
-    "per min, per second, per sec, a minute, tokens min, last minute, slow down, traffic, queue, queued, too frequent, cooldown",
+    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, quota, quotas, " +
+    "daily, hourly, per day, per hour, per minute, usage limit, usage limits, request limit, " +
+    "request limits, number of requests, message limit, message limits, message cap, per min, " +
+    "per second, per sec, a minute, tokens min, last minute, slow down, traffic, queue, queued, " +
+    "too frequent, cooldown",
   billing:
-    "billing, credit, credits, balance, payment, subscription, upgrade, spending, spend, afford, monthly, per month, this month, trial, free tier, " +
-    "account, allowance, paid, purchase, plan, recharge, token budget, funds",
-  time: "deadline, timeout, timeouts, timed out, time out, time limit, took, lifetime, age, cancelled, canceled",
+    "billing, credit, credits, balance, payment, subscription, upgrade, spending, spend, afford, " +
+    "monthly, per month, this month, trial, free tier, account, allowance, paid, purchase, plan, " +
+    "recharge, token budget, funds",
+  time:
+    "deadline, timeout, timeouts, timed out, time out, time limit, took, lifetime, age, cancelled, " +
+    "canceled",
   duration: "seconds, minute, minutes, hour, hours, day, days, week, weekly",
   access:
-    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, access token, csrf, issued, session token, refresh token, expired, permission, forbidden",
+    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, " +
+    "access token, csrf, issued, session token, refresh token, expired, permission, forbidden",
   policy:
-    "policy, policies, flagged, filtered, filter, safety, severity, violates, violating, violation, moderation, harmful, blocked, sensitive, " +
-    "prohibited",
+    "policy, policies, flagged, filtered, filter, safety, severity, violates, violating, violation, " +
+    "moderation, harmful, blocked, sensitive, prohibited",
   syntax:
-    "parse, parsing, json, malformed, unexpected, syntax, deserialize, alternate, alternating, memory, signature",
+    "parse, parsing, json, malformed, unexpected, syntax, deserialize, alternate, alternating, " +
+    "memory, signature",
   cause:
-    "unsupported, not supported, not accepted, unknown, unrecognized, unrecognised, missing, required, requires, not found, not exist, not allowed, not available, " +
-    "disabled, deprecated, expected, must, should, unavailable, not permitted, not enabled, duplicate, empty, overloaded, model not, integer, boolean, " +
-    "does not exist, no such, tool, tools, function, functions, tool result, tool results, tool use, tool calls, tool call",
+    "unsupported, not supported, not accepted, unknown, unrecognized, unrecognised, missing, " +
+    "required, requires, not found, not exist, not allowed, not available, disabled, deprecated, " +
+    "expected, must, should, unavailable, not permitted, not enabled, duplicate, empty, overloaded, " +
+    "model not, integer, boolean, does not exist, no such, tool, tools, function, functions, " +
+    "tool result, tool results, tool use, tool calls, tool call",
 };
 
 /** Languages without spaces between words, and what the parts of their sentences stand for. */
 const UNSPACED: readonly [RegExp, string][] = [
   [/上下文|コンテキスト|컨텍스트|문맥/g, " context "],
-  [
-    /提示词|提示|输入|消息|对话|请求|内容|プロンプト|入力|会話|メッセージ|리퀘스트|입력|프롬프트|대화|메시지/g,
-    " input ",
-  ],
+  [/请求体|消息体|リクエスト本文/g, " body "],
+  [/提示词|提示|输入|消息|对话|内容|プロンプト|入力|会話|メッセージ|입력|프롬프트|대화|메시지/g, " input "],
+  [/请求|リクエスト|요청/g, " request "],
   [/令牌|トークン|토큰/g, " tokens "],
-  [/超长|过长|太长|過長|長すぎ|너무 길|너무 깁|너무 긴/g, " too long "],
+  [/超长|过长|太长|过大|太大|過長|長すぎ|大きすぎ|너무 길|너무 깁|너무 긴/g, " too long "],
   [/过多|太多|多すぎ|너무 많/g, " too many "],
   [/超过|超出|超限|超え|超過|超|过高|초과|収まり|넘/g, " exceeds "],
   [/最大|上限|限制|最长|至多|최대|제한|한도|まで/g, " maximum "],
@@ -140,13 +166,6 @@ export interface Statement {
 /** Smaller is the number of something else. */
 export const MIN_TOKENS = 256;
 const MAX_WORDS = 3;
-const phrases = new Map<string, Concept[]>();
-for (const [concept, words] of Object.entries(VOCABULARY) as [Concept, string][])
-  for (const phrase of words.split(",")) {
-    const key = phrase.trim();
-    phrases.set(key, [...(phrases.get(key) ?? []), concept]);
-  }
-
 /** The sentences of a text. Each step is one pass: a megabyte of anything takes as long as its length says. */
 export function statementsOf(text: string): Statement[] {
   return normalised(text)
@@ -221,9 +240,21 @@ function conceptsOf(words: readonly string[]): Set<Concept> {
   return concepts;
 }
 
+let phrases: ReadonlyMap<string, readonly Concept[]> | undefined;
+
+/** Most sessions never see a refusal: the words are taken apart when the first one comes. */
+function conceptsByPhrase(): ReadonlyMap<string, readonly Concept[]> {
+  if (phrases !== undefined) return phrases;
+  const made = new Map<string, Concept[]>();
+  for (const [concept, words] of Object.entries(VOCABULARY) as [Concept, string][])
+    for (const phrase of words.split(", ")) made.set(phrase, [...(made.get(phrase) ?? []), concept]);
+  phrases = made;
+  return made;
+}
+
 function phraseAt(words: readonly string[], at: number): { count: number; found: readonly Concept[] } {
   for (let count = MAX_WORDS; count > 0; count -= 1) {
-    const found = phrases.get(words.slice(at, at + count).join(" "));
+    const found = conceptsByPhrase().get(words.slice(at, at + count).join(" "));
     if (found !== undefined && at + count <= words.length) return { count, found };
   }
   return { count: 1, found: [] };
