@@ -7,9 +7,9 @@ type IsOverflow = (refusal: Refusal) => boolean;
 
 const PEER_MODULE = "node_modules/@earendil-works/pi-ai/dist/utils/overflow.js";
 const sets: readonly (readonly [file: string, what: string])[] = [
-  ["seen.txt", "read while the rule was made"],
-  ["held-out.txt", "written before the rule, not read while it was made"],
-  ["found.txt", "found in public trackers after the rule was made"],
+  ["seen.txt", "read while the rule was made and mended"],
+  ["held-out.txt", "written before the rule, mended by since"],
+  ["found.txt", "found after the rule was made, mended by since"],
 ];
 
 /** How well overflows of the input are told from other refusals by their words, in wordings that no table was made for. */
@@ -40,6 +40,7 @@ export default async function bench(): Promise<BenchTable> {
     notes: [
       "precision: of what is taken for an overflow, the part that is one; recall: of the overflows, the part that is taken for one",
       "at the first measure, before anything was mended by it: held-out.txt 0.983 and 0.983, found.txt 0.967 and 0.967",
+      "two later lists, half of them made to mislead, now in seen.txt, at their first measure: 0.92 and 0.92, 0.84 and 0.93",
     ],
   };
 }
