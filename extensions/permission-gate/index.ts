@@ -1,3 +1,4 @@
+import { createContext, Script } from "node:vm";
 import { type ExtensionAPI, type ExtensionContext, shellCommands } from "@bonsai-agent/extension";
 import { type Danger, dangersOf, worded } from "./dangers.ts";
 
@@ -40,17 +41,35 @@ function lineOf(command: unknown): string | undefined {
   return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
 }
 
-/** @throws Error for what is no regular expression: a guard that throws refuses */
-function pattern(source: unknown, name: string): RegExp | undefined {
+/** An expression that takes longer on a command goes round in circles. */
+const MAX_TEST_MS = 500;
+
+interface Pattern {
+  test(command: string): boolean;
+}
+
+/** @throws Error for what is no regular expression, and where one takes too long: a guard that throws refuses */
+function pattern(source: unknown, name: string): Pattern | undefined {
   if (typeof source !== "string") return undefined;
   try {
-    return new RegExp(name === "gate-allow" ? `^(?:${source})$` : source);
+    const expression = new RegExp(name === "gate-allow" ? `^(?:${source})$` : source);
+    return { test: (command) => testInTime(expression, { command, name }) };
   } catch (error) {
     throw new Error(`${name} is no regular expression: ${source}`, { cause: error });
   }
 }
 
-function dangersIn(line: string, also: RegExp | undefined): Danger[] {
+/** Only a script of its own can be broken off in the middle of an expression. */
+function testInTime(expression: RegExp, { command, name }: { command: string; name: string }): boolean {
+  const sandbox = createContext({ test: () => expression.test(command) });
+  try {
+    return new Script("test()").runInContext(sandbox, { timeout: MAX_TEST_MS }) as boolean;
+  } catch (cause) {
+    throw new Error(`${name} takes too long on this command: ${expression.source}`, { cause });
+  }
+}
+
+function dangersIn(line: string, also: Pattern | undefined): Danger[] {
   const commands = shellCommands(line);
   const own = commands.map(worded).filter((command) => also?.test(command) === true);
   const all = [

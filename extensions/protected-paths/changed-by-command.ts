@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { basename } from "node:path";
 import { type ShellCommand, type ShellWord, shellCommands } from "@bonsai-agent/extension";
 import { absolutePath } from "./absolute-path.ts";
-import { patternOf } from "./rules.ts";
+import { pathMatcher } from "./rules.ts";
 
 /** A path that a call of a tool changes. */
 export interface ChangedPath {
@@ -157,24 +157,31 @@ function braces(text: string, depth = 0): string[] {
 }
 
 /** The files that a path with wildcards names. */
+/** A command on more of them is not looked through, and so not let through. */
+const MAX_MATCHES = 5_000;
+
 function matches(path: string, cwd: string): string[] {
   const isRooted = path.startsWith("/");
   const parts = path.split("/").slice(isRooted ? 1 : 0);
-  return parts.reduce(
-    (found, name) => found.flatMap((folder) => children(folder, name, cwd)),
-    [isRooted ? "/" : ""],
-  );
+  let found = [isRooted ? "/" : ""];
+  for (const name of parts) {
+    found = found.flatMap((folder) => children(folder, name, cwd));
+    if (found.length > MAX_MATCHES) {
+      throw new Error(`${path} stands for more than ${MAX_MATCHES} paths. Name fewer.`);
+    }
+  }
+  return found;
 }
 
 function children(folder: string, part: string, cwd: string): string[] {
   const under = (name: string) =>
     folder === "" || folder === "/" ? `${folder}${name}` : `${folder}/${name}`;
   if (!/[*?[]/.test(part)) return [under(part)];
-  const pattern = patternOf(part);
+  const isMatch = pathMatcher(part);
   const isHidden = part.startsWith(".");
   try {
     const names = readdirSync(absolutePath(cwd, folder === "" ? "." : folder));
-    return names.filter((name) => pattern.test(name) && name.startsWith(".") === isHidden).map(under);
+    return names.filter((name) => isMatch(name) && name.startsWith(".") === isHidden).map(under);
   } catch {
     // No folder: the shell leaves the word as it is.
     return [];

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { globMatcher } from "@bonsai-agent/extension";
 
 /** One line of a list, in the notation of `.gitignore`. */
 export interface Rule {
@@ -7,8 +8,8 @@ export interface Rule {
   isException: boolean;
   /** Where it begins: anywhere, in the working folder, or at the root of the file system. */
   from: "anywhere" | "folder" | "root";
-  /** Matches a path with `/`, and all that lies in it. */
-  pattern: RegExp;
+  /** Whether a path with `/` is meant, or lies in one that is. */
+  isFor: (path: string) => boolean;
   /** What can be made anew: a folder that holds it may be deleted as a whole. */
   isDerived: boolean;
 }
@@ -28,8 +29,8 @@ export function parseRules(
       const isException = text.startsWith("!");
       const said = (isException ? text.slice(1) : text).replace(/^~(?=\/)/, homedir().replaceAll("\\", "/"));
       const bare = said.replace(/\/+$/, "");
-      const pattern = patternOf(bare.replace(/^\/+/, ""));
-      return { text, isException, from: from ?? beginOf(bare), pattern, isDerived };
+      const isFor = pathMatcher(bare.replace(/^\/+/, ""));
+      return { text, isException, from: from ?? beginOf(bare), isFor, isDerived };
     });
 }
 
@@ -46,15 +47,14 @@ function isSystemPath(path: string): boolean {
   );
 }
 
-export function patternOf(glob: string): RegExp {
-  const source = glob.replaceAll(/\*\*\/|\*\*|\*|\?|\[!?[^\]/]+\]|[.+^$|(){}[\]\\]/g, (part) => {
-    if (part === "**/") return "(?:.*/)?";
-    if (part === "**") return ".*";
-    if (part === "*") return "[^/]*";
-    if (part === "?") return "[^/]";
-    return part.startsWith("[") && part.length > 2 ? part.replace("[!", "[^") : `\\${part}`;
-  });
-  return new RegExp(`^${source}(?:/|$)`, "i");
+/** Takes time by the length of path and glob, whatever the model makes of the path. */
+export function pathMatcher(glob: string): (path: string) => boolean {
+  // A brace is one here, as in .gitignore.
+  const isMatch = globMatcher(`./${glob.toLowerCase().replaceAll(/[{}]/g, "\\$&")}`);
+  return (path) => {
+    const parts = path.toLowerCase().split("/");
+    return parts.some((_, at) => isMatch(parts.slice(0, at + 1).join("/")));
+  };
 }
 
 /** The rule by which a path is protected. `paths`: relative to the working folder (absent outside of it), and absolute. */
@@ -62,12 +62,12 @@ export function ruleFor(
   rules: readonly Rule[],
   paths: { inFolder: string | undefined; absolute: string },
 ): Rule | undefined {
-  const last = rules.findLast(({ from, pattern }) => {
-    if (from === "root") return pattern.test(paths.absolute.replace(/^\/+/, ""));
-    if (from === "folder") return paths.inFolder !== undefined && pattern.test(paths.inFolder);
+  const last = rules.findLast(({ from, isFor }) => {
+    if (from === "root") return isFor(paths.absolute.replace(/^\/+/, ""));
+    if (from === "folder") return paths.inFolder !== undefined && isFor(paths.inFolder);
     // Above the working folder, names say nothing: a project may lie in a folder of any name.
     const parts = paths.inFolder?.split("/") ?? paths.absolute.split("/");
-    return parts.some((part) => pattern.test(part));
+    return parts.some((part) => isFor(part));
   });
   return last?.isException === true ? undefined : last;
 }

@@ -329,3 +329,10 @@ describe("who is gated", () => {
     expect([result, open.ui]).toEqual([undefined, []]);
   });
 });
+
+test("a pattern that goes round in circles refuses", async () => {
+  const flags = { "gate-also": "(a+)+$" };
+  expect(await asked(`echo ${"a".repeat(60)}b`, { flags })).toContain(
+    "gate-also takes too long on this command",
+  );
+});

@@ -279,3 +279,14 @@ describe("at work", () => {
     expect(await refused("view", { path: ".env" })).toBeUndefined();
   });
 });
+
+test("globs of many stars and of many folders hold nothing up", async () => {
+  put({
+    ["a".repeat(200)]: "a",
+    ...Object.fromEntries(Array.from({ length: 80 }, (_, at) => [`d${at}/x`, "x"])),
+  });
+  vi.stubEnv("BONSAI_PROTECT", "*a*a*a*a*a*a*a*a*a*a*a*a*c");
+  expect(await refused("bash", { command: "rm *a*a*a*a*a*a*a*a*a*a*a*a*b" })).toBeUndefined();
+  expect(await refused("write", { path: "a".repeat(200), content: "" })).toBeUndefined();
+  expect(await refused("bash", { command: "rm */../*/../*/x" })).toContain("stands for more than 5000 paths");
+});

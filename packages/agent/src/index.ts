@@ -36,6 +36,7 @@ export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type To
 export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
 export { inFileQueue } from "./tools/file-queue.ts";
+export { globMatcher } from "./tools/glob-matcher.ts";
 export { killRunningCommands, runningCommand } from "./tools/running-commands.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/walk-folder.ts";
 export type { UserCommandOptions } from "./user-command.ts";

@@ -1,4 +1,4 @@
-export type { LifecycleEvents, SessionStartReason } from "@bonsai-agent/agent";
+export { globMatcher, type LifecycleEvents, type SessionStartReason } from "@bonsai-agent/agent";
 export {
   type BeforeCompact,
   type BeforeCompactResult,

@@ -122,6 +122,12 @@ describe("the extensions of a package", () => {
     ],
     ["pi's list", { pi: { extensions: ["./b.ts"], skills: ["./s"] } }, ["b.ts"]],
     ["globs, less what is taken away", { bonsai: { extensions: ["*.ts", "!b.ts"] } }, ["a.ts"]],
+    [
+      "globs of many stars",
+      { bonsai: { extensions: ["*.ts", "!*s*s*s*s*s*s*s*s*s*s*s*s*t"] } },
+      ["a.ts", "b.ts"],
+    ],
+    ["globs of folders", { bonsai: { extensions: ["{a.ts,**/e.ts}"] } }, ["a.ts", "extensions/e.ts"]],
     ["a folder that is named", { bonsai: { extensions: ["./many"] } }, ["many/one.ts", "many/two.ts"]],
     ["none, where the list is empty", { bonsai: { extensions: [] } }, []],
     ["the folder extensions, where nothing is named", { name: "x" }, ["extensions/e.ts"]],
@@ -135,6 +141,7 @@ describe("the extensions of a package", () => {
       "many/one.ts": module,
       "many/two.ts": module,
       "extensions/e.ts": module,
+      ["s".repeat(200)]: "",
     });
     const { entries, problems } = packageExtensions(folder);
     expect(entries.map((path) => relative(folder, path))).toEqual(expected);

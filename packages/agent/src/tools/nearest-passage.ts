@@ -3,6 +3,8 @@ import type { TextEdit } from "./text-edit.ts";
 /** Lines of the nearest passage that are shown. */
 const MAX_SHOWN_LINES = 12;
 const MAX_SHOWN_CHARS = 200;
+/** A line that the passage has more often, like a bracket, tells of few places. */
+const MAX_PLACES_OF_LINE = 20;
 /** A shorter newText can stand in the file for any reason. */
 const MIN_TELLING_CHARS = 8;
 
@@ -32,7 +34,9 @@ function nearestStart(lines: readonly string[], wanted: readonly string[]): numb
   const places = new Map<string, number[]>();
   for (const [index, line] of wanted.entries()) {
     const key = essence(line);
-    if (key !== "") places.set(key, [...(places.get(key) ?? []), index]);
+    const known = places.get(key);
+    if (known === undefined && key !== "") places.set(key, [index]);
+    else if (known !== undefined && known.length < MAX_PLACES_OF_LINE) known.push(index);
   }
   const votes = new Map<number, number>();
   for (const [index, line] of lines.entries()) {

@@ -1,8 +1,10 @@
 import { diffArrays } from "diff";
 import { notFound } from "./nearest-passage.ts";
 import type { TextChange, TextEdit } from "./text-edit.ts";
-import { matches, type Span, type Tolerance } from "./text-match.ts";
+import { MAX_PLACES, matches, type Span, type Tolerance } from "./text-match.ts";
 
+/** To find what two long passages share can take minutes; then all of the passage counts as touched. */
+const MAX_COMPARE_MS = 1_000;
 /** Places that are named when a passage occurs several times. */
 const MAX_NAMED_PLACES = 10;
 
@@ -64,7 +66,8 @@ function place(text: string, edit: TextEdit, name: string): PlacedEdit {
 function several(text: string, spans: readonly Span[]): string {
   const lines = spans.slice(0, MAX_NAMED_PLACES).map(({ start }) => lineAt(text, start));
   const more = spans.length > lines.length ? ` and ${spans.length - lines.length} more` : "";
-  return `oldText occurs ${spans.length} times (lines ${lines.join(", ")}${more}). Nothing was changed. Take more of the lines around the one that is meant, or one edit for each.`;
+  const times = spans.length < MAX_PLACES ? spans.length : `at least ${MAX_PLACES}`;
+  return `oldText occurs ${times} times (lines ${lines.join(", ")}${more}). Nothing was changed. Take more of the lines around the one that is meant, or one edit for each.`;
 }
 
 function lineAt(text: string, index: number): number {
@@ -76,7 +79,9 @@ function keepUnchanged(found: string, { oldText, newText }: TextEdit): string {
   const foundLines = found.split("\n");
   let at = 0;
   const lines: string[] = [];
-  for (const part of diffArrays(oldText.split("\n"), newText.split("\n"))) {
+  const parts = diffArrays(oldText.split("\n"), newText.split("\n"), { timeout: MAX_COMPARE_MS });
+  if (parts === undefined) return newText;
+  for (const part of parts) {
     if (part.added) {
       lines.push(...part.value);
       continue;

@@ -87,8 +87,9 @@ function globArguments(glob: string): string[] {
 }
 
 function pathFilter({ glob, isFolder }: LineSearchOptions): (path: string) => boolean {
-  const isGiven = glob !== undefined && (glob.includes("/") || glob.startsWith("!"));
-  return isFolder && isGiven ? globMatcher(glob) : () => true;
+  if (glob === undefined) return () => true;
+  const isWanted = globMatcher(glob);
+  return isFolder && (glob.includes("/") || glob.startsWith("!")) ? isWanted : () => true;
 }
 
 type Text = { text: string } | { bytes: string };

@@ -1,33 +1,43 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { createContext, Script } from "node:vm";
+import { ExpressionWorker, type LineMatches } from "./expression-worker.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
 import { formatOfBom } from "./text-encoding.ts";
-import { shownBytes } from "./text-limits.ts";
+import { shownBytes, shownCount } from "./text-limits.ts";
 import { FolderWalk, gapNotes } from "./walk-folder.ts";
 
 /** Files are searched in memory. */
 const MAX_FILE_BYTES = 50 << 20;
-/** A pattern that takes longer on one file goes round in circles, and nothing else runs meanwhile. */
-const MAX_FILE_MS = 2_000;
+/** An expression is no text to search for whole passages with. */
+const MAX_PATTERN_CHARS = 50_000;
 
 /**
  * Searches without any program: for machines that have no ripgrep. Finds the same but for words: `\b` and `\w` know only
  * ASCII here.
  */
 export const scriptSearch: LineSearch = async function* search(options) {
-  const expression = expressionOf(options);
-  for await (const path of filesOf(options)) {
-    options.signal.throwIfAborted();
-    const lines = await linesOf(path, options);
-    if (lines === undefined) continue;
-    const found = foundIn(lines, expression, path);
-    yield* withContext({ path, lines, found, contextLines: options.contextLines });
+  const { signal, contextLines } = options;
+  const worker = new ExpressionWorker(expressionOf(options));
+  try {
+    for await (const path of filesOf(options)) {
+      signal.throwIfAborted();
+      const text = await textOf(path, options);
+      if (text === undefined) continue;
+      const found = await worker.search({ text, name: path, signal });
+      if (found.size > 0) yield* withContext({ path, lines: text.split(/\r?\n/), found, contextLines });
+    }
+  } finally {
+    worker.close();
   }
 };
 
 function expressionOf({ pattern, isLiteral, ignoresCase }: LineSearchOptions): RegExp {
+  if (pattern.length > MAX_PATTERN_CHARS) {
+    throw new Error(
+      `The pattern has ${shownCount(pattern.length)} characters; at most ${shownCount(MAX_PATTERN_CHARS)} can be used. Search for a piece of it.`,
+    );
+  }
   // As ripgrep writes it.
   const inline = isLiteral ? null : /^\(\?i\)/.exec(pattern);
   const source = isLiteral
@@ -56,13 +66,16 @@ async function* filesOf({ root, isFolder, glob, signal, onNote }: LineSearchOpti
 }
 
 /** Undefined for what is no text. */
-async function linesOf(
+async function textOf(
   path: string,
   { root, isFolder, onNote }: LineSearchOptions,
-): Promise<string[] | undefined> {
+): Promise<string | undefined> {
   const file = join(isFolder ? root : dirname(root), path);
   try {
-    const { size } = await stat(file);
+    const stats = await stat(file);
+    // What was a file when it was listed could be a pipe by now.
+    if (!stats.isFile()) throw new Error("it is no regular file");
+    const { size } = stats;
     if (size > MAX_FILE_BYTES) {
       onNote(`[${path} was not searched: it has ${shownBytes(size)}.]`);
       return undefined;
@@ -71,44 +84,17 @@ async function linesOf(
     const format = formatOfBom(bytes);
     if (format === undefined && bytes.includes(0)) return undefined;
     const text = new TextDecoder(format?.encoding).decode(bytes);
-    return text.replace(/\r?\n$/, "").split(/\r?\n/);
+    return text.replace(/\r?\n$/, "");
   } catch (error) {
     onNote(`[${path} was not searched: ${(error as Error).message}.]`);
     return undefined;
   }
 }
 
-/** Made once, for making one takes longer than searching a file. A search sets `scan` and runs it at once. */
-const sandbox = { scan: () => {} };
-const context = createContext(sandbox);
-const scan = new Script("scan()");
-
-/** Which lines match, and where in them. */
-function foundIn(lines: readonly string[], expression: RegExp, path: string): Map<number, number> {
-  const found = new Map<number, number>();
-  sandbox.scan = () => {
-    for (const [index, line] of lines.entries()) {
-      const at = line.search(expression);
-      if (at >= 0) found.set(index, at);
-    }
-  };
-  try {
-    // Only a script of its own can be broken off in the middle of an expression.
-    scan.runInContext(context, { timeout: MAX_FILE_MS });
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw cause;
-    throw new Error(
-      `The pattern ${expression} takes too long on ${path}. Write it without nested repetitions, or set literal.`,
-      { cause },
-    );
-  }
-  return found;
-}
-
 interface FileMatches {
   path: string;
   lines: readonly string[];
-  found: ReadonlyMap<number, number>;
+  found: LineMatches;
   contextLines: number;
 }
 

@@ -12,8 +12,11 @@ export interface Matches {
   tolerated: Tolerance[];
 }
 
+/** More places than a model is shown; a passage of one letter may have millions. */
+export const MAX_PLACES = 1_000;
+
 /**
- * The places of a passage in a text. Where there is no exact one, spaces at line ends and typographic characters are
+ * The places of a passage in a text, the first thousand of them. Where there is no exact one, spaces at line ends and typographic characters are
  * overlooked, and nothing else: indentation and case can carry meaning.
  */
 export function matches(text: string, passage: string): Matches {
@@ -30,7 +33,11 @@ export function matches(text: string, passage: string): Matches {
 function placesOf(text: string, passage: string): Span[] {
   const spans: Span[] = [];
   if (passage === "") return spans;
-  for (let at = text.indexOf(passage); at >= 0; at = text.indexOf(passage, at + 1)) {
+  for (
+    let at = text.indexOf(passage);
+    at >= 0 && spans.length < MAX_PLACES;
+    at = text.indexOf(passage, at + 1)
+  ) {
     spans.push({ start: at, end: at + passage.length });
   }
   return spans;
@@ -72,9 +79,12 @@ function fold(text: string): { text: string; origins: number[] } {
     for (let at = from; at < end; at += 1) origins.push(at);
     folded += text.slice(from, end);
   };
-  for (const space of text.matchAll(/[^\S\n]+(?=\n)/g)) {
+  // Every run of spaces is looked at once: an expression that asks what follows starts anew in each of its spaces.
+  for (const space of text.matchAll(/[^\S\n]+/g)) {
+    const end = space.index + space[0].length;
+    if (text[end] !== "\n") continue;
     take(space.index);
-    from = space.index + space[0].length;
+    from = end;
   }
   take(text.length);
   origins.push(text.length);
@@ -85,7 +95,11 @@ function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tol
   const found = spans[0] && text.slice(spans[0].start, spans[0].end);
   if (found === undefined) return [];
   const tolerated: Tolerance[] = [];
-  const ends = (value: string) => value.replaceAll(/[^\S\n]+(?=\n|$)/g, "");
+  const ends = (value: string) =>
+    value
+      .split("\n")
+      .map((line) => line.trimEnd())
+      .join("\n");
   if (plainCharacters(found) !== plainCharacters(passage)) tolerated.push("trailing whitespace");
   if (ends(found) !== ends(passage)) tolerated.push("typographic quotes, dashes or spaces");
   return tolerated;

@@ -1,10 +1,13 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type IgnoreRules, isIgnored, rulesAbove, rulesIn } from "./ignore-rules.ts";
 
 /** A search of more is one that was begun in the wrong place. */
 const MAX_WALKED_ENTRIES = 300_000;
+/** In a folder of many, keys and signals get their turn after so long: an abort is one of them. */
+const MAX_TURN_MS = 20;
 
 export interface WalkedEntry {
   /** Relative to where the walk began, with `/`. */
@@ -31,6 +34,7 @@ export class FolderWalk {
   readonly #options: WalkOptions;
   readonly gaps: WalkGaps = { unreadableFolders: 0, isCut: false };
   #seen = 0;
+  #turnedAtMs = performance.now();
 
   constructor(options: WalkOptions) {
     this.#options = options;
@@ -44,7 +48,7 @@ export class FolderWalk {
   async *#below(way: string, rules: IgnoreRules): AsyncGenerator<WalkedEntry> {
     const folder = join(this.#options.folder, way);
     for (const entry of await this.#list(folder)) {
-      this.#options.signal.throwIfAborted();
+      await this.#turn();
       const isFolder = entry.isDirectory();
       if (entry.name === ".git" || isIgnored({ path: join(folder, entry.name), isFolder, rules })) continue;
       this.#seen += 1;
@@ -54,6 +58,14 @@ export class FolderWalk {
       yield { path, kind: kindOf(entry) };
       if (isFolder) yield* this.#below(path, await rulesIn(join(folder, entry.name), rules));
     }
+  }
+
+  async #turn(): Promise<void> {
+    if (performance.now() - this.#turnedAtMs > MAX_TURN_MS) {
+      await nextTurn();
+      this.#turnedAtMs = performance.now();
+    }
+    this.#options.signal.throwIfAborted();
   }
 
   async #list(folder: string): Promise<Dirent[]> {

@@ -261,6 +261,26 @@ test("an edit of unique passages is the plain replacement", async () => {
   );
 });
 
+test.each<[string, string, Edit, string]>([
+  ["a line of spaces", `${" ".repeat(300_000)}x`, { oldText: "y \n", newText: "z" }, "no line of oldText"],
+  [
+    "the same line over and over",
+    `${"}\n".repeat(200_000)}x`,
+    { oldText: `${"}\n".repeat(100_000)}y`, newText: "z" },
+    "oldText does not occur",
+  ],
+  [
+    "a passage that overlaps itself",
+    "a".repeat(400_000),
+    { oldText: "a".repeat(200_000), newText: "z" },
+    "at least 1000 times",
+  ],
+])("%s is looked through once", async (_name, text, edit, problem) => {
+  using folder = toolFolder();
+  folder.write("file", text);
+  await expect(folder.run("edit", { path: "file", edits: [edit] })).rejects.toThrow(problem);
+});
+
 interface Edit {
   oldText: string;
   newText: string;

@@ -42,6 +42,13 @@ test.each<[string, Record<string, unknown>, string[]]>([
     { pattern: "*.ts", path: "node_modules/x" },
     ["node_modules/x/index.ts"],
   ],
+  ["one of several characters", { pattern: "[!A-Z]*.[[:alpha:]]s" }, ["src/a.ts", "src/deep/b.ts"]],
+  ["a range of numbers", { pattern: "{9..11}.ts" }, ["Nothing matches {9..11}.ts in the working folder."]],
+  [
+    "brackets, as in names of routes",
+    { pattern: "(a).ts" },
+    ['Nothing matches (a).ts in the working folder. Try "*(a).ts*".'],
+  ],
   ["several names", { pattern: "{a.ts,*.md}" }, ["README.md", "src/a.ts"]],
   ["nothing", { pattern: "*.go" }, ["Nothing matches *.go in the working folder."]],
   [
@@ -99,4 +106,66 @@ test("what git ignores is what find leaves out", async () => {
   });
   const found = textOf(await folder.run("find", { pattern: "*" })).split("\n");
   expect(found.filter((path) => !path.endsWith("/"))).toEqual(listed.trim().split("\n").sort());
+});
+
+/** Each took a matcher that goes back and tries again from seconds to years. */
+const longGlobs: [string, string][] = [
+  ["stars", "*a*a*a*a*a*a*a*a*a*a*a*a*b"],
+  ["folders", `${"**/".repeat(40)}x`],
+  ["stars and question marks", `${"*?".repeat(60)}x`],
+  ["choices of one length and two", `${"{a,aa}".repeat(300)}x`],
+  ["choices", `${"{a,b}".repeat(300)}x`],
+  ["choices within choices", `${"{*a,".repeat(300)}b${"}".repeat(300)}x`],
+  ["open brackets", "[".repeat(2_000)],
+  ["open braces", "{".repeat(2_000)],
+];
+
+test.each(longGlobs)("a glob of many %s takes no longer than its length", async (_name, pattern) => {
+  using folder = toolFolder();
+  folder.write(`${"a/".repeat(40)}${"a".repeat(200)}`, "");
+  expect(textOf(await folder.run("find", { pattern }))).toMatch(/^Nothing matches/);
+});
+
+test.each(longGlobs)("a .gitignore with a line of many %s takes no longer than that", async (_name, line) => {
+  using folder = toolFolder();
+  folder.write(".gitignore", `${line}\n*.log\n`);
+  folder.write("a".repeat(200), "");
+  folder.write("a.log", "");
+  expect(textOf(await folder.run("find", { pattern: "a*" }))).toBe("a".repeat(200));
+});
+
+test.each([
+  ["of many characters", "*".repeat(2_001), "The glob has 2,001 characters; at most 2,000 can be used."],
+  [
+    "of a long range",
+    "{1..99999999}",
+    "The range {1..99999999} of the glob stands for more than 1,000 numbers.",
+  ],
+  [
+    "of many ranges",
+    "{1..900}{1..900}{1..900}{1..900}",
+    "The ranges of numbers in the glob stand for too much together.",
+  ],
+])("a glob %s is refused", async (_name, pattern, problem) => {
+  using folder = toolFolder();
+  await expect(folder.run("find", { pattern })).rejects.toThrow(problem);
+});
+
+test("a pipe in the place of a .gitignore holds nothing up", async () => {
+  using folder = toolFolder();
+  execFileSync("mkfifo", [join(folder.path, ".gitignore")]);
+  folder.write("a.ts", "");
+  expect(textOf(await folder.run("find", { pattern: "*.ts" }))).toBe("a.ts");
+});
+
+test("a huge folder gives way to an abort", async () => {
+  using folder = toolFolder();
+  for (let number = 0; number < 3_000; number += 1) folder.write(`d/${number}`, "");
+  folder.write(".gitignore", "*a*b*c\n".repeat(2_000));
+  const abort = new AbortController();
+  const running = folder.run("find", { pattern: "*x*y*z*" }, { signal: abort.signal });
+  // Neither keys nor signals come before a turn of the event loop.
+  const timer = setInterval(() => abort.abort(new Error("stopped by a key")), 1);
+  await expect(running).rejects.toThrow("stopped by a key");
+  clearInterval(timer);
 });

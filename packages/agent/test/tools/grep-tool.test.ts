@@ -113,7 +113,33 @@ describe("without ripgrep", () => {
 
   test("breaks off a pattern that goes round in circles", async () => {
     using folder = withoutRipgrep({ a: `${"a".repeat(60)}b\n` });
-    await expect(folder.run("grep", { pattern: "(a+)+$" })).rejects.toThrow("takes too long on a");
+    await expect(folder.run("grep", { pattern: "(a+)+$" })).rejects.toThrow(
+      'The pattern "(a+)+$" takes too long on a: more than 2 seconds.',
+    );
+  });
+
+  test("a pattern that goes round in circles leaves keys and signals their turn, and ends at an abort", async () => {
+    using folder = withoutRipgrep({ a: `${"a".repeat(60)}b\n` });
+    const abort = new AbortController();
+    let turns = 0;
+    const timer = setInterval(() => {
+      turns += 1;
+      if (turns === 20) abort.abort(new Error("stopped by a key"));
+    }, 1);
+    const running = folder.run("grep", { pattern: "(a+)+$" }, { signal: abort.signal });
+    await expect(running).rejects.toThrow("stopped by a key");
+    expect(turns).toBe(20);
+    clearInterval(timer);
+  });
+
+  test.each([
+    ["(".repeat(5_000), /^The pattern .* cannot be used: /],
+    [`(?:${"(?:a{1,1000}){1,1000}".repeat(3)})x`, /cannot be used|takes too long|^No matches/],
+    ["x".repeat(50_001), /^The pattern has 50,001 characters; at most 50,000 can be used\./],
+  ])("a bomb is an error, or ends", async (pattern, expected) => {
+    using folder = withoutRipgrep({ a: `${"a".repeat(2_000)}b\n` });
+    const text = await folder.run("grep", { pattern }).then(textOf, (error: Error) => error.message);
+    expect(text).toMatch(expected);
   });
 
   test("an abort ends the search", async () => {

@@ -1,5 +1,6 @@
-import { globSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
+import { globMatcher } from "@bonsai-agent/agent";
 import { z } from "zod";
 import { type Entries, joined, problem } from "./entries.ts";
 import type { FindProblem } from "./found-extension.ts";
@@ -38,10 +39,32 @@ function named(folder: string, pattern: string, entriesOf: (path: string) => Ent
   return joined(paths.map(entriesOf));
 }
 
+/** A package of more files names its extensions one by one. */
+const MOST_ENTRIES = 10_000;
+
 function matches(folder: string, pattern: string): string[] {
-  return globSync(pattern, { cwd: folder })
+  const isWanted = globMatcher(`./${pattern.replace(/^(?:\.?\/)+/, "")}`);
+  const deepest = /\*\*|\{/.test(pattern) ? Number.POSITIVE_INFINITY : pattern.split("/").length;
+  return pathsBelow(folder, deepest)
+    .filter(isWanted)
     .sort()
     .map((path) => resolve(folder, path));
+}
+
+/** Relative, with `/`. What a package needs of others is not its own; links are not followed. */
+function pathsBelow(folder: string, deepest: number): string[] {
+  const paths: string[] = [];
+  const open = [""];
+  while (open.length > 0 && paths.length < MOST_ENTRIES) {
+    const way = open.pop()!;
+    for (const entry of readdirSync(join(folder, way), { withFileTypes: true })) {
+      const path = way === "" ? entry.name : `${way}/${entry.name}`;
+      paths.push(path);
+      const isOwn = entry.isDirectory() && entry.name !== "node_modules" && entry.name !== ".git";
+      if (isOwn && path.split("/").length < deepest) open.push(path);
+    }
+  }
+  return paths;
 }
 
 function isOutside(folder: string, pattern: string): boolean {

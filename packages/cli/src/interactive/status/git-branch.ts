@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 /** The git branch of a folder, or the first digits of the commit where none is checked out; git itself is not run. */
@@ -28,7 +28,8 @@ function branchOf(head: string): string | undefined {
 /** What cannot be read is not there: the footer has better things to show than why. */
 function textOf(file: string): string | undefined {
   try {
-    return readFileSync(file, "utf8");
+    // To read from a pipe would wait for somebody to write.
+    return statSync(file).isFile() ? readFileSync(file, "utf8") : undefined;
   } catch {
     return undefined;
   }
