@@ -10,7 +10,7 @@ export interface NavigateOptions {
   focus?: string;
   /** The focus takes the place of the instructions. Default false. */
   replaceInstructions?: boolean;
-  /** Put on the summary of the branch, else on the entry that is moved to. An extension's counts more. */
+  /** Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more. */
   label?: string;
   signal?: AbortSignal;
 }

@@ -86,6 +86,7 @@ export const grammar: readonly CommandGrammar[] = [
         kind: "text or nothing",
       },
       { flags: "--model <provider/id>", description: "with --summarize: let this model summarise" },
+      { flags: "--label <text>", description: "a label for the summary, else for the entry" },
       onlyExtension,
     ],
     examples: [

@@ -23,6 +23,15 @@ describe("bonsai goto", () => {
     ]);
   });
 
+  test("a label is put on the entry, also where that is the position already", async () => {
+    const file = writeLines(sampleLines());
+    for (const label of ["dead end", "the same"]) {
+      await jsonOf(["goto", file, "bbbb0002", "--label", label]);
+      const rows = await jsonOf<TreeRow[]>(["tree", file]);
+      expect(rows.find(({ id }) => id === "bbbb0002")).toMatchObject({ label });
+    }
+  });
+
   test("a root message leads to an empty context", async () => {
     const file = writeLines(sampleLines());
     expect(await jsonOf<GotoReport>(["goto", file, "aaaa0001"])).toMatchObject({ leafId: null });

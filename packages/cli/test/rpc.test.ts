@@ -170,9 +170,11 @@ describe("--mode rpc", () => {
       tree: { id: string; preview: string }[];
     };
     const two = tree.find(({ preview }) => preview === "two")!.id;
-    expect(await rpc.ask({ type: "navigate_tree", targetId: two })).toMatchObject({
+    expect(await rpc.ask({ type: "navigate_tree", targetId: two, label: "again" })).toMatchObject({
       data: { status: "moved", editorText: "two" },
     });
+    const { entries } = (await rpc.ask({ type: "get_entries" })).data as { entries: unknown[] };
+    expect(entries.at(-1)).toMatchObject({ type: "label", targetId: two, label: "again" });
     expect(await rpc.ask({ type: "navigate_tree", targetId: "nosuch" })).toMatchObject({
       success: false,
       error: { code: "entry_not_found" },

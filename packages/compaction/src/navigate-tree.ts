@@ -23,7 +23,10 @@ export interface NavigateTreeOptions
   summarise?: boolean;
   /** Who summarises. Default: the built-in digest. */
   summariser?: SummariseBranchOptions["summariser"];
-  /** Put on the summary of the branch, else on the entry that is moved to. An extension's counts more. */
+  /**
+   * Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more; a
+   * navigation that is cancelled puts none.
+   */
   label?: string;
   lifecycle?: CompactionLifecycle;
   signal?: AbortSignal;
@@ -49,7 +52,11 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   const place = { leafId, previousLeafId: branch.oldLeafId };
   const unmoved = { leafId: branch.oldLeafId, previousLeafId: branch.oldLeafId };
   const edited = editorText === undefined ? {} : { editorText };
-  if (leafId === branch.oldLeafId) return { status: "unchanged", ...place, ...edited };
+  if (leafId === branch.oldLeafId) {
+    // Nobody is asked about what does not happen; to label where one is happens.
+    putLabel(session, options.targetId, options.label);
+    return { status: "unchanged", ...place, ...edited };
+  }
   const decision = await decide(options, branch, signal);
   if (decision.cancel || signal.aborted) return { status: "cancelled", ...unmoved };
   // Who wants to leave without a summary gets none, from extensions neither.
@@ -59,7 +66,8 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
   const label = decision.label ?? options.label;
   const fromExtension = given !== undefined;
-  const summaryEntry = move(session, { leafId, branch, summary, label, fromExtension });
+  const { targetId } = options;
+  const summaryEntry = move(session, { leafId, targetId, branch, summary, label, fromExtension });
   await lifecycle?.notify("session_tree", {
     type: "session_tree",
     newLeafId: session.leafId,
@@ -131,6 +139,7 @@ async function ownSummary(
 
 interface Move {
   leafId: string | null;
+  targetId: string;
   branch: Branch;
   summary: BeforeTreeResult["summary"];
   label: string | undefined;
@@ -151,10 +160,10 @@ function move(session: Session, to: Move): BranchSummaryEntry | undefined {
 /** Writes the summary under the new position, and the label that is wanted there. */
 function attach(
   session: Session,
-  { leafId, branch, summary, label, fromExtension }: Move,
+  { targetId, branch, summary, label, fromExtension }: Move,
 ): BranchSummaryEntry | undefined {
   if (summary === undefined || branch.oldLeafId === null) {
-    if (label !== undefined && leafId !== null) session.append({ type: "label", targetId: leafId, label });
+    putLabel(session, targetId, label);
     return undefined;
   }
   const entry = session.append({
@@ -163,6 +172,10 @@ function attach(
     fromId: branch.oldLeafId,
     ...(fromExtension ? { fromHook: true } : {}),
   }) as BranchSummaryEntry;
-  if (label !== undefined) session.append({ type: "label", targetId: entry.id, label });
+  putLabel(session, entry.id, label);
   return entry;
+}
+
+function putLabel(session: Session, targetId: string, label: string | undefined): void {
+  if (label !== undefined) session.append({ type: "label", targetId, label });
 }

@@ -87,6 +87,30 @@ test("a user message is left for its parent, and its text is for the editor", as
 });
 
 test.each([
+  ["another entry", "a1", {}, "a1"],
+  ["where one is", "a3", {}, "a3"],
+  ["where one is, with a summary that nothing is left for", "a3", { summarise: true }, "a3"],
+  ["a user message", "u2", {}, "u2"],
+  ["the first message, which leaves no entry", "u1", {}, "u1"],
+  ["a branch, with a summary", "a1", { summarise: true }, "the summary"],
+])("a label of a navigation to %s is put on %s", async (_, target, options, labelled) => {
+  const { session, id } = history("U A | U A ^a1 U A");
+  const summariser = scriptedSummariser();
+  const move = { session, targetId: id(target), settings, summariser, label: "here", ...options };
+  const { summaryEntry } = await navigateTree(move);
+  const expected = labelled === "the summary" ? summaryEntry!.id : id(labelled);
+  expect([...session.labels()]).toEqual([[expected, "here"]]);
+});
+
+test("a navigation that is cancelled puts no label", async () => {
+  const { session, id } = history("U A | U A");
+  const signal = AbortSignal.abort();
+  const move = navigateTree({ session, targetId: id("a1"), settings, label: "here", signal });
+  expect((await move).status).toBe("cancelled");
+  expect([...session.labels()]).toEqual([]);
+});
+
+test.each([
   ["a failing summariser", scriptedSummariser([new Error("down")])],
   ["an empty answer", scriptedSummariser([{ text: "" }])],
 ])("%s cancels the navigation and changes nothing", async (_, summariser) => {

@@ -41,13 +41,14 @@ async function navigate(session: Session, invocation: Invocation): Promise<Navig
 }
 
 function summaryOptions(invocation: Invocation, { summariser, lifecycle }: SummaryMakers) {
-  const { summarize, focus } = invocation.options;
+  const { summarize, focus, label } = invocation.options;
   return {
     settings: callSettings(invocation),
     summarise: summarize === true,
     summariser: summariser ?? interruptibleDigest(),
     ...(lifecycle === undefined ? {} : { lifecycle }),
     ...(typeof focus === "string" ? { focus } : {}),
+    ...(typeof label === "string" ? { label } : {}),
   };
 }
 

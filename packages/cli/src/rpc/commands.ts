@@ -179,12 +179,13 @@ async function compact({ host }: RpcWork, params: RpcParams<"compact">): Promise
 
 async function navigateTree(
   { host: { agent } }: RpcWork,
-  { targetId, summarize = false, customInstructions: focus }: RpcParams<"navigate_tree">,
+  { targetId, summarize = false, customInstructions: focus, label }: RpcParams<"navigate_tree">,
 ): Promise<RpcData["navigate_tree"]> {
   const target = resolveEntryId(agent.session, targetId);
   const { summaryEntry, ...moved } = await agent.navigate(target, {
     summarise: summarize,
     ...(focus === undefined ? {} : { focus }),
+    ...(label === undefined ? {} : { label }),
   });
   return { ...moved, ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }) };
 }

@@ -27,6 +27,7 @@ export const rpcCommands = {
     targetId: name,
     summarize: z.boolean().optional(),
     customInstructions: text.optional(),
+    label: name.optional(),
   },
   get_state: {},
   get_messages: {},
