@@ -38,5 +38,6 @@ export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts
 export { inFileQueue } from "./tools/file-queue.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";
 export { killRunningCommands, runningCommand } from "./tools/running-commands.ts";
+export { type ProcessToStart, startProcess } from "./tools/start-process.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/walk-folder.ts";
 export type { UserCommandOptions } from "./user-command.ts";

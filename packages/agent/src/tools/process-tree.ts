@@ -99,9 +99,13 @@ async function markedProcesses(rows: readonly ProcessRow[], mark: string): Promi
   return marked.flat();
 }
 
-/** Empty for a process that has ended, or is somebody else's. */
+/** Empty for a process that has ended, or is somebody else's. @throws where the system has no file left to open it with */
 async function procFile(pid: number | string, file: string): Promise<string> {
-  return readFile(`/proc/${pid}/${file}`, "latin1").catch(() => "");
+  return readFile(`/proc/${pid}/${file}`, "latin1").catch((error: NodeJS.ErrnoException) => {
+    // Nothing seen would mean that nothing runs.
+    if (error.code === "EMFILE" || error.code === "ENFILE" || error.code === "ENOMEM") throw error;
+    return "";
+  });
 }
 
 async function posixProcesses(): Promise<ProcessRow[]> {

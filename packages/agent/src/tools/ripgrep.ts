@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { basename, dirname, sep } from "node:path";
 import { boundedLines } from "./bounded-lines.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
+import { startProcess } from "./start-process.ts";
 
 /** The same as for the search without ripgrep. */
 const MAX_FILE_SIZE = "50M";
@@ -17,7 +18,9 @@ export function ripgrepSearch(program: string): LineSearch {
   return async function* search(options) {
     const { root, isFolder, signal } = options;
     signal.throwIfAborted();
-    const child = spawn(program, argumentsFor(options), {
+    const child = await startProcess({
+      command: program,
+      args: argumentsFor(options),
       cwd: isFolder ? root : dirname(root),
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
@@ -26,9 +29,8 @@ export function ripgrepSearch(program: string): LineSearch {
     signal.addEventListener("abort", stop);
     const complaint = collected(child);
     const closed = once(child, "close");
-    // A failure to start is seen where the end is awaited.
-    closed.catch(() => {});
     try {
+      signal.throwIfAborted();
       yield* searchedLines(child, options);
       const [code] = await closed;
       signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,6 +7,7 @@ import { OutputRecord } from "./output-record.ts";
 import { killTree, PROCESS_MARK, type ProcessTree, treeProcesses } from "./process-tree.ts";
 import { runningCommand } from "./running-commands.ts";
 import { findShell } from "./shell.ts";
+import { startProcess } from "./start-process.ts";
 import { TerminalText } from "./terminal-text.ts";
 import { shownBytes } from "./text-limits.ts";
 
@@ -59,7 +60,7 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   await checkRunnable(options);
   const started = performance.now();
   const mark = randomUUID();
-  const child = start(options, mark);
+  const child = await start(options, mark);
   const text = new TerminalText();
   const output = new OutputRecord();
   const mask = maskKeys(options.env);
@@ -110,10 +111,12 @@ async function checkRunnable({ command, cwd, signal }: ShellCommandOptions): Pro
   if (!stats?.isDirectory()) throw new Error(`The working folder ${cwd} does not exist any more.`);
 }
 
-function start({ command, cwd, env }: ShellCommandOptions, mark: string): ChildProcess {
+function start({ command, cwd, env }: ShellCommandOptions, mark: string): Promise<ChildProcess> {
   const shell = findShell(env);
   // One pipe for both streams, so that their order is kept.
-  return spawn(shell, ["-c", 'exec "$0" -c "$1" 2>&1', shell, command], {
+  return startProcess({
+    command: shell,
+    args: ["-c", 'exec "$0" -c "$1" 2>&1', shell, command],
     cwd,
     env: { ...env, ...unattended, [PROCESS_MARK]: mark },
     // A group, and a session without a terminal, of its own.
@@ -150,11 +153,6 @@ function ended(
     signal.addEventListener("abort", onAbort);
     child.once("exit", (code, endSignal) => {
       if (killed === undefined) settle(code, endSignal);
-    });
-    child.once("error", (error) => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-      reject(new Error(`The shell could not be started: ${error.message}.`, { cause: error }));
     });
     if (signal.aborted) onAbort();
   });

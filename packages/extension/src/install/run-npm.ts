@@ -1,4 +1,5 @@
-import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
+import type { ChildProcess, SpawnOptions } from "node:child_process";
+import { startProcess } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { NpmEnd } from "./npm-failure.ts";
 
@@ -40,25 +41,27 @@ const isWindows = process.platform === "win32";
  */
 export async function runNpm({ folder, env, signal }: RunNpmOptions): Promise<NpmEnd> {
   signal?.throwIfAborted();
-  const child = startNpm(folder, env);
+  const child = await startNpm(folder, env).catch((error: Error) => {
+    throw (error.cause as NodeJS.ErrnoException).code === "ENOENT" ? npmMissing(error.cause) : error;
+  });
   const end = () => endGroup(child);
   signal?.addEventListener("abort", end);
+  if (signal?.aborted) end();
   try {
     return await npmEnd(child);
-  } catch (error) {
-    throw (error as NodeJS.ErrnoException).code === "ENOENT" ? npmMissing(error) : error;
   } finally {
     signal?.removeEventListener("abort", end);
     signal?.throwIfAborted();
   }
 }
 
-function startNpm(cwd: string, env: RunNpmOptions["env"]): ChildProcess {
+function startNpm(cwd: string, env: RunNpmOptions["env"]): Promise<ChildProcess> {
   const options: SpawnOptions = { cwd, env, stdio: ["ignore", "pipe", "pipe"], windowsHide: true };
   // There, npm is a script that only a shell can start.
-  if (isWindows) return spawn(["npm", ...npmArguments].join(" "), { ...options, shell: true });
+  if (isWindows)
+    return startProcess({ command: ["npm", ...npmArguments].join(" "), args: [], ...options, shell: true });
   // A group of its own: version managers put programs of theirs before the npm that must end.
-  return spawn("npm", npmArguments, { ...options, detached: true });
+  return startProcess({ command: "npm", args: npmArguments, ...options, detached: true });
 }
 
 /** At once: asked to end, npm first waits for what it fetches. Its cache takes no harm, and the folder goes away. */
@@ -79,8 +82,7 @@ async function npmEnd(child: ChildProcess): Promise<NpmEnd> {
       texts[name] += text;
     });
   }
-  const exitCode = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
+  const exitCode = await new Promise<number | null>((resolve) => {
     child.once("close", resolve);
   });
   return { exitCode, ...texts };

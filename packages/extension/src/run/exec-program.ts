@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { runningCommand } from "@bonsai-agent/agent";
+import type { ChildProcess } from "node:child_process";
+import { runningCommand, startProcess } from "@bonsai-agent/agent";
 import type { ExecOptions, ExecResult } from "../api/exec.ts";
 import { BoundedText } from "./bounded-text.ts";
 
@@ -15,15 +15,16 @@ const GRACE_MS = 1_000;
 const DRAIN_MS = 200;
 
 /** Runs a program, without a shell, in a process group of its own. Never rejects: look at `code` and `killed`. */
-export function execProgram(
+export async function execProgram(
   command: string,
   args: readonly string[],
   options: ExecProgramOptions,
 ): Promise<ExecResult> {
-  if (options.signal?.aborted) return Promise.resolve({ stdout: "", stderr: "", code: 1, killed: true });
-  let child: ChildProcess;
+  if (options.signal?.aborted) return { stdout: "", stderr: "", code: 1, killed: true };
   try {
-    child = spawn(command, args, {
+    const child = await startProcess({
+      command,
+      args,
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
       shell: false,
@@ -31,11 +32,10 @@ export function execProgram(
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
     });
+    return await ended(child, options);
   } catch (error) {
-    // A NUL in an argument, or one that is no text.
-    return Promise.resolve(notStarted(error));
+    return notStarted(error);
   }
-  return ended(child, options);
 }
 
 function ended(child: ChildProcess, { signal, timeout }: ExecProgramOptions): Promise<ExecResult> {
@@ -53,21 +53,20 @@ function ended(child: ChildProcess, { signal, timeout }: ExecProgramOptions): Pr
       endGroup(child, "SIGTERM");
       timers.push(setTimeout(() => endGroup(child, "SIGKILL"), GRACE_MS));
     };
-    const settle = (result: Pick<ExecResult, "code"> & { problem?: string }) => {
+    const settle = (code: number) => {
       for (const timer of timers) clearTimeout(timer);
       signal?.removeEventListener("abort", kill);
       // What was left of the group has had its time.
       if (killed) endGroup(child, "SIGKILL");
       letGo(child);
       forget();
-      const { code, problem = "" } = result;
-      resolve({ stdout: stdout.end(), stderr: stderr.end() + problem, code, killed });
+      resolve({ stdout: stdout.end(), stderr: stderr.end(), code, killed });
     };
     signal?.addEventListener("abort", kill, { once: true });
+    if (signal?.aborted) kill();
     if (timeout !== undefined && timeout > 0) timers.push(setTimeout(kill, timeout));
-    child.once("error", (error) => settle({ code: 1, problem: error.message }));
     child.once("exit", (code) => {
-      const done = () => settle({ code: code ?? 1 });
+      const done = () => settle(code ?? 1);
       timers.push(setTimeout(done, DRAIN_MS));
       child.once("close", done);
     });

@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import type { ToolResult } from "@bonsai-agent/agent";
+import type { ChildProcess } from "node:child_process";
+import { startProcess, type ToolResult } from "@bonsai-agent/agent";
 import { OutputEnd } from "./output-end.ts";
 
 /** Where commands run, as extensions of pi say it. */
@@ -52,34 +52,43 @@ export function createLocalBashOperations({
   shellPath?: string;
 } = {}): BashOperations {
   return {
-    exec: (command, cwd, { onData, signal, timeout, env }) =>
-      new Promise((done, failed) => {
-        signal?.throwIfAborted();
-        const child = spawn(shellPath, ["-c", command], {
-          cwd,
-          env,
-          detached: true,
-          stdio: ["ignore", "pipe", "pipe"],
-        });
-        const end = (why: Error) => {
-          if (child.pid !== undefined) killGroup(child.pid);
-          failed(why);
-        };
-        const onAbort = () => end(new Error("The command was aborted."));
-        const timer =
-          timeout &&
-          setTimeout(() => end(new Error(`The command took longer than ${timeout} s.`)), timeout * 1_000);
-        signal?.addEventListener("abort", onAbort, { once: true });
-        child.stdout.on("data", onData);
-        child.stderr.on("data", onData);
-        child.on("error", failed);
-        child.on("close", (exitCode) => {
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", onAbort);
-          done({ exitCode });
-        });
-      }),
+    async exec(command, cwd, options) {
+      options.signal?.throwIfAborted();
+      const child = await startProcess({
+        command: shellPath,
+        args: ["-c", command],
+        cwd,
+        env: options.env,
+        detached: true,
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      return { exitCode: await ended(child, options) };
+    },
   };
+}
+
+type ExecOptions = Parameters<BashOperations["exec"]>[2];
+
+function ended(child: ChildProcess, { onData, signal, timeout }: ExecOptions): Promise<number | null> {
+  return new Promise((done, failed) => {
+    const end = (why: Error) => {
+      killGroup(child.pid!);
+      failed(why);
+    };
+    const onAbort = () => end(new Error("The command was aborted."));
+    const timer =
+      timeout &&
+      setTimeout(() => end(new Error(`The command took longer than ${timeout} s.`)), timeout * 1_000);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted) onAbort();
+    child.stdout!.on("data", onData);
+    child.stderr!.on("data", onData);
+    child.on("close", (exitCode) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      done(exitCode);
+    });
+  });
 }
 
 function killGroup(pid: number): void {

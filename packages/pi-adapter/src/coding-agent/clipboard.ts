@@ -1,4 +1,5 @@
-import { spawn } from "node:child_process";
+import { startProcess } from "@bonsai-agent/agent";
+import { once } from "node:events";
 import { BonsaiError } from "@bonsai-agent/messages";
 
 /** Programs that take a text on their input, the likeliest first. */
@@ -24,13 +25,17 @@ export async function copyToClipboard(text: string): Promise<void> {
   });
 }
 
-function copied([name, ...args]: readonly [string, ...string[]], text: string): Promise<boolean> {
-  return new Promise((done) => {
-    const child = spawn(name, args, { stdio: ["pipe", "ignore", "ignore"] });
-    child.on("error", () => done(false));
-    child.on("exit", (code) => done(code === 0));
-    // A program that ends before it has read is told by its exit.
-    child.stdin.on("error", () => {});
-    child.stdin.end(text);
-  });
+async function copied([command, ...args]: readonly [string, ...string[]], text: string): Promise<boolean> {
+  const child = await startProcess({ command, args, stdio: ["pipe", "ignore", "ignore"] }).catch(notThere);
+  if (child === undefined) return false;
+  // A program that ends before it has read is told by its exit.
+  child.stdin!.end(text);
+  const [code] = await once(child, "exit");
+  return code === 0;
+}
+
+/** Another program may be there; where none could be started, no other could. */
+function notThere(error: Error): undefined {
+  const { code } = error.cause as NodeJS.ErrnoException;
+  if (code !== "ENOENT" && code !== "EACCES" && code !== "ENOEXEC") throw error;
 }

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startProcess } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveWork } from "../interactive-work.ts";
@@ -77,9 +77,12 @@ function leaveInterrupts(): () => void {
   };
 }
 
-function ended(command: string, file: string, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(`${command} "${file}"`, { shell: true, stdio: "inherit", signal });
+async function ended(command: string, file: string, signal: AbortSignal): Promise<void> {
+  const shellLine = { command: `${command} "${file}"`, args: [], shell: true };
+  const child = await startProcess({ ...shellLine, stdio: "inherit", signal }).catch((cause: Error) => {
+    throw failed(command, cause.message, cause);
+  });
+  await new Promise<void>((resolve, reject) => {
     child.on("error", (cause) => reject(failed(command, cause.message, cause)));
     child.on("exit", (code, by) => {
       if (code === 0) resolve();

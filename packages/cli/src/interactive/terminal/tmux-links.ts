@@ -13,14 +13,18 @@ export function linksOfTmux(env: NodeJS.ProcessEnv): (onLinks: () => void) => vo
   const isTmux = env.TMUX || env.TERM?.startsWith("tmux");
   if (!isTmux || env.PI_HYPERLINKS) return () => {};
   setCapabilityOverrides({ hyperlinks: false });
+  const words = ["display-message", "-p", "#{client_termfeatures}"];
   return (onLinks) => {
-    const words = ["display-message", "-p", "#{client_termfeatures}"];
-    const asked = execFile("tmux", words, { env, timeout: patienceMs }, (error, told) => {
+    const onAnswer = (error: Error | null, told: string) => {
       // Without an answer there are none.
       if (error !== null || !told.trim().split(",").includes("hyperlinks")) return;
       setCapabilityOverrides({ hyperlinks: true });
       onLinks();
-    });
-    asked.unref();
+    };
+    try {
+      execFile("tmux", words, { env, timeout: patienceMs }, onAnswer).unref();
+    } catch {
+      // Some refusals of the system are thrown: without an answer there are none.
+    }
   };
 }
