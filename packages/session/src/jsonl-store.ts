@@ -6,13 +6,15 @@ import {
   fstatSync,
   openSync,
   readSync,
+  type Stats,
   statSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { writeNewFile } from "./new-file.ts";
+import { replaceFile, writeNewFile } from "./new-file.ts";
+import { readHeader } from "./session-header.ts";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
 
 const { O_APPEND, O_RDONLY, O_RDWR } = constants;
@@ -59,6 +61,7 @@ export class JsonlStore implements SessionStore {
     return JsonlStore.open(file);
   }
 
+  /** Changes where `restore` or `rewrite` go on elsewhere. */
   get file(): string {
     return this.#file;
   }
@@ -96,15 +99,44 @@ export class JsonlStore implements SessionStore {
   }
 
   /** A deleted file lives on for who has it open; beside whatever has its name now, it gets another. */
-  restore(): boolean {
-    if (fstatSync(this.#open()).nlink > 0) return false;
-    const file = unusedName(this.#file);
-    writeNewFile(file, (fd) => this.#copyTo(fd));
-    const old = this.#fd;
-    this.#fd = openSync(file, O_RDWR | O_APPEND);
+  restore(): false | "written_anew" | "replaced" {
+    const there = statsOf(this.#file);
+    const own = fstatSync(this.#open());
+    // Under another name, it was moved: then nothing is lost.
+    if (there === undefined ? own.nlink > 0 : there.ino === own.ino && there.dev === own.dev) return false;
+    if (there?.isFile() && this.#goesOnThere()) return "replaced";
+    this.rewrite({ write: (fd) => this.#copyTo(fd), replace: false });
+    return "written_anew";
+  }
+
+  rewrite({ write, replace }: { write: (fd: number) => void; replace: boolean }): void {
+    const file = replace ? this.#file : unusedName(this.#file);
+    (replace ? replaceFile : writeNewFile)(file, write);
+    this.#goOnIn(file);
+  }
+
+  #goOnIn(file: string): void {
+    const fd = openSync(file, O_RDWR | O_APPEND);
+    closeSync(this.#open());
+    this.#fd = fd;
     this.#file = file;
-    closeSync(old);
-    return true;
+  }
+
+  /** An editor, git or a program that syncs writes a file by putting another in its place. */
+  #goesOnThere(): boolean {
+    let other: JsonlStore | undefined;
+    try {
+      other = JsonlStore.open(this.#file);
+      const isSame = readHeader(other).header.id === readHeader(this).header.id;
+      if (isSame && other.readOnly === undefined) this.#goOnIn(this.#file);
+      return isSame && other.readOnly === undefined;
+    } catch (error) {
+      // What cannot be read is no version of this session.
+      if (!BonsaiError.is(error)) throw error;
+      return false;
+    } finally {
+      other?.close();
+    }
   }
 
   #copyTo(fd: number): void {
@@ -129,6 +161,15 @@ export class JsonlStore implements SessionStore {
       message: `The session ${this.file} was closed.`,
       hint: "Open it again.",
     });
+  }
+}
+
+/** Undefined where there is nothing of that name, or nothing that can be looked at. */
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
   }
 }
 

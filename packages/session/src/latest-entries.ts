@@ -1,3 +1,4 @@
+import type { EntryIndex } from "./entry-index.ts";
 import type { SessionReader } from "./session-reader.ts";
 
 /** What the latest entry of a kind in file order says: labels and the name. Reads only what is new each time. */
@@ -7,6 +8,7 @@ export class LatestEntries {
   #name: string | undefined;
   #labelsReadTo = 0;
   #namesReadTo = 0;
+  #index: EntryIndex | undefined;
 
   constructor(reader: SessionReader) {
     this.#reader = reader;
@@ -17,16 +19,14 @@ export class LatestEntries {
   }
 
   labels(): ReadonlyMap<string, string> {
-    const index = this.#reader.index();
-    if (index.count < this.#labelsReadTo) this.#forget();
+    const index = this.#newIndex(this.#labelsReadTo);
     for (const number of index.numbersOf("label", this.#labelsReadTo)) this.#readLabel(number);
     this.#labelsReadTo = index.settledCount;
     return this.#labels;
   }
 
   name(): string | undefined {
-    const index = this.#reader.index();
-    if (index.count < this.#namesReadTo) this.#forget();
+    const index = this.#newIndex(this.#namesReadTo);
     for (const number of index.numbersOf("session_info", this.#namesReadTo).reverse()) {
       const entry = this.#reader.entryAt(number);
       if (entry?.type !== "session_info") continue;
@@ -37,7 +37,14 @@ export class LatestEntries {
     return this.#name;
   }
 
-  /** The file was replaced by a shorter one. */
+  /** The index as it is now; where it is another or a shorter one, what was read before counts no more. */
+  #newIndex(readTo: number): EntryIndex {
+    const index = this.#reader.index();
+    if (index !== this.#index || index.count < readTo) this.#forget();
+    this.#index = index;
+    return index;
+  }
+
   #forget(): void {
     this.#labels.clear();
     this.#name = undefined;

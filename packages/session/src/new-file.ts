@@ -58,6 +58,23 @@ export function writeNewFile(path: string, write: (fd: number) => void): void {
   }
 }
 
+/**
+ * Writes a file in the place of another, which is whole until the new one is, mode 0600.
+ * @throws BonsaiError `session_not_created`; then the other is as it was.
+ */
+export function replaceFile(path: string, write: (fd: number) => void): void {
+  let file: NewFile | undefined;
+  try {
+    file = new NewFile(path);
+    writeAndClose(file.temporaryPath, write);
+    renameSync(file.temporaryPath, path);
+  } catch (cause) {
+    throw creationFailure(path, cause);
+  } finally {
+    file?.discard();
+  }
+}
+
 function writeAndClose(file: string, write: (fd: number) => void): void {
   const fd = openSync(file, "wx", 0o600);
   try {

@@ -6,8 +6,12 @@ export interface SessionNotice {
     | "torn_line"
     /** Somebody else appends to the same file. Their entries are branches of their own. */
     | "foreign_entries"
-    /** Somebody deleted the file while it was open. It is written anew where that can be. */
+    /** Somebody deleted or replaced the file while it was open. It is written anew where that can be. */
     | "file_deleted"
+    /** The file was cut off or overwritten while it was open; what was gone is written again. */
+    | "entries_restored"
+    /** That could not be done yet. */
+    | "entries_lost"
     /** The file has an older format: the session goes on in a copy. */
     | "migrated_copy";
   readonly message: string;

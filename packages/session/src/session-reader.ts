@@ -37,6 +37,12 @@ export class SessionReader {
     return this.#index;
   }
 
+  /** Forgets what was read: the store holds something else now. */
+  forget(): void {
+    this.#index = undefined;
+    this.#entries.clear();
+  }
+
   /** The index if it was made before, as it was then. */
   get madeIndex(): EntryIndex | undefined {
     return this.#index;

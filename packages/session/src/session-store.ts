@@ -26,11 +26,17 @@ export interface SessionStore {
   /** Returns once everything appended survives a loss of power. */
   flush(): void;
   /**
-   * Where what was stored was deleted from under the store, stores all of it anew, perhaps under another name.
-   * @returns false where nothing was deleted. @throws BonsaiError `session_not_created`. Left out by stores from which nobody
-   * else can delete.
+   * Where what was stored was deleted or replaced from under the store, goes on in what can be found again: in another
+   * version of the session that has its name now, else all of it is stored anew, perhaps under another name.
+   * @returns false where nothing of that happened. @throws BonsaiError `session_not_created`. Left out by stores from which
+   * nobody else can delete.
    */
-  restore?(): boolean;
+  restore?(): false | "written_anew" | "replaced";
+  /**
+   * Stores something else and goes on with that: in the place of what is there, or beside it.
+   * @throws BonsaiError `session_not_created`. Left out by stores that nobody else can cut off.
+   */
+  rewrite?(options: { write: (fd: number) => void; replace: boolean }): void;
   /** Ends the use of the store; a second call does nothing. */
   close(): void;
 }

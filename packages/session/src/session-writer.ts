@@ -1,7 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, EntryDraftWithId } from "./entry.ts";
 import { IdSource } from "./id-source.ts";
+import { readBytes } from "./line-reader.ts";
+import { OwnLines } from "./own-lines.ts";
 import type { SessionReader } from "./session-reader.ts";
+import type { SessionStore } from "./session-store.ts";
 
 /**
  * What survives what: `process` (a kill of the process; each append is in the system's hands) or `power` (a
@@ -20,8 +23,12 @@ export interface SessionWriterOptions {
   reader: SessionReader;
   durability: Durability;
   onForeign: () => void;
-  /** Called now and then while there are appends, before it is looked whether somebody else appends. */
-  onLook: () => void;
+  /**
+   * Called now and then while there are appends, before it is looked whether somebody else appends.
+   * @param isLost true where the store does not hold all that was appended here
+   * @returns whether the store was mended; `failed` where it has to be, and could not
+   */
+  onLook: (isLost: boolean) => "sound" | "mended" | "failed";
 }
 
 /** Makes entries and appends them, each call as one write. Notices when somebody else appends to the same file. */
@@ -29,7 +36,13 @@ export class SessionWriter {
   readonly #reader: SessionReader;
   readonly #durability: Durability;
   readonly #onForeign: () => void;
-  readonly #onLook: () => void;
+  readonly #onLook: SessionWriterOptions["onLook"];
+  /** All that was appended here. */
+  readonly ownLines = new OwnLines();
+  /** What was appended since the last look, and the end of what was then. */
+  #recent: string[] = [];
+  #lookedBytes: number;
+  #witness: { offset: number; bytes: Buffer } | undefined;
   #madeIds: IdSource | undefined;
   #shortIds: boolean;
   #expectedBytes: number;
@@ -41,7 +54,7 @@ export class SessionWriter {
     this.#durability = options.durability;
     this.#onForeign = options.onForeign;
     this.#onLook = options.onLook;
-    this.#expectedBytes = options.reader.store.size();
+    this.#expectedBytes = this.#lookedBytes = options.reader.store.size();
     this.#shortIds = this.#expectedBytes <= KNOWN_IDS_BYTES;
   }
 
@@ -76,6 +89,8 @@ export class SessionWriter {
   /** @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`. */
   write(entries: readonly Entry[]): void {
     const { store } = this.#reader;
+    // Before this is added: then it comes behind what it hangs on.
+    if (store.size() < this.#expectedBytes) this.lookForForeign();
     // The newline in front ends whatever a crash, a full disk or another writer left unfinished.
     const text = `\n${entries.map(serialized).join("\n")}\n`;
     try {
@@ -88,6 +103,10 @@ export class SessionWriter {
       this.#expectedBytes = size;
       throw error;
     }
+    if (store.file !== undefined) {
+      this.ownLines.add(text);
+      this.#recent.push(text);
+    }
     if (this.#durability === "power" && entries.some(holdsMessage)) store.flush();
     this.#sinceLook += 1;
     const now = Date.now();
@@ -99,14 +118,55 @@ export class SessionWriter {
   lookForForeign(now: number = Date.now()): void {
     this.#sinceLook = 0;
     this.#lookedAtMs = now;
-    this.#onLook();
+    const state = this.#onLook(this.#isLost());
     const size = this.#reader.store.size();
-    if (size === this.#expectedBytes) return;
+    if (state === "failed") return;
+    this.#recent = [];
+    this.#lookedBytes = size;
+    if (state === "mended") this.#witness = undefined;
+    if (state === "mended" || size === this.#expectedBytes) {
+      this.#expectedBytes = size;
+      return;
+    }
     this.#expectedBytes = size;
     this.#shortIds = false;
     this.#onForeign();
   }
+
+  /**
+   * True where the store was cut off, or holds something else in the place of what was appended last. Costs a read or two,
+   * and more only where somebody else appended.
+   */
+  #isLost(): boolean {
+    const { store } = this.#reader;
+    const size = store.size();
+    const last = this.#recent.at(-1);
+    if (size < this.#expectedBytes) return true;
+    if (this.#witness !== undefined && !holds(store, this.#witness)) return true;
+    if (last === undefined) return false;
+    const bytes = Buffer.from(last.slice(-WITNESS_BYTES));
+    const witness = { offset: size - bytes.length, bytes };
+    if (size === this.#expectedBytes) {
+      this.#witness = witness;
+      return !holds(store, witness);
+    }
+    return !this.#holdsRecent(size);
+  }
+
+  /** Somebody else appended too: looks for what was appended here among what is new. */
+  #holdsRecent(size: number): boolean {
+    const offset = this.#lookedBytes;
+    const added = readBytes(this.#reader.store, { offset, lengthBytes: Math.max(0, size - offset) });
+    return this.#recent.every((text) => added.includes(text));
+  }
 }
+
+function holds(store: SessionStore, { offset, bytes }: { offset: number; bytes: Buffer }): boolean {
+  return readBytes(store, { offset, lengthBytes: bytes.length }).equals(bytes);
+}
+
+/** So much of a line tells it from every other: its end follows on its id. */
+const WITNESS_BYTES = 256;
 
 function holdsMessage(entry: Entry): boolean {
   return entry.type !== "label" && entry.type !== "usage";

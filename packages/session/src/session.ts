@@ -7,6 +7,7 @@ import {
   type SessionHeader,
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
+import { entryLine } from "./entry-body.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { LatestEntries } from "./latest-entries.ts";
 import { LiveView } from "./live-view.ts";
@@ -15,7 +16,7 @@ import type { SessionNotice } from "./notice.ts";
 import { type PathSettings, PathSettingsSeeker, seekInIndex } from "./path-settings.ts";
 import type { Problem } from "./problem.ts";
 import { type Projection, project } from "./projection.ts";
-import { restoreDeleted } from "./restore-deleted.ts";
+import { restoreEntries, restoreFile } from "./restore-entries.ts";
 import { findProblems } from "./session-problems.ts";
 import { SessionReader } from "./session-reader.ts";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
@@ -221,6 +222,7 @@ export class Session {
   close(): void {
     this.#lookForForeign();
     this.#appended = false;
+    this.#writer.ownLines.close();
     this.#reader.store.close();
   }
 
@@ -265,8 +267,50 @@ export class Session {
         code: "foreign_entries",
         message: `Another process appends to ${this.file ?? "this session"}; its entries are branches of their own.`,
       });
-    const onLook = () => restoreDeleted(this.#reader.store, (notice) => this.notify(notice));
+    const onLook = (isLost: boolean) => this.#restore(isLost);
     return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign, onLook });
+  }
+
+  /** Keeps what was appended in a file that can be found again, whatever happened to the one that it was in. */
+  #restore(isLost: boolean): "sound" | "mended" | "failed" {
+    const { store } = this.#reader;
+    const isAnew = restoreFile(store, (notice) => this.notify(notice));
+    if (!isAnew && !isLost) return "sound";
+    const { file } = store;
+    try {
+      const { count, lastId } = restoreEntries({
+        store,
+        header: this.#header,
+        eachKnown: (visit) => this.#eachKnown(visit),
+      });
+      this.#reader.forget();
+      if (count > 0) this.#restored({ count, lastId, file });
+      return "mended";
+    } catch (error) {
+      const message = `Entries of this session are gone from ${file}, and cannot be written again: ${(error as Error).message}`;
+      this.notify({ code: "entries_lost", message });
+      return "failed";
+    }
+  }
+
+  #restored({ count, lastId, file }: { count: number; lastId: string | undefined; file: string | undefined }): void {
+    const { store } = this.#reader;
+    if (lastId !== this.#leafId && this.#leafId !== null) {
+      const [marker] = this.#writer.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], this.#leafId);
+      store.append(`${JSON.stringify(marker)}\n`);
+    }
+    const entries = count === 1 ? "1 entry of this session was" : `${count} entries of this session were`;
+    const where = store.file === file ? "again" : `in ${store.file}`;
+    const message = `${file} was cut off or overwritten while it was open: ${entries} gone from it and written ${where}.`;
+    this.notify({ code: "entries_restored", message });
+  }
+
+  /** The lines of what was read along the path, and of what was appended. */
+  #eachKnown(visit: (line: string) => void): void {
+    const own = new Set<string>();
+    this.#writer.ownLines.each((line) => own.add((JSON.parse(line) as Entry).id));
+    for (const entry of this.#view.entries) if (!own.has(entry.id)) visit(entryLine(entry));
+    this.#writer.ownLines.each(visit);
   }
 
   #viewOf(leafId: string | null): LiveView {

@@ -40,8 +40,12 @@ export class LateFileStore implements SessionStore {
     this.#store.flush();
   }
 
-  restore(): boolean {
+  restore(): false | "written_anew" | "replaced" {
     return this.#store.restore?.() ?? false;
+  }
+
+  rewrite(options: { write: (fd: number) => void; replace: boolean }): void {
+    this.#store.rewrite?.(options);
   }
 
   close(): void {

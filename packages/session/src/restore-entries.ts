@@ -1,0 +1,156 @@
+import type { SessionHeader } from "./entry.ts";
+import { EntryHead, parseLine } from "./entry-head.ts";
+import { forEachLine, type Line } from "./line-reader.ts";
+import { LineWriter } from "./line-writer.ts";
+import type { SessionNotice } from "./notice.ts";
+import type { SessionStore } from "./session-store.ts";
+
+const BATCH_CHARACTERS = 1 << 20;
+
+/** A session whose file may have lost entries, and what is known of it. */
+export interface LostEntries {
+  store: SessionStore;
+  header: SessionHeader;
+  /** Calls with the line of each entry that is known, parents first. */
+  eachKnown: (visit: (line: string) => void) => void;
+}
+
+/** What was written again. */
+export interface RestoredEntries {
+  count: number;
+  /** The last entry of the file now, where one was written. */
+  lastId: string | undefined;
+}
+
+/**
+ * Goes on in a file that can be found again where that of the session was deleted or replaced, and notices it.
+ * @returns true where it was
+ */
+export function restoreFile(store: SessionStore, notify: (notice: SessionNotice) => void): boolean {
+  const { file } = store;
+  const tell = (message: string) => notify({ code: "file_deleted", message: `${file} ${message}` });
+  try {
+    const restored = store.restore?.() ?? false;
+    if (restored === "written_anew")
+      tell(`was deleted while it was open; all of it is written anew in ${store.file}.`);
+    if (restored === "replaced")
+      tell("was replaced by another version of this session while it was open; the session goes on there.");
+    return restored !== false;
+  } catch (error) {
+    tell(`was deleted while it was open, and cannot be written anew: ${(error as Error).message}`);
+    return false;
+  }
+}
+
+/**
+ * Writes the entries again that are known and not in the file: behind what is there, where that begins with the
+ * session's header; before it, where the header is lost; beside it, where it is another's.
+ * @throws what the store throws; to try again later writes what is missing then.
+ */
+export function restoreEntries(lost: LostEntries): RestoredEntries {
+  const { store, header, eachKnown } = lost;
+  const there = contentsOf(store, header.id);
+  const restored: RestoredEntries = { count: 0, lastId: undefined };
+  const eachMissing = (visit: (line: string) => void) =>
+    eachKnown((line) => {
+      const id = idOf(line);
+      if (there.ids.has(id)) return;
+      restored.count += 1;
+      restored.lastId = id;
+      visit(line);
+    });
+  if (there.start === "header") appendLines(store, { eachLine: eachMissing });
+  else if (there.start === "nothing")
+    appendLines(store, { first: JSON.stringify(header), eachLine: eachMissing });
+  else {
+    const last = writeAnew(lost, { there, eachMissing });
+    restored.lastId = last ?? restored.lastId;
+  }
+  return restored;
+}
+
+interface Contents {
+  ids: Set<string>;
+  /** How it begins: with the header of this session, with none, or as something else. */
+  start: "nothing" | "header" | "no_header" | "another";
+}
+
+function contentsOf(store: SessionStore, sessionId: string): Contents {
+  const contents: Contents = { ids: new Set(), start: "nothing" };
+  const head = new EntryHead();
+  forEachLine({
+    store,
+    from: 0,
+    until: store.size(),
+    visit(line) {
+      const kind = head.read(line, store);
+      if (kind === "blank") return;
+      if (contents.start === "nothing") contents.start = startOf({ line, kind, sessionId, store });
+      if (kind === "entry" && !head.torn) contents.ids.add(head.id);
+    },
+  });
+  return contents;
+}
+
+function startOf(first: { line: Line; kind: string; sessionId: string; store: SessionStore }): Contents["start"] {
+  const { line, kind, sessionId, store } = first;
+  if (kind === "header")
+    return (parseLine(line, store) as { id?: unknown }).id === sessionId ? "header" : "another";
+  // A header that was cut off, zero bytes in the place of what was, or entries that followed it.
+  const isOurs = kind === "entry" || kind === "nul_bytes" || line.bytes[line.start] === 0x7b;
+  return isOurs ? "no_header" : "another";
+}
+
+function appendLines(
+  store: SessionStore,
+  { first, eachLine }: { first?: string; eachLine: (visit: (line: string) => void) => void },
+): void {
+  // The newline in front ends what was cut off in the middle of a line.
+  let batch = first === undefined ? "\n" : `${first}\n`;
+  eachLine((line) => {
+    batch += `${line}\n`;
+    if (batch.length < BATCH_CHARACTERS) return;
+    store.append(batch);
+    batch = "\n";
+  });
+  if (batch !== "\n") store.append(batch);
+}
+
+function writeAnew(
+  { store, header }: LostEntries,
+  { there, eachMissing }: { there: Contents; eachMissing: LostEntries["eachKnown"] },
+): string | undefined {
+  let last: string | undefined;
+  store.rewrite?.({
+    replace: there.start === "no_header",
+    write(fd) {
+      const writer = new LineWriter(fd, store);
+      writer.write(JSON.stringify(header));
+      eachMissing((line) => writer.write(line));
+      if (there.start === "no_header") last = copyEntries(store, writer);
+      writer.end();
+    },
+  });
+  return last;
+}
+
+/** What is there and is an entry, byte for byte: what was cut off is known whole. @returns the id of the last one */
+function copyEntries(store: SessionStore, writer: LineWriter): string | undefined {
+  let last: string | undefined;
+  const head = new EntryHead();
+  forEachLine({
+    store,
+    from: 0,
+    until: store.size(),
+    visit(line) {
+      if (head.read(line, store) !== "entry" || head.torn) return;
+      writer.copy(line);
+      last = head.id;
+    },
+  });
+  return last;
+}
+
+function idOf(line: string): string {
+  return (JSON.parse(line) as { id: string }).id;
+}
