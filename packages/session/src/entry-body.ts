@@ -1,5 +1,6 @@
 import type { Entry } from "./entry.ts";
-import { chainedId } from "./entry-index.ts";
+import { chainedId, unnamedId } from "./entry-index.ts";
+import { isText } from "./field-rule.ts";
 import { lostEntry, soundEntry } from "./sound-entry.ts";
 
 /**
@@ -16,8 +17,9 @@ export function entryFrom(
 ): Entry | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
   const entry = value as Record<string, unknown>;
-  if (place.version <= 2) renameHookMessage(entry);
-  if (place.version === 1) nameFirstKept(entry);
+  // Whatever the header says: programs wrote old entries under new headers, and new ones under old.
+  renameHookMessage(entry);
+  nameFirstKept(entry, place.version);
   return soundEntry(placed(entry, place), odd) as unknown as Entry;
 }
 
@@ -36,11 +38,11 @@ function renameHookMessage(entry: Record<string, unknown>): void {
   if (typeof message === "object" && message?.role === "hookMessage") message.role = "custom";
 }
 
-/** In version 1, a compaction counted lines, the header being 0. */
-function nameFirstKept(entry: Record<string, unknown>): void {
+/** In version 1, a compaction counted lines, the header being 0. Under a newer header, the entries are named after those. */
+function nameFirstKept(entry: Record<string, unknown>, version: number): void {
   const index = entry.firstKeptEntryIndex;
-  if (entry.type !== "compaction" || typeof index !== "number") return;
-  entry.firstKeptEntryId = chainedId(index);
+  if (entry.type !== "compaction" || typeof index !== "number" || isText(entry.firstKeptEntryId)) return;
+  entry.firstKeptEntryId = version === 1 ? chainedId(index) : unnamedId(index + 1);
   delete entry.firstKeptEntryIndex;
 }
 

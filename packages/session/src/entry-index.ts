@@ -39,7 +39,7 @@ export interface DamagedLine {
  */
 export class EntryIndex {
   readonly #store: SessionStore;
-  /** Version 1: no ids; the entries form one line. */
+  /** Version 1: no ids; the entries form one line, but for those that name themselves and their parents. */
   readonly #chained: boolean;
   #columns = new RecordColumns();
   #ids = new IdTable();
@@ -219,22 +219,25 @@ export class EntryIndex {
   }
 
   #addRecord(line: Line, kind: "entry" | "no_id"): void {
-    if (this.#chained) this.#ids.addText(chainedId(this.#written));
+    const head = this.#head;
+    // What names itself and its parent is of a newer version, whatever the header says.
+    const isChained = this.#chained && (kind === "no_id" || (head.parentStart < 0 && !head.isRoot));
+    if (isChained) this.#ids.addText(chainedId(this.#written));
     else if (kind === "no_id") this.#addUnnamed(line);
-    else this.#ids.add(this.#head.bytes, this.#head.idStart, this.#head.idEnd);
+    else this.#ids.add(head.bytes, head.idStart, head.idEnd);
     this.#columns.add({
       offset: line.offset,
       lengthBytes: line.lengthBytes,
       line: line.number,
       type: this.#typeNumber(),
-      parent: this.#chained ? this.count - 1 : this.#parentNumber(),
-      damaged: this.#head.torn,
+      parent: isChained ? this.count - 1 : this.#parentNumber(),
+      damaged: head.torn,
     });
   }
 
   #addUnnamed(line: Line): void {
     this.#unnamed.push(this.count);
-    this.#ids.addText(`line-${line.number}`);
+    this.#ids.addText(unnamedId(line.number));
   }
 
   /** The nearest earlier record of the id that the head names; notes a stray where there is none. */
@@ -288,6 +291,11 @@ export class EntryIndex {
     this.#scannedTo = this.#lines = this.#written = 0;
     this.#open = undefined;
   }
+}
+
+/** The id of an entry that has none, under a header of a version whose entries have one. */
+export function unnamedId(line: number): string {
+  return `line-${line}`;
 }
 
 /** The id of a version 1 entry: its place among the lines that are not blank, the header being 0. */

@@ -194,6 +194,37 @@ describe("an odd field is told by its name", () => {
       ["odd_field"],
       { message: { role: "assistant" } },
     ],
+    ["details that are none", { ...compaction, details: null }, ["odd_field"], { summary: "s" }],
+    [
+      "a text for a list of files",
+      { ...compaction, details: { readFiles: "a", modifiedFiles: ["b"] } },
+      ["odd_field"],
+      { summary: "s", details: { modifiedFiles: ["b"] } },
+    ],
+    [
+      "numbers in a list of files of a branch",
+      { type: "branch_summary", fromId: "a", summary: "s", details: { readFiles: [1], prose: 5 } },
+      ["odd_field", "odd_field"],
+      { summary: "s", details: {} },
+    ],
+    [
+      "details of an extension, which are its own",
+      { ...compaction, fromHook: true, details: null },
+      [],
+      { details: null },
+    ],
+    [
+      "an undo of nothing",
+      { type: "custom", customType: "bonsai.undo", data: { compactionId: 5 } },
+      ["odd_field"],
+      { data: { compactionId: "" } },
+    ],
+    [
+      "a pin without a text",
+      { type: "custom_message", customType: "bonsai.pin", content: "x", display: true, details: { line: [] } },
+      ["odd_field", "odd_field"],
+      { customType: "bonsai.pin", content: "x" },
+    ],
     ["a type that every object has", { type: "constructor" }, [], { type: "constructor" }],
   ])("%s", (_, entry, kinds, read) => {
     const file = written(

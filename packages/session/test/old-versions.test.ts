@@ -82,6 +82,55 @@ test("version 2: the role hookMessage is today's custom", () => {
   expect(session.entry("aaaaaaaa")).toMatchObject({ message: { role: "custom" } });
 });
 
+describe("entries are read as what they are, whatever the header says", () => {
+  const place = (id: string, parentId: string | null) => ({ id, parentId });
+  const newer = [
+    { ...place("a", null), ...message("a") },
+    { ...place("b", "a"), ...message("b") },
+    {
+      ...place("c", "a"),
+      ...message("c"),
+      message: { role: "hookMessage", customType: "note", content: "c", display: true, timestamp: 1 },
+    },
+    {
+      ...{ ...compaction, ...place("d", "c"), timestamp: "2025-11-20T00:00:02.000Z" },
+      ...{ firstKeptEntryIndex: undefined, firstKeptEntryId: "c" },
+    },
+  ];
+  const under = (version: unknown, ...lines: object[]) => {
+    const [header = "", ...rest] = version1(...lines).split("\n");
+    return [JSON.stringify({ ...JSON.parse(header), version }), ...rest].join("\n");
+  };
+  const open = (text: string) => openSession({ store: new MemoryStore(text) });
+
+  test.each([1, 2, 3, undefined, null])("entries with ids under version %j", (version) => {
+    const session = open(under(version, ...newer));
+    expect(session.entries().map(({ id, parentId }) => [id, parentId])).toEqual([
+      ["a", null],
+      ["b", "a"],
+      ["c", "a"],
+      ["d", "c"],
+    ]);
+    expect(texts(session)).toEqual(["sum", "c"]);
+    expect(session.entry("c")).toMatchObject({ message: { role: "custom" } });
+    expect(session.problems()).toEqual([]);
+    session.append(said("next"));
+    expect(texts(session)).toEqual(["sum", "c", "next"]);
+    expect(session.header.version).toBe(3);
+  });
+
+  test.each([1, 2, 3])("entries without ids under version %j", (version) => {
+    const session = open(under(version, message("a"), message("b"), message("c"), compaction, message("d")));
+    expect(texts(session)).toEqual(["sum", "b", "c", "d"]);
+  });
+
+  test("some with and some without", () => {
+    const mixed = [message("a"), { ...place("b", "00000001"), ...message("b") }, message("c")];
+    expect(texts(open(under(1, ...mixed)))).toEqual(["a", "b", "c"]);
+    expect(texts(open(under(3, ...newer.slice(0, 2), message("x"))))).toEqual(["a", "b", "x"]);
+  });
+});
+
 describe("going on from an old version", () => {
   const content = version1(message("a"), message("b"), { type: "hologram", depth: 7 }, compaction);
 

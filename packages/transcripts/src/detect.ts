@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
-import { type Fields, fieldsAt, isFields, stringAt } from "./fields.ts";
+import { type Fields, fieldsAt, isFields, nameOf, stringAt } from "./fields.ts";
 import { storageFolder } from "./opencode-storage.ts";
 
 /** Formats that are recognised; `session` is Bonsai's and pi's own. */
@@ -39,7 +39,7 @@ const FORMATS: readonly FormatRow[] = [
     format: "codex",
     program: "Codex",
     matches: (value) =>
-      (CODEX_TYPES.has(String(value.type)) && isFields(value.payload)) ||
+      (CODEX_TYPES.has(nameOf(value.type)) && isFields(value.payload)) ||
       (value.type === undefined &&
         typeof value.id === "string" &&
         "instructions" in value &&
@@ -54,7 +54,7 @@ const FORMATS: readonly FormatRow[] = [
   {
     format: "claude-code",
     program: "Claude Code",
-    matches: (value) => hasUuid(value) && CLAUDE_TYPES.has(String(value.type)),
+    matches: (value) => hasUuid(value) && CLAUDE_TYPES.has(nameOf(value.type)),
   },
   {
     format: "claude-code",

@@ -10,6 +10,11 @@ export function stringAt(fields: Fields | undefined, name: string): string | und
   return typeof value === "string" ? value : undefined;
 }
 
+/** An id or a type as a key; `unknown` for what is none: to make a text of nested lists takes as deep a stack. */
+export function nameOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : value === undefined ? "undefined" : "unknown";
+}
+
 /** A finite number, else 0: counts of tokens and money are read with it. */
 export function numberAt(fields: Fields | undefined, name: string): number {
   const value = fields?.[name];

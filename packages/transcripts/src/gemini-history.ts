@@ -1,4 +1,4 @@
-import { type Fields, fieldsAt, isoTime, listAt, stringAt } from "./fields.ts";
+import { type Fields, fieldsAt, isoTime, listAt, nameOf, stringAt } from "./fields.ts";
 import { functionResponses, partsText, responseContent } from "./gemini-parts.ts";
 import type { JsonLine } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
@@ -63,14 +63,14 @@ export class GeminiHistory {
 
   /** The same id again is the same message, in a later state. */
   #record(record: Fields, line: number): void {
-    const known = this.#current.get(String(record.id));
+    const known = this.#current.get(nameOf(record.id));
     if (known !== undefined) {
       known.record = record;
       return;
     }
     const node: GeminiNode = { record, line, parent: this.head };
     this.nodes.push(node);
-    this.#current.set(String(record.id), node);
+    this.#current.set(nameOf(record.id), node);
     this.head = node;
   }
 
@@ -93,11 +93,11 @@ export class GeminiHistory {
   }
 
   #replace(messages: readonly Fields[], line: number, at: string | undefined): void {
-    const kept = messages.flatMap((message) => this.#current.get(String(message.id)) ?? []);
+    const kept = messages.flatMap((message) => this.#current.get(nameOf(message.id)) ?? []);
     const added = messages.filter(
-      (message) => !this.#current.has(String(message.id)) && !isResultsOnly(message),
+      (message) => !this.#current.has(nameOf(message.id)) && !isResultsOnly(message),
     );
-    for (const message of messages) this.#noteMasks(this.#current.get(String(message.id)), message);
+    for (const message of messages) this.#noteMasks(this.#current.get(nameOf(message.id)), message);
     const keptSet = new Set(kept);
     const dropped = [...this.#current.values()].filter((node) => isConversation(node) && !keptSet.has(node));
     if (dropped.length > 0) this.#compress({ kept, dropped, added, line, at });
@@ -125,7 +125,7 @@ export class GeminiHistory {
       omitted: dropped.filter((node) => order.indexOf(node) > from),
     };
     this.nodes.push(compression);
-    this.#current = new Map(kept.map((node) => [String(node.record.id), node]));
+    this.#current = new Map(kept.map((node) => [nameOf(node.record.id), node]));
     this.head = compression;
     // Right after its summary the program puts a fixed reply into the model's mouth.
     for (const message of added.filter((each) => each !== summaryRecord && each.type !== "gemini")) {
@@ -142,7 +142,7 @@ export class GeminiHistory {
       const content = resultText(call);
       const old = before.get(call.id);
       if (old !== undefined && content !== undefined && old !== content) {
-        this.masks.push({ callId: String(call.id), content });
+        this.masks.push({ callId: nameOf(call.id), content });
       }
     }
   }

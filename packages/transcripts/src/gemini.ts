@@ -1,6 +1,6 @@
 import type { AssistantContent } from "@bonsai-agent/messages";
 import { assistantDraft, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, listAt, stringAt, stringsAt } from "./fields.ts";
+import { type Fields, fieldsAt, isoTime, listAt, nameOf, stringAt, stringsAt } from "./fields.ts";
 import { type GeminiCompression, GeminiHistory, type GeminiMask, type GeminiNode } from "./gemini-history.ts";
 import {
   answerParts,
@@ -90,9 +90,9 @@ class GeminiSteps {
       this.#addAnswer(record);
       return;
     }
-    if (!["info", "error", "warning"].includes(String(record.type)))
+    if (!["info", "error", "warning"].includes(nameOf(record.type)))
       this.#notices.add("unknown_record", line);
-    countSkipped(this.#history.skipped, String(record.type));
+    countSkipped(this.#history.skipped, nameOf(record.type));
   }
 
   #addUser(record: Fields): void {
@@ -103,10 +103,10 @@ class GeminiSteps {
       ...userDrafts({ ...options, content: added, injected: true }),
       ...userDrafts({ ...options, content: own }),
     ];
-    for (const draft of drafts) this.#trail.add({ key: String(record.id), at, draft });
+    for (const draft of drafts) this.#trail.add({ key: nameOf(record.id), at, draft });
     // Results stand with their calls; only one that is recorded nowhere else is read from here.
     const loose = functionResponses(record.content).filter(
-      (response) => !this.#results.has(String(response.id)),
+      (response) => !this.#results.has(nameOf(response.id)),
     );
     for (const response of loose) this.#addResult(response, { status: undefined, at });
     if (drafts.length === 0 && functionResponses(record.content).length === 0)
@@ -132,7 +132,7 @@ class GeminiSteps {
       at,
       usage: recordedTokens(fieldsAt(record, "tokens")),
     });
-    this.#trail.add({ key: String(record.id), at, draft });
+    this.#trail.add({ key: nameOf(record.id), at, draft });
     for (const call of calls) this.#addCallResult(call, isoTime(call.timestamp) ?? at);
   }
 
@@ -146,7 +146,7 @@ class GeminiSteps {
   }
 
   #addResult(response: Fields, { status, at }: { status: unknown; at: string | undefined }): void {
-    const callId = String(response.id ?? response.name);
+    const callId = nameOf(response.id ?? response.name);
     const { content, isError } = responseContent(response);
     const draft = resultDraft({
       callId,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./fields.ts";
+import { type Fields, fieldsAt, isFields, listAt, nameOf, numberAt, stringAt } from "./fields.ts";
 import type { NoticeLog } from "./notices.ts";
 
 /** A message of OpenCode with its parts, in order. */
@@ -64,18 +64,18 @@ export function storedSession(options: {
     options.sessionId ?? (statSync(options.path).isDirectory() ? undefined : sessionIdIn(options.path));
   const info = wanted === undefined ? onlyMain(infos, folder) : infos.find((each) => each.id === wanted);
   if (info === undefined) throw noSuchSession(folder, wanted, infos);
-  const id = String(info.id);
+  const id = nameOf(info.id);
   const messages = jsonFiles(messageFolder(folder, id), 1).flatMap((file) => {
     const message = readObject(file, notices);
     return message === undefined ? [] : [{ info: message, parts: storedParts(folder, id, message, notices) }];
   });
   messages.sort((a, b) => created(a.info) - created(b.info) || compare(a.info, b.info));
-  const childIds = infos.filter((each) => parentId(each) === id).map((each) => String(each.id));
+  const childIds = infos.filter((each) => parentId(each) === id).map((each) => nameOf(each.id));
   return { info, messages, childIds };
 }
 
 function storedParts(folder: string, sessionId: string, message: Fields, notices: NoticeLog): Fields[] {
-  const id = String(message.id);
+  const id = nameOf(message.id);
   const candidates = [
     join(folder, "part", id),
     join(folder, "part", sessionId, id),
@@ -134,7 +134,7 @@ function created(info: Fields): number {
 
 /** OpenCode's ids ascend with time. */
 function compare(a: Fields, b: Fields): number {
-  const [first, second] = [String(a.id), String(b.id)];
+  const [first, second] = [nameOf(a.id), nameOf(b.id)];
   return first < second ? -1 : first > second ? 1 : 0;
 }
 

@@ -1,6 +1,6 @@
 import { contentText, type StopReason, type UserContent } from "@bonsai-agent/messages";
 import { assistantDraft, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, numberAt, stringAt } from "./fields.ts";
+import { type Fields, fieldsAt, isoTime, nameOf, numberAt, stringAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
 import type { NoticeLog } from "./notices.ts";
 import { answerOf, fileContent, partCallId, partResult, requestsOf, tokensUsage } from "./opencode-parts.ts";
@@ -72,11 +72,11 @@ class OpenCodeReader {
       }
       this.#maskUntil(numberAt(fieldsAt(info, "time"), "created"));
       const before = this.#trail.steps.length;
-      if (info.role === "user") this.#readUser(message, summaries.get(String(info.id)));
+      if (info.role === "user") this.#readUser(message, summaries.get(nameOf(info.id)));
       else if (info.role === "assistant") this.#readAssistant(message, summaries);
       else this.#unknown(`message/${stringAt(info, "role") ?? "untyped"}`);
       const first = this.#trail.steps[before];
-      if (first !== undefined) this.#firstSteps.set(String(info.id), first.key);
+      if (first !== undefined) this.#firstSteps.set(nameOf(info.id), first.key);
     }
     return beforeRevert;
   }
@@ -114,7 +114,7 @@ class OpenCodeReader {
       ...userDrafts({ ...options, content: own }),
       ...userDrafts({ ...options, content: synthetic, injected: true }),
     ];
-    for (const draft of drafts) this.#trail.add({ key: String(info.id), at, draft });
+    for (const draft of drafts) this.#trail.add({ key: nameOf(info.id), at, draft });
   }
 
   /** The text of attached text files stands in synthetic parts beside them. */
@@ -149,7 +149,7 @@ class OpenCodeReader {
         stopReason: isLast ? stopReason : undefined,
         errorMessage: isLast ? errorMessage(info) : undefined,
       });
-      steps.push(this.#trail.add({ key: String(info.id), at, draft }));
+      steps.push(this.#trail.add({ key: nameOf(info.id), at, draft }));
       steps.push(...this.#addResults(request.parts, at));
     });
     for (const part of parts) if (isSilent(part)) countSkipped(this.#skipped, `part/${part.type}`);
@@ -194,7 +194,7 @@ class OpenCodeReader {
 
   /** A summary that its request does not name: older versions had no compaction part. */
   #readSummary(message: OpenCodeMessage, summaries: ReadonlyMap<string, OpenCodeMessage>): void {
-    const request = String(message.info.parentID);
+    const request = nameOf(message.info.parentID);
     // One that is asked for by a compaction part was placed, or noticed, there.
     if (summaries.has(request) || this.#requests.has(request)) return;
     if (message.info.error !== undefined) {
@@ -213,7 +213,7 @@ class OpenCodeReader {
     const tail = tailStartId === undefined ? undefined : this.#firstSteps.get(tailStartId);
     const usage = tokensUsage(info);
     this.#trail.add({
-      key: String(info.id),
+      key: nameOf(info.id),
       at: createdAt(info),
       draft: {
         type: "compaction",
@@ -234,7 +234,7 @@ class OpenCodeReader {
 
 function compactionRequests(messages: readonly OpenCodeMessage[]): Set<string> {
   const requests = messages.filter(({ parts }) => parts.some((part) => part.type === "compaction"));
-  return new Set(requests.map(({ info }) => String(info.id)));
+  return new Set(requests.map(({ info }) => nameOf(info.id)));
 }
 
 /** By the id of the user message that asked for it: each summary that was finished. */
@@ -246,7 +246,7 @@ function summariesByRequest(
   for (const message of messages) {
     const { info } = message;
     const isFinished = info.summary === true && info.finish !== undefined && info.error === undefined;
-    if (isFinished && requests.has(String(info.parentID))) found.set(String(info.parentID), message);
+    if (isFinished && requests.has(nameOf(info.parentID))) found.set(nameOf(info.parentID), message);
   }
   return found;
 }
@@ -281,5 +281,5 @@ function isHidden({ info, parts }: OpenCodeMessage): boolean {
 
 /** Parts that are bookkeeping of the program. */
 function isSilent(part: Fields): boolean {
-  return !["text", "reasoning", "tool", "step-start", "step-finish"].includes(String(part.type));
+  return !["text", "reasoning", "tool", "step-start", "step-finish"].includes(nameOf(part.type));
 }
