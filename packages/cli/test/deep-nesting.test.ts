@@ -12,19 +12,35 @@ const user = (content: unknown) => ({ type: "message", message: { role: "user", 
 const call = { type: "toolCall", id: "t", name: "read", arguments: { path: "a" } };
 const assistant = {
   type: "message",
-  message: { role: "assistant", content: [call], provider: "p", model: "m", usage, stopReason: "stop", timestamp: 1 },
+  message: {
+    role: "assistant",
+    content: [call],
+    provider: "p",
+    model: "m",
+    usage,
+    stopReason: "stop",
+    timestamp: 1,
+  },
 };
 const result = {
   type: "message",
-  message: { role: "toolResult", toolCallId: "t", toolName: "read", content: [{ type: "text", text: "x" }], timestamp: 1 },
+  message: {
+    role: "toolResult",
+    toolCallId: "t",
+    toolName: "read",
+    content: [{ type: "text", text: "x" }],
+    timestamp: 1,
+  },
 };
 const compaction = { type: "compaction", summary: "s", firstKeptEntryId: "a0", tokensBefore: 1, details: {} };
 
 /** Where a value is nested: an entry, and the way to one of its fields. */
 const places: [string, object, string[]][] = [
-  ...["type", "id", "parentId", "timestamp", "message", "other"].map(
-    (field): [string, object, string[]] => [field, user("x"), [field]],
-  ),
+  ...["type", "id", "parentId", "timestamp", "message", "other"].map((field): [string, object, string[]] => [
+    field,
+    user("x"),
+    [field],
+  ]),
   ["content", user("x"), ["message", "content"]],
   ["role", user("x"), ["message", "role"]],
   ["a field of a message", user("x"), ["message", "other"]],
@@ -36,14 +52,22 @@ const places: [string, object, string[]][] = [
   ["lists of a compaction", compaction, ["details", "readFiles"]],
   ["a summary", compaction, ["summary"]],
   ["data", { type: "custom", customType: "bonsai.undo" }, ["data"]],
-  ["a custom message", { type: "custom_message", customType: "bonsai.pin", content: "x", display: true }, ["details"]],
+  [
+    "a custom message",
+    { type: "custom_message", customType: "bonsai.pin", content: "x", display: true },
+    ["details"],
+  ],
   ["a label", { type: "label", targetId: "a0" }, ["label"]],
   ["a replacement", { type: "context_edit", targetId: "a0" }, ["replacement"]],
   ["a usage entry", { type: "usage", kind: "k", provider: "p", model: "m" }, ["usage"]],
   ["a type that nobody knows", { type: "hologram" }, ["depth"]],
 ];
 
-function nestedFile(name: string, [entry, path]: [object, string[]], depth: number): { file: string; line: string } {
+function nestedFile(
+  name: string,
+  [entry, path]: [object, string[]],
+  depth: number,
+): { file: string; line: string } {
   const line = { ...entry, id: "d0", parentId: "a1", timestamp } as Record<string, unknown>;
   const copy = JSON.parse(JSON.stringify(line)) as Record<string, unknown>;
   let holder = copy;
@@ -87,7 +111,9 @@ describe("20,000 arrays", () => {
     const { file, line } = nestedFile(name, [entry, path], 20_000);
     for (const [command, args] of commands) {
       const { stdout, stderr } = await runCli(args(file));
-      expect.soft(`${command}: ${stdout}${stderr}`.slice(-3_000)).not.toMatch(/call stack|unexpected_error|Invalid string/);
+      expect
+        .soft(`${command}: ${stdout}${stderr}`.slice(-3_000))
+        .not.toMatch(/call stack|unexpected_error|Invalid string/);
     }
     expect(readFileSync(file, "utf8").split("\n")).toContain(line);
   });

@@ -92,7 +92,12 @@ function contentsOf(store: SessionStore, sessionId: string): Contents {
   return contents;
 }
 
-function startOf(first: { line: Line; kind: string; sessionId: string; store: SessionStore }): Contents["start"] {
+function startOf(first: {
+  line: Line;
+  kind: string;
+  sessionId: string;
+  store: SessionStore;
+}): Contents["start"] {
   const { line, kind, sessionId, store } = first;
   if (kind === "header")
     return (parseLine(line, store) as { id?: unknown }).id === sessionId ? "header" : "another";

@@ -293,7 +293,15 @@ export class Session {
     }
   }
 
-  #restored({ count, lastId, file }: { count: number; lastId: string | undefined; file: string | undefined }): void {
+  #restored({
+    count,
+    lastId,
+    file,
+  }: {
+    count: number;
+    lastId: string | undefined;
+    file: string | undefined;
+  }): void {
     const { store } = this.#reader;
     if (lastId !== this.#leafId && this.#leafId !== null) {
       const [marker] = this.#writer.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], this.#leafId);

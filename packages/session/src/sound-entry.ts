@@ -106,11 +106,18 @@ function mendOwn(entry: Fields, odd: string[] | undefined): void {
 
 function mendHeld(
   entry: Fields,
-  { field, rules, odd }: { field: string; rules: readonly FieldRule[] | undefined; odd: string[] | undefined },
+  {
+    field,
+    rules,
+    odd,
+  }: { field: string; rules: readonly FieldRule[] | undefined; odd: string[] | undefined },
 ): void {
   if (rules === undefined) return;
   const held = entry[field];
-  if (isFields(held)) return mendFields(held, rules, { odd, prefix: `${field}.` });
+  if (isFields(held)) {
+    mendFields(held, rules, { odd, prefix: `${field}.` });
+    return;
+  }
   odd?.push(field);
   const empty: Fields = {};
   mendFields(empty, rules, { odd: undefined });

@@ -46,14 +46,18 @@ function lineOf(id: string, text: string): string {
 
 function textsOf(file: string): string[] {
   const session = openSession(file);
-  const texts = session.entries().flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
+  const texts = session
+    .entries()
+    .flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
   session.close();
   return texts;
 }
 
 function pathOf(file: string, leafId?: string | null): string[] {
   const session = openSession(file);
-  const texts = session.path(leafId ?? session.leafId).flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
+  const texts = session
+    .path(leafId ?? session.leafId)
+    .flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
   session.close();
   return texts;
 }

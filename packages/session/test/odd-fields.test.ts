@@ -221,7 +221,13 @@ describe("an odd field is told by its name", () => {
     ],
     [
       "a pin without a text",
-      { type: "custom_message", customType: "bonsai.pin", content: "x", display: true, details: { line: [] } },
+      {
+        type: "custom_message",
+        customType: "bonsai.pin",
+        content: "x",
+        display: true,
+        details: { line: [] },
+      },
       ["odd_field", "odd_field"],
       { customType: "bonsai.pin", content: "x" },
     ],

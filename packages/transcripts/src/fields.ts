@@ -12,7 +12,11 @@ export function stringAt(fields: Fields | undefined, name: string): string | und
 
 /** An id or a type as a key; `unknown` for what is none: to make a text of nested lists takes as deep a stack. */
 export function nameOf(value: unknown): string {
-  return typeof value === "string" || typeof value === "number" ? String(value) : value === undefined ? "undefined" : "unknown";
+  return typeof value === "string" || typeof value === "number"
+    ? String(value)
+    : value === undefined
+      ? "undefined"
+      : "unknown";
 }
 
 /** A finite number, else 0: counts of tokens and money are read with it. */

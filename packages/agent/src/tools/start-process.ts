@@ -63,7 +63,10 @@ function requireFiles(): void {
   }
 }
 
-function notStarted(command: string, { cause, cwd }: { cause: unknown; cwd: SpawnOptions["cwd"] }): BonsaiError {
+function notStarted(
+  command: string,
+  { cause, cwd }: { cause: unknown; cwd: SpawnOptions["cwd"] },
+): BonsaiError {
   const code = (cause as NodeJS.ErrnoException).code ?? "";
   const [why, hint] =
     code === "ENOENT" && cwd !== undefined && !existsSync(cwd)

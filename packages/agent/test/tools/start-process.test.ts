@@ -11,10 +11,15 @@ test("where no file or few can be opened, every start of a process ends with a s
   using folder = toolFolder();
   const node = `'${process.execPath}' --conditions=@bonsai-agent/source --no-warnings '${program}' '${folder.path}'`;
   const told = execFileSync("/bin/sh", ["-c", `ulimit -n 64; exec ${node}`], { encoding: "utf8" });
-  const endings = told.trim().split("\n").map((line) => JSON.parse(line) as [number, string, string]);
+  const endings = told
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as [number, string, string]);
   expect(endings).toHaveLength(17 * 4);
   for (const [, , ending] of endings) {
-    expect(ending).toMatch(/^ended$|could not be started: this process has too many files open \(EMFILE\)\.$/);
+    expect(ending).toMatch(
+      /^ended$|could not be started: this process has too many files open \(EMFILE\)\.$/,
+    );
   }
   expect(endings.slice(0, 4).map(([, , ending]) => ending)).not.toContain("ended");
   // What failed gave back what it had opened.
@@ -22,8 +27,16 @@ test("where no file or few can be opened, every start of a process ends with a s
 });
 
 test.each<[string, Parameters<typeof startProcess>[0], string]>([
-  ["a program that is not there", { command: "no-such-program", args: [] }, "there is no such program (ENOENT)"],
-  ["a folder that is not there", { command: "true", args: [], cwd: "/no/such" }, "its working folder /no/such does not"],
+  [
+    "a program that is not there",
+    { command: "no-such-program", args: [] },
+    "there is no such program (ENOENT)",
+  ],
+  [
+    "a folder that is not there",
+    { command: "true", args: [], cwd: "/no/such" },
+    "its working folder /no/such does not",
+  ],
   ["arguments that are too long", { command: "true", args: ["x".repeat(4 << 20)] }, "(E2BIG)"],
   ["a byte that no argument has", { command: "true", args: ["a\0b"] }, "without null bytes"],
 ])("%s is an error with a code", async (_name, options, problem) => {

@@ -1,5 +1,5 @@
-import { startProcess } from "@bonsai-agent/agent";
 import { once } from "node:events";
+import { startProcess } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 
 /** Programs that take a text on their input, the likeliest first. */
