@@ -1,6 +1,7 @@
 import { type AssistantMessage, contentText, type Usage } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
 import { ClaudeCodeCompactions } from "./claude-code-compactions.ts";
+import type { QueuedMessage } from "./claude-code-queue.ts";
 import {
   assistantContent,
   attachmentText,
@@ -11,7 +12,7 @@ import {
   userContent,
 } from "./claude-code-records.ts";
 import { assistantDraft, injectedDraft, maskDraft, omitDraft, resultDraft } from "./content.ts";
-import { fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./fields.ts";
+import { type Fields, fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
 import type { NoticeLog } from "./notices.ts";
 import { countSkipped, Trail } from "./step.ts";
@@ -29,15 +30,23 @@ export class ClaudeCodeSteps {
   readonly #answers = new Map<string, string>();
   /** The latest result of each answer: parallel results hang side by side in the file, here in a row. */
   readonly #lastResults = new Map<string, string>();
+  readonly #idOfAnswer = new Map<string, string>();
   readonly #answerOfStep = new Map<string, string>();
   readonly #answerOfCall = new Map<string, string>();
   readonly #stepOfResult = new Map<string, string>();
+  /** How many results of each answer are still to come. */
+  readonly #resultsToCome = new Map<string, number>();
+  /** What was said among the results of an answer: it stands behind them all. */
+  readonly #waiting = new Map<string, Array<{ node: UuidNode; drafts: readonly EntryDraft[] }>>();
   readonly #compactions: ClaudeCodeCompactions;
+  /** Who answered last; before the first answer, who answers first. */
+  #model: string;
 
   constructor(options: { nodes: readonly UuidNode[]; notices: NoticeLog; skipped: Map<string, number> }) {
     this.#nodes = options.nodes;
     this.#notices = options.notices;
     this.#skipped = options.skipped;
+    this.#model = firstModel(options.nodes);
     this.#compactions = new ClaudeCodeCompactions({ ...options, trail: this.trail, places: this.#places });
   }
 
@@ -45,15 +54,56 @@ export class ClaudeCodeSteps {
   build(options: {
     pinned: string | undefined;
     replacements: ReadonlyMap<string, { replacement: string; at: string | undefined }>;
+    left: readonly QueuedMessage[];
   }): string | null {
-    for (const node of this.#nodes) this.#places.set(node.uuid, this.#place(node));
+    this.#countResults();
+    for (const node of this.#nodes) {
+      this.#enter(node.line);
+      this.#places.set(node.uuid, this.#place(node));
+    }
+    for (const answer of [...this.#waiting.keys()]) this.#addWaiting(answer);
+    this.#enter(undefined);
     this.trail.head = this.#leaf(options.pinned);
+    for (const { line, content, record } of options.left)
+      this.#noteLeft(line, content, isoTime(record.timestamp));
     for (const [callId, { replacement, at }] of options.replacements) {
       const target = this.#stepOfResult.get(callId);
       if (target === undefined) continue;
       this.trail.add({ key: `replaced/${callId}`, at, draft: maskDraft(target, replacement) });
     }
     return this.trail.head;
+  }
+
+  #enter(line: number | undefined): void {
+    this.trail.source = line;
+    this.#notices.place = line;
+  }
+
+  #noteLeft(line: number, content: unknown, at: string | undefined): void {
+    this.#notices.add("queue_left", line);
+    const draft = { type: "custom", customType: "bonsai.import.queued", data: { content } } as const;
+    this.trail.add({ key: `queued:${line}`, at, draft });
+  }
+
+  /** Each call's first result counts, wherever it stands. */
+  #countResults(): void {
+    const answers = new Map<string, string>();
+    for (const { record, uuid } of this.#nodes) {
+      if (record.type !== "assistant") continue;
+      for (const block of messageBlocks(record)) {
+        const call = block.type === "text" ? undefined : stringAt(block, "id");
+        if (call !== undefined) answers.set(call, answerId(record, uuid));
+      }
+    }
+    const seen = new Set<string>();
+    for (const { record } of this.#nodes) {
+      for (const call of record.type === "user" ? resultIds(record) : []) {
+        const answer = answers.get(call);
+        if (answer === undefined || seen.has(call)) continue;
+        seen.add(call);
+        this.#resultsToCome.set(answer, (this.#resultsToCome.get(answer) ?? 0) + 1);
+      }
+    }
   }
 
   #leaf(pinned: string | undefined): string | null {
@@ -91,14 +141,69 @@ export class ClaudeCodeSteps {
   /** The end of an answer's results, for what comes after them all. */
   #tip(parent: string | null): string | null {
     const answer = parent === null ? undefined : this.#answerOfStep.get(parent);
-    return answer === undefined ? parent : (this.#lastResults.get(answer) ?? parent);
+    if (answer === undefined) return parent;
+    this.#addWaiting(answer);
+    return this.#endOf(answer);
+  }
+
+  #endOf(answer: string): string {
+    return this.#lastResults.get(answer) ?? answer;
+  }
+
+  /**
+   * Adds what is no part of an answer or its results. What is said among results stands behind them all, also
+   * behind those that are still to come; what is said after them can be one of several branches.
+   */
+  #say(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null, isAmong = false): string | null {
+    const answer = parent === null ? undefined : this.#answerOfStep.get(parent);
+    if (answer === undefined) return this.#addAll(node, drafts, parent);
+    const toCome = this.#resultsToCome.get(this.#idOfAnswer.get(answer)!) ?? 0;
+    if (toCome <= 0 && !isAmong) return this.#addAll(node, drafts, this.#tip(parent));
+    const waiting = this.#waiting.get(answer) ?? [];
+    this.#waiting.set(answer, waiting);
+    waiting.push({ node, drafts });
+    if (toCome > 0) return parent;
+    this.#addWaiting(answer);
+    return this.#endOf(answer);
+  }
+
+  #addWaiting(answer: string): void {
+    const waiting = this.#waiting.get(answer) ?? [];
+    this.#waiting.delete(answer);
+    for (const { node, drafts } of waiting) {
+      const end = this.#addAll(node, drafts, this.#endOf(answer));
+      if (end === null) continue;
+      this.#lastResults.set(answer, end);
+      this.#answerOfStep.set(end, answer);
+    }
+  }
+
+  #addAll(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null): string | null {
+    let head = parent;
+    for (const draft of drafts) {
+      this.trail.source = node.line;
+      if (isInterruption(draft)) head = this.#cancel(node, head);
+      head = this.#add(node, draft, head);
+    }
+    return head;
+  }
+
+  #cancel(node: UuidNode, parent: string | null): string | null {
+    this.#notices.add("cancelled_turns", node.line);
+    const at = isoTime(node.record.timestamp);
+    return this.trail.cancel({ key: node.uuid, at, parent, provider: PROVIDER, model: this.#model });
   }
 
   #placeAnswer(node: UuidNode, parent: string | null): string | null {
     const { record, line } = node;
     const message = fieldsAt(record, "message");
-    const id = stringAt(message, "id") ?? node.uuid;
+    const id = answerId(record, node.uuid);
     const content = assistantContent(messageBlocks(record), this.#notices, line);
+    const model = stringAt(message, "model") ?? "unknown";
+    const isOwn = model !== SYNTHETIC;
+    if (isOwn) this.#model = model;
+    else if (record.isApiErrorMessage !== true && content.every((block) => block.type === "text"))
+      return this.#placeProgramAnswer(node, contentText(content), parent);
     const known = this.#answers.get(id);
     if (known !== undefined) {
       this.#extend(this.trail.step(known)!.draft as AnswerDraft, content, record);
@@ -107,20 +212,32 @@ export class ClaudeCodeSteps {
     }
     const draft = assistantDraft({
       content,
-      provider: "anthropic",
-      model: stringAt(message, "model") ?? "unknown",
+      provider: PROVIDER,
+      model: this.#model,
       at: isoTime(record.timestamp),
-      usage: recordUsage(record),
+      usage: isOwn ? recordUsage(record) : undefined,
       stopReason: recordStopReason(record),
       errorMessage: record.isApiErrorMessage === true ? contentText(content) : undefined,
     });
     const step = this.#add(node, draft, this.#tip(parent));
     this.#answers.set(id, step);
+    this.#idOfAnswer.set(step, id);
     this.#answerOfStep.set(step, step);
     this.#ownCalls(step, content);
     // Its own program never shows a failed request to the model either.
     if (record.isApiErrorMessage === true) return this.#add(node, omitDraft(step), step);
     return step;
+  }
+
+  /** What the program says in the model's name, such as that no answer is wanted, is a note for people. */
+  #placeProgramAnswer(node: UuidNode, said: string, parent: string | null): string | null {
+    this.#notices.add("program_answers", node.line);
+    const note = this.#add(
+      node,
+      { ...injectedDraft("claude-code.notice", said), display: true },
+      this.#tip(parent),
+    );
+    return this.#add(node, omitDraft(note), note);
   }
 
   #ownCalls(step: string, content: AssistantMessage["content"]): void {
@@ -152,9 +269,8 @@ export class ClaudeCodeSteps {
       injected: record.isMeta === true || record.isVisibleInTranscriptOnly === true,
     });
     if (drafts.length === 0 && head === parent) this.#notices.add("empty_messages", line);
-    if (drafts.length > 0) head = this.#tip(head);
-    for (const draft of drafts) head = this.#add(node, draft, head);
-    return head;
+    const isAmong = blocks.some((block) => block.type === "tool_result");
+    return drafts.length === 0 ? head : this.#say(node, drafts, head, isAmong);
   }
 
   #placeResult(node: UuidNode, block: UuidNode["record"], parent: string | null): string {
@@ -170,13 +286,22 @@ export class ClaudeCodeSteps {
       at: isoTime(node.record.timestamp),
     });
     // A second result of the same call stands on a branch of its own.
-    const step = this.#add(node, draft, isSibling && first ? this.#tip(parent) : parent);
+    const step = this.#add(node, draft, isSibling && first ? this.#endOf(answer) : parent);
     if (first) this.#stepOfResult.set(callId, step);
     if (isSibling && first) {
       this.#lastResults.set(answer, step);
       this.#answerOfStep.set(step, answer);
     }
+    if (first && answer !== undefined) this.#resultCame(answer);
     return step;
+  }
+
+  #resultCame(answer: string): void {
+    const id = this.#idOfAnswer.get(answer)!;
+    const toCome = (this.#resultsToCome.get(id) ?? 0) - 1;
+    this.#resultsToCome.set(id, toCome);
+    // What stands beside the last result is said after it.
+    if (toCome <= 0) this.#addWaiting(answer);
   }
 
   /** Text that the user queued while the model worked is the user's; the rest was put in by the program. */
@@ -190,7 +315,7 @@ export class ClaudeCodeSteps {
       countSkipped(this.#skipped, `attachment/${stringAt(attachment, "type") ?? "untyped"}`);
       return parent;
     }
-    return this.#add(node, injectedDraft("claude-code.attachment", content), this.#tip(parent));
+    return this.#say(node, [injectedDraft("claude-code.attachment", content)], parent);
   }
 
   #placeQueued(node: UuidNode, prompt: unknown, parent: string | null): string | null {
@@ -201,7 +326,7 @@ export class ClaudeCodeSteps {
       customType: "claude-code.injected",
       at: isoTime(node.record.timestamp),
     });
-    return drafts.reduce((head, draft) => this.#add(node, draft, head), this.#tip(parent));
+    return drafts.length === 0 ? parent : this.#say(node, drafts, parent);
   }
 
   #placeSystem(node: UuidNode, parent: string | null): string | null {
@@ -212,7 +337,7 @@ export class ClaudeCodeSteps {
     if (subtype === "snip_boundary") return this.#placeSnips(node, parent);
     const content = stringAt(record, "content");
     if (subtype === "local_command" && content !== undefined) {
-      return this.#add(node, injectedDraft("claude-code.injected", content), this.#tip(parent));
+      return this.#say(node, [injectedDraft("claude-code.injected", content)], parent);
     }
     countSkipped(this.#skipped, `system/${subtype}`);
     return parent;
@@ -221,18 +346,52 @@ export class ClaudeCodeSteps {
   #placeMasks(node: UuidNode, parent: string | null): string | null {
     const ids = stringsAt(fieldsAt(node.record, "microcompactMetadata"), "compactedToolIds");
     const targets = ids.flatMap((id) => this.#stepOfResult.get(id) ?? []);
-    return targets.reduce((head, target) => this.#add(node, maskDraft(target), head), this.#tip(parent));
+    return this.#say(
+      node,
+      targets.map((target) => maskDraft(target)),
+      parent,
+    );
   }
 
   #placeSnips(node: UuidNode, parent: string | null): string | null {
     const uuids = stringsAt(fieldsAt(node.record, "snipMetadata"), "removedUuids");
     const targets = new Set(uuids.flatMap((uuid) => this.#places.get(uuid) ?? []));
-    return [...targets].reduce((head, target) => this.#add(node, omitDraft(target), head), this.#tip(parent));
+    return this.#say(node, [...targets].map(omitDraft), parent);
   }
 
   #add(node: UuidNode, draft: EntryDraft, parent: string | null): string {
     return this.trail.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
   }
+}
+
+const PROVIDER = "anthropic";
+
+/** The model that the program names for answers that it wrote itself. */
+const SYNTHETIC = "<synthetic>";
+
+function firstModel(nodes: readonly UuidNode[]): string {
+  for (const { record } of nodes) {
+    const model = record.type === "assistant" ? stringAt(fieldsAt(record, "message"), "model") : undefined;
+    if (model !== undefined && model !== SYNTHETIC) return model;
+  }
+  return "unknown";
+}
+
+/** An answer is written as one record a content block, all with one id. */
+function answerId(record: Fields, uuid: string): string {
+  return stringAt(fieldsAt(record, "message"), "id") ?? uuid;
+}
+
+function resultIds(record: Fields): string[] {
+  return messageBlocks(record).flatMap((block) =>
+    block.type === "tool_result" ? (stringAt(block, "tool_use_id") ?? "") : [],
+  );
+}
+
+function isInterruption(draft: EntryDraft): boolean {
+  return (
+    draft.type === "custom_message" && contentText(draft.content).startsWith("[Request interrupted by user")
+  );
 }
 
 type AnswerDraft = EntryDraft & { type: "message"; message: AssistantMessage };

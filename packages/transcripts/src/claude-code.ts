@@ -1,3 +1,5 @@
+import { withDeliveries } from "./claude-code-deliveries.ts";
+import { replayQueue } from "./claude-code-queue.ts";
 import { ClaudeCodeSteps } from "./claude-code-steps.ts";
 import { type Fields, isoTime, stringAt } from "./fields.ts";
 import type { JsonLine } from "./json-lines.ts";
@@ -33,15 +35,15 @@ export function readClaudeCode(lines: readonly JsonLine[], notices: NoticeLog): 
   const main = lines.filter(({ value }) => value.isSidechain !== true);
   const side = lines.filter(({ value }) => value.isSidechain === true);
   if (!main.some(({ value }) => isConversation(value))) {
-    notices.add("sub_agent");
+    notices.add("sub_agent", side[0]?.line);
     return laneTranscript({ lines, lane: lines, notices, elsewhere: new Set() });
   }
   const transcript = laneTranscript({ lines, lane: main, notices, elsewhere: new Set() });
   const elsewhere = new Set(main.flatMap(({ value }) => stringAt(value, "uuid") ?? []));
-  transcript.subAgents = agentLanes(side).map((lane) =>
-    laneTranscript({ lines: lane, lane, notices: new NoticeLog(), elsewhere }),
-  );
-  for (const _ of transcript.subAgents) notices.add("sub_agents_apart");
+  transcript.subAgents = agentLanes(side).map((lane) => {
+    notices.add("sub_agents_apart", lane[0]?.line);
+    return laneTranscript({ lines: lane, lane, notices: new NoticeLog(), elsewhere });
+  });
   return transcript;
 }
 
@@ -75,11 +77,13 @@ function laneTranscript(options: {
   elsewhere: ReadonlySet<string>;
 }): Transcript {
   const { lines, lane, notices, elsewhere } = options;
-  const nodes = uuidTree({ lines: lane, elsewhere, notices });
+  const { delivered, left } = replayQueue(lane);
+  const nodes = withDeliveries(uuidTree({ lines: lane, elsewhere, notices }), delivered);
+  for (const { endLine } of delivered) notices.add("queued_messages", endLine);
   const skipped = new Map<string, number>();
   const steps = new ClaudeCodeSteps({ nodes, notices, skipped });
   for (const { line, value } of lane) if (!("uuid" in value)) noteState(value, line, { notices, skipped });
-  const leaf = steps.build({ pinned: pinnedLeaf(lane), replacements: replacements(lane) });
+  const leaf = steps.build({ pinned: pinnedLeaf(lane), replacements: replacements(lane), left });
   const first = nodes[0]?.record;
   return {
     id: laneId(nodes, options),

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { type Fields, fieldsAt, isFields, nameOf, stringAt } from "./fields.ts";
+import { objectsOfLine } from "./line-objects.ts";
 import { storageFolder } from "./opencode-storage.ts";
 
 /** Formats that are recognised; `session` is Bonsai's and pi's own. */
@@ -97,7 +98,14 @@ export function detectTranscript(path: string): DetectedTranscript | undefined {
 const STORAGE: DetectedTranscript = { format: "opencode-storage", program: "OpenCode" };
 
 function headObjects(path: string): Fields[] {
-  return headText(path).split("\n", LINES_TRIED).map(parsed).filter(isFields);
+  return headText(path)
+    .split("\n", LINES_TRIED)
+    .flatMap((line) => (isPiece(line) ? [] : objectsOfLine(line).values));
+}
+
+/** An element of a list that is written over many lines is no record. */
+function isPiece(line: string): boolean {
+  return line.trimEnd().endsWith(",");
 }
 
 function headText(path: string): string {

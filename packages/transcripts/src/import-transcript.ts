@@ -15,7 +15,7 @@ import { readOpenCode } from "./opencode.ts";
 import { exportedSession, storageFolder, storedSession } from "./opencode-storage.ts";
 import { pairToolCalls } from "./pair-tool-calls.ts";
 import { readQwen } from "./qwen.ts";
-import type { Transcript } from "./step.ts";
+import type { Step, Transcript } from "./step.ts";
 
 export interface ImportOptions {
   /** A transcript file, or OpenCode's storage folder. Only ever read. */
@@ -118,13 +118,29 @@ function importedSession(transcript: Transcript, format: string, cwd: string | u
   const { steps, leaf } = pairToolCalls({ steps: transcript.steps, leaf: transcript.leaf, notices });
   const folder = cwd ?? transcript.cwd;
   if (folder === undefined) notices.add("cwd_unknown");
-  if (branchCount(steps) > 1) notices.add("branches");
+  notices.place = undefined;
+  for (const { source } of otherBranches(steps, leaf)) notices.add("branches", source);
   return sessionOf({ transcript: { ...transcript, leaf }, steps, format, cwd: folder ?? "/" });
 }
 
-function branchCount(steps: ReadonlyArray<{ key: string; parent: string | null }>): number {
-  const parents = new Set(steps.map((step) => step.parent));
-  return steps.filter((step) => !parents.has(step.key)).length;
+/** The first step of each branch that leaves the others, except for those on the way to the leaf. */
+function otherBranches(steps: readonly Step[], leaf: string | null): Step[] {
+  const byKey = new Map(steps.map((step) => [step.key, step]));
+  const current = new Map<string | null, string>();
+  for (let step = leaf === null ? undefined : byKey.get(leaf); step !== undefined; ) {
+    current.set(step.parent, step.key);
+    step = step.parent === null ? undefined : byKey.get(step.parent);
+  }
+  return steps.filter(({ key, parent }) => {
+    const first = current.get(parent) ?? key;
+    if (!current.has(parent)) current.set(parent, key);
+    return first !== key && !isLeafEnd(parent, leaf);
+  });
+}
+
+/** What hangs on the leaf itself goes on from there, such as a mask that was recorded later. */
+function isLeafEnd(parent: string | null, leaf: string | null): boolean {
+  return parent !== null && parent === leaf;
 }
 
 function reportOf(options: {

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { type Fields, isFields } from "./fields.ts";
+import { objectsOfLine } from "./line-objects.ts";
 import type { NoticeLog } from "./notices.ts";
 
-/** One line of a JSON Lines file. */
+/** One object of a JSON Lines file. */
 export interface JsonLine {
-  /** Counted from 1. */
+  /** Counted from 1; several objects can stand on one line. */
   line: number;
   value: Fields;
 }
@@ -23,26 +24,11 @@ export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
     const newline = bytes.indexOf(NEWLINE, start);
     const end = newline < 0 ? bytes.length : newline;
     line += 1;
-    const value = parsed(bytes.subarray(start, end));
-    if (isFields(value)) lines.push({ line, value });
-    else if (value !== undefined) notices.add(newline < 0 ? "torn_last_line" : "bad_line", line);
+    const { values, isWhole } = objectsOfLine(bytes.toString("utf8", start, end));
+    for (const value of values) if (isFields(value)) lines.push({ line, value });
+    if (values.length > 1) notices.add("joined_records", line);
+    if (!isWhole) notices.add(newline < 0 ? "torn_last_line" : "bad_line", line);
     start = end + 1;
   }
   return lines;
-}
-
-/** The value of a line; undefined for a blank one, null for one that is no JSON. */
-function parsed(bytes: Buffer): unknown {
-  try {
-    // A file that was extended over a crash can be padded with NULs.
-    const text = bytes
-      .toString("utf8")
-      .replace(/^\uFEFF/, "")
-      .replaceAll("\0", "")
-      .trim();
-    return text === "" ? undefined : JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof RangeError) return null;
-    throw error;
-  }
 }

@@ -7,13 +7,19 @@ export interface ImportNotice {
   count: number;
   /** Lines of the transcript, counted from 1; the first 20. Empty where the source has no lines. */
   lines: number[];
+  /** Ids of records, or paths of files, where the source has no lines; the first 20. */
+  records: string[];
 }
+
+/** Where something stands: the line of a file of lines, else a record's id or a file's path. */
+export type SourcePlace = number | string;
 
 /** One sentence for each kind, so that a kind cannot be met without saying what was done about it. */
 const MESSAGES = {
   bad_line: "Lines (or files) that are no JSON objects were left out.",
   torn_last_line: "The last line is cut off (the other program was still writing) and was left out.",
   unknown_record: "Records of unknown types were left out.",
+  joined_records: "Lines that hold several records were read record by record.",
   duplicate_record: "Records that the transcript repeats were read once.",
   reattached: "Records that hung on a repeated copy were put after the last new record instead.",
   missing_parent: "Records whose parent is not in the file were put after the record before them.",
@@ -32,6 +38,12 @@ const MESSAGES = {
   sub_agent: "This is the transcript of a sub-agent.",
   sub_agents_apart: "Sub-agents' messages are kept out of the main session.",
   forked: "The transcript is a fork of another; only what it repeats of that one is here.",
+  queued_messages: "Messages that were typed while the agent worked stand where they were delivered.",
+  queue_left: "Messages that were queued but not delivered are kept as notes that the model does not see.",
+  cancelled_turns: "Turns that were cancelled are marked as aborted.",
+  program_answers: "Answers that the program itself wrote in the model's name are kept as notes.",
+  usage_apart: "Usage of requests that no answer shows is counted on its own.",
+  counts_restarted: "The counts of used tokens began anew in the middle; each part is counted.",
   image_not_stored: "Images and files that are only referred to became text markers.",
   cwd_unknown: "The transcript does not name its folder.",
   empty_messages: "Messages without content were left out.",
@@ -39,17 +51,26 @@ const MESSAGES = {
 
 export type NoticeKind = keyof typeof MESSAGES;
 
-const LINES_KEPT = 20;
+const PLACES_KEPT = 20;
 
 /** Collects notices, one for each kind. */
 export class NoticeLog {
+  /** Where the reader is: the place of what is noticed without one. */
+  place: SourcePlace | undefined;
   readonly #byKind = new Map<NoticeKind, ImportNotice>();
 
-  add(kind: NoticeKind, line?: number): void {
-    const notice = this.#byKind.get(kind) ?? { kind, message: MESSAGES[kind], count: 0, lines: [] };
+  add(kind: NoticeKind, place = this.place): void {
+    const notice = this.#byKind.get(kind) ?? {
+      kind,
+      message: MESSAGES[kind],
+      count: 0,
+      lines: [],
+      records: [],
+    };
     this.#byKind.set(kind, notice);
     notice.count += 1;
-    if (line !== undefined && notice.lines.length < LINES_KEPT) notice.lines.push(line);
+    const places: SourcePlace[] = typeof place === "string" ? notice.records : notice.lines;
+    if (place !== undefined && places.length < PLACES_KEPT) places.push(place);
   }
 
   all(): ImportNotice[] {

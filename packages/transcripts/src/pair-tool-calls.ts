@@ -1,11 +1,12 @@
 import { contentText, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
 import { MISSING_RESULT, resultDraft, text } from "./content.ts";
-import type { NoticeLog } from "./notices.ts";
+import type { NoticeLog, SourcePlace } from "./notices.ts";
 import type { Step } from "./step.ts";
 
 interface OpenCall {
   id: string;
   name: string;
+  source: SourcePlace | undefined;
 }
 
 /**
@@ -89,7 +90,7 @@ class Pairing {
     );
     if (late === undefined) return this.#emitMissing(call, before.key, before.at, parent);
     this.#moved.add(late.key);
-    this.#notices.add("result_moved");
+    this.#notices.add("result_moved", late.source);
     this.#emit(named(late, toolResult(late)!, call), parent);
     return late.key;
   }
@@ -101,7 +102,7 @@ class Pairing {
   }
 
   #emitMissing(call: OpenCall, place: string, at: string | undefined, parent: string | null): string {
-    this.#notices.add("result_missing");
+    this.#notices.add("result_missing", call.source);
     const key = `${parent}/${call.id}/missing/${place}`;
     const draft = resultDraft({
       callId: call.id,
@@ -121,7 +122,7 @@ class Pairing {
   }
 
   #noteOf(step: Step, result: ToolResultMessage): Step {
-    this.#notices.add("call_missing");
+    this.#notices.add("call_missing", step.source);
     const note = `[Result of a call that is not in the transcript: ${result.toolName}]\n${contentText(result.content)}`;
     const images = result.content.filter((block) => block.type === "image");
     const content = images.length === 0 ? note : [text(note), ...images];
@@ -168,7 +169,7 @@ function isMessage(step: Step): boolean {
 
 function callsOf(step: Step): OpenCall[] {
   if (step.draft.type !== "message") return [];
-  return toolCalls(step.draft.message).map((call) => ({ id: call.id, name: call.name }));
+  return toolCalls(step.draft.message).map(({ id, name }) => ({ id, name, source: step.source }));
 }
 
 /** Results often do not name their tool; the call does. */

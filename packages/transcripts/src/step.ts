@@ -1,6 +1,7 @@
-import type { Usage } from "@bonsai-agent/messages";
+import { emptyUsage } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
-import type { NoticeLog } from "./notices.ts";
+import { assistantDraft } from "./content.ts";
+import type { NoticeLog, SourcePlace } from "./notices.ts";
 
 /** Stands for a summary that its transcript does not have. */
 export const SUMMARY_MISSING = "[The summary of this compaction is missing from the transcript]";
@@ -16,6 +17,8 @@ export interface Step {
   /** ISO 8601; undefined where the transcript has no time. */
   at: string | undefined;
   draft: EntryDraft;
+  /** Where in the transcript it was read. */
+  source?: SourcePlace | undefined;
 }
 
 /** What a reader makes of a transcript. */
@@ -32,8 +35,6 @@ export interface Transcript {
   notices: NoticeLog;
   /** How many records of each type have no place in a session. */
   skipped: Map<string, number>;
-  /** Usage of requests that no message carries, for instance of a compaction. */
-  otherUsage?: Usage[];
   subAgents: Transcript[];
 }
 
@@ -41,7 +42,10 @@ export interface Transcript {
 export class Trail {
   readonly steps: Step[] = [];
   head: string | null = null;
+  /** Where the reader is: the source of the steps that are added. */
+  source: SourcePlace | undefined;
   readonly #byKey = new Map<string, Step>();
+  readonly #repeats = new Map<string, number>();
 
   add(step: { key: string; at: string | undefined; draft: EntryDraft; parent?: string | null }): Step {
     const added: Step = {
@@ -49,6 +53,7 @@ export class Trail {
       parent: step.parent === undefined ? this.head : step.parent,
       at: step.at,
       draft: step.draft,
+      ...(this.source === undefined ? {} : { source: this.source }),
     };
     this.steps.push(added);
     this.#byKey.set(added.key, added);
@@ -70,10 +75,50 @@ export class Trail {
     return path.reverse();
   }
 
+  /**
+   * Marks the turn that ends at `parent` as aborted: the answer that was cut short, or, where its tools had
+   * answered or nothing had come yet, an empty one behind them. Returns where the conversation goes on.
+   */
+  cancel(options: {
+    key: string;
+    at: string | undefined;
+    parent: string | null;
+    provider: string;
+    model: string;
+  }): string | null {
+    const last = this.#lastMessage(options.parent);
+    if (last === undefined || last.draft.type !== "message") return options.parent;
+    const { message } = last.draft;
+    if (message.role === "assistant") {
+      if (message.stopReason !== "error") message.stopReason = "aborted";
+      return options.parent;
+    }
+    const { key, at, parent, provider, model } = options;
+    const draft = assistantDraft({
+      content: [],
+      provider,
+      model,
+      at,
+      usage: emptyUsage(),
+      stopReason: "aborted",
+    });
+    return this.add({ key: `${key}/aborted`, at, parent, draft }).key;
+  }
+
+  #lastMessage(from: string | null): Step | undefined {
+    let step = from === null ? undefined : this.#byKey.get(from);
+    while (step !== undefined && step.draft.type !== "message" && step.draft.type !== "compaction")
+      step = step.parent === null ? undefined : this.#byKey.get(step.parent);
+    return step;
+  }
+
+  /** Repeated keys are counted on, so that many repetitions take no longer each than the first. */
   #free(key: string): string {
-    let free = key;
-    for (let n = 2; this.#byKey.has(free); n += 1) free = `${key}~${n}`;
-    return free;
+    if (!this.#byKey.has(key)) return key;
+    let n = this.#repeats.get(key) ?? 2;
+    while (this.#byKey.has(`${key}~${n}`)) n += 1;
+    this.#repeats.set(key, n + 1);
+    return `${key}~${n}`;
   }
 }
 

@@ -76,7 +76,9 @@ function cutCycles(nodes: UuidNode[], notices: NoticeLog): void {
     // What only leads into a cycle is whole again once the cycle's own earliest record is cut.
     if (repeatedAncestor(node, byUuid, sound) !== node.uuid) return;
     notices.add("parent_cycle", node.line);
-    node.parent = nodes.slice(0, index).findLast((before) => sound.has(before.uuid))?.uuid ?? null;
+    let before = index - 1;
+    while (before >= 0 && !sound.has(nodes[before]!.uuid)) before -= 1;
+    node.parent = nodes[before]?.uuid ?? null;
     sound.add(node.uuid);
   });
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { detectTranscript, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
+import { objectsOfLine } from "../src/line-objects.ts";
 import { projectionText } from "./projection-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-hostile-"));
@@ -118,6 +119,83 @@ describe("bad input", () => {
       ["result_missing"],
     ],
   ];
+
+  const [one, two, three] = [
+    claudeLine("a", null, 'one }{" {"'),
+    claudeLine("b", "a", "two"),
+    claudeLine("c", "b", "three"),
+  ];
+  const torn = two.slice(0, two.indexOf("two") + 1);
+  const JOINED: Array<[what: string, content: string, projection: string[], notices: string[]]> = [
+    ["two records on a line", `${one}${two}\n${three}`, ["one", "two", "three"], ["joined_records 1"]],
+    [
+      "three records on a line, apart by blanks and NULs",
+      `${one} \0\0${two}\t${three}`,
+      ["one", "two", "three"],
+      ["joined_records 1"],
+    ],
+    [
+      "a record and a torn one",
+      `${one}${torn}\n${three}`,
+      ["one", "three"],
+      ["bad_line 1", "missing_parent 2"],
+    ],
+    [
+      "a record and a torn one at the end",
+      `${one}\n${two}${three.slice(0, -9)}`,
+      ["one", "two"],
+      ["torn_last_line 2"],
+    ],
+    [
+      "a torn record and a whole one",
+      `${one}\n${torn}${three}\n`,
+      ["one", "three"],
+      ["bad_line 2", "missing_parent 2"],
+    ],
+    [
+      "a torn record and two whole ones",
+      `${torn}${one}${three}\n`,
+      ["one", "three"],
+      ["joined_records 1", "bad_line 1", "missing_parent 1"],
+    ],
+    [
+      "a record that is torn behind a nested object",
+      `${one}\n${two.slice(0, -1)}\n${three}`,
+      ["one", "three"],
+      ["bad_line 2", "missing_parent 3"],
+    ],
+  ];
+  test.each(JOINED)("%s: what is whole is read", (_, content, said, expected) => {
+    const { report, ...session } = importTranscript({ path: fileOf(content) });
+    const texts = projectionText(session).map((line) => line.split(" ")[1]);
+    expect(texts).toEqual(said);
+    const notices = report.notices.map(({ kind, lines }) => `${kind} ${lines.join(",")}`);
+    expect(notices.filter((notice) => !notice.startsWith("cwd_unknown"))).toEqual(expected);
+  });
+
+  test.each([
+    [
+      "Codex",
+      '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"c"}}{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":"one"}}',
+    ],
+    ["Gemini CLI", '{"sessionId":"s","projectHash":"h"}{"id":"1","type":"user","content":"one"}'],
+    [
+      "Qwen Code",
+      '{"uuid":"a","sessionId":"s","type":"user","message":{"parts":[{"text":"one"}]}}{"uuid":"b","parentUuid":"a","sessionId":"s","type":"system"}',
+    ],
+  ])("%s: records on one line are read one by one", (program, content) => {
+    const { report, ...session } = importTranscript({ path: fileOf(content) });
+    expect([report.program, ...projectionText(session)]).toEqual([program, "U one"]);
+    expect(report.notices).toContainEqual(expect.objectContaining({ kind: "joined_records", lines: [1] }));
+  });
+
+  test.each(['{"a":', '{"', "}{", '{"a":1}', '"', '{"a":"\\', '\\"', "[", "{{"])(
+    "a megabyte of %s is given up, or read, in the time of one look",
+    (unit) => {
+      const { values } = objectsOfLine(`{${unit.repeat(1e6 / unit.length)}`);
+      expect(values.length > 0).toBe(unit === "}{" || unit === '{"a":1}');
+    },
+  );
 
   test.each(DAMAGED)("%s", (_, content, projection, notices) => {
     const result = importTranscript({ path: fileOf(content) });

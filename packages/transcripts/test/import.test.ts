@@ -40,7 +40,14 @@ const CASES: Case[] = [
       "R! Edit [No result: the transcript ends or was interrupted before this call fi",
       "[claude-code.injected] [Request interrupted by user for tool use]",
     ],
-    notices: ["bad_line 23", "torn_last_line 24", "unknown_record 22", "unreadable 18", "result_missing"],
+    notices: [
+      "bad_line 23",
+      "torn_last_line 24",
+      "unknown_record 22",
+      "unreadable 18",
+      "cancelled_turns 20",
+      "result_missing 18",
+    ],
     tokens: [600, 92, 3000, 150],
   },
   {
@@ -78,7 +85,7 @@ const CASES: Case[] = [
       "R Bash [output saved to disk]",
       "A All green.",
     ],
-    notices: ["branches"],
+    notices: ["branches 3"],
     tokens: [700, 70, 7000, 350],
   },
   {
@@ -93,14 +100,14 @@ const CASES: Case[] = [
       "U B goes on.",
       "A B is done.",
     ],
-    notices: ["missing_parent 10", "parent_cycle 11", "sub_agents_apart", "branches"],
+    notices: ["missing_parent 10", "parent_cycle 11", "sub_agents_apart 7", "branches 3,10"],
     tokens: [500, 50, 5000, 250],
   },
   {
     name: "Claude Code: a sub-agent's own file",
     path: "claude-code-agent.jsonl",
     projection: ["U One.", "A Two."],
-    notices: ["sub_agent"],
+    notices: ["sub_agent 1"],
     tokens: [100, 10, 1000, 50],
   },
   {
