@@ -1,8 +1,34 @@
-import type { AssistantContent, ToolCall, Usage, UserContent } from "@bonsai-agent/messages";
+import type { AssistantContent, ToolCall, UserContent } from "@bonsai-agent/messages";
 import { jsonText } from "@bonsai-agent/messages";
 import { callArguments, imageOfUrl, text } from "./content.ts";
 import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./fields.ts";
 import type { NoticeLog } from "./notices.ts";
+
+/** A line's type and payload; the first versions wrote items without an envelope. */
+export function codexRecord(value: Fields): { type: string | undefined; payload: Fields } {
+  if (value.payload !== undefined)
+    return { type: stringAt(value, "type"), payload: fieldsAt(value, "payload") ?? {} };
+  if (value.type === undefined && value.id !== undefined && value.timestamp !== undefined)
+    return { type: "session_meta", payload: value };
+  if (value.record_type !== undefined) return { type: `record_type/${value.record_type}`, payload: value };
+  return { type: value.type === undefined ? undefined : "response_item", payload: value };
+}
+
+/** Items that are calls. */
+const CALL_ITEMS: ReadonlySet<unknown> = new Set([
+  "function_call",
+  "custom_tool_call",
+  "local_shell_call",
+  "tool_search_call",
+  "web_search_call",
+  "image_generation_call",
+]);
+
+/** True for what the model wrote. */
+export function isAnswerItem(item: Fields): boolean {
+  if (item.type === "message") return item.role === "assistant";
+  return item.type === "reasoning" || CALL_ITEMS.has(item.type);
+}
 
 /** Items that only the provider can read. */
 export const OPAQUE_ITEMS: ReadonlySet<unknown> = new Set([
@@ -38,23 +64,10 @@ export function answerContent(
   notices: NoticeLog,
   line: number,
 ): AssistantContent[] | undefined {
-  switch (item.type) {
-    case "message":
-      return item.role === "assistant"
-        ? itemContent(item.content, notices, line).filter((block) => block.type === "text")
-        : undefined;
-    case "reasoning":
-      return reasoning(item, notices, line);
-    case "function_call":
-    case "custom_tool_call":
-    case "local_shell_call":
-    case "tool_search_call":
-    case "web_search_call":
-    case "image_generation_call":
-      return [call(item, line)];
-    default:
-      return undefined;
-  }
+  if (!isAnswerItem(item)) return undefined;
+  if (item.type === "reasoning") return reasoning(item, notices, line);
+  if (item.type !== "message") return [call(item, line)];
+  return itemContent(item.content, notices, line).filter((block) => block.type === "text");
 }
 
 /** The signature is the whole item, as pi stores it, so that the provider can be given it again. */
@@ -122,21 +135,4 @@ function saysFailed(content: readonly UserContent[]): boolean {
   const first = content[0];
   if (first?.type !== "text") return false;
   return /^(?:Exit code: [1-9]|.*\bProcess exited with code [1-9])/m.test(first.text.slice(0, 300));
-}
-
-/** The usage of the last request that a `token_count` event reports. */
-export function tokenUsage(info: Fields | undefined): Usage | undefined {
-  const last = fieldsAt(info, "last_token_usage");
-  if (last === undefined) return undefined;
-  const cacheRead = numberAt(last, "cached_input_tokens");
-  const input = Math.max(0, numberAt(last, "input_tokens") - cacheRead);
-  const output = numberAt(last, "output_tokens");
-  return {
-    input,
-    output,
-    cacheRead,
-    cacheWrite: 0,
-    totalTokens: input + cacheRead + output,
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-  };
 }

@@ -1,15 +1,24 @@
-import type { AssistantContent, AssistantMessage, Usage, UserContent } from "@bonsai-agent/messages";
+import {
+  type AssistantContent,
+  type AssistantMessage,
+  contentText,
+  type Usage,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import type { EntryDraft } from "@bonsai-agent/session";
 import { readCompacted } from "./codex-compacted.ts";
 import {
   answerContent,
   callId,
+  codexRecord,
   hostedResult,
   itemContent,
   OPAQUE_ITEMS,
   OUTPUT_ITEMS,
   outputOf,
-  tokenUsage,
 } from "./codex-items.ts";
+import { eventContent, promptsInEvents } from "./codex-prompts.ts";
+import { type TokenCount, tokenCounts } from "./codex-usage.ts";
 import { assistantDraft, injectedDraft, resultDraft, unreadableDraft } from "./content.ts";
 import { type Fields, fieldsAt, isoTime, numberAt, stringAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
@@ -23,8 +32,18 @@ const STATE_TYPES = new Set(["world_state", "token_usage_record", "record_type/s
 /** Reads a rollout of Codex: `sessions/YYYY/MM/DD/rollout-….jsonl`. */
 export function readCodex(lines: readonly JsonLine[], notices: NoticeLog): Transcript {
   const reader = new CodexReader(notices);
-  for (const line of lines) reader.read(line);
+  const counts = tokenCounts(lines);
+  const prompts = promptsInEvents(lines);
+  for (const [at, line] of lines.entries())
+    reader.read(line, { count: counts.get(at), isPrompt: prompts.has(at) });
   return reader.finish();
+}
+
+/** What of an event is known from the records around it. */
+interface EventSense {
+  count: TokenCount | undefined;
+  /** True for a prompt that no item says. */
+  isPrompt: boolean;
 }
 
 class CodexReader {
@@ -38,18 +57,21 @@ class CodexReader {
   #provider = "openai";
   /** The answer being put together: items up to the next output or user message are one message. */
   #answer: { content: AssistantContent[]; line: number; at: string | undefined; usage?: Usage } | undefined;
-  #lastAnswer: AssistantMessage | undefined;
-  #totalTokens = -1;
+  /** The latest answer of this turn, as long as nobody counted for it. */
+  #uncounted: AssistantMessage | undefined;
+  /** Counts that were written before the answer that they are of. */
+  #pending: Usage | undefined;
+  #isCancelled = false;
 
   constructor(notices: NoticeLog) {
     this.#notices = notices;
   }
 
-  read({ line, value }: JsonLine): void {
+  read({ line, value }: JsonLine, sense: EventSense): void {
     const at = isoTime(value.timestamp);
-    // The first versions wrote items without an envelope.
-    const payload = fieldsAt(value, "payload") ?? value;
-    const type = value.payload === undefined ? bareType(value) : stringAt(value, "type");
+    const { type, payload } = codexRecord(value);
+    this.#trail.source = line;
+    this.#notices.place = line;
     switch (type) {
       case "session_meta":
         this.#readMeta(payload);
@@ -64,7 +86,7 @@ class CodexReader {
         this.#readCompacted(payload, line, at);
         return;
       case "event_msg":
-        this.#readEvent(payload);
+        this.#readEvent(payload, sense, line, at);
         return;
       case "inter_agent_communication":
         this.#readAgentMessage(payload, line, at);
@@ -77,6 +99,7 @@ class CodexReader {
 
   finish(): Transcript {
     this.#closeAnswer();
+    this.#countApart(this.#pending, "line:end");
     return {
       id: stringAt(this.#meta, "id") ?? "unknown",
       cwd: this.#cwd,
@@ -131,11 +154,18 @@ class CodexReader {
   }
 
   #addToAnswer(item: Fields, content: AssistantContent[], line: number, at: string | undefined): void {
-    this.#answer ??= { content: [], line, at };
+    this.#isCancelled = false;
+    this.#answer ??= this.#begunAnswer(line, at);
     this.#answer.content.push(...content);
     const result = hostedResult(item);
     if (result !== undefined)
       this.#addResult(callId(item, line), { content: result, isError: false }, line, at);
+  }
+
+  #begunAnswer(line: number, at: string | undefined) {
+    const usage = this.#pending;
+    this.#pending = undefined;
+    return { content: [], line, at, ...(usage === undefined ? {} : { usage }) };
   }
 
   #readOutput(item: Fields, line: number, at: string | undefined): void {
@@ -154,20 +184,46 @@ class CodexReader {
   }
 
   #addMessage(item: Fields, key: string, line: number, at: string | undefined): void {
-    this.#closeAnswer();
     const content = itemContent(item.content, this.#notices, line);
+    this.#addSaid(content, stringAt(item, "role") ?? "user", { key, line, at });
+  }
+
+  #addSaid(
+    content: UserContent[],
+    role: string,
+    { key, line, at }: { key: string; line: number; at: string | undefined },
+  ): void {
+    this.#closeAnswer();
     if (content.length === 0) {
       this.#notices.add("empty_messages", line);
       return;
     }
-    const role = stringAt(item, "role") ?? "user";
     const drafts = userDrafts({
       content,
       customType: role === "user" ? "codex.context" : `codex.${role}`,
       at,
       injected: role !== "user",
     });
-    for (const draft of drafts) this.#trail.add({ key, at, draft });
+    for (const draft of drafts) {
+      if (draft.type === "message") this.#beginTurn();
+      else if (isAbortMark(draft)) this.#cancel(line, at);
+      this.#trail.add({ key, at, draft });
+    }
+  }
+
+  #beginTurn(): void {
+    this.#uncounted = undefined;
+    this.#isCancelled = false;
+  }
+
+  /** An item and an event can both say it. */
+  #cancel(line: number, at: string | undefined): void {
+    this.#closeAnswer();
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    this.#notices.add("cancelled_turns", line);
+    const turn = { provider: this.#provider, model: this.#model, parent: this.#trail.head };
+    this.#trail.head = this.#trail.cancel({ key: `line:${line}`, at, ...turn });
   }
 
   #addUnreadable(item: Fields, line: number, at: string | undefined): void {
@@ -179,11 +235,15 @@ class CodexReader {
   #closeAnswer(): void {
     const answer = this.#answer;
     this.#answer = undefined;
-    if (answer === undefined || answer.content.length === 0) return;
+    if (answer === undefined) return;
+    if (answer.content.length === 0) {
+      this.#countApart(answer.usage, `line:${answer.line}`);
+      return;
+    }
     const { content, at, usage } = answer;
     const draft = assistantDraft({ content, provider: this.#provider, model: this.#model, at, usage });
     this.#trail.add({ key: `line:${answer.line}`, at, draft });
-    this.#lastAnswer = draft.message;
+    this.#uncounted = usage === undefined ? draft.message : undefined;
   }
 
   #readCompacted(compacted: Fields, line: number, at: string | undefined): void {
@@ -204,28 +264,56 @@ class CodexReader {
     this.#readItem(item, line, at);
   }
 
-  /** Of the events, only what items do not say: usage, names, and what was rewound. */
-  #readEvent(event: Fields): void {
+  /** Of the events, only what items do not say: usage, names, what was rewound or stopped, and lost prompts. */
+  #readEvent(event: Fields, sense: EventSense, line: number, at: string | undefined): void {
     if (event.type === "token_count") {
-      this.#readUsage(fieldsAt(event, "info"));
+      if (sense.count !== undefined) this.#readCount(sense.count, line);
       return;
     }
-    if (event.type === "thread_rolled_back") {
-      this.#rewind(numberAt(event, "num_turns"));
+    if (event.type === "user_message" && sense.isPrompt) {
+      this.#notices.add("event_prompts", line);
+      this.#addSaid(eventContent(event, this.#notices, line), "user", { key: `line:${line}`, line, at });
       return;
     }
+    if (event.type === "thread_rolled_back") this.#rewind(numberAt(event, "num_turns"));
+    else if (event.type === "turn_aborted") this.#cancel(line, at);
+    else this.#skipEvent(event);
+  }
+
+  #skipEvent(event: Fields): void {
     if (event.type === "thread_name_updated") this.#name = stringAt(event, "thread_name") ?? this.#name;
     countSkipped(this.#skipped, `event_msg/${stringAt(event, "type") ?? "untyped"}`);
   }
 
-  /** The same counts are reported again whenever rate limits change: only a new total is a new request. */
-  #readUsage(info: Fields | undefined): void {
-    const usage = tokenUsage(info);
-    const total = numberAt(fieldsAt(info, "total_token_usage"), "total_tokens");
-    if (usage === undefined || total === this.#totalTokens) return;
-    this.#totalTokens = total;
-    if (this.#answer !== undefined) this.#answer.usage = usage;
-    else if (this.#lastAnswer !== undefined) this.#lastAnswer.usage = usage;
+  /** Gives a request's counts to its answer; each request is counted once, also one without an answer. */
+  #readCount({ usage, lost, isRestart, isBefore }: TokenCount, line: number): void {
+    if (isRestart) this.#notices.add("counts_restarted", line);
+    this.#countApart(lost, `line:${line}/lost`);
+    if (isBefore) {
+      this.#countApart(this.#pending, `line:${line}`);
+      this.#pending = usage;
+      // Items that follow are of another request than those before.
+      this.#closeAnswer();
+      return;
+    }
+    this.#closeAnswer();
+    if (this.#uncounted === undefined) this.#countApart(usage, `line:${line}`);
+    else this.#uncounted.usage = usage;
+    this.#uncounted = undefined;
+  }
+
+  #countApart(usage: Usage | undefined, key: string): void {
+    if (usage === undefined) return;
+    this.#closeAnswer();
+    this.#notices.add("usage_apart");
+    const draft = {
+      type: "usage",
+      kind: "request",
+      provider: this.#provider,
+      model: this.#model,
+      usage,
+    } as const;
+    this.#trail.add({ key: `${key}/usage`, at: undefined, draft });
   }
 
   /** Goes back to before the nth last message of the user; what was rewound stays as a branch. */
@@ -253,10 +341,8 @@ class CodexReader {
   }
 }
 
-/** What an old line without an envelope is. */
-function bareType(value: Fields): string | undefined {
-  if (value.type === undefined && value.id !== undefined && value.timestamp !== undefined)
-    return "session_meta";
-  if (value.record_type !== undefined) return `record_type/${value.record_type}`;
-  return value.type === undefined ? undefined : "response_item";
+function isAbortMark(draft: EntryDraft): boolean {
+  return (
+    draft.type === "custom_message" && contentText(draft.content).trimStart().startsWith("<turn_aborted")
+  );
 }

@@ -106,7 +106,10 @@ export function userDraft(content: UserContent[], at: string | undefined): Entry
 }
 
 /** What a program put into the conversation in the user's role: never taken for the user's own words. */
-export function injectedDraft(customType: string, content: string | UserContent[]): EntryDraft {
+export function injectedDraft(
+  customType: string,
+  content: string | UserContent[],
+): Extract<EntryDraft, { type: "custom_message" }> {
   return { type: "custom_message", customType, content, display: false };
 }
 

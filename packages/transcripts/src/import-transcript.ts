@@ -115,10 +115,10 @@ function projectRoot(path: string): string | undefined {
 
 function importedSession(transcript: Transcript, format: string, cwd: string | undefined): ImportedSession {
   const { notices } = transcript;
+  notices.place = undefined;
   const { steps, leaf } = pairToolCalls({ steps: transcript.steps, leaf: transcript.leaf, notices });
   const folder = cwd ?? transcript.cwd;
   if (folder === undefined) notices.add("cwd_unknown");
-  notices.place = undefined;
   for (const { source } of otherBranches(steps, leaf)) notices.add("branches", source);
   return sessionOf({ transcript: { ...transcript, leaf }, steps, format, cwd: folder ?? "/" });
 }
@@ -155,7 +155,7 @@ function reportOf(options: {
   let usage = emptyUsage();
   for (const entry of entries) {
     for (const name of countedNames(entry)) counts[name] = (counts[name] ?? 0) + 1;
-    if (entry.type === "compaction" && entry.usage !== undefined) usage = addUsage(usage, entry.usage);
+    if ("usage" in entry && entry.usage !== undefined) usage = addUsage(usage, entry.usage);
     if (entry.type !== "message" || entry.message.role !== "assistant") continue;
     usage = addUsage(usage, entry.message.usage);
     if (entry.message.stopReason === "error") continue;

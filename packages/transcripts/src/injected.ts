@@ -65,6 +65,11 @@ function split(value: string): { own: string; injected: string[] } {
   return { own: rest, injected };
 }
 
+/** What of a text the user wrote. */
+export function ownText(value: string): string {
+  return split(value).own;
+}
+
 /** True for a text that begins with what a program wrote in the user's name. */
 export function isInjectedText(value: string): boolean {
   const start = value.trimStart();

@@ -40,6 +40,7 @@ const MESSAGES = {
   forked: "The transcript is a fork of another; only what it repeats of that one is here.",
   queued_messages: "Messages that were typed while the agent worked stand where they were delivered.",
   queue_left: "Messages that were queued but not delivered are kept as notes that the model does not see.",
+  event_prompts: "Prompts that only events have were taken from those.",
   cancelled_turns: "Turns that were cancelled are marked as aborted.",
   program_answers: "Answers that the program itself wrote in the model's name are kept as notes.",
   usage_apart: "Usage of requests that no answer shows is counted on its own.",

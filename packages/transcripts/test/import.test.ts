@@ -130,7 +130,7 @@ const CASES: Case[] = [
       "A shell(sweep)",
       "R! shell [No result: the transcript ends or was interrupted before this call fi",
     ],
-    notices: ["rewound", "unknown_record 27", "result_missing", "branches"],
+    notices: ["rewound 24", "unknown_record 27", "result_missing 30", "branches 22"],
     tokens: [200, 70, 320, 0],
   },
   {
@@ -150,7 +150,7 @@ const CASES: Case[] = [
     name: "Codex: an encrypted compaction leaves what was before it in view",
     path: "codex-opaque.jsonl",
     projection: ["U Dig a well.", "A Ten metres deep.", "A ~~ | Water found."],
-    notices: ["forked", "unreadable_compaction 4", "unreadable 5"],
+    notices: ["forked 1", "unreadable_compaction 4", "unreadable 5"],
     tokens: [0, 0, 0, 0],
   },
   {

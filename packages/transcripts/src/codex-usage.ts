@@ -1,0 +1,181 @@
+import type { Usage } from "@bonsai-agent/messages";
+import { codexRecord, isAnswerItem } from "./codex-items.ts";
+import { type Fields, fieldsAt, numberAt, stringAt } from "./fields.ts";
+import type { JsonLine } from "./json-lines.ts";
+
+/** What a `token_count` event tells anew. */
+export interface TokenCount {
+  /** Of the latest request. */
+  usage: Usage;
+  /** Of requests whose own counts are not in the file. */
+  lost: Usage | undefined;
+  /** True where the total is smaller than before. */
+  isRestart: boolean;
+  /** Before 0.104 a request's counts were written before its items, since then after them. */
+  isBefore: boolean;
+}
+
+/** The first version that writes counts after the items of their request. */
+const COUNTS_AFTER = [0, 104] as const;
+
+/**
+ * The counts of a rollout by the place of their line. Where they belong is read from the order of the records
+ * in each turn, where that leaves it open from the other turns, and only then from the version.
+ */
+export function tokenCounts(lines: readonly JsonLine[]): Map<number, TokenCount> {
+  const totals = new Totals();
+  const counts = new Map<number, TokenCount>();
+  const turns = [new Turn()];
+  let version: string | undefined;
+  for (const [at, { value }] of lines.entries()) {
+    const { type, payload } = codexRecord(value);
+    const turn = turns.at(-1)!;
+    if (type === "session_meta") version ??= stringAt(payload, "cli_version");
+    if (isPromptRecord(type, payload) && turn.isBegun) turns.push(new Turn());
+    else if (type === "response_item" && isAnswerItem(payload)) turn.answered();
+    else if (type === "event_msg" && payload.type === "token_count") {
+      const count = totals.next(fieldsAt(payload, "info"));
+      if (count === undefined) continue;
+      counts.set(at, count);
+      turn.counted(count);
+    }
+  }
+  const votes = turns.reduce((sum, { vote }) => sum + vote, 0);
+  const isUsual = votes === 0 ? isOlder(version) : votes > 0;
+  for (const turn of turns)
+    for (const count of turn.counts) count.isBefore = turn.vote === 0 ? isUsual : turn.vote > 0;
+  return counts;
+}
+
+function isPromptRecord(type: string | undefined, payload: Fields): boolean {
+  if (type === "event_msg") return payload.type === "user_message";
+  return type === "response_item" && payload.type === "message" && payload.role === "user";
+}
+
+function isOlder(version: string | undefined): boolean {
+  const [, major, minor] = /^(\d+)\.(\d+)/.exec(version ?? "") ?? [];
+  if (major === undefined) return false;
+  return Number(major) === COUNTS_AFTER[0] && Number(minor) < COUNTS_AFTER[1];
+}
+
+/** From one prompt to the next. */
+class Turn {
+  readonly counts: TokenCount[] = [];
+  #isAnsweredFirst = false;
+  #isAnsweredLast = false;
+
+  get isBegun(): boolean {
+    return this.counts.length > 0 || this.#isAnsweredLast;
+  }
+
+  answered(): void {
+    if (this.counts.length === 0) this.#isAnsweredFirst = true;
+    this.#isAnsweredLast = true;
+  }
+
+  counted(count: TokenCount): void {
+    this.counts.push(count);
+    this.#isAnsweredLast = false;
+  }
+
+  /** 1 where counts stand before their items, -1 where they stand behind them, 0 where it cannot be said. */
+  get vote(): number {
+    if (this.counts.length === 0) return 0;
+    return Number(this.#isAnsweredLast) - Number(this.#isAnsweredFirst);
+  }
+}
+
+interface Counts {
+  /** With what was read from a cache. */
+  input: number;
+  cached: number;
+  cacheWrite: number;
+  output: number;
+  reasoning: number;
+  total: number;
+}
+
+/** The totals of the session so far: the counts of a request are what they grow by. */
+class Totals {
+  #before: Counts | undefined;
+  #last = "";
+
+  /** Undefined where nothing is new: the same counts are told again whenever rate limits change. */
+  next(info: Fields | undefined): TokenCount | undefined {
+    const total = countsOf(fieldsAt(info, "total_token_usage"));
+    const last = countsOf(fieldsAt(info, "last_token_usage"));
+    if (total === undefined) return this.#lastAlone(last);
+    const before = this.#before ?? NONE;
+    this.#before = total;
+    const grown = difference(total, before);
+    if (grown.total === 0) return undefined;
+    if (grown.total < 0) return { ...told(last ?? total), isRestart: true };
+    if (last === undefined || last.total > grown.total) return told(grown);
+    return told(last, last.total === grown.total ? undefined : difference(grown, last));
+  }
+
+  #lastAlone(last: Counts | undefined): TokenCount | undefined {
+    const text = JSON.stringify(last);
+    if (last === undefined || text === this.#last) return undefined;
+    this.#last = text;
+    return told(last);
+  }
+}
+
+const NONE: Counts = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, total: 0 };
+
+/** Undefined where nothing was counted. */
+function countsOf(fields: Fields | undefined): Counts | undefined {
+  const count = (name: string) => Math.max(0, numberAt(fields, name));
+  const [input, output] = [count("input_tokens"), count("output_tokens")];
+  const total = input + output || count("total_tokens");
+  if (total === 0) return undefined;
+  return {
+    input: input + output === 0 ? total : input,
+    cached: count("cached_input_tokens"),
+    cacheWrite: count("cache_write_input_tokens"),
+    output,
+    reasoning: count("reasoning_output_tokens"),
+    total,
+  };
+}
+
+/** The total's difference is exact: what a part lacks is input. */
+function difference(a: Counts, b: Counts): Counts {
+  const total = a.total - b.total;
+  const output = clamped(a.output - b.output, total);
+  const input = total - output;
+  const cached = clamped(a.cached - b.cached, input);
+  return {
+    ...{ total, input, output, cached },
+    cacheWrite: clamped(a.cacheWrite - b.cacheWrite, input - cached),
+    reasoning: clamped(a.reasoning - b.reasoning, output),
+  };
+}
+
+function clamped(value: number, most: number): number {
+  return Math.max(0, Math.min(value, most));
+}
+
+function told(counts: Counts, lost?: Counts): TokenCount {
+  return {
+    usage: usageOf(counts),
+    lost: lost === undefined ? undefined : usageOf(lost),
+    isRestart: false,
+    isBefore: false,
+  };
+}
+
+function usageOf({ input, cached, cacheWrite, output, reasoning, total }: Counts): Usage {
+  const cacheRead = clamped(cached, input);
+  const written = clamped(cacheWrite, input - cacheRead);
+  return {
+    input: input - cacheRead - written,
+    output,
+    cacheRead,
+    cacheWrite: written,
+    ...(reasoning > 0 ? { reasoning } : {}),
+    totalTokens: total,
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+  };
+}
