@@ -1,4 +1,4 @@
-import { addUsage, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import { addUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 
 /** What the entries of a session add up to, over all its branches. */
@@ -7,6 +7,8 @@ export interface SessionFacts {
   counts: Record<string, number>;
   /** All that was asked of models: answers, compactions, branch summaries, side requests. */
   usage: Usage;
+  /** What that cost, as far as it is known. */
+  cost: CostSum;
   /** Answers by `provider/model`, most first. */
   models: { model: string; answers: number }[];
   /** ISO 8601: first and last message; null without a readable time. */
@@ -22,13 +24,19 @@ export class FactCounter {
   readonly #models = new Map<string, number>();
   readonly #activity = noTimes();
   readonly #writes = noTimes();
+  readonly #cost = new CostSum();
   #usage = emptyUsage();
+  /** Who answered last: the model of requests that do not name theirs. */
+  #model: string | undefined;
 
   add(entry: Entry): void {
     increment(this.#counts, kind(entry));
     const model = modelOf(entry);
     if (model !== undefined) increment(this.#models, model);
-    this.#usage = addUsage(this.#usage, usageOf(entry));
+    const usage = usageOf(entry);
+    this.#usage = addUsage(this.#usage, usage);
+    this.#model = model ?? this.#model;
+    this.#cost.add(usage, entry.type === "usage" ? `${entry.provider}/${entry.model}` : this.#model);
     const writtenMs = Date.parse(entry.timestamp);
     noteTime(this.#writes, writtenMs);
     if (entry.type === "message" || entry.type === "custom_message") noteTime(this.#activity, writtenMs);
@@ -38,6 +46,7 @@ export class FactCounter {
     return {
       counts: Object.fromEntries(mostFirst(this.#counts)),
       usage: this.#usage,
+      cost: this.#cost,
       models: mostFirst(this.#models).map(([model, answers]) => ({ model, answers })),
       firstActivity: isoTime(this.#activity.first),
       lastActivity: isoTime(this.#activity.last),

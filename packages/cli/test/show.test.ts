@@ -59,6 +59,32 @@ describe("bonsai show", () => {
     expect(report.usage).toMatchObject({ input: 50, output: 100, cacheRead: 5000, cacheWrite: 250 });
   });
 
+  test("a cost that nobody told is unknown, not nothing", async () => {
+    const usage = (total: number) => ({ input: 7, output: 3, cacheRead: 0, cacheWrite: 0, cost: { total } });
+    const answer = (id: string, model: string, total: number) => ({
+      ...{ type: "message", id, parentId: null, timestamp: header.timestamp },
+      message: {
+        role: "assistant",
+        content: [],
+        provider: "p",
+        model,
+        usage: usage(total),
+        stopReason: "stop",
+      },
+    });
+    const shown = async (...answers: object[]) => {
+      const file = writeLines([header, ...answers]);
+      const { stdout } = await runCli(["show", file], { columns: 80 });
+      return [(await jsonOf<ShowReport>(["show", file])).costUsd, stdout.match(/total +\d+ +(.*\S)/)?.[1]];
+    };
+    expect(await shown(answer("aaaa0001", "m", 0))).toEqual([null, "unknown"]);
+    expect(await shown(answer("aaaa0001", "m", 0), answer("aaaa0002", "m", 0.25))).toEqual([
+      null,
+      "at least $0.25",
+    ]);
+    expect(await shown(answer("aaaa0001", "m", 0.25))).toEqual([0.25, "$0.25"]);
+  });
+
   test("activity is the span of messages; what was written later is told apart", async () => {
     const lines = sampleLines();
     const label = { type: "label", id: "dddd0001", parentId: "cccc0007", targetId: "cccc0006", label: "now" };

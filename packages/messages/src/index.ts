@@ -17,6 +17,7 @@ export {
 } from "./context-tokens.ts";
 export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
 export { estimatorOf, IMAGE_TOKENS, type TokenEstimator } from "./estimate.ts";
+export { CostSum, costText, type KnownCost, knownUsd, usdText } from "./known-cost.ts";
 export type {
   AssistantMessage,
   BashExecutionMessage,

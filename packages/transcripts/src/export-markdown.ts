@@ -1,4 +1,12 @@
-import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import {
+  addUsage,
+  BonsaiError,
+  CostSum,
+  costText,
+  emptyUsage,
+  type KnownCost,
+  type Usage,
+} from "@bonsai-agent/messages";
 import {
   type ContextEditEntry,
   type Entry,
@@ -124,7 +132,7 @@ function documentHead(session: ExportedSession, entries: readonly Entry[]): stri
     ["Last activity", entries.at(-1)?.timestamp ?? header.timestamp],
     ["Models", modelNames(entries)],
     ["Messages", grouped(entries.filter((entry) => entry.type === "message").length)],
-    ...usageRows(totalUsage(entries)),
+    ...usageRows(totalUsage(entries), totalCost(entries)),
   ];
   const table = rows.map(([label, value]) => `| ${label} | ${value!.replaceAll("|", "\\|")} |`);
   return `# ${foreignMarkdown(oneLine(name ?? "Session"))}\n\n| | |\n| --- | --- |\n${table.join("\n")}`;
@@ -160,8 +168,14 @@ function usageOf(entry: Entry): Usage | undefined {
     : undefined;
 }
 
-function usageRows(usage: Usage): string[][] {
-  const { input, output, cacheRead, cacheWrite, cost } = usage;
+function totalCost(entries: readonly Entry[]): KnownCost {
+  const sum = new CostSum();
+  for (const entry of entries) sum.add(usageOf(entry));
+  return sum.cost();
+}
+
+function usageRows(usage: Usage, cost: KnownCost): string[][] {
+  const { input, output, cacheRead, cacheWrite } = usage;
   const tokens = [
     `${grouped(input)} input`,
     `${grouped(cacheRead)} cache read`,
@@ -170,6 +184,6 @@ function usageRows(usage: Usage): string[][] {
   ];
   return [
     ["Tokens", tokens.join(", ")],
-    ["Cost", cost.total > 0 ? `$${cost.total.toFixed(2)}` : "unknown"],
+    ["Cost", costText(cost)],
   ];
 }

@@ -1,12 +1,14 @@
 import { type Fields, fieldsAt, isoTime, listAt, nameOf, stringAt } from "./fields.ts";
 import { functionResponses, partsText, responseContent } from "./gemini-parts.ts";
 import type { JsonLine } from "./json-lines.ts";
-import type { NoticeLog } from "./notices.ts";
+import type { NoticeLog, SourcePlace } from "./notices.ts";
 import { countSkipped, SUMMARY_MISSING } from "./step.ts";
 
 /** A message of the recording, in the form it had last, with its place in the history. */
 export interface GeminiNode {
   record: Fields;
+  /** Its line, or its id where the whole recording is one object. */
+  place: SourcePlace;
   line: number;
   parent: GeminiNode | GeminiCompression | null;
 }
@@ -44,6 +46,7 @@ export class GeminiHistory {
   }
 
   read({ line, value }: JsonLine): void {
+    this.#notices.place = line;
     const rewindTo = stringAt(value, "$rewindTo");
     const update = fieldsAt(value, "$set");
     if (rewindTo !== undefined) this.#rewind(rewindTo, line);
@@ -58,17 +61,18 @@ export class GeminiHistory {
 
   #readMetadata(metadata: Fields, line: number): void {
     this.metadata = { ...this.metadata, ...metadata };
-    for (const message of listAt(metadata, "messages")) this.#record(message, line);
+    for (const message of listAt(metadata, "messages"))
+      this.#record(message, line, stringAt(message, "id") ?? line);
   }
 
   /** The same id again is the same message, in a later state. */
-  #record(record: Fields, line: number): void {
+  #record(record: Fields, line: number, place: SourcePlace = line): void {
     const known = this.#current.get(nameOf(record.id));
     if (known !== undefined) {
       known.record = record;
       return;
     }
-    const node: GeminiNode = { record, line, parent: this.head };
+    const node: GeminiNode = { record, place, line, parent: this.head };
     this.nodes.push(node);
     this.#current.set(nameOf(record.id), node);
     this.head = node;

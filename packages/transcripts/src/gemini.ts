@@ -13,7 +13,7 @@ import {
 } from "./gemini-parts.ts";
 import { userDrafts } from "./injected.ts";
 import type { JsonLine } from "./json-lines.ts";
-import type { NoticeLog } from "./notices.ts";
+import type { NoticeLog, SourcePlace } from "./notices.ts";
 import { countSkipped, Trail, type Transcript } from "./step.ts";
 
 /** Reads a chat recording of Gemini CLI, line by line; an old `.json` recording is one record. */
@@ -32,6 +32,7 @@ class GeminiSteps {
   readonly #last = new Map<object, string | null>();
   readonly #results = new Map<string, string>();
   readonly #keys = new Map<object, string[]>();
+  #model = "unknown";
 
   constructor(history: GeminiHistory, notices: NoticeLog) {
     this.#history = history;
@@ -39,8 +40,13 @@ class GeminiSteps {
   }
 
   transcript(): Transcript {
+    this.#model = this.#firstModel();
     const { metadata, head, nodes, masks, skipped } = this.#history;
-    for (const node of nodes) this.#add(node);
+    for (const node of nodes) {
+      this.#enter("place" in node ? node.place : node.line);
+      this.#add(node);
+    }
+    this.#enter(undefined);
     this.#trail.head = head === null ? null : (this.#last.get(head) ?? null);
     for (const mask of masks) this.#mask(mask);
     if (metadata.kind === "subagent") this.#notices.add("sub_agent");
@@ -54,6 +60,18 @@ class GeminiSteps {
       skipped,
       subAgents: [],
     };
+  }
+
+  #firstModel(): string {
+    const models = this.#history.nodes.map((node) =>
+      "record" in node ? stringAt(node.record, "model") : undefined,
+    );
+    return models.find((model) => model !== undefined) ?? "unknown";
+  }
+
+  #enter(place: SourcePlace | undefined): void {
+    this.#trail.source = place;
+    this.#notices.place = place;
   }
 
   #add(node: GeminiNode | GeminiCompression): void {
@@ -81,7 +99,7 @@ class GeminiSteps {
     }
   }
 
-  #addMessage({ record, line }: GeminiNode): void {
+  #addMessage({ record }: GeminiNode): void {
     if (record.type === "user") {
       this.#addUser(record);
       return;
@@ -90,8 +108,8 @@ class GeminiSteps {
       this.#addAnswer(record);
       return;
     }
-    if (!["info", "error", "warning"].includes(nameOf(record.type)))
-      this.#notices.add("unknown_record", line);
+    if (!["info", "error", "warning"].includes(nameOf(record.type))) this.#notices.add("unknown_record");
+    else if (saysCancelled(record)) this.#cancel(record);
     countSkipped(this.#history.skipped, nameOf(record.type));
   }
 
@@ -133,7 +151,16 @@ class GeminiSteps {
       usage: recordedTokens(fieldsAt(record, "tokens")),
     });
     this.#trail.add({ key: nameOf(record.id), at, draft });
+    this.#model = draft.message.model;
     for (const call of calls) this.#addCallResult(call, isoTime(call.timestamp) ?? at);
+    // The program asks the model no more where it has nothing but cancelled calls to tell.
+    if (calls.length > 0 && calls.every((call) => call.status === "cancelled")) this.#cancel(record);
+  }
+
+  #cancel(record: Fields): void {
+    this.#notices.add("cancelled_turns");
+    const turn = { key: nameOf(record.id), at: isoTime(record.timestamp), parent: this.#trail.head };
+    this.#trail.head = this.#trail.cancel({ ...turn, provider: "google", model: this.#model });
   }
 
   #addCallResult(call: Fields, at: string | undefined): void {
@@ -163,6 +190,14 @@ class GeminiSteps {
     if (target === undefined) return;
     this.#trail.add({ key: `${target}/masked`, at: undefined, draft: maskDraft(target, content) });
   }
+}
+
+/** The program tells the user so, in a note of its own. */
+function saysCancelled(record: Fields): boolean {
+  return (
+    record.type === "info" &&
+    /^\W*(?:request|operation|turn|generation) (?:was )?cancell?ed\b/i.test(partsText(record.content))
+  );
 }
 
 function thoughts(record: Fields): AssistantContent[] {

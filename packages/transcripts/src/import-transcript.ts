@@ -118,7 +118,7 @@ function importedSession(transcript: Transcript, format: string, cwd: string | u
   notices.place = undefined;
   const { steps, leaf } = pairToolCalls({ steps: transcript.steps, leaf: transcript.leaf, notices });
   const folder = cwd ?? transcript.cwd;
-  if (folder === undefined) notices.add("cwd_unknown");
+  if (cwd === undefined && (folder === undefined || folder === "/")) notices.add("cwd_unknown");
   for (const { source } of otherBranches(steps, leaf)) notices.add("branches", source);
   return sessionOf({ transcript: { ...transcript, leaf }, steps, format, cwd: folder ?? "/" });
 }

@@ -46,7 +46,8 @@ const MESSAGES = {
   usage_apart: "Usage of requests that no answer shows is counted on its own.",
   counts_restarted: "The counts of used tokens began anew in the middle; each part is counted.",
   image_not_stored: "Images and files that are only referred to became text markers.",
-  cwd_unknown: "The transcript does not name its folder.",
+  cwd_unknown:
+    "The transcript names no folder, or the root: `bonsai import FILE --cwd FOLDER` puts the session where its project is, so that it is found from there.",
   empty_messages: "Messages without content were left out.",
 } as const;
 

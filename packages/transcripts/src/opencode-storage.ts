@@ -160,6 +160,6 @@ function readObject(file: string, notices: NoticeLog): Fields | undefined {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  notices.add("bad_line");
+  notices.add("bad_line", file);
   return undefined;
 }

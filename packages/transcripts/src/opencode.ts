@@ -38,9 +38,10 @@ class OpenCodeReader {
   read(): Transcript {
     const { info, messages, childIds } = this.#session;
     const beforeRevert = this.#readAll(messages, stringAt(fieldsAt(info, "revert"), "messageID"));
+    this.#enter(undefined);
     this.#maskUntil(Number.POSITIVE_INFINITY);
-    if (parentId(info) !== undefined) this.#notices.add("sub_agent");
-    for (const _ of childIds) this.#notices.add("sub_agents_apart");
+    if (parentId(info) !== undefined) this.#notices.add("sub_agent", parentId(info));
+    for (const child of childIds) this.#notices.add("sub_agents_apart", child);
     return {
       id: stringAt(info, "id") ?? "unknown",
       cwd: stringAt(info, "directory") ?? this.#pathOfAnswers(),
@@ -52,6 +53,11 @@ class OpenCodeReader {
       skipped: this.#skipped,
       subAgents: [],
     };
+  }
+
+  #enter(id: string | undefined): void {
+    this.#trail.source = id;
+    this.#notices.place = id;
   }
 
   /** Old sessions have no folder of their own; their answers name it. */
@@ -66,6 +72,7 @@ class OpenCodeReader {
     let beforeRevert: string | null | undefined;
     for (const message of messages) {
       const { info } = message;
+      this.#enter(stringAt(info, "id"));
       if (info.id === revertedId) {
         beforeRevert = this.#trail.head;
         this.#notices.add("rewound");
@@ -132,9 +139,12 @@ class OpenCodeReader {
       this.#readSummary(message, summaries);
       return;
     }
-    const requests = requestsOf(parts);
-    const isCounted = requests.some((request) => request.finish !== undefined);
     const stopReason = stopReasonOf(info);
+    const requests = requestsOf(parts);
+    // One that ended before anything came was asked for all the same.
+    if (requests.length === 0 && stopReason !== undefined) requests.push({ parts: [], finish: undefined });
+    const isCounted = requests.some((request) => request.finish !== undefined);
+    if (stopReason === "aborted") this.#notices.add("cancelled_turns");
     const steps: Step[] = [];
     requests.forEach((request, index) => {
       const isLast = index === requests.length - 1;

@@ -54,6 +54,8 @@ class QwenReader {
   }
 
   #place(node: UuidNode): void {
+    this.#trail.source = node.line;
+    this.#notices.place = node.line;
     this.#trail.head = node.parent === null ? null : (this.#places.get(node.parent) ?? null);
     const { record } = node;
     const parts = fieldsAt(record, "message")?.parts;

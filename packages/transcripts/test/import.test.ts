@@ -191,7 +191,7 @@ const CASES: Case[] = [
       "A Two jars. | read_file(hive.txt)",
       "R read_file [Tool output masked]",
     ],
-    notices: ["rewound 11", "result_missing", "branches"],
+    notices: ["rewound 11", "cancelled_turns 13", "result_missing 13", "branches 9"],
     tokens: [630, 38, 60, 0],
   },
   {
@@ -279,6 +279,84 @@ describe("importTranscript", () => {
     expect(importTranscript({ path: join(project, "chats", "session-1.json") }).header.cwd).toBe(
       "/home/cy/bees",
     );
+  });
+
+  test("notices name ids or files where a transcript has no lines", () => {
+    const records = (path: string) =>
+      importTranscript({ path: fixture(path) }).report.notices.map(({ kind, records }) => [kind, ...records]);
+    expect(records("opencode-export.json")).toEqual([
+      ["image_not_stored", "msg_01"],
+      ["result_missing", "msg_04"],
+      ["failed_compaction", "msg_11"],
+    ]);
+    const [[kind, file]] = records("opencode-storage") as [[string, string]];
+    expect([kind, file.slice(-10)]).toEqual(["bad_line", "sg_99.json"]);
+  });
+
+  test("a cancelled turn of OpenCode and of Gemini CLI is marked", () => {
+    const folder = mkdtempSync(join(tmpdir(), "bonsai-cancelled-"));
+    const stops = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text);
+      const { entries, report } = importTranscript({ path: join(folder, name) });
+      const answers = entries.flatMap((entry) =>
+        entry.type === "message" && entry.message.role === "assistant" ? [entry.message.stopReason] : [],
+      );
+      return [...answers, report.notices.find(({ kind }) => kind === "cancelled_turns")?.count];
+    };
+    const message = (role: string, more: object) => ({
+      info: { id: role, role, ...more },
+      parts: role === "user" ? [{ type: "text", text: "Go." }] : [],
+    });
+    const aborted = message("assistant", {
+      error: { name: "MessageAbortedError" },
+      modelID: "m",
+      providerID: "p",
+    });
+    expect(
+      stops("o.json", JSON.stringify({ info: { id: "s" }, messages: [message("user", {}), aborted] })),
+    ).toEqual(["aborted", 1]);
+    const gemini = (...more: object[]) =>
+      [{ sessionId: "s", projectHash: "h" }, { id: "1", type: "user", content: "Go." }, ...more]
+        .map((each) => JSON.stringify(each))
+        .join("\n");
+    const told = { id: "9", type: "info", content: "Request cancelled." };
+    const call = (status: string) => ({
+      id: status,
+      name: "look",
+      status,
+      result: [{ functionResponse: { id: status, response: { output: "x" } } }],
+    });
+    const answer = (...toolCalls: object[]) => ({
+      id: "2",
+      type: "gemini",
+      content: "I",
+      model: "g",
+      toolCalls,
+    });
+    expect(stops("1.jsonl", gemini(told))).toEqual(["aborted", 1]);
+    expect(stops("2.jsonl", gemini(answer(), told))).toEqual(["aborted", 1]);
+    expect(stops("3.jsonl", gemini(answer(call("cancelled"))))).toEqual(["toolUse", "aborted", 1]);
+    expect(stops("4.jsonl", gemini(answer(call("success"), call("cancelled"))))).toEqual([
+      "toolUse",
+      undefined,
+    ]);
+  });
+
+  test("a session of no folder, or of the root, tells how to name one", () => {
+    const recording = (more: object) => {
+      const path = join(mkdtempSync(join(tmpdir(), "bonsai-root-")), "session.jsonl");
+      writeFileSync(
+        path,
+        `${JSON.stringify({ sessionId: "s", projectHash: "h", ...more })}\n{"id":"1","type":"user","content":"Go."}\n`,
+      );
+      return path;
+    };
+    for (const path of [recording({}), recording({ directories: ["/"] })]) {
+      const { header, report } = importTranscript({ path });
+      expect([header.cwd, report.notices[0]?.kind]).toEqual(["/", "cwd_unknown"]);
+      expect(report.notices[0]?.message).toContain("--cwd");
+      expect(importTranscript({ path, cwd: "/srv/bees" }).report.notices).toEqual([]);
+    }
   });
 
   test("a pipe or a device is refused, and nobody waits for its writer", () => {

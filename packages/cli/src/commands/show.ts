@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import { fileOperations } from "@bonsai-agent/compaction";
-import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { knownUsd, type Message, toolCalls } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { type ContextSize, contextSize } from "../context-size.ts";
+import { freeModels, type IsFree } from "../free-models.ts";
 import type { Invocation } from "../invocation.ts";
 import { compactionRecord } from "../reports/compaction-record.ts";
 import type { ShowReport } from "../reports/show-report.ts";
@@ -15,16 +16,17 @@ import { showView } from "../views/show-view.ts";
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
-  const report = showReport(session, contextSize(session, invocation));
+  const report = showReport(session, contextSize(session, invocation), await freeModels(io));
   output.result(report, () => showView({ report, width: output.width, nowMs: io.now() }));
 }
 
-function showReport(session: Session, size: ContextSize): ShowReport {
+function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowReport {
   const { header } = session;
   const { entries, calling, facts } = readOnce(session);
   const { counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
   const { read, modified } = fileOperations(calling);
   const file = session.file!;
+  const cost = facts.cost.cost(isFree);
   return {
     id: session.id,
     file,
@@ -43,7 +45,8 @@ function showReport(session: Session, size: ContextSize): ShowReport {
     branchCount: branchCount(sessionTree(session, entries)),
     context: { items: size.items, tokens: size.tokens, isEstimate: size.isEstimate },
     usage,
-    costUsd: usage.cost.total,
+    costUsd: knownUsd(cost),
+    cost,
     models,
     readFiles: read.toSorted(),
     modifiedFiles: modified.toSorted(),

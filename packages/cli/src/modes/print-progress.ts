@@ -1,11 +1,12 @@
 import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
-import { promptTokens } from "@bonsai-agent/messages";
+import { costText, type KnownCost, promptTokens } from "@bonsai-agent/messages";
+import { freeAmong } from "../free-models.ts";
 import type { AgentCall } from "../invocation.ts";
 import { callPreview, failurePreview } from "../preview.ts";
 import { resumeCommand } from "../resume-command.ts";
 import { fitLine, type Line, span } from "../views/line.ts";
-import { count, counted, usd } from "../views/numbers.ts";
+import { count, counted } from "../views/numbers.ts";
 import type { AnswerScreen } from "./answer-screen.ts";
 import type { RunCost } from "./run-cost.ts";
 
@@ -65,10 +66,14 @@ export class PrintProgress {
   }
 
   /** The last line: what it took, and how to go on. A command that asked no model took nothing. */
-  ended({ status }: RunResult, { sessionId, sessionFile, leafId }: AgentState, { usage }: RunCost): void {
+  ended(
+    { status }: RunResult,
+    { sessionId, sessionFile, leafId, model }: AgentState,
+    { usage, cost }: RunCost,
+  ): void {
     const isKept = sessionFile !== undefined && leafId !== null;
     if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
-    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${usd(usage.cost.total)}`;
+    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${spentWords(cost.cost((each) => freeAmong([model])(each)))}`;
     const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
     this.#say([span(`${spent} · ${goOn}`, "gray")]);
   }
@@ -78,6 +83,10 @@ export class PrintProgress {
     const { output } = this.#call;
     output.notice(fitLine(line, Math.max(output.noticeWidth, 100)));
   }
+}
+
+function spentWords(cost: KnownCost): string {
+  return cost.certainty === "unknown" ? "cost unknown" : costText(cost);
 }
 
 /** Undefined where another line says it: that of a mask, the warning or the error of a failure. */

@@ -1,4 +1,5 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
+import { type KnownCost, knownUsd } from "@bonsai-agent/messages";
 
 /** What `bonsai compact --json` prints. */
 export type CompactionReport = Pick<
@@ -18,13 +19,19 @@ export type CompactionReport = Pick<
   | "summary"
   | "entryId"
   | "requests"
-  | "costUsd"
 > & {
+  /** Null where requests were made whose cost is not known. */
+  costUsd: number | null;
   /** The extension whose summary it is, or that did not let it happen. */
   decidedBy?: string;
   /** Why, with the status `cancelled`. */
   detail?: string;
 };
+
+/** A compaction that asked a model and tells no cost has an unknown one. */
+export function compactionCost({ requests, costUsd }: CompactionResult): KnownCost {
+  return { usd: costUsd, certainty: requests > 0 && costUsd === 0 ? "unknown" : "known" };
+}
 
 export function compactionReport(result: CompactionResult, decidedBy?: string): CompactionReport {
   const { summary, entryId } = result;
@@ -44,7 +51,7 @@ export function compactionReport(result: CompactionResult, decidedBy?: string): 
     ...(summary === undefined ? {} : { summary }),
     ...(entryId === undefined ? {} : { entryId }),
     requests: result.requests,
-    costUsd: result.costUsd,
+    costUsd: knownUsd(compactionCost(result)),
     ...(decidedBy === undefined ? {} : { decidedBy }),
     ...(result.status === "cancelled" ? { detail: result.detail } : {}),
   };

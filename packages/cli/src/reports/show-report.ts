@@ -1,4 +1,4 @@
-import type { Usage } from "@bonsai-agent/messages";
+import type { KnownCost, Usage } from "@bonsai-agent/messages";
 import type { CompactionRecord } from "./compaction-record.ts";
 
 /** What `bonsai show --json` prints. */
@@ -26,7 +26,9 @@ export interface ShowReport {
   /** The tokens of the next request as far as it is known; `isEstimate` where no provider's report can be trusted. */
   context: { items: number; tokens: number; isEstimate: boolean };
   usage: Usage;
-  costUsd: number;
+  /** Null where not all of it is known; `usage.cost` has what is. */
+  costUsd: number | null;
+  cost: KnownCost;
   models: { model: string; answers: number }[];
   readFiles: string[];
   modifiedFiles: string[];

@@ -1,8 +1,9 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
-import { BonsaiError, messageText } from "@bonsai-agent/messages";
+import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
 import { untilAborted } from "../extensions/dialog-end.ts";
 import { noSuchCommand } from "../extensions/no-such-command.ts";
+import { freeAmong } from "../free-models.ts";
 import { errorJson } from "../modes/error-json.ts";
 import { modelJson } from "../modes/model-json.ts";
 import { treeRows } from "../reports/tree-row.ts";
@@ -190,11 +191,12 @@ async function navigateTree(
   return { ...moved, ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }) };
 }
 
-function sessionStats({ agent: { session, state } }: AgentHost): RpcSessionStats {
+function sessionStats({ agent: { session, state }, workshop }: AgentHost): RpcSessionStats {
   const counter = new FactCounter();
   const entries = session.entries();
   for (const entry of entries) counter.add(entry);
-  const { counts, usage } = counter.facts();
+  const { counts, usage, cost } = counter.facts();
+  const isFree = freeAmong([...workshop.shelf.catalogue.models, state.model]);
   return {
     sessionId: session.id,
     ...(session.file === undefined ? {} : { sessionFile: session.file }),
@@ -202,7 +204,7 @@ function sessionStats({ agent: { session, state } }: AgentHost): RpcSessionStats
     entryCount: entries.length,
     counts,
     usage,
-    costUsd: usage.cost.total,
+    costUsd: knownUsd(cost.cost(isFree)),
     context: state.context,
   };
 }

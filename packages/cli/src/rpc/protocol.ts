@@ -129,7 +129,8 @@ export interface RpcSessionStats {
   /** Messages by role, other entries by type; only what occurs. */
   counts: Readonly<Record<string, number>>;
   usage: Usage;
-  costUsd: number;
+  /** Null where not all of it is known. */
+  costUsd: number | null;
   context: AgentState["context"];
 }
 

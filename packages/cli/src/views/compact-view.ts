@@ -1,6 +1,8 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
+import { costText } from "@bonsai-agent/messages";
+import { compactionCost } from "../reports/compaction-report.ts";
 import { type Line, span } from "./line.ts";
-import { count, counted, usd } from "./numbers.ts";
+import { count, counted } from "./numbers.ts";
 import type { PlanPicture } from "./plan-picture.ts";
 import { planView } from "./plan-view.ts";
 import { printable } from "./printable.ts";
@@ -62,6 +64,12 @@ function headline({ result }: CompactViewOptions): Line {
   return [span(headings[result.status] ?? "", ["bold", "green"]), sizes];
 }
 
+function requestWords(result: CompactionResult): string {
+  const cost = compactionCost(result);
+  const words = cost.certainty === "unknown" ? ", cost unknown" : ` for ${costText(cost)}`;
+  return `${counted(result.requests, "request")}${words}`;
+}
+
 function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
   if (decidedBy !== undefined) {
     yield ["The summary of ", span(decidedBy, "cyan")];
@@ -69,7 +77,7 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
     yield [];
   }
   if (file !== undefined) yield writtenTo(file);
-  if (result.costUsd > 0) yield [`${counted(result.requests, "request")} for ${usd(result.costUsd)}`];
+  if (result.requests > 0) yield [requestWords(result)];
   const undo =
     result.status === "masked"
       ? "Old tool results are masked in the model's view only: the file has them whole."

@@ -25,12 +25,7 @@ export function percent(part: number, whole: number): string {
   return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
 }
 
-/** US dollars: to the cent from ten cents on, finer below; `?` for what is no number. */
-export function usd(value: number): string {
-  if (!Number.isFinite(value)) return "?";
-  if (value === 0) return "$0";
-  return value < 0.1 ? `$${value.toFixed(4)}` : `$${value.toFixed(2).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
-}
+export { usdText as usd } from "@bonsai-agent/messages";
 
 /** Bytes as `974 kB`, in powers of ten. */
 export function bytes(value: number): string {

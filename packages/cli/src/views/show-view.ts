@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { contextTokens, costText, type KnownCost, type Usage } from "@bonsai-agent/messages";
 import { kindWord } from "../preview.ts";
 import type { CompactionRecord } from "../reports/compaction-record.ts";
 import type { ShowReport } from "../reports/show-report.ts";
@@ -23,7 +24,7 @@ export function* showView(options: ShowViewOptions): Generator<Line> {
   yield [span(report.name ?? basename(report.file), ["bold", "green"])];
   yield* facts(options);
   yield* section("Entries", entryRows(report, width), width);
-  if (report.usage.cost.total > 0 || report.usage.output > 0)
+  if (report.usage.cost.total > 0 || contextTokens(report.usage) > 0)
     yield* section("Usage", usageRows(report), width);
   yield* fileListLines("Files modified", report.modifiedFiles, width);
   yield* fileListLines("Files read", report.readFiles, width);
@@ -114,7 +115,8 @@ function gauge(share: number, maxWidth: number, style: Style | undefined): Line 
   return bar([{ value: 1, glyph: "█", style }], { width: Math.max(1, Math.round(share * maxWidth)) });
 }
 
-function usageRows({ usage }: ShowReport): Line[][] {
+/** The parts are told only where all of them are known: nobody tells what they are of an unknown whole. */
+function usageRows({ usage, cost }: ShowReport): Line[][] {
   const kinds = [
     ["input", usage.input, usage.cost.input],
     ["cache read", usage.cacheRead, usage.cost.cacheRead],
@@ -123,9 +125,21 @@ function usageRows({ usage }: ShowReport): Line[][] {
   ] as const;
   const tokens = kinds.reduce((sum, [, value]) => sum + value, 0);
   return [
-    ...kinds.map(([name, value, cost]): Line[] => [[name], [count(value)], [usd(cost)]]),
-    [[span("total", "bold")], [span(count(tokens), "bold")], [span(usd(usage.cost.total), "bold")]],
+    ...kinds.map(([name, value, part]): Line[] => [
+      [name],
+      [count(value)],
+      [isSplit(usage, cost) ? usd(part) : "—"],
+    ]),
+    [[span("total", "bold")], [span(count(tokens), "bold")], [span(costText(cost), "bold")]],
   ];
+}
+
+/** Some programs store what a request cost without its parts. */
+function isSplit(
+  { cost: { input, output, cacheRead, cacheWrite, total } }: Usage,
+  { certainty }: KnownCost,
+): boolean {
+  return certainty === "known" && (total === 0 || input + output + cacheRead + cacheWrite > 0);
 }
 
 const shownSummaryLines = 24;

@@ -1,10 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import type { AgentState } from "@bonsai-agent/agent";
+import { costText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
+import { freeAmong, type IsFree } from "../../free-models.ts";
 import { liveCompactions } from "../../reports/compaction-record.ts";
 import { FactCounter } from "../../session-facts.ts";
 import { eachEntry } from "../../session-outline.ts";
-import { age, bytes, count, counted, percent, usd } from "../../views/numbers.ts";
+import { age, bytes, count, counted, percent } from "../../views/numbers.ts";
 import { isRough } from "../compaction/is-rough.ts";
 import { isNoModel } from "../no-model.ts";
 import { wholePath } from "../panels/panel-frame.ts";
@@ -16,7 +18,10 @@ export const session: SlashCommand = {
   worksWhileBusy: true,
   run(_args, { host, tell }) {
     const { agent, workshop } = host;
-    const rows = sessionRows(agent.session, agent.state, workshop.call.io.now());
+    const rows = sessionRows(agent.session, agent.state, {
+      nowMs: workshop.call.io.now(),
+      isFree: freeAmong([...workshop.shelf.catalogue.models, agent.state.model]),
+    });
     const nameWidth = Math.max(...rows.map(([name]) => name.length));
     const lines = rows.map(([name, value]) => `${name.padEnd(nameWidth)}  ${value}`);
     tell({ level: "info", message: lines.join("\n") });
@@ -24,10 +29,14 @@ export const session: SlashCommand = {
 };
 
 /** What is known of a session, by name. */
-function sessionRows(session: Session, state: AgentState, nowMs: number): [string, string][] {
+function sessionRows(
+  session: Session,
+  state: AgentState,
+  { nowMs, isFree }: { nowMs: number; isFree: IsFree },
+): [string, string][] {
   const counter = new FactCounter();
   eachEntry(session, (entry) => counter.add(entry));
-  const { counts, usage, models, lastActivity } = counter.facts();
+  const { counts, usage, cost, models, lastActivity } = counter.facts();
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
   const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);
   const { context, model, thinking } = state;
@@ -48,7 +57,7 @@ function sessionRows(session: Session, state: AgentState, nowMs: number): [strin
       "tokens",
       `in ${count(usage.input)}, cache read ${count(usage.cacheRead)}, cache write ${count(usage.cacheWrite)}, out ${count(usage.output)}`,
     ],
-    ["cost", usd(usage.cost.total)],
+    ["cost", costText(cost.cost(isFree))],
     ...(session.header.parentSession === undefined
       ? []
       : [["fork of", wholePath(session.header.parentSession)] as [string, string]]),

@@ -1,3 +1,4 @@
+import type { CostSum } from "@bonsai-agent/messages";
 import type { Entry, EntryRecord, Session } from "@bonsai-agent/session";
 import { FactCounter } from "../../session-facts.ts";
 
@@ -8,7 +9,7 @@ const ENTRIES_AT_ONCE = 16;
 export interface CostReaderOptions {
   session: Pick<Session, "index" | "entryAt">;
   /** Told once, with the cost in US dollars of all that the session had at the beginning; never where it cannot be read. */
-  onDone: (costUsd: number) => void;
+  onDone: (costUsd: number, cost: CostSum) => void;
 }
 
 /** Adds up what a session has cost, over all its branches, a slice at a time, between the keys. */
@@ -41,7 +42,12 @@ export class CostReader {
       return;
     }
     if (this.#at < this.#records.length) this.#wait();
-    else this.#options.onDone(this.#counter.facts().usage.cost.total);
+    else this.#done();
+  }
+
+  #done(): void {
+    const { usage, cost } = this.#counter.facts();
+    this.#options.onDone(usage.cost.total, cost);
   }
 
   #readSlice(): void {

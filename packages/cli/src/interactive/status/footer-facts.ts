@@ -19,6 +19,8 @@ export interface FooterFacts {
   windowTokens?: number | undefined;
   certainty: ContextCertainty;
   costUsd: number;
+  /** True where more was spent than is known. Default: false. */
+  isCostPartial?: boolean | undefined;
   /** Short texts of extensions. */
   statuses: readonly string[];
 }

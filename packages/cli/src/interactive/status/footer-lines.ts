@@ -1,4 +1,5 @@
-import { percent, usd } from "../../views/numbers.ts";
+import { costText, usdText } from "@bonsai-agent/messages";
+import { percent } from "../../views/numbers.ts";
 import { oneLine } from "../../views/printable.ts";
 import { truncate } from "../../views/text-width.ts";
 import type { Theme } from "../theme/theme.ts";
@@ -66,7 +67,7 @@ function placeParts({ folder, branch, sessionName, statuses }: FooterFacts, { st
 
 function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   const { model, thinking, costUsd } = facts;
-  const cost: Part[] = costUsd > 0 ? [{ forms: [[usd(costUsd), 5]], style: style.muted }] : [];
+  const cost: Part[] = costUsd > 0 ? [{ forms: costForms(facts), style: style.muted }] : [];
   if (model === undefined) return [...cost, noModelPart(style)];
   const parts = [...contextParts(facts, style), ...cost, modelPart(model, style)];
   if (thinking)
@@ -79,6 +80,17 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
       side: "right",
     });
   return parts;
+}
+
+/** A cost that is not known at all is no news at the bottom: `/session` tells it. */
+function costForms({ costUsd: usd, isCostPartial = false }: FooterFacts): Part["forms"] {
+  const text = costText({ usd, certainty: isCostPartial ? "atLeast" : "known" });
+  return isCostPartial
+    ? [
+        [text, 4],
+        [`≥${usdText(usd)}`, 5],
+      ]
+    : [[text, 5]];
 }
 
 function modelPart({ provider, id }: { provider: string; id: string }, style: Theme["style"]): Part {

@@ -2,6 +2,7 @@ import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Session, undoneBy } from "@bonsai-agent/session";
+import { freeAmong } from "../../free-models.ts";
 import { isRough } from "../compaction/is-rough.ts";
 import { isNoModel } from "../no-model.ts";
 import type { FooterFacts } from "./footer-facts.ts";
@@ -119,6 +120,7 @@ export class FooterSource {
 
   #read({ session, state }: Agent, statuses: readonly string[]): FooterFacts {
     const { model, thinking, sessionName } = state;
+    const cost = this.cost.cost(freeAmong([model]));
     return {
       folder: this.#options.folder,
       branch: this.#branch,
@@ -126,7 +128,8 @@ export class FooterSource {
       model: isNoModel(model) ? undefined : { provider: model.provider, id: model.id },
       thinking: model.reasoning ? thinking : undefined,
       ...this.#contextOf(session, state),
-      costUsd: this.cost.usd,
+      costUsd: cost.usd,
+      isCostPartial: cost.certainty !== "known",
       statuses,
     };
   }

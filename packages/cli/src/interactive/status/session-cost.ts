@@ -1,28 +1,34 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { Usage } from "@bonsai-agent/messages";
+import { CostSum, type KnownCost, type Usage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
+import type { IsFree } from "../../free-models.ts";
 import { CostReader } from "./cost-reader.ts";
 
 /** What a session has cost so far, over all its branches: what it brought along, and what is told since. */
 export class SessionCost {
-  #beforeUsd = 0;
-  #sinceUsd = 0;
+  #before = new CostSum();
+  #since = new CostSum();
+  #model: string | undefined;
   #reader: CostReader | undefined;
 
-  get usd(): number {
-    return this.#beforeUsd + this.#sinceUsd;
+  cost(isFree: IsFree): KnownCost {
+    const sum = new CostSum();
+    sum.addSum(this.#before);
+    sum.addSum(this.#since);
+    return sum.cost(isFree);
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("session_start", ({ reason }) => {
       if (reason === "reload") return;
       this.stop();
-      this.#beforeUsd = 0;
-      this.#sinceUsd = 0;
+      this.#before = new CostSum();
+      this.#since = new CostSum();
     });
     lifecycle.on("session_shutdown", () => this.stop());
     lifecycle.on("message_stored", ({ message }) => {
+      if (message.role === "assistant") this.#model = `${message.provider}/${message.model}`;
       if (message.role === "assistant" || message.role === "toolResult") this.#add(message.usage);
     });
     lifecycle.on("session_compact", ({ compactionEntry }) => this.#add(compactionEntry.usage));
@@ -35,12 +41,12 @@ export class SessionCost {
   bring(session: Pick<Session, "index" | "entryAt">, onRead: () => void): void {
     this.stop();
     // What is told from now on is not read.
-    this.#beforeUsd = this.usd;
-    this.#sinceUsd = 0;
+    this.#before.addSum(this.#since);
+    this.#since = new CostSum();
     this.#reader = new CostReader({
       session,
-      onDone: (costUsd) => {
-        this.#beforeUsd = costUsd;
+      onDone: (_, cost) => {
+        this.#before = cost;
         onRead();
       },
     });
@@ -52,7 +58,6 @@ export class SessionCost {
   }
 
   #add(usage: Usage | undefined): void {
-    const costUsd = usage?.cost?.total;
-    if (Number.isFinite(costUsd)) this.#sinceUsd += costUsd!;
+    this.#since.add(usage, this.#model);
   }
 }
