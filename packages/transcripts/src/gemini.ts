@@ -32,6 +32,7 @@ class GeminiSteps {
   readonly #last = new Map<object, string | null>();
   readonly #results = new Map<string, string>();
   readonly #keys = new Map<object, string[]>();
+  readonly #omitted = new Set<string>();
   #model = "unknown";
 
   constructor(history: GeminiHistory, notices: NoticeLog) {
@@ -95,6 +96,7 @@ class GeminiSteps {
       draft: { type: "compaction", summary, firstKeptEntryId: firstKept, tokensBefore: 0 },
     });
     for (const target of node.omitted.flatMap((omitted) => this.#keys.get(omitted) ?? [])) {
+      this.#omitted.add(target);
       this.#trail.add({ key: `${key}/${target}`, at, draft: omitDraft(target) });
     }
   }
@@ -187,7 +189,8 @@ class GeminiSteps {
 
   #mask({ callId, content }: GeminiMask): void {
     const target = this.#results.get(callId);
-    if (target === undefined) return;
+    // A later edit would bring back what is left out.
+    if (target === undefined || this.#omitted.has(target)) return;
     this.#trail.add({ key: `${target}/masked`, at: undefined, draft: maskDraft(target, content) });
   }
 }

@@ -1,11 +1,13 @@
-import { contentText, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
-import { MISSING_RESULT, resultDraft, text } from "./content.ts";
+import { contentText, jsonText, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import { MISSING_RESULT, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
 import type { Step } from "./step.ts";
 
 interface OpenCall {
   id: string;
   name: string;
+  /** Key of the step that calls. */
+  answer: string;
   source: SourcePlace | undefined;
 }
 
@@ -26,6 +28,8 @@ class Pairing {
   readonly #parents = new Map<string, string | null>();
   readonly #results = new Map<string, Step[]>();
   readonly #moved = new Set<string>();
+  /** By the key of a result: that of its answer. */
+  readonly #answers = new Map<string, string>();
   readonly #paired: Step[] = [];
   readonly #notices: NoticeLog;
   #leaf: string | null;
@@ -49,7 +53,65 @@ class Pairing {
       if (children.length === 0) this.#closeEnd(next.step.key, parent, open);
       stack.push(...children);
     }
-    return { steps: this.#paired, leaf: this.#leaf };
+    this.#closeLeaf();
+    return { steps: this.#wholeEdits(), leaf: this.#leaf };
+  }
+
+  /**
+   * An answer and its results are left out together or not at all, and what keeps a result keeps its answer: else
+   * an edit that lost its companion would part a call from its result.
+   */
+  #wholeEdits(): Step[] {
+    const omitted = new Set(this.#paired.map(omittedKey));
+    const results = Map.groupBy([...this.#answers], ([, answer]) => answer);
+    const isWhole = (answer: string) =>
+      omitted.has(answer) && (results.get(answer) ?? []).every(([result]) => omitted.has(result));
+    return this.#paired.map((step) => {
+      const { draft } = step;
+      if (draft.type === "compaction") {
+        const answer = this.#answers.get(draft.firstKeptEntryId);
+        return answer === undefined ? step : { ...step, draft: { ...draft, firstKeptEntryId: answer } };
+      }
+      if (draft.type !== "context_edit") return step;
+      const { targetId, replacement } = draft;
+      const answer = this.#answers.get(targetId) ?? (results.has(targetId) ? targetId : undefined);
+      if (answer === undefined) return step;
+      if (isWhole(answer)) return { ...step, draft: omitDraft(targetId) };
+      if (replacement !== null) return step;
+      return { ...step, draft: targetId === answer ? PARTED_EDIT : maskDraft(targetId) };
+    });
+  }
+
+  /** A leaf between calls and their results is moved behind the results: nobody can go on from where it was. */
+  #closeLeaf(): void {
+    const open = this.#openAtLeaf();
+    if (open.length === 0) return;
+    const children = new Map<string | null, Step[]>();
+    for (const step of this.#paired) push(children, step.parent, step);
+    for (let next: Step | undefined; open.length > 0; this.#leaf = next.key) {
+      next = children
+        .get(this.#leaf)
+        ?.find((step) => open.some(({ id }) => id === toolResult(step)?.toolCallId));
+      if (next === undefined) break;
+      const { toolCallId } = toolResult(next)!;
+      open.splice(
+        open.findIndex(({ id }) => id === toolCallId),
+        1,
+      );
+    }
+    const at = this.#leaf;
+    for (const call of open) this.#leaf = this.#emitMissing(call, `${at}/leaf`, undefined, this.#leaf);
+  }
+
+  #openAtLeaf(): OpenCall[] {
+    const byKey = new Map(this.#paired.map((step) => [step.key, step]));
+    const answered = new Set<string>();
+    for (let step = byKey.get(this.#leaf ?? ""); step !== undefined; step = byKey.get(step.parent ?? "")) {
+      const result = toolResult(step);
+      if (result !== undefined) answered.add(result.toolCallId);
+      else if (isMessage(step)) return callsOf(step).filter(({ id }) => !answered.has(id));
+    }
+    return [];
   }
 
   /** The next places to visit below a step, last first, because they go onto a stack. */
@@ -73,6 +135,7 @@ class Pairing {
       this.#emit(this.#noteOf(step, result), this.#close(step, parent, open));
       return { parent: step.key, open: [] };
     }
+    this.#answers.set(step.key, call.answer);
     this.#emit(named(step, result, call), parent);
     return { parent: step.key, open: open.filter((candidate) => candidate !== call) };
   }
@@ -91,6 +154,7 @@ class Pairing {
     if (late === undefined) return this.#emitMissing(call, before.key, before.at, parent);
     this.#moved.add(late.key);
     this.#notices.add("result_moved", late.source);
+    this.#answers.set(late.key, call.answer);
     this.#emit(named(late, toolResult(late)!, call), parent);
     return late.key;
   }
@@ -111,6 +175,7 @@ class Pairing {
       isError: true,
       at,
     });
+    this.#answers.set(key, call.answer);
     this.#emit({ key, parent, at, draft }, parent);
     return key;
   }
@@ -133,7 +198,7 @@ class Pairing {
   }
 
   #emit(step: Step, parent: string | null): void {
-    this.#paired.push({ ...step, parent });
+    this.#paired.push({ ...withoutRepeats(step), parent });
   }
 
   #isBelow(key: string, ancestor: string): boolean {
@@ -149,6 +214,13 @@ interface Place {
   step: Step;
   parent: string | null;
   open: OpenCall[];
+}
+
+/** Stands for an edit that would have left out an answer without its results. */
+const PARTED_EDIT = { type: "custom", customType: "bonsai.import.edit" } as const;
+
+function omittedKey({ draft }: Step): string | undefined {
+  return draft.type === "context_edit" && draft.replacement === null ? draft.targetId : undefined;
 }
 
 function push<Key>(map: Map<Key, Step[]>, key: Key, step: Step): void {
@@ -167,9 +239,27 @@ function isMessage(step: Step): boolean {
   return ["message", "compaction", "branch_summary", "custom_message"].includes(step.draft.type);
 }
 
+/** One for each id: a call that its transcript repeats has one result. */
 function callsOf(step: Step): OpenCall[] {
   if (step.draft.type !== "message") return [];
-  return toolCalls(step.draft.message).map(({ id, name }) => ({ id, name, source: step.source }));
+  const calls = new Map(toolCalls(step.draft.message).map(({ id, name }) => [id, name]));
+  return [...calls].map(([id, name]) => ({ id, name, answer: step.key, source: step.source }));
+}
+
+/** An answer without the calls that its transcript repeats. */
+function withoutRepeats(step: Step): Step {
+  if (step.draft.type !== "message" || step.draft.message.role !== "assistant") return step;
+  const { message } = step.draft;
+  const seen = new Set<string>();
+  const content = message.content.filter((block) => {
+    if (block.type !== "toolCall") return true;
+    const call = jsonText([block.id, block.name, block.arguments]);
+    const isNew = !seen.has(call);
+    seen.add(call);
+    return isNew;
+  });
+  if (content.length === message.content.length) return step;
+  return { ...step, draft: { type: "message", message: { ...message, content } } };
 }
 
 /** Results often do not name their tool; the call does. */

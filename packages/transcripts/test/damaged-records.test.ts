@@ -1,0 +1,222 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { addUsage, BonsaiError, emptyUsage, jsonText, toolCalls } from "@bonsai-agent/messages";
+import { project } from "@bonsai-agent/session";
+import { type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
+import fc from "fast-check";
+import { afterAll, expect, test } from "vitest";
+import { pathTo } from "./projection-text.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-damaged-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Each run writes and reads a file. */
+const RUNS = Number(process.env.FUZZ_RUNS ?? 40);
+
+const FIXTURES = [
+  "claude-code-basic.jsonl",
+  "claude-code-compacted.jsonl",
+  "claude-code-kept-messages.jsonl",
+  "claude-code-partial.jsonl",
+  "claude-code-tree.jsonl",
+  "claude-code-queue.jsonl",
+  "codex-basic.jsonl",
+  "codex-compacted.jsonl",
+  "codex-opaque.jsonl",
+  "codex-legacy.jsonl",
+  "codex-counts-before.jsonl",
+  "gemini.jsonl",
+  "gemini-old.json",
+  "opencode-export.json",
+  "qwen.jsonl",
+];
+
+/** The records of a fixture: its lines, or its one object. */
+function recordsOf(name: string): unknown[] {
+  const text = readFileSync(join(import.meta.dirname, "fixtures", name), "utf8");
+  if (extname(name) === ".json") return [JSON.parse(text)];
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [JSON.parse(line)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+const oddValue = fc.constantFrom<unknown>(
+  null,
+  0,
+  -1,
+  1e15,
+  "",
+  "x",
+  true,
+  [],
+  {},
+  [null],
+  [[]],
+  { type: "text" },
+  [{}],
+);
+
+/** What happens to records: each number is taken modulo what there is. */
+const damage = fc.record({
+  kind: fc.constantFrom("drop", "repeat", "swap", "cut", "field", "field", "field", "remove"),
+  at: fc.nat(),
+  deep: fc.array(fc.nat(), { maxLength: 6 }),
+  value: oddValue,
+});
+
+function damaged(
+  records: readonly unknown[],
+  damages: ReadonlyArray<typeof damage extends fc.Arbitrary<infer D> ? D : never>,
+) {
+  const lines = structuredClone(records) as unknown[];
+  for (const { kind, at, deep, value } of damages) {
+    const place = lines.length === 0 ? 0 : at % lines.length;
+    if (kind === "drop") lines.splice(place, 1);
+    else if (kind === "repeat")
+      lines.splice(place, 0, structuredClone(lines[(at >> 4) % Math.max(1, lines.length)]));
+    else if (kind === "swap") lines.push(...lines.splice(place, 1));
+    else if (kind === "cut") lines.length = Math.max(1, place);
+    else change(lines[place], { deep, value, isGone: kind === "remove" });
+  }
+  return lines;
+}
+
+function change(
+  record: unknown,
+  { deep, value, isGone }: { deep: number[]; value: unknown; isGone: boolean },
+): void {
+  let holder = record as Record<string, unknown>;
+  for (const [depth, step] of deep.entries()) {
+    if (typeof holder !== "object" || holder === null) return;
+    const keys = Object.keys(holder);
+    const key = keys[step % Math.max(1, keys.length)];
+    if (key === undefined) return;
+    const next = holder[key];
+    if (depth < deep.length - 1 && typeof next === "object" && next !== null)
+      holder = next as Record<string, unknown>;
+    else if (isGone) delete holder[key];
+    else holder[key] = structuredClone(value);
+  }
+}
+
+function written(name: string, records: readonly unknown[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, records.map((record) => JSON.stringify(record) ?? "").join("\n"));
+  return path;
+}
+
+/** Undefined where the import is refused for a named reason. */
+function importedOrRefused(path: string): ImportResult | undefined {
+  try {
+    return importTranscript({ path });
+  } catch (error) {
+    if (BonsaiError.is(error)) return undefined;
+    throw error;
+  }
+}
+
+function expectLegal({ entries, leafId, report }: ImportResult): void {
+  const leaves = entries.filter((entry) => !entries.some(({ parentId }) => parentId === entry.id));
+  for (const id of [leafId, ...leaves.slice(0, 6).map((leaf) => leaf.id)]) {
+    let open = new Set<string>();
+    for (const { message } of project(pathTo(entries, id)).items) {
+      if (message.role === "toolResult") {
+        expect(open.delete(message.toolCallId)).toBe(true);
+        continue;
+      }
+      expect([...open]).toEqual([]);
+      open = new Set(toolCalls(message).map((call) => call.id));
+    }
+    expect([...open]).toEqual([]);
+  }
+  let sum = emptyUsage();
+  for (const entry of entries) {
+    if ("usage" in entry && entry.usage !== undefined) sum = addUsage(sum, entry.usage);
+    if (entry.type === "message" && entry.message.role === "assistant")
+      sum = addUsage(sum, entry.message.usage);
+  }
+  expect(report.usage).toEqual(sum);
+  for (const notice of report.notices) expect(notice.message).not.toBe("");
+}
+
+test.each(FIXTURES)(
+  "law: %s with damaged records is refused by name, or is a sound session, the same each time",
+  (name) => {
+    const records = recordsOf(name);
+    fc.assert(
+      fc.property(fc.array(damage, { minLength: 1, maxLength: 8 }), (damages) => {
+        const path = written(name, damaged(records, damages));
+        const first = importedOrRefused(path);
+        if (first === undefined) return;
+        expectLegal(first);
+        expect(jsonText(importedOrRefused(path))).toBe(jsonText(first));
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);
+
+/** Words that a user wrote, in records of each program that can be damaged around them. */
+const SAID: Array<[program: string, records: (words: string, id: number) => unknown]> = [
+  [
+    "claude.jsonl",
+    (words, id) => ({
+      type: "user",
+      uuid: `u${id}`,
+      parentUuid: id === 0 ? null : `u${id - 1}`,
+      sessionId: "s",
+      message: { role: "user", content: [{ type: "text", text: words }] },
+    }),
+  ],
+  [
+    "codex.jsonl",
+    (words, id) => ({
+      type: id % 2 === 0 ? "response_item" : "event_msg",
+      payload:
+        id % 2 === 0
+          ? { type: "message", role: "user", content: [{ type: "input_text", text: words }] }
+          : { type: "user_message", message: words },
+    }),
+  ],
+  [
+    "gemini.jsonl",
+    (words, id) =>
+      id === 0
+        ? { sessionId: "s", projectHash: "h", messages: [{ id: "0", type: "user", content: words }] }
+        : { id: `${id}`, type: "user", content: words },
+  ],
+  [
+    "qwen.jsonl",
+    (words, id) => ({
+      type: "user",
+      uuid: `u${id}`,
+      parentUuid: id === 0 ? null : `u${id - 1}`,
+      sessionId: "s",
+      message: { parts: [{ text: words }] },
+    }),
+  ],
+];
+
+test.each(SAID)(
+  "law: no words of the user are lost where other records are damaged, in %s",
+  (name, recordOf) => {
+    fc.assert(
+      fc.property(fc.array(damage, { maxLength: 6 }), fc.integer({ min: 1, max: 8 }), (damages, many) => {
+        const said = Array.from({ length: many }, (_, id) => recordOf(`said ${id} by the user`, id));
+        const others = recordsOf(FIXTURES.find((each) => each.startsWith(name.slice(0, 5)))!);
+        const noise = damaged(others, damages).filter(
+          (record) => !/rewind|rolled_back|\$set/i.test(JSON.stringify(record) ?? ""),
+        );
+        const result = importTranscript({ path: written(name, [...said, ...noise]) });
+        const text = JSON.stringify(result.entries);
+        for (let id = 0; id < many; id += 1) expect(text).toContain(`said ${id} by the user`);
+      }),
+      { numRuns: 60 },
+    );
+  },
+);
