@@ -39,9 +39,12 @@ function parsed(path: string): unknown {
   }
 }
 
+/** A scenario without prices costs nothing: nobody is asked. */
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
 /** The model of a scenario file, with the sizes and prices that the file tells. Throws as `readScenario`. */
 export function scenarioModel(path: string): CatalogueModel {
-  const { contextWindow, maxOutputTokens, usdPerMillionTokens } = readScenario(path);
+  const { contextWindow, maxOutputTokens, usdPerMillionTokens = FREE } = readScenario(path);
   return {
     provider: "scripted",
     id: path,
