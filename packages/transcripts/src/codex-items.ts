@@ -1,7 +1,7 @@
 import type { AssistantContent, ToolCall, UserContent } from "@bonsai-agent/messages";
 import { jsonText } from "@bonsai-agent/messages";
 import { callArguments, imageOfUrl, text } from "./content.ts";
-import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./fields.ts";
+import { type Fields, fieldsAt, isFields, listAt, nameOf, numberAt, stringAt } from "./fields.ts";
 import type { NoticeLog } from "./notices.ts";
 
 /** A line's type and payload; the first versions wrote items without an envelope. */
@@ -86,7 +86,7 @@ export function callId(item: Fields, line: number): string {
 }
 
 function call(item: Fields, line: number): ToolCall {
-  const name = stringAt(item, "name") ?? String(item.type).replace(/_call$/, "");
+  const name = stringAt(item, "name") ?? nameOf(item.type).replace(/_call$/, "");
   const input = item.arguments ?? item.input ?? item.action ?? { prompt: item.revised_prompt };
   return { type: "toolCall", id: callId(item, line), name, arguments: callArguments(input) };
 }
