@@ -1,9 +1,9 @@
 import { byScriptEstimator } from "./by-script.ts";
-import { isGoodAnswer } from "./context-tokens.ts";
+import { isGoodAnswer, UNSEEN_TOKENS } from "./context-tokens.ts";
 import { estimatorOf, IMAGE_TOKENS, type TokenEstimator } from "./estimate.ts";
 import type { AssistantMessage, Message } from "./message.ts";
 import { contentBlocks } from "./text.ts";
-import { promptTokens } from "./usage.ts";
+import { isPlausibleCount, promptTokens } from "./usage.ts";
 
 /** What a session's own usage says about an estimator. */
 export interface Calibration {
@@ -70,7 +70,8 @@ function samplesOf(messages: readonly Message[], base: TokenEstimator, staleBefo
   for (const [index, message] of messages.entries()) {
     if (index >= staleBefore && isGoodAnswer(message) && modelOf(message) === model) {
       const reported = promptTokens(message.usage) - images;
-      if (reported > 0) samples.push({ estimated, reported });
+      if (reported > 0 && isPlausibleCount(reported, estimated, UNSEEN_TOKENS))
+        samples.push({ estimated, reported });
     }
     const imageTokens = imageTokensOf(message);
     images += imageTokens;

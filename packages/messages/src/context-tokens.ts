@@ -1,6 +1,6 @@
 import type { TokenEstimator } from "./estimate.ts";
 import type { AssistantMessage, Message } from "./message.ts";
-import { contextTokens } from "./usage.ts";
+import { contextTokens, isPlausibleCount, outputTokens } from "./usage.ts";
 
 /** How full the context is, and how far the figure can be trusted. */
 export interface ContextTokens {
@@ -26,14 +26,20 @@ export interface ContextTokensOptions {
   overheadTokens?: number;
 }
 
+/** System prompt and tools of other programs, which no message shows, have up to so many tokens. */
+export const UNSEEN_TOKENS = 20_000;
+
 /**
  * The tokens of the context: the usage of the last good answer plus estimates of what came after it,
- * or, where no usage can be trusted, estimates alone.
+ * or, where no usage can be trusted, estimates alone. A usage that is far above what stands before it is not trusted:
+ * files of other programs hold what their servers made up.
  */
 export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
   const { messages, estimator, staleBefore } = options;
-  const usageIndex = messages.findLastIndex(isGoodAnswer);
-  if (usageIndex < 0 || usageIndex < staleBefore) {
+  const usageIndex = messages.findLastIndex(
+    (message, index) => index >= staleBefore && isGoodAnswer(message) && isPlausible(options, index),
+  );
+  if (usageIndex < 0) {
     const trailingTokens = (options.overheadTokens ?? 0) + estimated(messages, estimator);
     return { tokens: trailingTokens, source: "estimate", trailingTokens };
   }
@@ -42,11 +48,26 @@ export function estimateContextTokens(options: ContextTokensOptions): ContextTok
   return { tokens: contextTokens(usage) + trailingTokens, source: "usage", usageIndex, trailingTokens };
 }
 
-/** An answer whose usage tells the size of the context: neither aborted nor failed, and not all zero. */
+/** Looks only as far back as it takes: mostly not at a single message. */
+function isPlausible({ messages, estimator }: ContextTokensOptions, index: number): boolean {
+  const tokens = contextTokens((messages[index] as AssistantMessage).usage);
+  let estimatedTokens = 0;
+  for (let at = index; !isPlausibleCount(tokens, estimatedTokens, UNSEEN_TOKENS); at -= 1) {
+    if (at < 0) return false;
+    estimatedTokens += estimator.message(messages[at]!);
+  }
+  return true;
+}
+
+/**
+ * An answer whose usage tells the size of the context: neither aborted nor failed, and something was counted before
+ * the answer itself.
+ */
 export function isGoodAnswer(message: Message): message is AssistantMessage {
   if (message?.role !== "assistant") return false;
-  if (message.stopReason === "aborted" || message.stopReason === "error") return false;
-  return contextTokens(message.usage) > 0;
+  const { stopReason, usage } = message;
+  if (stopReason === "aborted" || stopReason === "error") return false;
+  return contextTokens(usage) > outputTokens(usage);
 }
 
 function estimated(messages: readonly Message[], estimator: TokenEstimator): number {

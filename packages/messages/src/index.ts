@@ -38,6 +38,8 @@ export {
   addUsage,
   contextTokens,
   emptyUsage,
+  isPlausibleCount,
+  MAX_REQUEST_TOKENS,
   promptTokens,
   type Usage,
   type UsageCost,

@@ -48,6 +48,25 @@ export function promptTokens(usage: Usage): number {
   return count(usage?.input) + count(usage?.cacheRead) + count(usage?.cacheWrite);
 }
 
+/** The tokens of the answer alone. Total, as `contextTokens`. */
+export function outputTokens(usage: Usage): number {
+  return count(usage?.output);
+}
+
+/** Counts above it are no count of one request: the largest windows have ten million tokens. */
+export const MAX_REQUEST_TOKENS = 1_000_000_000;
+
+/** An estimate errs by a half, not by ten: what a provider counts beyond that was not counted. */
+const MAX_ESTIMATES = 10;
+
+/**
+ * False for tokens that a request cannot have had, by its estimate.
+ * @param unseenTokens what may have stood in it beyond the estimate, such as a server's own instructions
+ */
+export function isPlausibleCount(tokens: number, estimatedTokens: number, unseenTokens: number): boolean {
+  return tokens <= MAX_REQUEST_TOKENS && tokens <= MAX_ESTIMATES * Math.max(estimatedTokens, unseenTokens);
+}
+
 /** The sum of two usages, as a new object; a part that only one of them tells is taken as it is. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {

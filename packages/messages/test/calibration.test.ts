@@ -79,7 +79,18 @@ describe("calibrate", () => {
         base: chars4Estimator,
       }).ratio;
     expect(found(0.01)).toBe(0.5);
-    expect(found(100)).toBe(2.5);
+    expect(found(5)).toBe(2.5);
+  });
+
+  it("learns nothing from what no request can have used", () => {
+    const texts = Array.from({ length: 40 }, () => text(4000));
+    const messages = (perToken: number) =>
+      simulatedSession({ texts, counts: (t) => chars4(t) * perToken, overheadTokens: 0 });
+    expect(calibrate({ messages: messages(1e12), base: chars4Estimator })).toEqual({
+      ratio: 1,
+      overheadTokens: 0,
+      samples: 0,
+    });
   });
 
   it("is not moved by a few absurd reports", () => {

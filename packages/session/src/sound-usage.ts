@@ -1,3 +1,4 @@
+import { MAX_REQUEST_TOKENS } from "@bonsai-agent/messages";
 import {
   amount,
   type FieldRule,
@@ -9,10 +10,19 @@ import {
 } from "./field-rule.ts";
 
 const COUNTS: readonly FieldRule[] = [
-  ...["input", "output", "cacheRead", "cacheWrite"].map(amount),
-  ...["cacheWrite1h", "reasoning", "totalTokens"].map((field) => optional(amount(field))),
+  ...["input", "output", "cacheRead", "cacheWrite"].map(tokens),
+  ...["cacheWrite1h", "reasoning", "totalTokens"].map((field) => optional(tokens(field))),
 ];
 const COSTS: readonly FieldRule[] = ["input", "output", "cacheRead", "cacheWrite", "total"].map(amount);
+
+/** A count that one request can have; what a server made up would spoil every sum and the size of the context. */
+function tokens(field: string): FieldRule {
+  return { ...amount(field), isSound: isCount };
+}
+
+function isCount(value: unknown): boolean {
+  return isAmount(value) && (value as number) <= MAX_REQUEST_TOKENS;
+}
 
 /** Gives what a usage lacks the value 0, in place; an absent one stays absent. */
 export function mendUsage(record: Fields, note: { odd: string[] | undefined; prefix: string }): void {
@@ -25,6 +35,8 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
     return;
   }
   if (isComplete(usage)) return;
+  // What a count that was made up is said to have cost was made up too.
+  if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = {};
   mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
   if (!isFields(usage.cost)) {
     if (usage.cost !== undefined) note.odd?.push(`${prefix}.cost`);
@@ -37,13 +49,13 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
 function isComplete(usage: Fields): boolean {
   const cost = usage.cost as Fields | undefined | null;
   return (
-    isAmount(usage.input) &&
-    isAmount(usage.output) &&
-    isAmount(usage.cacheRead) &&
-    isAmount(usage.cacheWrite) &&
+    isCount(usage.input) &&
+    isCount(usage.output) &&
+    isCount(usage.cacheRead) &&
+    isCount(usage.cacheWrite) &&
     usage.cacheWrite1h === undefined &&
     usage.reasoning === undefined &&
-    (usage.totalTokens === undefined || isAmount(usage.totalTokens)) &&
+    (usage.totalTokens === undefined || isCount(usage.totalTokens)) &&
     typeof cost === "object" &&
     cost !== null &&
     isAmount(cost.input) &&
