@@ -5,6 +5,7 @@ import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "./events/lifecycle-events.ts";
 import type { AgentNotice } from "./notice.ts";
 import type { InputSource, StreamingBehavior } from "./run/prompt-input.ts";
+import type { ConfirmLongRun } from "./run/request-limit.ts";
 import type { RunFollower } from "./run/run-follower.ts";
 import type { RunCommand } from "./run-command.ts";
 import type { AgentSettings } from "./settings/settings-schema.ts";
@@ -27,6 +28,8 @@ export interface AgentOptions {
   runCommand?: RunCommand;
   /** Called after each run, in this order. */
   followers?: readonly RunFollower[];
+  /** Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. */
+  confirmLongRun?: ConfirmLongRun;
   /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
   /** Milliseconds since the epoch. Default: the clock. */

@@ -19,6 +19,7 @@ export {
 } from "./project-instructions.ts";
 export type { CustomInput, SendMessageOptions } from "./run/custom-input.ts";
 export type { InputSource, PromptInput, QueuedInput, StreamingBehavior } from "./run/prompt-input.ts";
+export type { ConfirmLongRun, LongRun } from "./run/request-limit.ts";
 export type { RunFollower } from "./run/run-follower.ts";
 export type { RunResult } from "./run/run-result.ts";
 export type { CommandOutput, CommandRun, RunCommand } from "./run-command.ts";

@@ -66,6 +66,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     controller,
     systemPrompt,
     fixedTexts: fixedTexts(() => ({ systemPrompt: systemPrompt.current, tools: tools.declarations() })),
+    confirmLongRun: options.confirmLongRun,
     onNotice,
     now,
   };

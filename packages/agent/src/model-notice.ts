@@ -28,7 +28,23 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
         code: "window_learned",
         message: `The server's window is ${counted(notice.toTokens)} tokens, not ${notice.fromTokens === undefined ? "unknown" : counted(notice.fromTokens)}; that holds for this session.`,
       };
+    case "usage_ignored":
+      return {
+        level: "warning",
+        code: "usage_ignored",
+        message: `${notice.provider}/${notice.modelId} counts tokens in a way that cannot be (${shownCount(notice)}): what it counts so is ignored, in sizes and costs.`,
+      };
   }
+}
+
+function shownCount({
+  reportedTokens,
+  estimatedTokens,
+}: Pick<Extract<ModelNotice, { type: "usage_ignored" }>, "reportedTokens" | "estimatedTokens">): string {
+  const reported = Number.isNaN(reportedTokens) ? "no whole number from 0 up" : counted(reportedTokens);
+  return estimatedTokens === undefined
+    ? reported
+    : `${reported}, for a request of about ${counted(estimatedTokens)}`;
 }
 
 /** Servers end their texts as they like, and another sentence follows. */

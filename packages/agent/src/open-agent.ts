@@ -8,6 +8,7 @@ import type { LifecycleEvents } from "./events/lifecycle-events.ts";
 import { digestFollower, titleFollower } from "./listing/session-followers.ts";
 import type { AgentNotice } from "./notice.ts";
 import { type ProjectInstruction, projectInstructions } from "./project-instructions.ts";
+import type { ConfirmLongRun } from "./run/request-limit.ts";
 import type { RunFollower } from "./run/run-follower.ts";
 import type { AgentSettings } from "./settings/settings-schema.ts";
 import { systemPrompt } from "./system-prompt.ts";
@@ -36,6 +37,11 @@ export interface OpenAgentOptions {
   onNotice?: (notice: AgentNotice) => void;
   /** Asks about paths beyond the project. Default: they are refused. */
   confirmPath?: ConfirmPath;
+  /**
+   * Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. Sub-agents do not ask:
+   * theirs ends, and their parent is told.
+   */
+  confirmLongRun?: ConfirmLongRun;
   /** A sub-agent has no threshold compaction, no sub-agents of its own, and gets no title. Default false. */
   isSubAgent?: boolean;
 }
@@ -58,6 +64,9 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     runCommand: commandRunner({ cwd }),
     followers: followersFor(options, lifecycle),
     isSubAgent: options.isSubAgent ?? false,
+    ...(options.confirmLongRun === undefined || options.isSubAgent
+      ? {}
+      : { confirmLongRun: options.confirmLongRun }),
     onNotice,
   });
   // A sub-agent lacks `task` on purpose, and its parent has told of the others.

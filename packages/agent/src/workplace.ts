@@ -7,6 +7,7 @@ import type { AgentNotice } from "./notice.ts";
 import type { OwnWork } from "./own-work.ts";
 import type { Patience } from "./run/patience.ts";
 import type { InputQueue } from "./run/queue.ts";
+import type { ConfirmLongRun } from "./run/request-limit.ts";
 import type { SystemPromptInUse } from "./run/system-prompt-in-use.ts";
 import type { AgentSettings } from "./settings/settings-schema.ts";
 import type { CachedPrefix } from "./summary/cached-prefix.ts";
@@ -30,6 +31,8 @@ export interface Workplace {
   readonly systemPrompt: SystemPromptInUse;
   /** What every request holds beside its messages. */
   readonly fixedTexts: () => readonly string[];
+  /** Absent where nobody can be asked. */
+  readonly confirmLongRun: ConfirmLongRun | undefined;
   readonly onNotice: (notice: AgentNotice) => void;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

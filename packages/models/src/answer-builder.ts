@@ -5,15 +5,15 @@ import {
   emptyUsage,
   type StopReason,
   type ToolCall,
-  type Usage,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import { usageCost } from "./cost.ts";
+import { type IgnoredUsage, impossibleCounts, type RequestSize, type TokenCounts } from "./counted-tokens.ts";
 import { isTooDeep } from "./nesting.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
-/** What a provider counted; `input` excludes what was read from or written to a cache. */
-export type TokenCounts = Partial<Omit<Usage, "cost" | "totalTokens">>;
+/** Enough to see what it was. */
+const BEGINNING_CHARS = 8_000;
 
 /** One answer as it comes in. Owner of the message that the events of its stream carry. */
 export class AnswerBuilder {
@@ -21,6 +21,8 @@ export class AnswerBuilder {
   readonly #model: CatalogueModel;
   /** Arguments of calls that are not complete, by content index. */
   readonly #argumentTexts = new Map<number, string>();
+  #request: RequestSize | undefined;
+  #ignoredUsage: IgnoredUsage | undefined;
 
   constructor(model: CatalogueModel, timestamp: number) {
     this.#model = model;
@@ -34,6 +36,16 @@ export class AnswerBuilder {
       stopReason: "stop",
       timestamp,
     };
+  }
+
+  /** What the usage is held against from now on; without it only what no request can have is ignored. */
+  expect(request: RequestSize): void {
+    this.#request = request;
+  }
+
+  /** The latest usage that was told, where it cannot be. */
+  get ignoredUsage(): IgnoredUsage | undefined {
+    return this.#ignoredUsage;
   }
 
   start(): StreamEvent {
@@ -64,8 +76,8 @@ export class AnswerBuilder {
   }
 
   /** Begins a call whose arguments stream in; returns its content index. */
-  beginCall(call: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number {
-    const index = this.add({ type: "toolCall", arguments: {}, ...call });
+  beginCall({ id, name, ...rest }: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number {
+    const index = this.add({ type: "toolCall", arguments: {}, ...rest, id: id ?? "", name: name ?? "" });
     this.#argumentTexts.set(index, "");
     return index;
   }
@@ -103,9 +115,15 @@ export class AnswerBuilder {
     return this.#argumentTexts.size > 0;
   }
 
+  /** What cannot be is no usage: it would spoil the size of the context and every sum to come. */
   setUsage(counts: TokenCounts): void {
-    const sound = Object.entries(counts).map(([name, count]) => [name, soundCount(count)]);
-    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...Object.fromEntries(sound) };
+    this.#ignoredUsage = impossibleCounts({ counts, answer: this.message, request: this.#request });
+    if (this.#ignoredUsage !== undefined) {
+      this.message.usage = emptyUsage();
+      return;
+    }
+    const told = Object.entries(counts).filter(([, count]) => count !== undefined);
+    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...Object.fromEntries(told) };
     const { input, output, cacheRead, cacheWrite } = usage;
     this.message.usage = {
       ...usage,
@@ -114,16 +132,24 @@ export class AnswerBuilder {
     };
   }
 
+  /** Leaves only the beginning of an answer that had no end: all of it would fill the context and the session's file. */
+  keepBeginning(): void {
+    let left = BEGINNING_CHARS;
+    this.message.content = this.message.content.flatMap((block): AssistantContent[] => {
+      if (left <= 0) return [];
+      const room = left;
+      left -= JSON.stringify(block).length;
+      if (left >= 0) return [block];
+      if (block.type === "text") return [{ type: "text", text: block.text.slice(0, room).toWellFormed() }];
+      if (block.type !== "thinking") return [];
+      return [{ type: "thinking", thinking: block.thinking.slice(0, room).toWellFormed() }];
+    });
+  }
+
   stop(reason: StopReason, rawReason?: string): void {
     this.message.stopReason = reason;
     if (rawReason !== undefined) this.message.rawStopReason = rawReason;
   }
-}
-
-/** Servers count wrong in every way; what is no number would spoil all sums to come. */
-function soundCount(count: unknown): number {
-  const whole = typeof count === "number" ? Math.round(count) : 0;
-  return Number.isSafeInteger(whole) && whole > 0 ? whole : 0;
 }
 
 /** The key under which arguments stand that are no JSON object: the tool is not run, and the model is told. */

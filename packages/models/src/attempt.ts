@@ -1,4 +1,5 @@
 import type { AnswerBuilder } from "./answer-builder.ts";
+import { TOO_LARGE } from "./failure.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
@@ -8,20 +9,28 @@ export interface AttemptOptions {
   answer: AnswerBuilder;
   /** Ends the attempt at once, whether the provider heeds it or not. */
   signal: AbortSignal | undefined;
-  /** 0 waits for ever. */
+  /** 0 waits for ever, as below. */
   silenceMs: number;
+  /** Without text, thinking or a call. */
+  contentMs: number;
 }
+
+/** An answer of the largest output cap has a tenth of it: what goes on behind this has lost its senses. */
+const MAX_ANSWER_CHARS = 8_000_000;
+/** Calls, texts and thoughts. */
+const MAX_ANSWER_BLOCKS = 500;
 
 type Delta = Extract<StreamEvent, { type: "text" | "thinking" | "tool_call" }>;
 
 /**
  * One attempt: what the provider yields, as it comes. Throws what the provider throws, the signal's reason after an
- * abort, and a ProviderError where nothing came for too long or the answer ended inside a call.
+ * abort, and a ProviderError where nothing came for too long, too much came, or the answer ended inside a call.
  */
 export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, void, void> {
   const { provider, call, answer, signal } = options;
   const own = new AbortController();
   const watch = new Watch(options, own);
+  let chars = 0;
   let isDone = false;
   let events: AsyncIterator<StreamEvent> | undefined;
   try {
@@ -34,7 +43,11 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
         throw new TypeError("The provider's stream gave something that is no step of a stream.");
       isDone = next.done === true;
       if (isDone) break;
-      if (isDelta(next.value)) yield next.value;
+      if (!isDelta(next.value)) continue;
+      if (hasContent(next.value)) watch.content();
+      chars += next.value.delta.length;
+      refuseTooMuch(chars, answer.message.content.length);
+      yield next.value;
     }
     if (answer.hasOpenCall) {
       throw new ProviderError({ kind: "cut", message: "The answer ended in the middle of a tool call." });
@@ -62,21 +75,48 @@ function isResult(next: unknown): next is IteratorResult<StreamEvent> {
 
 /** The beginning and the end of a stream are not the provider's to tell. */
 function isDelta(event: unknown): event is Delta {
-  const type = (event as Partial<StreamEvent> | null | undefined)?.type;
-  return type === "text" || type === "thinking" || type === "tool_call";
+  const { type, delta } = (event ?? {}) as Partial<Delta>;
+  return (type === "text" || type === "thinking" || type === "tool_call") && typeof delta === "string";
 }
 
-/** Waits for a provider, but not for ever. Owner of the timer and of the listener on the caller's signal. */
+/** False for a piece without a character, which a server may send for ever. */
+function hasContent(event: Delta): boolean {
+  return event.delta !== "" || (event.type === "tool_call" && event.toolCall !== undefined);
+}
+
+function refuseTooMuch(chars: number, blocks: number): void {
+  if (chars <= MAX_ANSWER_CHARS && blocks <= MAX_ANSWER_BLOCKS) return;
+  const what =
+    chars > MAX_ANSWER_CHARS
+      ? `${MAX_ANSWER_CHARS.toLocaleString("en")} characters`
+      : `${MAX_ANSWER_BLOCKS} texts and tool calls`;
+  throw new ProviderError({
+    kind: "refused",
+    code: TOO_LARGE,
+    message: `The server sent more than ${what} for one answer.`,
+  });
+}
+
+/** A longer timer would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Waits for a provider, but not for ever. Owner of the timers and of the listener on the caller's signal. What whoever
+ * reads the stream takes of time is not the provider's.
+ */
 class Watch {
   readonly #options: AttemptOptions;
   readonly #own: AbortController;
   #timer: NodeJS.Timeout | undefined;
+  #contentTimer: NodeJS.Timeout | undefined;
+  #contentLeftMs: number;
   #giveUp: ((reason: unknown) => void) | undefined;
   readonly #onAbort = () => this.#stop(this.#options.signal?.reason);
 
   constructor(options: AttemptOptions, own: AbortController) {
     this.#options = options;
     this.#own = own;
+    this.#contentLeftMs = options.contentMs;
     options.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
 
@@ -84,13 +124,22 @@ class Watch {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       if (this.#options.signal?.aborted) this.#onAbort();
-      this.#startTimer();
+      this.#startTimers();
+      const startedMs = performance.now();
       // Through a promise: a provider's `next` may throw at once.
       Promise.resolve()
         .then(() => events.next())
         .then(resolve, reject)
-        .finally(() => this.#stopTimer());
+        .finally(() => {
+          this.#stopTimers();
+          this.#contentLeftMs -= performance.now() - startedMs;
+        });
     });
+  }
+
+  /** Something of the answer came. */
+  content(): void {
+    this.#contentLeftMs = this.#options.contentMs;
   }
 
   /** A sign of life that is no event; while nobody waits for one, nobody is silent. */
@@ -99,27 +148,41 @@ class Watch {
   }
 
   end(): void {
-    this.#stopTimer();
+    this.#stopTimers();
     this.#options.signal?.removeEventListener("abort", this.#onAbort);
   }
 
-  #startTimer(): void {
-    const { silenceMs } = this.#options;
-    if (silenceMs <= 0) return;
-    this.#stopTimer();
-    this.#timer = setTimeout(() => {
-      const message = `Nothing came from the provider for ${Math.ceil(silenceMs / 1_000)} s.`;
-      this.#stop(new ProviderError({ kind: "silence", message }));
-    }, silenceMs);
+  #startTimers(): void {
+    this.#stopTimers();
+    const { silenceMs, contentMs } = this.#options;
+    if (silenceMs > 0) {
+      const message = `Nothing came from the provider for ${seconds(silenceMs)}.`;
+      this.#timer = this.#timerFor(silenceMs, message);
+    }
+    if (contentMs > 0) {
+      const message = `The provider gave signs of life for ${seconds(contentMs)}, and nothing of an answer.`;
+      this.#contentTimer = this.#timerFor(this.#contentLeftMs, message);
+    }
   }
 
-  #stopTimer(): void {
+  #timerFor(ms: number, message: string): NodeJS.Timeout {
+    const stop = () => this.#stop(new ProviderError({ kind: "silence", message }));
+    return setTimeout(stop, Math.min(MAX_TIMER_MS, Math.max(0, ms)));
+  }
+
+  #stopTimers(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#contentTimer);
     this.#timer = undefined;
+    this.#contentTimer = undefined;
   }
 
   #stop(reason: unknown): void {
     this.#giveUp?.(reason);
     this.#own.abort(reason);
   }
+}
+
+function seconds(ms: number): string {
+  return `${Math.ceil(ms / 1_000).toLocaleString("en")} s`;
 }

@@ -19,6 +19,17 @@ export function brokenOff(error: unknown): ProviderError {
   });
 }
 
+/** What came has not the shape that it should have, and reading it threw. */
+export function garbled(what: string, body: unknown, cause: unknown): ProviderError {
+  if (cause instanceof ProviderError) return cause;
+  return new ProviderError({
+    kind: "garbled",
+    message: `${what} has not the shape that it should have.`,
+    body,
+    cause,
+  });
+}
+
 /** The request could not even be written. */
 export function notSent(error: unknown): ProviderError {
   const { own, message } = rootCause(error);

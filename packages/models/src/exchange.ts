@@ -1,8 +1,8 @@
-import { promptTokens, type Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, promptTokens, type Usage } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "./answer-builder.ts";
 import { attempt } from "./attempt.ts";
 import type { CatalogueModel } from "./catalogue-model.ts";
-import type { ModelFailure } from "./failure.ts";
+import { emptyAnswer, type ModelFailure, TOO_LARGE } from "./failure.ts";
 import type { LearnedWindow } from "./learned-windows.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { ModelNotice } from "./notice.ts";
@@ -41,10 +41,12 @@ export class Exchange {
       try {
         yield* this.#attempt(answer);
         const cutOffTokens = await this.#learnRunning();
-        failure = silentOverflow({ model: this.#model, answer: message, cutOffTokens });
+        failure =
+          silentOverflow({ model: this.#model, answer: message, cutOffTokens }) ?? this.#emptyAnswer(message);
       } catch (error) {
         failure = this.#failure(error);
       }
+      this.#host.tellIgnoredUsage(answer.ignoredUsage, this.#model, (notice) => this.#tell(notice));
       if (failure === undefined) {
         if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
         yield { type: "done", message };
@@ -58,6 +60,7 @@ export class Exchange {
         return;
       }
       answer.stop("error");
+      if (final.code === TOO_LARGE) answer.keepBeginning();
       message.errorMessage = final.message;
       yield { type: "error", message, failure: final };
       return;
@@ -73,9 +76,17 @@ export class Exchange {
     signal?.throwIfAborted();
     this.#sent ??= this.#prepared();
     const sent = this.#sent;
+    // What a scenario says that a request used is what its author wants to see.
+    if (this.#model.api !== "scripted")
+      answer.expect({ inputTokens: sent.inputTokens, maxOutputTokens: sent.cap.tokens });
     const provider = await this.#host.providers.provider(this.#model);
-    const { silenceMs } = this.#host.policy;
-    yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs });
+    const { silenceMs, contentMs } = this.#host.policy;
+    yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs, contentMs });
+  }
+
+  /** An extension may ask for an answer that is empty, and reads it itself. */
+  #emptyAnswer(message: AssistantMessage): ModelFailure | undefined {
+    return this.#request.purpose === "extension" ? undefined : emptyAnswer(this.#model, message);
   }
 
   #prepared(): Outgoing {
@@ -176,8 +187,7 @@ export class Exchange {
   async #retry(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
     const retry = this.#retries.next(failure);
     if (retry === undefined) return this.#retries.givenUp(failure);
-    const { maxRetries } = this.#host.policy;
-    this.#tell({ type: "retry", ...retry, maxAttempts: maxRetries, failure });
+    this.#tell({ type: "retry", ...retry, failure });
     await this.#host.sleep(retry.delayMs, this.#request.signal);
     return this.#isAborted ? "aborted" : "again";
   }

@@ -1,3 +1,6 @@
+import { type AssistantMessage, messageText, toolCalls } from "@bonsai-agent/messages";
+import type { CatalogueModel } from "./catalogue-model.ts";
+
 /** The six outcomes of a refused request. Only `inputTooLong` calls for compaction. */
 export type FailureKind =
   | "inputTooLong"
@@ -20,6 +23,8 @@ export interface ModelFailure {
   code?: string | undefined;
   /** True when the same request may succeed later. */
   retryable: boolean;
+  /** True where a second attempt may help and a third will not. */
+  retryOnce?: boolean | undefined;
   /** What the provider asked to wait. */
   retryAfterMs?: number | undefined;
   /** The server's window, where the message tells. */
@@ -38,4 +43,25 @@ export interface ModelFailure {
   presumed?: boolean | undefined;
   /** True when the provider answered as if nothing were wrong. */
   silent?: boolean | undefined;
+}
+
+/** The code of an answer that was given up because it had no end. */
+export const TOO_LARGE = "answer_too_large";
+
+/** The code of an answer that ended well and says nothing. */
+export const EMPTY_ANSWER = "answer_empty";
+
+/** The failure of an answer that ended as if it were complete, without a word or a call; undefined for any other. */
+export function emptyAnswer(
+  { provider, id: modelId }: CatalogueModel,
+  answer: AssistantMessage,
+): ModelFailure | undefined {
+  // One that was cut off at its limit is told as that.
+  if (answer.stopReason === "length") return undefined;
+  if (toolCalls(answer).length > 0 || messageText(answer).trim() !== "") return undefined;
+  const hasThought = answer.content.some(({ type }) => type === "thinking");
+  const message = hasThought
+    ? "The model thought, and ended its answer without a word or a tool call."
+    : "The model's answer was empty.";
+  return { kind: "other", code: EMPTY_ANSWER, message, provider, modelId, retryable: true, retryOnce: true };
 }

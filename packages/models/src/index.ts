@@ -1,4 +1,4 @@
-export { AnswerBuilder, MALFORMED_ARGUMENTS, type TokenCounts } from "./answer-builder.ts";
+export { AnswerBuilder, MALFORMED_ARGUMENTS } from "./answer-builder.ts";
 export type { ProviderLoader } from "./built-in-providers.ts";
 export type { AddedModel, AddedProvider } from "./catalogue/added-providers.ts";
 export {
@@ -25,7 +25,8 @@ export {
   type ThinkingLevel,
   thinkingLevels,
 } from "./catalogue-model.ts";
-export type { FailureKind, ModelFailure } from "./failure.ts";
+export type { RequestSize, TokenCounts } from "./counted-tokens.ts";
+export { EMPTY_ANSWER, type FailureKind, type ModelFailure } from "./failure.ts";
 export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
 export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
 export { ModelClient, type ModelClientOptions } from "./model-client.ts";

@@ -1,3 +1,4 @@
+import type { IgnoredUsage } from "./counted-tokens.ts";
 import type { ModelFailure } from "./failure.ts";
 import type { Repair } from "./repair/repair.ts";
 
@@ -13,4 +14,6 @@ export type ModelNotice =
     }
   | { type: "repair"; repairs: readonly Repair[] }
   | { type: "output_cap_lowered"; fromTokens: number; toTokens: number }
-  | { type: "window_learned"; fromTokens: number | undefined; toTokens: number };
+  | { type: "window_learned"; fromTokens: number | undefined; toTokens: number }
+  /** Once for each model of a client. */
+  | ({ type: "usage_ignored"; provider: string; modelId: string } & IgnoredUsage);

@@ -1,3 +1,4 @@
+import { TOO_LARGE } from "./failure.ts";
 import { patientDispatcher } from "./patient-dispatcher.ts";
 import { ProviderError } from "./provider.ts";
 import { shownAddress } from "./shown-address.ts";
@@ -65,7 +66,7 @@ function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8A
 function tooMuch(what: string, bytes: number): ProviderError {
   return new ProviderError({
     kind: "refused",
-    code: "answer_too_large",
+    code: TOO_LARGE,
     message: `The server sent more than ${bytes / MB} MB for ${what}.`,
   });
 }

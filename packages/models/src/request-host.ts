@@ -1,5 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "./catalogue-model.ts";
+import type { IgnoredUsage } from "./counted-tokens.ts";
 import type { KeySource } from "./keys.ts";
 import type { LearnedWindows } from "./learned-windows.ts";
 import type { ModelNotice } from "./notice.ts";
@@ -20,7 +21,7 @@ export interface RequestHostOptions {
   sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** What the requests of one client share. Owner of which repairs have been told. */
+/** What the requests of one client share. Owner of which repairs and which wrong usages have been told. */
 export class RequestHost {
   readonly providers: ProviderTable;
   readonly windows: LearnedWindows;
@@ -32,6 +33,7 @@ export class RequestHost {
   readonly refusedThinking = new RefusedThinking();
   readonly #keys: KeySource | undefined;
   readonly #told = new Set<RepairKind>();
+  readonly #wrongCounters = new Set<string>();
 
   constructor(options: RequestHostOptions) {
     this.providers = options.providers;
@@ -54,6 +56,18 @@ export class RequestHost {
       message: `There is no key for ${provider}.`,
       hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
     });
+  }
+
+  /** Tells of a usage that cannot be, once for each model: a server that counts wrong does so at every answer. */
+  tellIgnoredUsage(
+    usage: IgnoredUsage | undefined,
+    { provider, id: modelId }: CatalogueModel,
+    tell: (notice: ModelNotice) => void,
+  ): void {
+    const name = `${provider}/${modelId}`;
+    if (usage === undefined || this.#wrongCounters.has(name)) return;
+    this.#wrongCounters.add(name);
+    tell({ type: "usage_ignored", provider, modelId, ...usage });
   }
 
   /** Tells of repairs, each kind once: the same history comes again with every request. */

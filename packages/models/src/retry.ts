@@ -10,6 +10,11 @@ export interface RetryPolicy {
   maxDelayMs: number;
   /** A stream that sends nothing for so long is taken for dead. Default 300,000; 0 waits for ever. */
   silenceMs: number;
+  /**
+   * A stream that brings no text, no thinking and no call for so long is ended, whatever signs of life it gives. Default
+   * 600,000; 0 waits for ever.
+   */
+  contentMs: number;
 }
 
 export const defaultRetryPolicy: RetryPolicy = {
@@ -17,12 +22,14 @@ export const defaultRetryPolicy: RetryPolicy = {
   baseDelayMs: 1_000,
   maxDelayMs: 60_000,
   silenceMs: 300_000,
+  contentMs: 600_000,
 };
 
 /** A retry that is due. */
 export interface PlannedRetry {
   /** 1 for the first retry. */
   attempt: number;
+  maxAttempts: number;
   delayMs: number;
 }
 
@@ -31,6 +38,7 @@ export class RetryBudget {
   readonly #policy: RetryPolicy;
   readonly #random: () => number;
   #used = 0;
+  #usedOnce = 0;
 
   /** @param random from 0 up to, not including, 1 */
   constructor(policy: RetryPolicy, random: () => number) {
@@ -39,11 +47,16 @@ export class RetryBudget {
   }
 
   /** The wait before the same request is sent again; undefined where it must not be, or not any more. */
-  next({ retryable, retryAfterMs }: ModelFailure): PlannedRetry | undefined {
+  next({ retryable, retryOnce, retryAfterMs }: ModelFailure): PlannedRetry | undefined {
     const { maxRetries, maxDelayMs } = this.#policy;
     if (!retryable || this.#used >= maxRetries || (retryAfterMs ?? 0) > maxDelayMs) return undefined;
+    if (retryOnce && this.#usedOnce > 0) return undefined;
     this.#used += 1;
-    return { attempt: this.#used, delayMs: Math.round(retryAfterMs || this.#backoffMs()) };
+    if (retryOnce) this.#usedOnce += 1;
+    const count = retryOnce
+      ? { attempt: 1, maxAttempts: 1 }
+      : { attempt: this.#used, maxAttempts: maxRetries };
+    return { ...count, delayMs: Math.round(retryAfterMs || this.#backoffMs()) };
   }
 
   /** The failure as it is told when the request is given up: with the wait or the attempts that were too many. */

@@ -125,10 +125,10 @@ describe("errors inside the stream", () => {
     expect(failureOf(result).message).toContain(type);
   });
 
-  test("data that is no event is passed over", async () => {
-    const chunks = sseChunks([{ data: "null" }, { data: "7" }]);
+  test.each(["null", "7", "[]", '"x"'])("%s, which is no event, is garbled", async (data) => {
+    const chunks = sseChunks([{ data }]);
     expect(failureOf(await exchange((await served({ ...streamOf([]), chunks })).url))).toMatchObject({
-      kind: "cut",
+      kind: "garbled",
     });
   });
 

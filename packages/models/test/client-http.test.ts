@@ -474,7 +474,12 @@ test.each<[string, ProviderApi, LoopbackReply]>([
     ]),
   ],
 ])("an overflow reported as a success: %s", async (_name, api, reply) => {
-  const { end, notices } = await ask(api, [reply]);
+  const { end, notices } = await ask(
+    api,
+    [reply],
+    {},
+    { messages: [{ role: "user", content: "word ".repeat(30_000), timestamp: 0 }] },
+  );
   expect(end).toMatchObject({
     type: "error",
     failure: { kind: "inputTooLong", silent: true },

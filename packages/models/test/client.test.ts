@@ -228,10 +228,9 @@ describe("an overflow that was reported as a success", () => {
     expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", silent: true } });
   });
   test.each<[string, Step]>([
-    ["exactly the window", stops({ input: 50_000, cacheRead: 50_000 }, "stop")],
+    ["exactly the window", says("fine", { input: 50_000, cacheRead: 50_000 })],
     ["length below 99%", stops({ input: 98_999 }, "length")],
     ["length with an answer", stops({ input: 99_500, output: 1 }, "length")],
-    ["an empty answer", stops({ input: 99_500 }, "stop")],
   ])("is not: %s", async (_name, step) => {
     expect((await stage([step]).ask()).type).toBe("done");
   });
@@ -556,6 +555,110 @@ describe("abort", () => {
   });
 });
 
+describe("an answer that says nothing", () => {
+  const thinks: Step = async function* (_call, answer) {
+    yield answer.thinking("Hm.");
+    answer.setUsage({ input: 100, output: 10 });
+    answer.stop("stop");
+  };
+  const blank: Step = async function* (_call, answer) {
+    yield answer.text(" \n");
+    answer.stop("stop");
+  };
+  const nothing: Step = async function* (_call, answer) {
+    yield* [];
+    answer.stop("stop");
+  };
+  test.each([
+    ["thinking alone", thinks, "The model thought, and ended its answer without a word or a tool call."],
+    ["blanks", blank, "The model's answer was empty."],
+    ["nothing", nothing, "The model's answer was empty."],
+  ])("%s: is asked for once more, then told", async (_name, step, message) => {
+    const { ask, calls, notices } = stage([step]);
+    expect(await ask()).toMatchObject({
+      type: "error",
+      failure: { kind: "other", code: "answer_empty", message: `${message} 2 attempts failed.` },
+      message: { stopReason: "error" },
+    });
+    expect(calls.length).toBe(2);
+    expect(notices).toMatchObject([{ type: "retry", attempt: 1, maxAttempts: 1, failure: { message } }]);
+  });
+  test("an answer behind it is taken, and what the empty one used is told", async () => {
+    const voided: unknown[] = [];
+    const { ask } = stage([thinks, says("yes")]);
+    const final = await ask({ onVoidedUsage: (usage) => voided.push(usage) });
+    expect(final).toMatchObject({ type: "done", message: { content: [{ text: "yes" }] } });
+    expect(voided).toMatchObject([{ input: 100, output: 10 }]);
+  });
+  test("among other failures it is asked for once more alone", async () => {
+    const cut = refuses("later", { status: 503 });
+    const { ask, calls } = stage([cut, nothing, cut, nothing, says("too late")]);
+    expect(await ask()).toMatchObject({ failure: { code: "answer_empty" } });
+    expect(calls.length).toBe(4);
+  });
+  test("not where nothing is retried, after an abort, at the output limit, or for an extension", async () => {
+    const once = stage([nothing], { retry: { maxRetries: 0 } });
+    expect(await once.ask()).toMatchObject({ failure: { code: "answer_empty" } });
+    expect(once.calls.length).toBe(1);
+    const abort = new AbortController();
+    const stopped = stage([
+      async function* (_call, answer) {
+        yield answer.thinking("Hm.");
+        abort.abort();
+      },
+    ]);
+    expect(await stopped.ask({ signal: abort.signal })).toMatchObject({ message: { stopReason: "aborted" } });
+    expect(stopped.calls.length).toBe(1);
+    const cut = stage([
+      async function* (_call, answer) {
+        yield answer.thinking("Hm.");
+        answer.stop("length");
+      },
+    ]);
+    expect((await cut.ask()).type).toBe("done");
+    expect((await stage([nothing]).ask({ purpose: "extension" })).type).toBe("done");
+  });
+});
+
+describe("an answer beyond all measure", () => {
+  test.each<[string, string, Step]>([
+    [
+      "text without end",
+      "8,000,000 characters",
+      async function* (_call, answer) {
+        for (;;) yield answer.text("and so on ".repeat(10_000));
+      },
+    ],
+    [
+      "calls without end",
+      "500 texts and tool calls",
+      async function* (_call, answer) {
+        for (;;) yield answer.endCall(answer.beginCall({ id: "", name: "ls" }));
+      },
+    ],
+  ])("%s ends, and is not asked for again", async (_name, what, step) => {
+    const { ask, calls } = stage([step]);
+    expect(await ask()).toMatchObject({
+      failure: { code: "answer_too_large", message: `The server sent more than ${what} for one answer.` },
+    });
+    expect(calls.length).toBe(1);
+  });
+  test("its beginning is kept, not what would fill the context", async () => {
+    const { ask } = stage([
+      async function* (_call, answer) {
+        yield answer.thinking("Hm.");
+        for (;;) yield answer.text("and so on ".repeat(10_000));
+      },
+    ]);
+    const { message } = await ask();
+    expect(message.content).toMatchObject([
+      { thinking: "Hm." },
+      { text: expect.stringMatching(/^(and so on )+/) },
+    ]);
+    expect(JSON.stringify(message.content).length).toBeLessThan(10_000);
+  });
+});
+
 describe("silence", () => {
   afterEach(() => {
     vi.useRealTimers();
@@ -587,11 +690,70 @@ describe("silence", () => {
       }
       yield answer.text("thought over");
     };
-    const { ask, notices } = stage([hidden], { retry: { silenceMs: 90_000 } });
+    const { ask, notices } = stage([hidden], { retry: { silenceMs: 90_000, contentMs: 0 } });
     const final = ask();
     await vi.advanceTimersByTimeAsync(30 * 60_000);
     expect(await final).toMatchObject({ type: "done", message: { content: [{ text: "thought over" }] } });
     expect(notices).toEqual([]);
+  });
+  /** Once a minute: a ping, or a piece of an answer. */
+  const minutes = (count: number, piece: string | undefined): Step =>
+    async function* (call, answer) {
+      for (let minute = 0; minute < count; minute += 1) {
+        await new Promise((resolve) => setTimeout(resolve, 60_000));
+        call.onAlive();
+        if (piece !== undefined) yield answer.thinking(piece);
+      }
+      yield answer.text("thought over");
+      answer.stop("stop");
+    };
+  test.each([
+    ["before the first content", undefined],
+    ["empty pieces", ""],
+  ])("signs of life without content for ten minutes are none: %s", async (_name, piece) => {
+    vi.useFakeTimers();
+    const { ask, notices } = stage([minutes(30, piece), says("yes")]);
+    const final = ask();
+    await vi.advanceTimersByTimeAsync(599_999);
+    expect(notices).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await final).toMatchObject({ type: "done", message: { content: [{ text: "yes" }] } });
+    expect(notices).toMatchObject([
+      {
+        type: "retry",
+        failure: { message: "The provider gave signs of life for 600 s, and nothing of an answer." },
+      },
+    ]);
+  });
+  test("content is waited for anew behind each piece, and ends with a clear error", async () => {
+    vi.useFakeTimers();
+    const slow = stage([minutes(30, "hm")]);
+    const done = slow.ask();
+    await vi.advanceTimersByTimeAsync(30 * 60_000);
+    expect((await done).type).toBe("done");
+    const never = stage([minutes(100, undefined)], { retry: { maxRetries: 1, contentMs: 120_000 } });
+    const failed = never.ask();
+    await vi.advanceTimersByTimeAsync(4 * 60_000);
+    expect(await failed).toMatchObject({
+      type: "error",
+      failure: {
+        message: "The provider gave signs of life for 120 s, and nothing of an answer. 2 attempts failed.",
+      },
+    });
+  });
+  test("what the reader of a stream takes of time is not the provider's", async () => {
+    vi.useFakeTimers();
+    const { client, request } = stage([says("yes")], { retry: { silenceMs: 1_000, contentMs: 1_000 } });
+    const types: string[] = [];
+    const read = (async () => {
+      for await (const event of client.stream(request())) {
+        types.push(event.type);
+        await new Promise((resolve) => setTimeout(resolve, 5_000));
+      }
+    })();
+    await vi.advanceTimersByTimeAsync(60_000);
+    await read;
+    expect(types).toEqual(["start", "text", "done"]);
   });
   test("a sign of life while nobody waits leaves no timer behind", async () => {
     vi.useFakeTimers();

@@ -11,6 +11,8 @@ export {
   loopbackServer,
   sseChunks,
 } from "./loopback-server.ts";
+export { type FaultName, faults, type MisbehavingServer, misbehavingServer } from "./misbehaving-server.ts";
+export { type WireName, wires } from "./model-wires.ts";
 export {
   type Plant,
   type PlantedLanguage,

@@ -19,11 +19,14 @@ export interface LoopbackReply {
   headers?: Readonly<Record<string, string>>;
   /** Written one after the other: text or bytes. Default none. */
   chunks?: readonly (string | Uint8Array)[];
+  /** Written behind the chunks for as long as the client reads; may have no end. */
+  more?: Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
   /**
    * Default "close". "cut": the connection is destroyed after the chunks. "hang": nothing more comes, and nothing ends,
-   * until the client or the test gives up. "refuse": the connection is destroyed before anything is said.
+   * until the client or the test gives up. "mute": the same, without a head. "refuse": the connection is destroyed
+   * before anything is said.
    */
-  end?: "close" | "cut" | "hang" | "refuse";
+  end?: "close" | "cut" | "hang" | "mute" | "refuse";
 }
 
 export interface LoopbackServer {
@@ -73,7 +76,8 @@ function parsed(text: string): unknown {
 }
 
 async function play(reply: LoopbackReply, response: ServerResponse): Promise<void> {
-  const { status = 200, headers = {}, chunks = [], end = "close" } = reply;
+  const { status = 200, headers = {}, chunks = [], more = [], end = "close" } = reply;
+  if (end === "mute") return;
   if (end === "refuse") {
     response.destroy();
     return;
@@ -82,6 +86,10 @@ async function play(reply: LoopbackReply, response: ServerResponse): Promise<voi
   // Without a body the head would wait for the end.
   response.flushHeaders();
   for (const chunk of chunks) await written(response, chunk);
+  for await (const chunk of more) {
+    if (response.destroyed) return;
+    await written(response, chunk);
+  }
   if (end === "close") response.end();
   if (end === "cut") response.destroy();
 }

@@ -5,6 +5,7 @@ import {
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
+import { EMPTY_ANSWER } from "@bonsai-agent/models";
 import { runToolBatch } from "../tool-runner.ts";
 import type { Workplace } from "../workplace.ts";
 import { type Answer, requestAnswer } from "./answer.ts";
@@ -13,6 +14,7 @@ import { hearInput } from "./hear-input.ts";
 import { isMessage, type Queued, type QueuedMessage } from "./queue.ts";
 import { recordCustom } from "./record-custom.ts";
 import { type Recorded, recordMessage, recordResult } from "./record-message.ts";
+import { RequestLimit } from "./request-limit.ts";
 import type { RunResult } from "./run-result.ts";
 import { userMessage } from "./user-message.ts";
 
@@ -36,6 +38,7 @@ interface ToolTurn {
  */
 export class RunLoop {
   readonly #options: RunLoopOptions;
+  readonly #limit: RequestLimit;
   #turnIndex = 0;
   #site: CompactionSite | undefined = "beforePrompt";
   /** True when a text can be said before the next request. */
@@ -46,6 +49,9 @@ export class RunLoop {
 
   constructor(options: RunLoopOptions) {
     this.#options = options;
+    const { work, signal } = options;
+    const { runRequests: maxRequests } = work.settings.limits;
+    this.#limit = new RequestLimit({ maxRequests, confirm: work.confirmLongRun, signal });
   }
 
   /** The latest answer; absent before the first. */
@@ -60,6 +66,7 @@ export class RunLoop {
         (await this.#compactAsAsked({ isMidTask: true })) ??
         (await this.#checkThreshold()) ??
         (await this.#steer()) ??
+        (await this.#checkLimit()) ??
         (await this.#turn());
       if (ended !== undefined) return { ...ended, ...(this.#answer && { answer: this.#answer }) };
     }
@@ -92,6 +99,14 @@ export class RunLoop {
     if (!(await this.#say(() => work.queue.take()))) return { status: signal.aborted ? "aborted" : "paused" };
     this.#isSteerable = false;
     return undefined;
+  }
+
+  /** Behind what the user said: that counts. */
+  async #checkLimit(): Promise<RunResult | undefined> {
+    const { signal } = this.#options;
+    const error = await this.#limit.before();
+    if (signal.aborted) return { status: "aborted" };
+    return error === undefined ? undefined : { status: "failed", error };
   }
 
   /** One request and what follows from its answer; a result when the run is over. */
@@ -171,6 +186,7 @@ export class RunLoop {
       if (heard === undefined) continue;
       await recordMessage(work, userMessage(heard, work.now()));
       work.controller.userMessageArrived();
+      if (heard.source !== "extension") this.#limit.userSpoke();
       return true;
     }
     return isSaid;
@@ -212,10 +228,19 @@ export class RunLoop {
 
 function modelFailed({ failure, message }: Answer): BonsaiError {
   const from = `${message.provider}/${message.model}`;
+  if (failure?.code === EMPTY_ANSWER) return emptyAnswer(from, failure.message);
   return new BonsaiError({
     code: "model_failed",
     message: `${from} failed: ${failure?.message ?? message.errorMessage ?? "no reason given"}`,
     hint: `What was said so far is kept. ${whatToDo(failure?.status)}`,
+  });
+}
+
+function emptyAnswer(from: string, message: string): BonsaiError {
+  return new BonsaiError({
+    code: EMPTY_ANSWER,
+    message: `${from} said nothing, twice. ${message}`,
+    hint: "What was done so far is kept. Say go on, ask in other words, or choose another model.",
   });
 }
 

@@ -9,7 +9,12 @@ const retrySchema = z.strictObject({
   maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries),
   baseDelayMs: wait.default(defaultRetryPolicy.baseDelayMs),
   maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs),
-  silenceMs: z.number().int().min(0).default(defaultRetryPolicy.silenceMs),
+  silenceMs: wait.default(defaultRetryPolicy.silenceMs),
+  contentMs: wait.default(defaultRetryPolicy.contentMs),
+});
+
+const limitsSchema = z.strictObject({
+  runRequests: z.number().int().min(0).default(200),
 });
 
 /** The schema itself, for who looks into its shape. */
@@ -23,6 +28,7 @@ export const settingsObject = z.strictObject({
   paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
   bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),
   retry: retrySchema.prefault({}),
+  limits: limitsSchema.prefault({}),
   titles: z.boolean().default(true),
   theme: z.enum(["auto", "dark", "light"]).default("auto"),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),

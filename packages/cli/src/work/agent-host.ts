@@ -2,7 +2,7 @@ import { type Agent, openAgent } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import { askPath } from "../extensions/ask-path.ts";
+import { askLongRun, askPath } from "../extensions/ask-path.ts";
 import { shownPath } from "../shown-path.ts";
 import { chooseModel, findModel } from "./model-choice.ts";
 import { chooseSession, placeOf, type SessionChoice } from "./session-choice.ts";
@@ -189,6 +189,7 @@ async function agentFor(
   const session = choice.open();
   noticeOtherFolder(session, workshop);
   const confirmPath = askPath(ui);
+  const confirmLongRun = askLongRun(isAttended(call) ? ui : undefined);
   return openAgent({
     session,
     cwd,
@@ -200,7 +201,13 @@ async function agentFor(
     onNotice,
     ...(smallModel === undefined ? {} : { smallModel }),
     ...(confirmPath === undefined ? {} : { confirmPath }),
+    ...(confirmLongRun === undefined ? {} : { confirmLongRun }),
   });
+}
+
+/** A script waits for the end of its prompt, and for nothing else. */
+function isAttended({ options }: Workshop["call"]): boolean {
+  return options.mode === "tui" || options.mode === "rpc";
 }
 
 function thinkingFor(

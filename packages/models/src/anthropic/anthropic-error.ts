@@ -1,9 +1,9 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import { brokenOff, notSent, unanswered } from "../connection-error.ts";
-import { jsonOrText } from "../json-or-text.ts";
 import { ProviderError } from "../provider.ts";
 import { awsErrorType } from "../response-head.ts";
 import { retryAfterMs } from "../retry-after.ts";
+import { jsonOrText } from "../wire-text.ts";
 
 /** What an error object of the API says; proxies and other servers leave out some of it. */
 interface ToldError {
@@ -48,16 +48,6 @@ export function streamFailure(error: unknown): ProviderError {
     });
   }
   return brokenOff(error);
-}
-
-/** An event that could not be read for what it lacks. */
-export function shapeFailure(event: { type?: unknown }, cause: unknown): ProviderError {
-  return new ProviderError({
-    kind: "garbled",
-    message: `An event of the stream (${String(event.type)}) has not the shape that it should have.`,
-    body: event,
-    cause,
-  });
 }
 
 /** An error that the server told of inside its stream. */

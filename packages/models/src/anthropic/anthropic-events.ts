@@ -1,13 +1,14 @@
 import { Stream } from "@anthropic-ai/sdk/core/streaming";
 import type { RawMessageStreamEvent } from "@anthropic-ai/sdk/resources/messages";
-import { jsonOrText } from "../json-or-text.ts";
+import { ProviderError } from "../provider.ts";
+import { jsonOrText } from "../wire-text.ts";
 import { eventRefusal } from "./anthropic-error.ts";
 
 /** What comes in a stream. */
 export type AnthropicEvent = RawMessageStreamEvent | { type: "ping" };
 
 /**
- * The events of a response. Throws ProviderError for an error event and SyntaxError for one that is no JSON. Not the
+ * The events of a response. Throws ProviderError for an error event or one that is no object, and SyntaxError for one that is no JSON. Not the
  * SDK's own list of events, which leaves out what has no name of its own beside its type.
  */
 export async function* anthropicEvents(
@@ -18,8 +19,13 @@ export async function* anthropicEvents(
     if (event !== "error" && ["", "[DONE]"].includes(data.trim())) continue;
     const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
     if (event === "error" || isError(body)) throw eventRefusal(body, response.headers);
-    if (typeof body === "object" && body !== null) yield body as AnthropicEvent;
+    if (typeof body !== "object" || body === null || Array.isArray(body)) throw noEvent(body);
+    yield body as AnthropicEvent;
   }
+}
+
+function noEvent(body: unknown): ProviderError {
+  return new ProviderError({ kind: "garbled", message: "The server sent an event that is no object.", body });
 }
 
 function isError(body: unknown): boolean {

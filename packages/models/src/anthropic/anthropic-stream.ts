@@ -5,10 +5,12 @@ import type {
   RawMessageDeltaEvent,
   Usage,
 } from "@anthropic-ai/sdk/resources/messages";
-import type { StopReason, ThinkingContent } from "@bonsai-agent/messages";
-import type { AnswerBuilder, TokenCounts } from "../answer-builder.ts";
+import type { StopReason } from "@bonsai-agent/messages";
+import type { AnswerBuilder } from "../answer-builder.ts";
+import type { TokenCounts } from "../counted-tokens.ts";
 import { ProviderError } from "../provider.ts";
 import type { StreamEvent } from "../stream-event.ts";
+import { idIn, textIn } from "../wire-text.ts";
 import type { AnthropicEvent } from "./anthropic-events.ts";
 
 /** A block of the stream, and where it stands in the answer. */
@@ -70,8 +72,8 @@ export class AnthropicStream {
   #begin({ id, model, usage }: { id?: string; model?: string; usage?: Usage }): void {
     const { message } = this.#answer;
     this.#isStarted = true;
-    if (id) message.responseId = id;
-    if (model && model !== message.model) message.responseModel = model;
+    if (textIn(id)) message.responseId = textIn(id);
+    if (textIn(model) && model !== message.model) message.responseModel = textIn(model);
     this.#count(usage);
   }
 
@@ -80,18 +82,21 @@ export class AnthropicStream {
     this.#blocks.set(index, open);
     switch (block.type) {
       case "text":
-        if (block.text) yield this.#text(open, block.text);
+        if (textIn(block.text)) yield this.#text(open, block.text);
         break;
       case "thinking":
         open.contentIndex = this.#answer.add({ type: "thinking", thinking: "" });
         this.#sign(open, block.signature);
-        if (block.thinking) yield this.#answer.thinking(block.thinking);
+        if (textIn(block.thinking)) yield this.#answer.thinking(block.thinking);
         break;
       case "redacted_thinking":
-        this.#answer.add({ type: "thinking", thinking: "", thinkingSignature: block.data, redacted: true });
+        this.#answer.add({
+          ...{ type: "thinking", thinking: "", redacted: true },
+          thinkingSignature: textIn(block.data),
+        });
         break;
       case "tool_use":
-        open.contentIndex = this.#answer.beginCall({ id: block.id, name: block.name });
+        open.contentIndex = this.#answer.beginCall({ id: idIn(block.id), name: textIn(block.name) });
         yield this.#answer.callArguments(open.contentIndex, "");
         break;
     }
@@ -102,16 +107,16 @@ export class AnthropicStream {
     if (open === undefined) return;
     switch (delta.type) {
       case "text_delta":
-        if (delta.text) yield this.#text(open, delta.text);
+        if (textIn(delta.text)) yield this.#text(open, delta.text);
         break;
       case "thinking_delta":
-        if (delta.thinking) yield this.#answer.thinking(delta.thinking);
+        if (textIn(delta.thinking)) yield this.#answer.thinking(delta.thinking);
         break;
       case "signature_delta":
         this.#sign(open, delta.signature);
         break;
       case "input_json_delta":
-        if (delta.partial_json) yield* this.#arguments(open, delta.partial_json);
+        if (textIn(delta.partial_json)) yield* this.#arguments(open, delta.partial_json);
         break;
     }
   }
@@ -134,20 +139,20 @@ export class AnthropicStream {
   }
 
   #sign({ contentIndex }: OpenBlock, signature: string): void {
-    if (!signature || contentIndex === undefined) return;
-    const content = this.#answer.message.content[contentIndex] as ThinkingContent;
-    content.thinkingSignature = signature;
+    if (!textIn(signature) || contentIndex === undefined) return;
+    const content = this.#answer.message.content[contentIndex];
+    if (content?.type === "thinking") content.thinkingSignature = signature;
   }
 
   *#arguments(open: OpenBlock, json: string): Iterable<StreamEvent> {
-    if (open.contentIndex === undefined) return;
+    if (open.contentIndex === undefined || open.block.type !== "tool_use") return;
     open.hasArguments = true;
     yield this.#answer.callArguments(open.contentIndex, json);
   }
 
   /** Counts are told at the start and again, cumulative, at the end; some servers tell each only once. */
   #count(usage: Usage | MessageDeltaUsage | null | undefined): void {
-    if (!usage) return;
+    if (typeof usage !== "object" || usage === null) return;
     const known = this.#counts;
     this.#counts = {
       ...known,
@@ -156,7 +161,9 @@ export class AnthropicStream {
       cacheRead: highest(known.cacheRead, usage.cache_read_input_tokens),
       cacheWrite: highest(known.cacheWrite, usage.cache_creation_input_tokens),
       ...("cache_creation" in usage &&
-        usage.cache_creation && { cacheWrite1h: usage.cache_creation.ephemeral_1h_input_tokens ?? 0 }),
+        usage.cache_creation && {
+          cacheWrite1h: highest(undefined, usage.cache_creation.ephemeral_1h_input_tokens),
+        }),
       ...(usage.output_tokens_details && {
         reasoning: highest(known.reasoning, usage.output_tokens_details.thinking_tokens),
       }),
@@ -166,13 +173,14 @@ export class AnthropicStream {
 
   #stop({ stop_reason: reason, stop_details: details }: RawMessageDeltaEvent.Delta): void {
     const hasCalls = this.#answer.message.content.some((block) => block.type === "toolCall");
-    if (!reason) {
+    if (!textIn(reason)) {
       this.#answer.stop(hasCalls ? "toolUse" : "stop");
       return;
     }
-    this.#answer.stop(stopReasons[reason] ?? "stop", reason);
+    const raw = textIn(reason);
+    this.#answer.stop((Object.hasOwn(stopReasons, raw) && stopReasons[raw]) || "stop", raw);
     if (reason === "model_context_window_exceeded") throw windowExceeded();
-    if (reason === "refusal") throw refused(details?.explanation, details);
+    if (reason === "refusal") throw refused(textIn(details?.explanation), details);
   }
 }
 
@@ -204,6 +212,8 @@ function refused(explanation: string | null | undefined, body: unknown): Provide
   });
 }
 
-function highest(known: number | undefined, told: number | null | undefined): number {
-  return Math.max(known ?? 0, told ?? 0);
+/** NaN for what is no count, which makes the usage one that cannot be. */
+function highest(known: number | undefined, told: unknown): number {
+  const count = told ?? 0;
+  return Math.max(known ?? 0, typeof count === "number" && count >= 0 ? count : Number.NaN);
 }

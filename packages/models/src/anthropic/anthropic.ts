@@ -1,11 +1,12 @@
 import { Anthropic, APIError } from "@anthropic-ai/sdk";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import { garbled } from "../connection-error.ts";
 import { withoutCustomHeaders } from "../custom-headers.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 import { providerFetch } from "../provider-fetch.ts";
 import { responseHead } from "../response-head.ts";
 import type { StreamEvent } from "../stream-event.ts";
-import { requestFailure, shapeFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
+import { requestFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
 import { type AnthropicEvent, anthropicEvents } from "./anthropic-events.ts";
 import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
 import { AnthropicStream } from "./anthropic-stream.ts";
@@ -62,8 +63,12 @@ function* taken(reading: AnthropicStream, event: AnthropicEvent): Iterable<Strea
   try {
     yield* reading.take(event);
   } catch (error) {
-    throw error instanceof ProviderError ? error : shapeFailure(event, error);
+    throw garbled(`An event of the stream (${named(event)})`, event, error);
   }
+}
+
+function named({ type }: { type?: unknown }): string {
+  return typeof type === "string" ? type.slice(0, 100) : "of no type";
 }
 
 function cut({ isStarted }: AnthropicStream): ProviderError {

@@ -71,6 +71,7 @@ export class ChatAnswer {
       message.responseModel = chunk.model;
     }
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
+    if (choice !== undefined && !isFields(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
     const usage = openAiUsage(chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage);
     if (usage !== undefined) {
       this.#answer.setUsage(usage);
@@ -100,7 +101,9 @@ export class ChatAnswer {
     else if (shown !== "") yield this.#answer.thinking(shown);
     yield* this.#content(delta.content);
     if (isText(delta.refusal)) yield this.#answer.text(delta.refusal);
-    for (const part of delta.tool_calls ?? []) yield* this.#calls.take(part);
+    const parts = delta.tool_calls ?? [];
+    if (!Array.isArray(parts)) throw unknownShape(delta);
+    for (const part of parts) yield* this.#calls.take(part);
     if (delta.function_call) yield* this.#calls.take({ index: 0, function: delta.function_call });
   }
 
@@ -140,17 +143,28 @@ function soundChunk(event: unknown): Chunk {
   const chunk = event as Chunk & Record<string, unknown>;
   const { base_resp: verdict } = chunk;
   if (verdict?.status_code) throw refusal({ body: { ...verdict, message: verdict.status_msg } });
-  const isError = Array.isArray(event) || chunk.object === "error" || chunk.type === "error";
+  // Google's refusals are lists.
+  const isError =
+    (Array.isArray(event) && isFields(event[0])) || chunk.object === "error" || chunk.type === "error";
   const speaks = ["message", "msg", "detail", "error"].some((field) => isText(chunk[field]));
   if (!Array.isArray(chunk.choices) && (isError || speaks)) throw refusal({ body: event });
-  if (chunk.choices !== undefined && chunk.choices !== null && !Array.isArray(chunk.choices)) {
-    throw new ProviderError({
-      kind: "garbled",
-      message: "The server sent a chunk of an unknown shape.",
-      body: event,
-    });
-  }
+  const { choices } = chunk;
+  const isSound =
+    choices === undefined || choices === null || (Array.isArray(choices) && choices.every(isFields));
+  if (!isSound || Array.isArray(event)) throw unknownShape(event);
   return chunk;
+}
+
+function unknownShape(body: unknown): ProviderError {
+  return new ProviderError({
+    kind: "garbled",
+    message: "The server sent a chunk of an unknown shape.",
+    body,
+  });
+}
+
+function isFields(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

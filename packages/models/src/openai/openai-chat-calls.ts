@@ -1,6 +1,7 @@
 import type { ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent } from "../stream-event.ts";
+import { idIn } from "../wire-text.ts";
 
 /** A part of a tool call as it comes; servers leave out whatever they like. */
 export interface CallPart {
@@ -29,7 +30,7 @@ export class ChatCalls {
 
   *take(part: CallPart): Iterable<StreamEvent> {
     const name = stringOf(part.function?.name);
-    const id = stringOf(part.id);
+    const id = idIn(part.id);
     const known = this.#callOf(part, id, name);
     const open = known ?? this.#begin(part);
     if (open.call.id === "") open.call.id = id;

@@ -1,9 +1,9 @@
 import { APIConnectionError, APIError } from "openai";
 import { brokenOff, notSent, unanswered } from "../connection-error.ts";
-import { jsonOrText } from "../json-or-text.ts";
 import { ProviderError } from "../provider.ts";
 import { awsErrorType } from "../response-head.ts";
 import { retryAfterMs } from "../retry-after.ts";
+import { jsonOrText } from "../wire-text.ts";
 import type { OpenAiWire } from "./openai-wire.ts";
 
 const SHOWN_CHARS = 500;

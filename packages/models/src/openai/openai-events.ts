@@ -1,8 +1,8 @@
 import { APIError } from "openai";
 import { _iterSSEMessages as sseMessages } from "openai/core/streaming";
-import { jsonOrText } from "../json-or-text.ts";
 import type { ProviderCall } from "../provider.ts";
 import { responseHead } from "../response-head.ts";
+import { jsonOrText } from "../wire-text.ts";
 import { refusal, requestError, streamError } from "./openai-error.ts";
 import type { OpenAiWire } from "./openai-wire.ts";
 

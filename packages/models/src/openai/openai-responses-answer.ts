@@ -2,6 +2,7 @@ import type { TextContent, ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { ProviderError } from "../provider.ts";
 import type { StreamEvent } from "../stream-event.ts";
+import { idIn, textIn } from "../wire-text.ts";
 import { refusal } from "./openai-error.ts";
 import { finishAnswer, finishWithoutReason } from "./openai-finish.ts";
 import { openAiUsage } from "./openai-usage.ts";
@@ -40,6 +41,8 @@ interface OutputItem {
   phase?: unknown;
 }
 
+type ItemKind = "text" | "thinking" | "call";
+
 /** An item of the answer; `contentIndex` is absent until something of it is there to show. */
 interface OpenItem {
   contentIndex?: number;
@@ -50,7 +53,9 @@ interface OpenItem {
 /** Reads the events of a Responses stream into an answer. */
 export class ResponsesAnswer {
   readonly #answer: AnswerBuilder;
-  readonly #items = new Map<unknown, OpenItem>();
+  readonly #items = new Map<string, OpenItem>();
+  /** Calls that are complete, by what they were begun under: some servers say so twice. */
+  readonly #endedCalls = new Set<string>();
   #isFinished = false;
 
   constructor(answer: AnswerBuilder) {
@@ -73,7 +78,7 @@ export class ResponsesAnswer {
         yield* this.#added(event);
         break;
       case "response.reasoning_summary_part.added":
-        if (this.#item(event).chars > 0) yield* this.#thinking(event, "\n\n");
+        if (this.#item(event, "thinking").chars > 0) yield* this.#thinking(event, "\n\n");
         break;
       case "response.reasoning_summary_text.delta":
       case "response.reasoning_text.delta":
@@ -103,11 +108,11 @@ export class ResponsesAnswer {
   *#added(event: ResponsesEvent): Iterable<StreamEvent> {
     const { item } = event;
     if (item?.type !== "function_call") return;
-    const open = this.#item(event);
+    const open = this.#item(event, "call");
     const { namespace } = item;
     open.contentIndex ??= this.#answer.beginCall({
-      id: String(item.call_id ?? item.id ?? ""),
-      name: String(item.name ?? ""),
+      id: idIn(item.call_id ?? item.id),
+      name: textIn(item.name),
       ...(typeof namespace === "string" && { namespace }),
     });
     yield this.#answer.callArguments(open.contentIndex, "");
@@ -115,7 +120,7 @@ export class ResponsesAnswer {
 
   *#thinking(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
     if (typeof delta !== "string" || delta === "") return;
-    const open = this.#item(event);
+    const open = this.#item(event, "thinking");
     open.contentIndex ??= this.#answer.add({ type: "thinking", thinking: "" });
     open.chars += delta.length;
     yield this.#answer.thinking(delta);
@@ -123,14 +128,14 @@ export class ResponsesAnswer {
 
   *#text(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
     if (typeof delta !== "string" || delta === "") return;
-    const open = this.#item(event);
+    const open = this.#item(event, "text");
     open.contentIndex ??= this.#answer.add({ type: "text", text: "" });
     open.chars += delta.length;
     yield this.#answer.text(delta);
   }
 
   *#arguments(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
-    const open = this.#item(event);
+    const open = this.#item(event, "call");
     if (typeof delta !== "string" || open.contentIndex === undefined) return;
     open.chars += delta.length;
     yield this.#answer.callArguments(open.contentIndex, delta);
@@ -139,20 +144,30 @@ export class ResponsesAnswer {
   /** An item is complete: what did not come in pieces is taken from it. */
   *#done(event: ResponsesEvent): Iterable<StreamEvent> {
     const item = event.item ?? {};
-    const open = this.#item(event);
     if (item.type === "message") {
+      const open = this.#item(event, "text");
       if (open.chars === 0) yield* this.#text(event, joined(item.content, ""));
       this.#signText(open, item);
+      this.#items.delete(keyOf(event, "text"));
     } else if (item.type === "reasoning") {
+      const open = this.#item(event, "thinking");
       if (open.chars === 0)
         yield* this.#thinking(event, joined(item.summary, "\n\n") || joined(item.content, "\n\n"));
       this.#signThinking(open, item);
-    } else if (item.type === "function_call") {
-      if (open.contentIndex === undefined) yield* this.#added(event);
-      if (open.chars === 0) yield* this.#arguments(event, argumentsText(item.arguments));
-      yield this.#answer.endCall(open.contentIndex as number);
-    }
-    this.#items.delete(keyOf(event));
+      this.#items.delete(keyOf(event, "thinking"));
+    } else if (item.type === "function_call") yield* this.#callDone(event, item);
+  }
+
+  *#callDone(event: ResponsesEvent, item: OutputItem): Iterable<StreamEvent> {
+    const key = keyOf(event, "call");
+    const ended = `${key} ${idIn(item.call_id ?? item.id)}`;
+    const open = this.#item(event, "call");
+    if (open.contentIndex === undefined && this.#endedCalls.has(ended)) return;
+    this.#endedCalls.add(ended);
+    if (open.contentIndex === undefined) yield* this.#added(event);
+    if (open.chars === 0) yield* this.#arguments(event, argumentsText(item.arguments));
+    this.#items.delete(key);
+    yield this.#answer.endCall(open.contentIndex as number);
   }
 
   #signText({ contentIndex }: OpenItem, { id, phase }: OutputItem): void {
@@ -201,8 +216,9 @@ export class ResponsesAnswer {
     finishAnswer(this.#answer, status === "incomplete" ? why : String(status ?? "completed"));
   }
 
-  #item(event: ResponsesEvent): OpenItem {
-    const key = keyOf(event);
+  /** Items of one index can be of several kinds: servers count each kind for itself, or all as 0. */
+  #item(event: ResponsesEvent, kind: ItemKind): OpenItem {
+    const key = keyOf(event, kind);
     const known = this.#items.get(key);
     if (known !== undefined) return known;
     const open: OpenItem = { chars: 0 };
@@ -212,8 +228,9 @@ export class ResponsesAnswer {
 }
 
 /** The index: the id of an item is not the same in all of its events on every server. */
-function keyOf({ output_index: index, item_id: id, item }: ResponsesEvent): unknown {
-  return index ?? id ?? item?.id;
+function keyOf({ output_index: index, item_id: id, item }: ResponsesEvent, kind: ItemKind): string {
+  const named = index ?? id ?? item?.id;
+  return `${kind} ${typeof named} ${typeof named === "object" ? "" : String(named)}`;
 }
 
 /** Errors that the SDK does not throw by itself; a response without an event around it. */

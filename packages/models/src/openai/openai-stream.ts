@@ -1,3 +1,4 @@
+import { garbled } from "../connection-error.ts";
 import { ProviderError } from "../provider.ts";
 import type { StreamEvent } from "../stream-event.ts";
 import { type OpenAiEventsOptions, openAiEvents } from "./openai-events.ts";
@@ -26,7 +27,7 @@ export async function* openAiStream({
   const wire = new OpenAiWire(options.call);
   try {
     for await (const event of openAiEvents({ ...options, wire })) {
-      yield* reading.take(event);
+      yield* whatIsThere(() => reading.take(event), event);
       // Read to the end even then, so that the connection can be used again.
       if (reading.isComplete) wire.expectEnd();
     }
@@ -34,5 +35,14 @@ export async function* openAiStream({
     const isCut = error instanceof ProviderError && error.kind === "cut";
     if (!isCut || !reading.isFinished) throw error;
   }
-  yield* reading.end(wire.saidDone);
+  yield* whatIsThere(() => reading.end(wire.saidDone), undefined);
+}
+
+/** Servers send what they like: whatever reading it throws means that the stream is broken. */
+function* whatIsThere(read: () => Iterable<StreamEvent>, event: unknown): Iterable<StreamEvent> {
+  try {
+    yield* read();
+  } catch (error) {
+    throw garbled("An event of the stream", event, error);
+  }
 }

@@ -1,4 +1,4 @@
-import type { TokenCounts } from "../answer-builder.ts";
+import type { TokenCounts } from "../counted-tokens.ts";
 
 type Counts = Readonly<Record<string, unknown>>;
 
@@ -24,8 +24,11 @@ export function openAiUsage(usage: unknown): TokenCounts | undefined {
   };
 }
 
+/** The first that is told; NaN for what is no count, which makes the usage one that cannot be. */
 function first(...values: readonly unknown[]): number | undefined {
-  return values.find((value): value is number => typeof value === "number" && value >= 0);
+  const told = values.find((value) => value !== undefined && value !== null);
+  if (told === undefined) return undefined;
+  return typeof told === "number" && told >= 0 ? told : Number.NaN;
 }
 
 function counts(value: unknown): Counts {

@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { messageText } from "@bonsai-agent/messages";
+import { messageSchema } from "@bonsai-agent/messages/schemas";
+import { type CatalogueModel, ModelClient } from "@bonsai-agent/models";
+import { createSession, diagnoseSession, openSession, type Session } from "@bonsai-agent/session";
+import type { FaultName, MisbehavingServer, WireName } from "@bonsai-agent/testkit";
+import { openAgent } from "../src/open-agent.ts";
+import type { RunResult } from "../src/run/run-result.ts";
+import { agentSettings } from "../src/settings/settings.ts";
+
+/** How a run against a misbehaving server ended, and what it left. */
+export interface FaultOutcome {
+  status: RunResult["status"];
+  /** Of the error; absent without one. */
+  code?: string;
+  message?: string;
+  /** That reached the server. */
+  requests: number;
+  /** Codes, each once, in the order in which they came. */
+  notices: string[];
+  /** What is wrong in the session's file, and with the messages in it. */
+  problems: string[];
+  /** What a server that is well says to the next prompt, in the session opened anew. */
+  next: string;
+}
+
+export interface RunFaultOptions {
+  server: MisbehavingServer;
+  wire: WireName;
+  fault: FaultName;
+  /** Where a folder of its own is made for the run. */
+  folder: string;
+}
+
+/** A person waits minutes for what these faults never bring. */
+const shortMs = 200;
+const longMs = 60_000;
+
+/** Lets an agent with the built-in tools work with a server that misbehaves, then go on with one that does not. */
+export async function runFault({ server, wire, fault, folder }: RunFaultOptions): Promise<FaultOutcome> {
+  const cwd = mkdtempSync(join(folder, "run-"));
+  const file = join(cwd, "session.jsonl");
+  const notices = new Set<string>();
+  const before = server.requests.length;
+  const place = { cwd, url: server.url, wire, onNotice: (code: string) => void notices.add(code) };
+  try {
+    server.misbehave(fault);
+    const result = await said(createSession({ cwd, file }), "Look at the trees.", {
+      ...place,
+      ...waits(fault),
+    });
+    const requests = server.requests.length - before;
+    server.misbehave(undefined);
+    const problems = problemsOf(file);
+    const next = await said(openSession(file), "Go on.", { ...place, silenceMs: longMs, contentMs: longMs });
+    return {
+      status: result.status,
+      ...(result.error && { code: result.error.code, message: result.error.message }),
+      ...{ requests, notices: [...notices], problems },
+      next:
+        next.status === "done" && next.answer
+          ? messageText(next.answer)
+          : (next.error?.message ?? next.status),
+    };
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
+}
+
+function waits(fault: FaultName): { silenceMs: number; contentMs: number } {
+  return {
+    silenceMs: fault.startsWith("stall") ? shortMs : longMs,
+    contentMs: fault.startsWith("pings") ? shortMs : longMs,
+  };
+}
+
+interface Place {
+  cwd: string;
+  url: string;
+  wire: WireName;
+  silenceMs: number;
+  contentMs: number;
+  onNotice: (code: string) => void;
+}
+
+async function said(session: Session, text: string, place: Place): Promise<RunResult> {
+  const { cwd, url, wire, silenceMs, contentMs, onNotice } = place;
+  const model: CatalogueModel = {
+    ...{ provider: "lab", id: "model-1", name: "Model", api: wire, baseUrl: url, input: ["text"] },
+    ...{ reasoning: true, contextWindow: 100_000, maxOutputTokens: 8_000 },
+  };
+  const settings = agentSettings({
+    titles: false,
+    retry: { maxRetries: 1, baseDelayMs: 0, silenceMs, contentMs },
+    limits: { runRequests: 6 },
+  });
+  const models = new ModelClient({ retry: settings.retry });
+  const agent = await openAgent({
+    ...{ session, cwd, home: join(cwd, "home"), settings, models, model },
+    onNotice: ({ code }) => onNotice(code),
+  });
+  try {
+    return await agent.prompt(text);
+  } finally {
+    await agent.close();
+  }
+}
+
+function problemsOf(file: string): string[] {
+  const session = openSession(file);
+  const odd = session.entries().flatMap((entry) => {
+    if (entry.type !== "message") return [];
+    const { error } = messageSchema.safeParse(entry.message);
+    return error === undefined ? [] : [`${entry.message.role}: ${error.issues[0]?.message}`];
+  });
+  session.close();
+  return [...diagnoseSession(file).map(({ kind }) => kind), ...odd];
+}

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type FaultName,
+  faults,
+  type MisbehavingServer,
+  misbehavingServer,
+  type WireName,
+  wires,
+} from "@bonsai-agent/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runFault } from "../bench/run-fault.ts";
+
+let server: MisbehavingServer;
+const folder = mkdtempSync(join(tmpdir(), "bonsai-faults-"));
+beforeAll(async () => {
+  server = await misbehavingServer();
+});
+afterAll(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The error's code, or the status where there is no error, and the requests that were made. */
+type Ending = readonly [ending: string, requests: number];
+
+/** Given up after a retry, or at once. */
+const broken: Ending = ["model_failed", 2];
+const refused: Ending = ["model_failed", 1];
+const done: Ending = ["done", 1];
+const goesOn: Ending = ["done", 2];
+const empty: Ending = ["answer_empty", 2];
+const stopped: Ending = ["run_request_limit", 6];
+
+type Endings = Ending | Readonly<Record<WireName, Ending>>;
+
+function each(anthropic: Ending, responses: Ending, chat: Ending): Endings {
+  return { "anthropic-messages": anthropic, "openai-responses": responses, "openai-chat": chat };
+}
+
+/** How a run ends, fault by fault; where a protocol has no such part, its reader passes over what it does not know. */
+const endings: Readonly<Record<FaultName, Endings>> = {
+  "connection refused": broken,
+  "cut after the head": broken,
+  "cut in an event": broken,
+  "cut in a character": broken,
+  "cut before the end": broken,
+  "closed before the end": broken,
+  "cut in the arguments": broken,
+  "stall before the head": broken,
+  "stall after the head": broken,
+  "stall in the middle": broken,
+  "pings without end": broken,
+  "pings behind a text": broken,
+  "events that are no JSON": broken,
+  "a page with status 200": refused,
+  "another content type": done,
+  "an event that is null": broken,
+  "an event that is a list": broken,
+  "an event that is a number": broken,
+  "a part that is null": broken,
+  "a part that is a list": each(done, done, broken),
+  "a part that is a number": each(done, done, broken),
+  "a list that is an object": each(done, broken, broken),
+  "a delta that is null": done,
+  "a text that is an object": each(broken, done, done),
+  "a content that is [null]": done,
+  "events of unknown types": done,
+  "events out of order": each(empty, broken, broken),
+  "every event twice": goesOn,
+  "a call without a name": goesOn,
+  "a call without an id": goesOn,
+  "calls whose id is a number": goesOn,
+  "arguments that are no JSON": goesOn,
+  "one line without end": refused,
+  "text without end": refused,
+  "thinking without end": refused,
+  "thousands of calls": refused,
+  "an event nested deep": each(done, broken, done),
+  "arguments nested deep": goesOn,
+  "usage of 1e15": done,
+  "usage below zero": done,
+  "usage that is a text": done,
+  "usage of fractions": done,
+  "usage of zero": done,
+  "usage far above the request": done,
+  "output far above the answer": done,
+  "no usage": done,
+  "calls without end": stopped,
+  "the same call without end": stopped,
+  "an empty answer": empty,
+  "a blank answer": empty,
+  "thinking and nothing else": empty,
+  "a refusal in new words": refused,
+  "429 without a body": broken,
+  "500 with a page": broken,
+  "503 without a body": broken,
+  "a redirection": refused,
+  "retry-after of 1e9": refused,
+  "retry-after below zero": broken,
+  "retry-after in the past": broken,
+};
+
+const BARE =
+  /TypeError|RangeError|is not a function|is not iterable|Cannot (read|destructure|convert)|undefined/;
+
+describe.each(Object.keys(wires) as WireName[])("%s", (wire) => {
+  test.each(Object.keys(faults) as FaultName[])("%s", async (fault) => {
+    const outcome = await runFault({ server, wire, fault, folder });
+    const ending = endings[fault];
+    const [ended, requests] =
+      wire in ending ? (ending as Record<WireName, Ending>)[wire] : (ending as Ending);
+    expect([outcome.code ?? outcome.status, outcome.requests]).toEqual([ended, requests]);
+    expect(outcome.message ?? "").not.toMatch(BARE);
+    expect(outcome.notices.includes("usage_ignored")).toBe(
+      /usage (of 1e15|below|that|of f|far)|output far/.test(fault),
+    );
+    expect(outcome.notices).not.toContain("compaction_failed");
+    expect(outcome.problems).toEqual([]);
+    expect(outcome.next).toBe("All is well.");
+  });
+});

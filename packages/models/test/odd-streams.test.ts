@@ -1,0 +1,192 @@
+import { messageSchema } from "@bonsai-agent/messages/schemas";
+import { type LoopbackReply, loopbackServer, sseChunks, type WireName, wires } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
+import { local, user } from "./openai-exchange.ts";
+
+let reply: LoopbackReply = {};
+let requests = 0;
+let server: Awaited<ReturnType<typeof loopbackServer>>;
+beforeAll(async () => {
+  server = await loopbackServer(() => {
+    requests += 1;
+    return reply;
+  });
+});
+afterAll(() => server.close());
+
+async function ask(
+  api: WireName,
+  events: readonly { event?: string | undefined; data: unknown }[],
+  text = "Hello",
+) {
+  reply = { headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events) };
+  requests = 0;
+  const model: CatalogueModel = { ...local, api, baseUrl: server.url };
+  const client = new ModelClient({ retry: { maxRetries: 1 }, sleep: async () => {} });
+  const notices: ModelNotice[] = [];
+  const final = await finalEvent(
+    client.stream({
+      ...{ model, purpose: "turn", systemPrompt: "", tools: [], messages: [user(text)] },
+      onNotice: (notice) => notices.push(notice),
+    }),
+  );
+  return { final, notices, requests };
+}
+
+/** What no user should read. */
+const BARE =
+  /TypeError|RangeError|is not a function|is not iterable|Cannot (read|destructure|convert)|undefined/;
+
+type Path = (string | number)[];
+
+function pathsOf(value: unknown, path: Path = []): Path[] {
+  if (typeof value !== "object" || value === null) return [path];
+  return [path, ...Object.entries(value).flatMap(([key, inner]) => pathsOf(inner, [...path, key]))];
+}
+
+function changed(value: unknown, [key, ...rest]: Path, put: unknown): unknown {
+  if (key === undefined) return put;
+  const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<
+    string | number,
+    unknown
+  >;
+  copy[key] = changed(copy[key], rest, put);
+  return copy;
+}
+
+const names = Object.keys(wires) as WireName[];
+
+describe.each(names)("%s", (api) => {
+  const sound = wires[api].answer({
+    ...{ thinking: "Hm.", text: "Größere Bäume." },
+    calls: [{ id: "call_1", name: "ls", arguments: '{"path":"."}' }],
+  });
+  const odd = fc.oneof(
+    fc.constantFrom<unknown>(
+      null,
+      5,
+      -1,
+      "x",
+      "",
+      [],
+      {},
+      [null],
+      [[]],
+      true,
+      { length: -1 },
+      { type: null },
+    ),
+    fc.jsonValue(),
+  );
+  const change = fc.tuple(fc.nat(), fc.nat(), odd, fc.constantFrom("put", "twice", "drop", "swap"));
+
+  test("whatever becomes of its events, an answer is sound or its failure is classified", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
+        let events: { event?: string | undefined; data: unknown }[] = sound;
+        for (const [at, where, put, how] of changes) {
+          const index = at % events.length;
+          const event = events[index]!;
+          const paths = pathsOf(event.data);
+          const data = changed(event.data, paths[where % paths.length]!, put);
+          if (how === "put") events = events.with(index, { ...event, data: data ?? "null" });
+          if (how === "twice") events = events.toSpliced(index, 0, event);
+          if (how === "drop" && events.length > 1) events = events.toSpliced(index, 1);
+          if (how === "swap") events = events.toSpliced(index, 1).toSpliced(where % events.length, 0, event);
+        }
+        const { final } = await ask(api, events);
+        expect(messageSchema.safeParse(final.message).error).toBeUndefined();
+        expect(JSON.parse(JSON.stringify(final.message))).toEqual(final.message);
+        if (final.type === "done") return;
+        expect(final.failure?.kind).toBeDefined();
+        expect(final.failure?.message).not.toMatch(BARE);
+      }),
+      { numRuns: 250 },
+    );
+  });
+
+  test.each([null, 5, "x", [], [null]])(
+    "a part that is %j breaks the stream, which is asked for again",
+    async (part) => {
+      const [first, ...rest] = sound;
+      const asked = await ask(api, [first!, wires[api].odd(part), ...rest]);
+      if (api !== "openai-chat" && part !== null) return;
+      expect(asked.final).toMatchObject({ type: "error", failure: { retryable: true } });
+      expect(asked.final).not.toMatchObject({ failure: { message: expect.stringMatching(BARE) } });
+      expect(asked.requests).toBe(2);
+    },
+  );
+
+  test("an event that comes twice makes no second call of the first", async () => {
+    const { final } = await ask(
+      api,
+      sound.flatMap((event) => [event, event]),
+    );
+    const calls = final.message.content.filter(({ type }) => type === "toolCall");
+    if (final.type === "done") expect(calls.length).toBe(1);
+  });
+
+  test.each([
+    ["1e15", { input: 1e15, output: 10 }],
+    ["negative", { input: -5_000, output: 10 }],
+    ["a text", { input: "NaN", output: 10 }],
+    ["a fraction", { input: 1_000.5, output: 10 }],
+    ["above ten times the estimate", { input: 300_000, output: 10 }],
+    ["an output above all caps", { input: 100, output: 900_000 }],
+  ])("a usage that cannot be is ignored with one notice: %s", async (_name, usage) => {
+    const text = "word ".repeat(20_000);
+    const { final, notices } = await ask(api, wires[api].answer({ text: "Well.", usage }), text);
+    expect(final).toMatchObject({ type: "done", message: { content: [{ text: "Well." }] } });
+    expect(final.message.usage).toMatchObject({ input: 0, output: 0, totalTokens: 0, cost: { total: 0 } });
+    expect(notices).toMatchObject([{ type: "usage_ignored", provider: "local" }]);
+  });
+
+  test("a usage within ten times of the estimate is believed, and a silent overflow with it", async () => {
+    const text = "word ".repeat(60_000);
+    const said = await ask(
+      api,
+      wires[api].answer({ text: "Well.", usage: { input: 380_000, output: 10 } }),
+      text,
+    );
+    expect(said.final).toMatchObject({ type: "done", message: { usage: { input: 380_000 } } });
+    expect(said.notices).toEqual([]);
+    const over = await ask(
+      api,
+      wires[api].answer({ text: "Well.", usage: { input: 480_000, output: 10 } }),
+      text,
+    );
+    expect(over.final).toMatchObject({
+      failure: { kind: "inputTooLong", silent: true, inputTokens: 480_000 },
+    });
+  });
+
+  test("a few words may have the server's own instructions before them", async () => {
+    const { final } = await ask(
+      api,
+      wires[api].answer({ text: "Hi.", usage: { input: 15_000, output: 10 } }),
+    );
+    expect(final.message.usage.input).toBe(15_000);
+  });
+});
+
+test("a server that counts wrong is told of once in a session", async () => {
+  const api = "openai-chat";
+  reply = { chunks: sseChunks(wires[api].answer({ text: "x", usage: { input: 1e15, output: 1 } })) };
+  const client = new ModelClient();
+  const told: ModelNotice[] = [];
+  for (let turn = 0; turn < 3; turn += 1)
+    await finalEvent(
+      client.stream({
+        ...{ model: { ...local, baseUrl: server.url }, purpose: "turn", systemPrompt: "", tools: [] },
+        ...{ messages: [user("Hello")], onNotice: (notice) => told.push(notice) },
+      }),
+    );
+  expect(told).toEqual([
+    {
+      ...{ type: "usage_ignored", provider: "local", modelId: "qwen3" },
+      ...{ reportedTokens: 1e15, estimatedTokens: expect.any(Number) },
+    },
+  ]);
+});
