@@ -61,7 +61,7 @@ let files = 0;
 /** A parent with the tool, and whatever its model and its sub-agents' model say. */
 function parentWith(
   play: ScriptedModel,
-  options: { inMemory?: boolean; tools?: Tool[]; compaction?: object } = {},
+  options: { inMemory?: boolean; tools?: Tool[]; compaction?: object; limits?: object } = {},
 ) {
   const session = createSession({
     cwd: "/project",
@@ -70,6 +70,7 @@ function parentWith(
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   const calls: ProviderCall[] = [];
   const models = new ModelClient({
+    retry: { baseDelayMs: 0 },
     providers: {
       scripted: async () =>
         scriptedProvider((call) => {
@@ -80,6 +81,8 @@ function parentWith(
   });
   const settings = agentSettings({
     titles: false,
+    retry: { baseDelayMs: 0 },
+    ...(options.limits && { limits: options.limits }),
     compaction: { keepRecentTokens: 2_000, ...options.compaction },
   });
   const common = { models, model, settings, systemPrompt: "You are a test." };
@@ -277,7 +280,7 @@ test("an answer without a word is a failure", async () => {
   const { agent, session } = parentWith(delegating(() => ({ text: "" })));
   await agent.prompt("go");
   expect(taskResults(session)[0]).toMatchObject({ isError: true });
-  expect(contentText(taskResults(session)[0]?.content)).toContain("without an answer");
+  expect(contentText(taskResults(session)[0]?.content)).toContain("gave no answer");
 });
 
 test("stopping the parent stops its sub-agents, and leaves a result for each call", async () => {
@@ -372,4 +375,23 @@ test("an opened agent has the tool, its sub-agents have not, and nobody is told 
   expect(offered.map((names) => names.toSorted())).toEqual([["read", "task"], ["read"], ["read", "task"]]);
   expect(contentText(taskResults(session)[0]?.content)).toBe("It is the parser.");
   expect(notices).toEqual([]);
+});
+
+test.each<[string, ScriptedModel, RegExp]>([
+  [
+    "makes requests without end",
+    () => ({ calls: [{ name: "read", arguments: { path: "a.ts" } }] }),
+    /^The sub-agent failed. The model was asked 3 times in a row without a word/,
+  ],
+  [
+    "thinks and says nothing",
+    () => ({ thinking: "Hm." }),
+    /^The sub-agent failed. scripted\/actor gave no answer/,
+  ],
+])("a sub-agent that %s tells its parent", async (_name, sub, told) => {
+  const { agent, session } = parentWith(delegating(sub), { limits: { runRequests: 3 } });
+  expect((await agent.prompt("go")).status).toBe("done");
+  const [result] = taskResults(session);
+  expect(result).toMatchObject({ isError: true });
+  expect(contentText(result!.content)).toMatch(told);
 });

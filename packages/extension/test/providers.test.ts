@@ -244,12 +244,12 @@ test.each(failures)(
   },
 );
 
-test("counts of tokens that are none are left out", async () => {
+test("a usage with counts that are none is ignored", async () => {
   const { register, ask } = await stage();
   const usage = { input: 5, output: "many", cacheRead: Number.NaN, cost: null };
   register("mine", { models, stream: async () => answer({ usage: usage as never }) });
   expect((await ask("mine/m")).final).toMatchObject({
-    message: { usage: { input: 5, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 5 } },
+    message: { usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 } },
   });
 });
 

@@ -56,6 +56,30 @@ describe("the tokens of the context", () => {
     });
   });
 
+  it.each([1e15, 2_000_000_000, 900_000])("do not believe a usage of %d for a few words", (tokens) => {
+    const words = [user("x"), answer(1000), user("y".repeat(400))];
+    expect(context([...words, answer(tokens)])).toEqual({
+      ...{ tokens: 1102, source: "usage", usageIndex: 1 },
+      trailingTokens: 102,
+    });
+    expect(context([user("x"), answer(tokens)])).toMatchObject({ source: "estimate", tokens: 3 });
+  });
+
+  it("believe a usage within ten times of what stands before it, and of prompts that no message shows", () => {
+    const long = [user("x".repeat(400_000)), answer(900_000)];
+    expect(context(long)).toMatchObject({ source: "usage", tokens: 900_000 });
+    expect(context([user("x"), answer(190_000)])).toMatchObject({ source: "usage", tokens: 190_000 });
+  });
+
+  it("do not believe a usage that counted nothing of the request", () => {
+    const onlyOutput = { ...answer(0), usage: { ...emptyUsage(), output: 50, totalTokens: 50 } };
+    expect(isGoodAnswer(onlyOutput)).toBe(false);
+    expect(context([user("x".repeat(4_000)), onlyOutput])).toMatchObject({
+      source: "estimate",
+      tokens: 1002,
+    });
+  });
+
   it("are estimates alone where the only usage is stale", () => {
     const messages = [user("1234"), answer(190_000), user("12345")];
     expect(context(messages, 2)).toEqual({ tokens: 5, source: "estimate", trailingTokens: 5 });

@@ -84,9 +84,9 @@ export class Exchange {
     yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs, contentMs });
   }
 
-  /** An extension may ask for an answer that is empty, and reads it itself. */
+  /** Whoever asks for a summary or a title has other ways then; an extension may want an answer that is empty. */
   #emptyAnswer(message: AssistantMessage): ModelFailure | undefined {
-    return this.#request.purpose === "extension" ? undefined : emptyAnswer(this.#model, message);
+    return this.#request.purpose === "turn" ? emptyAnswer(this.#model, message) : undefined;
   }
 
   #prepared(): Outgoing {

@@ -596,7 +596,7 @@ describe("an answer that says nothing", () => {
     expect(await ask()).toMatchObject({ failure: { code: "answer_empty" } });
     expect(calls.length).toBe(4);
   });
-  test("not where nothing is retried, after an abort, at the output limit, or for an extension", async () => {
+  test("not where nothing is retried, after an abort, at the output limit, or for another purpose than a turn", async () => {
     const once = stage([nothing], { retry: { maxRetries: 0 } });
     expect(await once.ask()).toMatchObject({ failure: { code: "answer_empty" } });
     expect(once.calls.length).toBe(1);
@@ -616,7 +616,8 @@ describe("an answer that says nothing", () => {
       },
     ]);
     expect((await cut.ask()).type).toBe("done");
-    expect((await stage([nothing]).ask({ purpose: "extension" })).type).toBe("done");
+    for (const purpose of ["extension", "summary", "title"] as const)
+      expect((await stage([nothing]).ask({ purpose })).type).toBe("done");
   });
 });
 

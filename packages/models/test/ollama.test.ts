@@ -1,4 +1,4 @@
-import { type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
+import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { isOllama } from "../src/catalogue/ollama-window.ts";
 import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
@@ -10,7 +10,11 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** An Ollama that answers, and tells so large a window once the model is loaded. */
+function* withoutEnd(): Iterable<string> {
+  for (;;) yield `${" ".repeat(1_000_000)}[`;
+}
+
+/** An Ollama that answers, and tells so large a window, or something else, once the model is loaded. */
 async function ollama(contextLength: unknown, provider = "ollama") {
   server = await loopbackServer(({ path }) => {
     if (!path.endsWith("/api/ps"))
@@ -20,11 +24,13 @@ async function ollama(contextLength: unknown, provider = "ollama") {
         usageChunk({ prompt_tokens: 90, completion_tokens: 2 }),
         "[DONE]",
       ]);
+    const headers = { "content-type": "application/json" };
+    if (isReply(contextLength)) return { headers, ...contextLength };
     const models = [
       { name: "other:latest", context_length: 2_048 },
       { name: "qwen3:latest", context_length: contextLength },
     ];
-    return { headers: { "content-type": "application/json" }, chunks: [JSON.stringify({ models })] };
+    return { headers, chunks: [JSON.stringify({ models })] };
   });
   const client = new ModelClient();
   const notices: ModelNotice[] = [];
@@ -43,6 +49,10 @@ async function ollama(contextLength: unknown, provider = "ollama") {
   return { client, model, notices, ask, paths: () => server!.requests.map(({ path }) => path) };
 }
 
+function isReply(value: unknown): value is LoopbackReply {
+  return typeof value === "object" && value !== null;
+}
+
 describe("an Ollama", () => {
   test("is asked once, after its first answer, what it runs the model with", async () => {
     const { client, model, notices, ask, paths } = await ollama(4_096);
@@ -53,6 +63,15 @@ describe("an Ollama", () => {
     expect(client.sized(model).contextWindow).toBe(4_096);
   });
   test.each([40_000, 131_072, 512, "4096", null])("that tells %j changes nothing", async (told) => {
+    const { client, model, notices, ask } = await ollama(told);
+    expect((await ask()).type).toBe("done");
+    expect(notices).toEqual([]);
+    expect(client.sized(model)).toBe(model);
+  });
+  test.each<[string, LoopbackReply]>([
+    ["a list without end", { more: withoutEnd() }],
+    ["a name nested deep", { chunks: [`{"models":[{"name":${"[".repeat(50_000)}${"]".repeat(50_000)}}]}`] }],
+  ])("that tells %s changes nothing", async (_name, told) => {
     const { client, model, notices, ask } = await ollama(told);
     expect((await ask()).type).toBe("done");
     expect(notices).toEqual([]);

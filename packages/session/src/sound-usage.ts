@@ -36,7 +36,7 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
   }
   if (isComplete(usage)) return;
   // What a count that was made up is said to have cost was made up too.
-  if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = {};
+  if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = undefined;
   mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
   if (!isFields(usage.cost)) {
     if (usage.cost !== undefined) note.odd?.push(`${prefix}.cost`);

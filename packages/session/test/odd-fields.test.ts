@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BonsaiError, byScriptEstimator, messageText, toolCalls } from "@bonsai-agent/messages";
+import { BonsaiError, byScriptEstimator, emptyUsage, messageText, toolCalls } from "@bonsai-agent/messages";
 import {
   cloneSession,
   diagnoseSession,
@@ -230,6 +230,15 @@ describe("an odd field is told by its name", () => {
       },
       ["odd_field", "odd_field"],
       { customType: "bonsai.pin", content: "x" },
+    ],
+    [
+      "a count that no request has, and what it is said to have cost",
+      {
+        type: "message",
+        message: { ...assistant, usage: { ...emptyUsage(), input: 1e15, output: 5, cost: { total: 1e9 } } },
+      },
+      ["odd_field"],
+      { message: { usage: { input: 0, output: 5, cost: { input: 0, total: 0 } } } },
     ],
     ["a type that every object has", { type: "constructor" }, [], { type: "constructor" }],
   ])("%s", (_, entry, kinds, read) => {

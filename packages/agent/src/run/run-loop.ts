@@ -239,7 +239,7 @@ function modelFailed({ failure, message }: Answer): BonsaiError {
 function emptyAnswer(from: string, message: string): BonsaiError {
   return new BonsaiError({
     code: EMPTY_ANSWER,
-    message: `${from} said nothing, twice. ${message}`,
+    message: `${from} gave no answer. ${message}`,
     hint: "What was done so far is kept. Say go on, ask in other words, or choose another model.",
   });
 }

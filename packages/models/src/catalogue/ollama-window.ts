@@ -16,10 +16,9 @@ export function serverRoot({ baseUrl }: ProviderConfig): string {
 export async function loadedWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
   const models = member(await ask(question, `${serverRoot(question.provider)}/api/ps`), "models");
   if (!Array.isArray(models)) return undefined;
-  const names = [modelId, `${modelId}:latest`];
+  const names: readonly unknown[] = [modelId, `${modelId}:latest`];
   const entry = models.find(
-    (model) =>
-      names.includes(String(member(model, "name"))) || names.includes(String(member(model, "model"))),
+    (model) => names.includes(member(model, "name")) || names.includes(member(model, "model")),
   );
   return size(member(entry, "context_length"));
 }

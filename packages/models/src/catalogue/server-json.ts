@@ -21,7 +21,7 @@ export async function serverJson({ url, headers, body, signal, fetch }: ServerJs
   try {
     // A redirection could carry the key to somebody else.
     const response = await fetch(url, { ...post, signal, redirect: "error" });
-    if (response.ok) return await response.json();
+    if (response.ok) return JSON.parse(await boundedText(response));
     await response.body?.cancel();
     return undefined;
   } catch {
@@ -43,6 +43,21 @@ export async function isAnswered(
     // Refused, unknown or too slow: nobody is there who could be asked for an answer.
     return false;
   }
+}
+
+/** Lists of models have a megabyte or two. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** @throws where there is more than a server's answer can be: it may have no end, and arrives faster than a timeout. */
+async function boundedText({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > MAX_BYTES) throw new RangeError("The answer has no end.");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
 }
 
 /** A member of a value from outside; undefined where there is none. */
