@@ -21,7 +21,7 @@ export function makeWorkplace(options: AgentOptions): Workplace {
   const patience = new Patience();
   const ownWork = new OwnWork();
   const events = new Events(lifecycle, patience, ownWork);
-  const { model } = options;
+  const { model, systemPrompt: prompt } = options;
   const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
   const tools = toolRegistry(options);
   const prefix = new CachedPrefix();
@@ -46,7 +46,6 @@ export function makeWorkplace(options: AgentOptions): Workplace {
     onWarning: ({ code, message, hint }) =>
       onNotice({ level: "warning", code, message: `${message} ${hint}` }),
   });
-  const { systemPrompt: prompt } = options;
   const systemPrompt = new SystemPromptInUse(
     typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
   );

@@ -238,7 +238,7 @@ function modelFailed({ failure, message }: Answer): BonsaiError {
 
 function emptyAnswer(from: string, message: string): BonsaiError {
   return new BonsaiError({
-    code: EMPTY_ANSWER,
+    code: "answer_empty",
     message: `${from} gave no answer. ${message}`,
     hint: "What was done so far is kept. Say go on, ask in other words, or choose another model.",
   });
