@@ -93,6 +93,8 @@ const endings: Readonly<Record<FaultName, Endings>> = {
   "a blank answer": empty,
   "thinking and nothing else": empty,
   "a refusal in new words": refused,
+  "an overflow in new words": ["context_overflow", 1],
+  "413 without a body": refused,
   "429 without a body": broken,
   "500 with a page": broken,
   "503 without a body": broken,

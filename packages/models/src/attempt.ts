@@ -91,7 +91,7 @@ function refuseTooMuch(chars: number, blocks: number): void {
       ? `${MAX_ANSWER_CHARS.toLocaleString("en")} characters`
       : `${MAX_ANSWER_BLOCKS} texts and tool calls`;
   throw new ProviderError({
-    kind: "refused",
+    kind: "excess",
     code: TOO_LARGE,
     message: `The server sent more than ${what} for one answer.`,
   });

@@ -48,7 +48,7 @@ export interface ModelFailure {
 /** The code of an answer that was given up because it had no end. */
 export const TOO_LARGE = "answer_too_large";
 
-/** The code of an answer that ended well and says nothing. */
+/** The code of an answer that ended without a failure and says nothing. */
 export const EMPTY_ANSWER = "answer_empty";
 
 /** The failure of an answer that ended as if it were complete, without a word or a call; undefined for any other. */
@@ -56,12 +56,18 @@ export function emptyAnswer(
   { provider, id: modelId }: CatalogueModel,
   answer: AssistantMessage,
 ): ModelFailure | undefined {
-  // One that was cut off at its limit is told as that.
-  if (answer.stopReason === "length") return undefined;
   if (toolCalls(answer).length > 0 || messageText(answer).trim() !== "") return undefined;
+  const failure = { kind: "other", code: EMPTY_ANSWER, provider, modelId, retryOnce: true } as const;
+  // The same cap would cut the next one off too.
+  if (answer.stopReason === "length")
+    return {
+      ...failure,
+      message: "The answer was cut off at its output limit before its first word.",
+      retryable: false,
+    };
   const hasThought = answer.content.some(({ type }) => type === "thinking");
   const message = hasThought
     ? "The model thought, and ended its answer without a word or a tool call."
     : "The model's answer was empty.";
-  return { kind: "other", code: EMPTY_ANSWER, message, provider, modelId, retryable: true, retryOnce: true };
+  return { ...failure, message, retryable: true };
 }

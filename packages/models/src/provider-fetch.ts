@@ -65,7 +65,7 @@ function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8A
 
 function tooMuch(what: string, bytes: number): ProviderError {
   return new ProviderError({
-    kind: "refused",
+    kind: "excess",
     code: TOO_LARGE,
     message: `The server sent more than ${bytes / MB} MB for ${what}.`,
   });

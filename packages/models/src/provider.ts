@@ -42,7 +42,9 @@ export type ProviderErrorKind =
   /** Nothing came for too long. */
   | "silence"
   /** What came makes no sense: no JSON, an unknown shape. */
-  | "garbled";
+  | "garbled"
+  /** More came than one answer can have; asking again would bring it again. */
+  | "excess";
 
 export interface ProviderErrorOptions {
   kind: ProviderErrorKind;

@@ -62,11 +62,12 @@ function stage(steps: Step[], options: ModelClientOptions = {}) {
 const says = (
   text: string,
   usage: Parameters<AnswerBuilder["setUsage"]>[0] = { input: 100, output: 10 },
+  reason = "stop",
 ): Step =>
   async function* (_call, answer) {
     yield answer.text(text);
     answer.setUsage(usage);
-    answer.stop("stop");
+    answer.stop(reason);
   };
 
 const refuses = (message: string, options: Partial<ProviderErrorOptions> = {}): Step =>
@@ -229,8 +230,8 @@ describe("an overflow that was reported as a success", () => {
   });
   test.each<[string, Step]>([
     ["exactly the window", says("fine", { input: 50_000, cacheRead: 50_000 })],
-    ["length below 99%", stops({ input: 98_999 }, "length")],
-    ["length with an answer", stops({ input: 99_500, output: 1 }, "length")],
+    ["length below 99%", says("fine", { input: 98_999 }, "length")],
+    ["length with an answer", says("fine", { input: 99_500, output: 1 }, "length")],
   ])("is not: %s", async (_name, step) => {
     expect((await stage([step]).ask()).type).toBe("done");
   });
@@ -596,7 +597,7 @@ describe("an answer that says nothing", () => {
     expect(await ask()).toMatchObject({ failure: { code: "answer_empty" } });
     expect(calls.length).toBe(4);
   });
-  test("not where nothing is retried, after an abort, at the output limit, or for another purpose than a turn", async () => {
+  test("not where nothing is retried, after an abort, at the output limit, or for another purpose", async () => {
     const once = stage([nothing], { retry: { maxRetries: 0 } });
     expect(await once.ask()).toMatchObject({ failure: { code: "answer_empty" } });
     expect(once.calls.length).toBe(1);
@@ -615,7 +616,13 @@ describe("an answer that says nothing", () => {
         answer.stop("length");
       },
     ]);
-    expect((await cut.ask()).type).toBe("done");
+    expect(await cut.ask()).toMatchObject({
+      failure: {
+        code: "answer_empty",
+        message: "The answer was cut off at its output limit before its first word.",
+      },
+    });
+    expect(cut.calls.length).toBe(1);
     for (const purpose of ["extension", "summary", "title"] as const)
       expect((await stage([nothing]).ask({ purpose })).type).toBe("done");
   });

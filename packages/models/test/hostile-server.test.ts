@@ -254,7 +254,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     });
     expect(bomb.length).toBeLessThan(200_000);
     const { error } = await ask(wire, url);
-    expect(error).toMatchObject({ kind: "refused", code: "answer_too_large" });
+    expect(error).toMatchObject({ kind: "excess", code: "answer_too_large" });
   });
 });
 

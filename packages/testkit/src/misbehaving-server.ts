@@ -212,6 +212,12 @@ export const faults = {
     JSON.stringify({ error: { message: "The moon is in the wrong house.", type: "odd_error" } }),
     { "content-type": "application/json" },
   ),
+  "an overflow in new words": refuses(
+    400,
+    JSON.stringify({ error: { message: "The prompt is greater than what the context window can fit." } }),
+    { "content-type": "application/json" },
+  ),
+  "413 without a body": refuses(413),
   "429 without a body": refuses(429),
   "500 with a page": refuses(500, PAGE, HTML),
   "503 without a body": refuses(503),

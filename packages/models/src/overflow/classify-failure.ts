@@ -223,7 +223,7 @@ function inputFits({ inputTokens, windowTokens }: TokensTold, asked: AskedTokens
 function isRetryable(kind: FailureKind, error: ProviderError, texts: ErrorTexts): boolean {
   if (kind === "rateLimit") return !BILLING.test(texts.all) && !isAboveItsLimit(texts.all);
   if (kind !== "other") return false;
-  if (error.kind !== "refused") return true;
+  if (error.kind !== "refused") return error.kind !== "excess";
   const { status } = texts;
   if (status !== undefined && status >= 400) return status >= 500 || status === 408;
   return RETRYABLE_CODES.test(texts.code ?? "");

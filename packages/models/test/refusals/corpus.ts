@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { FailureKind, ModelFailure } from "../../src/failure.ts";
-import { jsonOrText } from "../../src/json-or-text.ts";
 import { refusal } from "../../src/openai/openai-error.ts";
 import { classifyFailure } from "../../src/overflow/classify-failure.ts";
+import { jsonOrText } from "../../src/wire-text.ts";
 
 /** What a refusal of the corpus is. */
 export type Section = "input" | "cap" | "bytes" | "rate" | "billing" | "damaged" | "other";
