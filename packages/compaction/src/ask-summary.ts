@@ -32,6 +32,8 @@ export interface SummaryPart {
   isWhole?: boolean | undefined;
   previousSummary?: string | undefined;
   maxSummaryTokens: number;
+  /** The most tokens that the request may have. Default: what the summariser can read. */
+  capacityTokens?: number | undefined;
 }
 
 /**
@@ -41,7 +43,7 @@ export interface SummaryPart {
 export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<string> {
   const request = summaryRequest(job, part);
   const tokens = promptTokens(request.prompt, job.estimator);
-  if (tokens > requestCapacity(job.summariser)) throw doesNotFit(job, tokens);
+  if (tokens > (part.capacityTokens ?? requestCapacity(job.summariser))) throw doesNotFit(job, tokens);
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
   const expectSections = job.instructions === undefined;

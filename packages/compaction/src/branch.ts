@@ -34,7 +34,10 @@ export interface BranchItemsOptions {
 /** Up to this share of the budget, a summary may still enter that does not fit. */
 const SUMMARY_SHARE = 0.9;
 
-/** What the model saw of the branch, the newest first within the budget; given back oldest first. Its pins stay there. */
+/**
+ * What the model saw of the branch, the newest first within the budget, which the newest may exceed by itself; given back
+ * oldest first. Its pins stay there.
+ */
 export function branchItems(options: BranchItemsOptions): ViewItem[] {
   const { projection, entries, budgetTokens, estimator } = options;
   const ids = new Set(entries.map((entry) => entry.id));
@@ -45,7 +48,8 @@ export function branchItems(options: BranchItemsOptions): ViewItem[] {
   for (const item of left.reverse()) {
     const size = requestTokens(item, options);
     const fits = tokens + size <= budgetTokens;
-    if (!fits && !(isSummary(item) && tokens < budgetTokens * SUMMARY_SHARE)) break;
+    const isNewest = chosen.length === 0;
+    if (!fits && !isNewest && !(isSummary(item) && tokens < budgetTokens * SUMMARY_SHARE)) break;
     chosen.push(item);
     tokens += size;
     if (!fits) break;

@@ -1,14 +1,24 @@
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
-import { askSummary, doesNotFit, promptTokens, type SummaryJob, summaryRequest } from "./ask-summary.ts";
+import {
+  askSummary,
+  doesNotFit,
+  promptTokens,
+  type SummaryJob,
+  type SummaryPart,
+  summaryRequest,
+} from "./ask-summary.ts";
 import { clip } from "./clip.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 import type { SummaryKind } from "./summariser.ts";
-import { requestCapacity } from "./summary-sizes.ts";
+import { SummaryFailure } from "./summary-failure.ts";
+import { mostAnswerTokens, requestCapacity } from "./summary-sizes.ts";
 
-/** Below this there is no room to read anything worth a request. */
-const MINIMUM_CHUNK_TOKENS = 100;
+/** The smallest part: with less to read in it, no request is worth its instructions. */
+const SMALLEST_PART_TOKENS = 100;
 const JOINT = "\n\n";
+/** Rounding and the joints may add a token or two. */
+const ROUNDING_TOKENS = 4;
 
 /** One of the two spans of a plan, ready to be asked for. */
 export interface SpanPart {
@@ -16,7 +26,8 @@ export interface SpanPart {
   messages: readonly Message[];
   following?: readonly Message[] | undefined;
   previousSummary: string | undefined;
-  maxSummaryTokens: number;
+  /** The longest answer, by the window that the summariser is known to have now. */
+  maxSummaryTokens: () => number;
   limits: CompactionSettings["serialize"];
 }
 
@@ -27,60 +38,130 @@ interface Piece {
   tokens: number;
 }
 
-/** Summarises oldest first, each request as large as fits, each summary updating the last. */
-export async function summariseInChunks(job: SummaryJob, part: SpanPart): Promise<string> {
-  const pieces = piecesOf(part, job.estimator);
-  let previousSummary = part.previousSummary;
-  for (let start = 0; start < pieces.length || start === 0; ) {
-    const chunk = nextChunk(pieces, start, chunkTokens(job, part, previousSummary), job.estimator);
-    previousSummary = await askSummary(job, {
-      ...part,
-      messages: chunk.map((piece) => piece.message),
-      conversation: chunk.map((piece) => piece.text).join(JOINT),
-      previousSummary,
-    });
-    start += Math.max(1, chunk.length);
-  }
+/** What refusals taught. */
+interface PartLimit {
+  /** Of conversation in one request. */
+  mostTokens: number;
+  /** True until the summary so far was looked at in the light of it. */
+  isNew: boolean;
+}
+
+/** What one request may hold. */
+interface PartSize {
+  /** Of conversation. */
+  tokens: number;
+  /** In all. */
+  capacityTokens: number;
+  maxSummaryTokens: number;
+}
+
+/**
+ * Summarises oldest first, each request as large as fits, each summary updating the last. A part that is refused as too
+ * long is halved, as often as it takes.
+ * @param mostTokens of conversation in one request, where more was refused already
+ * @throws SummaryFailure when a smallest part fails, or any part for another reason than its length.
+ */
+export async function summariseInChunks(
+  job: SummaryJob,
+  part: SpanPart,
+  mostTokens = Number.POSITIVE_INFINITY,
+): Promise<string> {
+  let rest = piecesOf(part.messages, part, job.estimator);
+  let limit: PartLimit = { mostTokens, isNew: true };
+  let { previousSummary } = part;
+  do {
+    const size = partSize(job, { ...part, previousSummary }, limit);
+    if (size === undefined) {
+      rest = [...earlierPieces(previousSummary ?? "", part, job.estimator), ...rest];
+      previousSummary = undefined;
+      limit = { ...limit, isNew: false };
+      continue;
+    }
+    const chunk = nextChunk(rest, size.tokens, job.estimator);
+    try {
+      previousSummary = await askSummary(job, chunkPart(part, { chunk, size, previousSummary }));
+      rest = rest.slice(Math.max(1, chunk.length));
+    } catch (error) {
+      limit = halved(error, chunk);
+    }
+  } while (rest.length > 0);
   return previousSummary ?? "";
 }
 
-function piecesOf(part: SpanPart, estimator: TokenEstimator): Piece[] {
-  return part.messages.flatMap((message) => {
-    const [text] = serialise([message], part.limits);
+/** @throws the error, unless it says that the request was too long, and the part can be smaller. */
+function halved(error: unknown, chunk: readonly Piece[]): PartLimit {
+  const tokens = chunk.reduce((sum, piece) => sum + piece.tokens, 0);
+  const isTooLong = error instanceof SummaryFailure && error.overflow;
+  if (!isTooLong || tokens <= SMALLEST_PART_TOKENS) throw error;
+  return { mostTokens: Math.max(SMALLEST_PART_TOKENS, Math.floor(tokens / 2)), isNew: true };
+}
+
+/**
+ * By the window as it is known now, which a refusal may have taught; undefined where the summary so far, made for a larger
+ * one, leaves no room beside it and has to be read in parts itself. Where there is no room even so, the number of the
+ * refusal was wrong, and halving alone tells what fits.
+ * @throws SummaryFailure where there is no room, and nothing was refused yet.
+ */
+function partSize(job: SummaryJob, part: SpanPart, { mostTokens, isNew }: PartLimit): PartSize | undefined {
+  const bare = summaryRequest(job, { ...part, messages: [], conversation: "", maxSummaryTokens: 0 });
+  const bareTokens = promptTokens(bare.prompt, job.estimator) + ROUNDING_TOKENS;
+  const capacityTokens = requestCapacity(job.summariser);
+  const room = capacityTokens - bareTokens;
+  const answerTokens = mostAnswerTokens(bareTokens + mostTokens);
+  if (room >= SMALLEST_PART_TOKENS) {
+    const maxSummaryTokens = Math.min(answerTokens, part.maxSummaryTokens());
+    return { tokens: Math.min(room, mostTokens), capacityTokens, maxSummaryTokens };
+  }
+  if (isNew && part.previousSummary !== undefined) return undefined;
+  if (mostTokens === Number.POSITIVE_INFINITY) throw doesNotFit(job, bareTokens + SMALLEST_PART_TOKENS);
+  return { tokens: mostTokens, capacityTokens: Number.POSITIVE_INFINITY, maxSummaryTokens: answerTokens };
+}
+
+function chunkPart(
+  part: SpanPart,
+  of: { chunk: readonly Piece[]; size: PartSize; previousSummary: string | undefined },
+): SummaryPart {
+  const { chunk, size, previousSummary } = of;
+  const { capacityTokens, maxSummaryTokens } = size;
+  return {
+    ...part,
+    messages: chunk.map((piece) => piece.message),
+    conversation: chunk.map((piece) => piece.text).join(JOINT),
+    previousSummary,
+    capacityTokens,
+    maxSummaryTokens,
+  };
+}
+
+function piecesOf(messages: readonly Message[], { limits }: SpanPart, estimator: TokenEstimator): Piece[] {
+  return messages.flatMap((message) => {
+    const [text] = serialise([message], limits);
     return text === undefined ? [] : [{ message, text, tokens: estimator.text(text + JOINT) }];
   });
 }
 
-/** The tokens of conversation that one request has room for, beside its instructions and the previous summary. */
-function chunkTokens(job: SummaryJob, part: SpanPart, previousSummary: string | undefined): number {
-  const bare = summaryRequest(job, { ...part, messages: [], conversation: "", previousSummary });
-  const bareTokens = promptTokens(bare.prompt, job.estimator);
-  // Rounding and the joints may add a token or two.
-  const room = requestCapacity(job.summariser) - bareTokens - 4;
-  if (room < MINIMUM_CHUNK_TOKENS) throw doesNotFit(job, bareTokens + MINIMUM_CHUNK_TOKENS);
-  // A summariser without a limit that found the whole too long gets it in quarters.
-  return room === Number.POSITIVE_INFINITY ? quarter(part, job.estimator) : room;
+/** A summary as what stands first in the conversation, in pieces that a small request can hold. */
+function earlierPieces(summary: string, part: SpanPart, estimator: TokenEstimator): Piece[] {
+  const chars = [...summary];
+  const messages: Message[] = [];
+  for (let at = 0; at < chars.length; at += EARLIER_PIECE_CHARS) {
+    const slice = chars.slice(at, at + EARLIER_PIECE_CHARS).join("");
+    messages.push({ role: "compactionSummary", summary: slice, tokensBefore: 0, timestamp: 0 });
+  }
+  return piecesOf(messages, part, estimator);
 }
 
-function quarter(part: SpanPart, estimator: TokenEstimator): number {
-  const total = piecesOf(part, estimator).reduce((sum, piece) => sum + piece.tokens, 0);
-  return Math.max(MINIMUM_CHUNK_TOKENS, Math.ceil(total / 4));
-}
+const EARLIER_PIECE_CHARS = 2_000;
 
-function nextChunk(
-  pieces: readonly Piece[],
-  start: number,
-  room: number,
-  estimator: TokenEstimator,
-): Piece[] {
+function nextChunk(pieces: readonly Piece[], room: number, estimator: TokenEstimator): Piece[] {
   const chunk: Piece[] = [];
   let tokens = 0;
-  for (const piece of pieces.slice(start)) {
+  for (const piece of pieces) {
     tokens += piece.tokens;
     if (tokens > room) break;
     chunk.push(piece);
   }
-  const first = pieces[start];
+  const first = pieces[0];
   return chunk.length > 0 || first === undefined ? chunk : [shrunk(first, room, estimator)];
 }
 

@@ -3,6 +3,7 @@ import type { Entry, Projection, Session } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob } from "./ask-summary.ts";
 import { type Branch, branchItems } from "./branch.ts";
 import { budgetsFor, type ModelSizes } from "./budget.ts";
+import { clip } from "./clip.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import { sessionEstimate } from "./estimator.ts";
 import { type FileLists, filesOf, renderFiles } from "./file-lists.ts";
@@ -10,7 +11,7 @@ import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
 import { SummaryFailure } from "./summary-failure.ts";
-import { maxSummaryTokens, requestCapacity } from "./summary-sizes.ts";
+import { maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./summary-sizes.ts";
 import { branchSummaryText } from "./summary-text.ts";
 
 /** Where the entries of a branch come from, and how they are counted. */
@@ -85,69 +86,91 @@ async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary
   return { summary, details, ...(usage === undefined ? {} : { usage }) };
 }
 
-/** How often a summariser that finds the branch too long is given the newest half of it. */
-const HALVINGS = 2;
+/** With less of it to read, there is no summary of a branch. */
+const SMALLEST_BRANCH_TOKENS = 100;
 
+/** A summariser that finds the branch too long is given the newest half of it, as often as it takes. */
 async function toldOf(
   options: SummariseBranchOptions,
   onUsage: SummaryJob["onUsage"],
 ): Promise<{ items: readonly ViewItem[]; prose: string } | undefined> {
-  let mostTokens = Number.POSITIVE_INFINITY;
-  for (let halvings = 0; ; halvings += 1) {
-    const items = itemsFor(options, mostTokens);
-    if (items.length === 0 && halvings === 0) return undefined;
+  let mostTokens: number | undefined;
+  for (;;) {
+    const part = branchPart(options, mostTokens);
+    if (part === undefined) return undefined;
     try {
-      return { items, prose: await proseOf(options, items, onUsage) };
+      return { items: part.items, prose: await proseOf(options, part, onUsage) };
     } catch (error) {
       const isTooLong = error instanceof SummaryFailure && error.overflow;
-      if (!isTooLong || halvings === HALVINGS || items.length < 2) throw error;
-      mostTokens = Math.floor(conversationTokens(options, items) / 2);
+      if (!isTooLong || part.tokens <= SMALLEST_BRANCH_TOKENS) throw error;
+      mostTokens = Math.max(SMALLEST_BRANCH_TOKENS, Math.floor(part.tokens / 2));
     }
   }
 }
 
-function conversationTokens({ source }: SummariseBranchOptions, items: readonly ViewItem[]): number {
-  return source.estimator().text(conversationOf(items, source.settings));
+/** The newest part of a branch, as one request has it. */
+interface BranchPart {
+  items: readonly ViewItem[];
+  conversation: string;
+  tokens: number;
+  /** True after a refusal: then halving tells what fits, whatever number came with it. */
+  wasRefused: boolean;
 }
 
-function conversationOf(items: readonly ViewItem[], { serialize }: CompactionSettings): string {
-  return serialise(items.map(originalMessage), serialize).join("\n\n");
+function branchPart(options: SummariseBranchOptions, mostTokens: number | undefined): BranchPart | undefined {
+  const { source } = options;
+  const estimator = source.estimator();
+  const budgetTokens = budgetOf(options, mostTokens);
+  const { entries, settings } = source;
+  const limits = settings.serialize;
+  const items = branchItems({ projection: source.projection(), entries, budgetTokens, estimator, limits });
+  if (items.length === 0) return undefined;
+  const conversation = serialise(items.map(originalMessage), limits).join("\n\n");
+  const text = fitted(conversation, Math.max(budgetTokens, SMALLEST_BRANCH_TOKENS), estimator);
+  return {
+    ...{ items, conversation: text, tokens: estimator.text(text) },
+    wasRefused: mostTokens !== undefined,
+  };
 }
 
-function itemsFor({ source, summariser }: SummariseBranchOptions, mostTokens: number): ViewItem[] {
-  const { entries, settings, model = {} } = source;
+/** One message may be larger than the budget by itself: its middle is left out. */
+function fitted(conversation: string, mostTokens: number, estimator: TokenEstimator): string {
+  let text = conversation;
+  for (let chars = text.length; estimator.text(text) > mostTokens && chars > 1; ) {
+    chars = Math.floor(chars / 2);
+    text = clip(conversation, chars);
+  }
+  return text;
+}
+
+/** By the window as it is known now; where that leaves nothing after a refusal, its number was wrong. */
+function budgetOf({ source, summariser }: SummariseBranchOptions, mostTokens: number | undefined): number {
+  const { settings, model = {} } = source;
   const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgetsFor({ settings, model });
-  const budgetTokens = Math.min(
-    mostTokens,
-    windowTokens - reserveTokens,
-    Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS),
-  );
-  const [projection, estimator] = [source.projection(), source.estimator()];
-  return branchItems({ projection, entries, budgetTokens, estimator, limits: settings.serialize });
+  const readable = Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS);
+  const ownTokens = windowTokens - reserveTokens;
+  if (mostTokens === undefined) return Math.min(ownTokens, readable);
+  return Math.min(ownTokens, mostTokens, readable < SMALLEST_BRANCH_TOKENS ? mostTokens : readable);
 }
 
 function proseOf(
   options: SummariseBranchOptions,
-  items: readonly ViewItem[],
+  { items, conversation, tokens, wasRefused }: BranchPart,
   onUsage: SummaryJob["onUsage"],
 ): Promise<string> {
   const { source, summariser, focus, replaceInstructions, signal } = options;
   const { settings, model = {} } = source;
-  const messages = items.map(originalMessage);
-  const job: SummaryJob = {
-    summariser,
-    estimator: source.estimator(),
-    signal,
-    onUsage,
-  };
+  const job: SummaryJob = { summariser, estimator: source.estimator(), signal, onUsage };
   const asked = replaceInstructions && focus !== undefined ? { instructions: focus } : { focus };
+  const longest = maxSummaryTokens("branch", summariser, budgetsFor({ settings, model }));
   return askSummary(
     { ...job, ...asked },
     {
       kind: "branch",
-      messages,
-      conversation: conversationOf(items, settings),
-      maxSummaryTokens: maxSummaryTokens("branch", summariser, budgetsFor({ settings, model })),
+      messages: items.map(originalMessage),
+      conversation,
+      maxSummaryTokens: wasRefused ? Math.min(mostAnswerTokens(tokens), longest) : longest,
+      ...(wasRefused && { capacityTokens: Number.POSITIVE_INFINITY }),
     },
   );
 }

@@ -19,6 +19,8 @@ import { joinedProse, previousProse } from "./summary-text.ts";
 export interface SpanOptions {
   plan: CompactionPlan;
   job: SummaryJob;
+  /** True where the summariser has found one request for each span too long. */
+  wasRefused?: boolean;
   settings: CompactionSettings;
   budgets: Budgets;
 }
@@ -35,7 +37,15 @@ export function summariseWhole(options: SpanOptions): Promise<string> {
 
 /** Summarises history and turn prefix in parallel, each in as many requests as it takes. */
 export function summariseChunked(options: SpanOptions): Promise<string> {
-  return summariseParts(options, (part, job) => summariseInChunks(job, part));
+  const mostTokens = options.wasRefused ? Math.floor(largestSpanTokens(options) / 2) : undefined;
+  return summariseParts(options, (part, job) => summariseInChunks(job, part, mostTokens));
+}
+
+/** What was refused is at least as long; the shorter span may have fitted. */
+function largestSpanTokens(options: SpanOptions): number {
+  const { estimator } = options.job;
+  const tokens = spanParts(options).map((part) => estimator.text(wholePart(part).conversation));
+  return Math.max(...tokens);
 }
 
 /** True when one request for each span fits the summariser. */
@@ -56,12 +66,12 @@ export async function summariseWithin(options: BoundedOptions): Promise<string> 
   const { plan, job, maxTokens } = options;
   const prefixPart = spanParts(options).find((part) => part.kind === "turnPrefix");
   const prefixTokens = Math.min(PREFIX_TOKENS, Math.floor(maxTokens * SHARED));
-  const prefix = prefixPart && (await askSummary(job, wholePart(bounded(prefixPart, prefixTokens))));
+  const prefix = prefixPart && (await askSummary(job, wholePart(prefixPart, prefixTokens)));
   const left = maxTokens - (prefix === undefined ? 0 : byScript(joinedProse("", prefix)));
   const previous = previousProse(plan.previous);
   const asksHistory = plan.history.length > 0 || (previous !== undefined && highTokens(previous) > left);
   const historyPart = asksHistory ? spanPart(options, "history", plan.history, previous) : undefined;
-  const history = historyPart && (await askSummary(job, wholePart(bounded(historyPart, left))));
+  const history = historyPart && (await askSummary(job, wholePart(historyPart, left)));
   return joinedProse(history ?? previous, prefix);
 }
 
@@ -69,10 +79,6 @@ export async function summariseWithin(options: BoundedOptions): Promise<string> 
 const PREFIX_TOKENS = 1_800;
 /** Of a small bound, a turn prefix leaves this part to the history. */
 const SHARED = 0.72;
-
-function bounded(part: SpanPart, maxTokens: number): SpanPart {
-  return { ...part, maxSummaryTokens: Math.min(part.maxSummaryTokens, maxTokens) };
-}
 
 async function summariseParts(
   options: SpanOptions,
@@ -124,11 +130,16 @@ function spanPart(
     messages: items.map(originalMessage),
     following: kind === "history" ? [...plan.turnPrefix.map(originalMessage), ...kept] : kept,
     previousSummary,
-    maxSummaryTokens: maxSummaryTokens(kind, job.summariser, budgets),
+    maxSummaryTokens: () => maxSummaryTokens(kind, job.summariser, budgets),
     limits: settings.serialize,
   };
 }
 
-function wholePart(part: SpanPart): SummaryPart {
-  return { ...part, conversation: serialise(part.messages, part.limits).join("\n\n"), isWhole: true };
+function wholePart(part: SpanPart, mostTokens = Number.POSITIVE_INFINITY): SummaryPart {
+  return {
+    ...part,
+    conversation: serialise(part.messages, part.limits).join("\n\n"),
+    isWhole: true,
+    maxSummaryTokens: Math.min(part.maxSummaryTokens(), mostTokens),
+  };
 }

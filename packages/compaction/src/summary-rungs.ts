@@ -9,7 +9,7 @@ import { boundedCarryOver } from "./extension-carry-over.ts";
 import { fileOperations } from "./file-operations.ts";
 import { ownDetails } from "./own-details.ts";
 import { rememberPrepared } from "./prepared-compactions.ts";
-import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
+import type { LadderContext, LadderState, PlannedSummary, Rung, RungFailure } from "./rung.ts";
 import {
   fitsWhole,
   type SpanOptions,
@@ -57,7 +57,12 @@ export const summariseRung: Rung = {
 export const chunksRung: Rung = {
   name: "chunks",
   applies: (state, context) => isPlanned(state) && context.summariser !== undefined && wasTooLong(state),
-  attempt: (state, context) => summarised(state, context, context.summariser!, summariseChunked),
+  attempt: (state, context) => {
+    const wasRefused = state.failures.some(isRefusal);
+    return summarised(state, context, context.summariser!, (options) =>
+      summariseChunked({ ...options, wasRefused }),
+    );
+  },
 };
 
 /** The deterministic summariser: always there for those without a model, else where the policy says so. */
@@ -104,8 +109,11 @@ function isPlanned({ plan, summary }: LadderState): boolean {
 
 /** Either the whole was never tried, because it does not fit, or the model found it too long. */
 function wasTooLong({ failures }: LadderState): boolean {
-  const tried = failures.find((failure) => failure.rung === "summarise");
-  return tried === undefined || tried.overflow === true;
+  return !failures.some(({ rung }) => rung === "summarise") || failures.some(isRefusal);
+}
+
+function isRefusal({ rung, overflow }: RungFailure): boolean {
+  return rung === "summarise" && overflow === true;
 }
 
 function digestIsAllowed({ summariser, reason, settings }: LadderContext): boolean {

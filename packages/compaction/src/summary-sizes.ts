@@ -19,6 +19,16 @@ export function maxSummaryTokens(kind: SummaryKind, summariser: Summariser, budg
   );
 }
 
+/** After a refusal, an answer may take so much of what its request holds: the next request has to hold it too. */
+const ANSWER_SHARE = 0.5;
+/** With less, a model cannot say anything under six headings. */
+const LEAST_ANSWER_TOKENS = 1_000;
+
+/** The largest answer to a request of so many tokens, where a refusal has shown that the window is not what was believed. */
+export function mostAnswerTokens(requestTokens: number): number {
+  return Math.max(LEAST_ANSWER_TOKENS, Math.floor(requestTokens * ANSWER_SHARE));
+}
+
 /** The most tokens that a request to a summariser may have: its window minus its output cap. */
 export function requestCapacity(summariser: Summariser): number {
   const { contextWindow, maxOutputTokens = 0 } = summariser;

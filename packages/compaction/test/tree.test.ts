@@ -124,25 +124,40 @@ test.each([
 
 const tooLong = { stopReason: "error" as const, errorMessage: "prompt is too long", overflow: true };
 
-test("a summariser that finds the branch too long is given its newest half, twice at most", async () => {
-  const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
-  const summariser = scriptedSummariser([tooLong, tooLong]);
+test.each([
+  [2, [8, 4, 2]],
+  [5, [8, 4, 2, 1, 1, 1]],
+])(
+  "a summariser that finds the branch too long %d times is given its newest half each time",
+  async (times, counts) => {
+    const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
+    const summariser = scriptedSummariser(Array(times).fill(tooLong));
+    const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
+    expect((await navigateTree(move)).status).toBe("moved");
+    expect(summariser.requests.map(({ messages }) => messages.length)).toEqual(counts);
+    const sizes = summariser.requests.map(({ prompt }) => prompt.user.length);
+    expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
+    expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
+  },
+);
+
+test("a branch of one message that is larger than a request is summarised without its middle", async () => {
+  const { session, id } = history("U A | U:4000");
+  const summariser = scriptedSummariser([], { contextWindow: 4_000, maxOutputTokens: 1_000 });
   const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
   expect((await navigateTree(move)).status).toBe("moved");
-  expect(summariser.requests.map(({ messages }) => messages.length)).toEqual([8, 4, 2]);
-  expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
+  expect(summariser.requests[0]?.prompt.user).toMatch(/\[… \d+ more characters …\]/);
 });
 
-test("what stays too long cancels the navigation, and so does a branch of one message", async () => {
-  for (const [notation, requests] of [
-    ["U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000", 3],
-    ["U A | A:1000", 1],
-  ] as const) {
+test("what stays too long down to its smallest part cancels the navigation", async () => {
+  for (const notation of ["U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000", "U A | A:1000"]) {
     const { session, id } = history(notation);
-    const summariser = scriptedSummariser([tooLong, tooLong, tooLong]);
+    const before = JSON.stringify(session.entries());
+    const summariser = scriptedSummariser(Array(20).fill(tooLong));
     const move = navigateTree({ session, targetId: id("a1"), settings, summariser, summarise: true });
     await expect(move).rejects.toThrow(expect.objectContaining({ code: "branch_summary_failed" }));
-    expect(summariser.requests).toHaveLength(requests);
+    expect(summariser.requests.length).toBeLessThan(12);
+    expect(JSON.stringify(session.entries())).toBe(before);
   }
 });
 

@@ -40,6 +40,7 @@ export class Exchange {
       let failure: ModelFailure | undefined;
       try {
         yield* this.#attempt(answer);
+        this.#takeWindowAsAnswered(message.usage);
         const cutOffTokens = await this.#learnRunning();
         failure =
           silentOverflow({ model: this.#model, answer: message, cutOffTokens }) ?? this.#emptyAnswer(message);
@@ -166,6 +167,13 @@ export class Exchange {
     this.#believe(learned);
     const isCutOff = learned !== undefined && inputTokens > learned.toTokens * ESTIMATE_FACTOR;
     return isCutOff ? inputTokens : undefined;
+  }
+
+  /** Before the answer is judged by the window: a refusal may have told a wrong one. */
+  #takeWindowAsAnswered(usage: Usage): void {
+    const estimatedTokens = this.#sent?.inputTokens ?? 0;
+    this.#host.windows.answered(this.#model, { reportedTokens: promptTokens(usage), estimatedTokens });
+    this.#model = this.#host.windows.sized(this.#request.model);
   }
 
   #believe(learned: LearnedWindow | undefined): void {

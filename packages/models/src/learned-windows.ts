@@ -6,6 +6,8 @@ import type { ModelFailure } from "./failure.ts";
 const MIN_WINDOW_TOKENS = 1_000;
 /** Servers count their window a token or two short; that is not worth a word. */
 const WORTH_KNOWING = 0.999;
+/** A server may count so many tokens for each of ours; a usage above that is no count of what was sent. */
+const MOST_SKEW = 1.5;
 
 /** It has just answered a larger question. */
 const ASK_TIMEOUT_MS = 1_000;
@@ -14,6 +16,12 @@ const ASK_TIMEOUT_MS = 1_000;
 export interface LearnedWindow {
   fromTokens: number | undefined;
   toTokens: number;
+}
+
+/** A request that was answered: its size as the server reports it, and by estimate. */
+export interface AnsweredRequest {
+  reportedTokens: number;
+  estimatedTokens: number;
 }
 
 export interface AskOllamaOptions {
@@ -25,19 +33,35 @@ export interface AskOllamaOptions {
 /** What servers said of their windows, for one client. Invariant: a learned window is smaller than the catalogue's. */
 export class LearnedWindows {
   readonly #tokens = new Map<string, number>();
+  /** Sized models, and what they were: what was learned may turn out wrong. */
+  readonly #declared = new WeakMap<CatalogueModel, CatalogueModel>();
+  /** The largest requests that were answered. */
+  readonly #answered = new Map<string, number>();
   readonly #asked = new Set<string>();
 
   /** The model with the window that its server told, where that is smaller. */
   sized(model: CatalogueModel): CatalogueModel {
+    const declared = this.#declared.get(model) ?? model;
     const learned = this.#tokens.get(nameOf(model));
-    const isSmaller = learned !== undefined && learned < (model.contextWindow || Number.POSITIVE_INFINITY);
-    return isSmaller ? { ...model, contextWindow: learned } : model;
+    const isSmaller = learned !== undefined && learned < (declared.contextWindow || Number.POSITIVE_INFINITY);
+    if (!isSmaller) return declared;
+    const sized = { ...declared, contextWindow: learned };
+    this.#declared.set(sized, declared);
+    return sized;
   }
 
   /** Takes the window out of a refusal; undefined where it tells none, or nothing new. */
   learn(model: CatalogueModel, { kind, windowTokens: toTokens }: ModelFailure): LearnedWindow | undefined {
     if (kind !== "inputTooLong" && kind !== "outputCapTooLarge") return undefined;
     return this.#learn(model, toTokens);
+  }
+
+  /** A request above the window that a refusal told shows that its number was wrong: it is forgotten for good. */
+  answered(model: CatalogueModel, { reportedTokens, estimatedTokens }: AnsweredRequest): void {
+    if (reportedTokens > estimatedTokens * MOST_SKEW) return;
+    const name = nameOf(model);
+    this.#answered.set(name, Math.max(reportedTokens, this.#answered.get(name) ?? 0));
+    if (reportedTokens > (this.#tokens.get(name) ?? Number.POSITIVE_INFINITY)) this.#tokens.delete(name);
   }
 
   /**
@@ -59,6 +83,7 @@ export class LearnedWindows {
 
   #learn(model: CatalogueModel, toTokens: number | undefined): LearnedWindow | undefined {
     if (toTokens === undefined || toTokens < MIN_WINDOW_TOKENS) return undefined;
+    if (toTokens < (this.#answered.get(nameOf(model)) ?? 0)) return undefined;
     const { contextWindow } = this.sized(model);
     if (contextWindow && toTokens >= contextWindow * WORTH_KNOWING) return undefined;
     this.#tokens.set(nameOf(model), toTokens);

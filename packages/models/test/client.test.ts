@@ -174,6 +174,24 @@ describe("a window that the server tells", () => {
     expect(await ask()).toMatchObject({ failure: { kind: "other", windowTokens: 8_192 } });
     expect(client.sized(model)).toBe(model);
   });
+  test("is forgotten for good once a larger request was answered, also where the model came with it", async () => {
+    const larger = says("yes", { input: 9_000, output: 10 });
+    const { client, ask } = stage([tooLong(2_000), larger, tooLong(2_000), says("yes")]);
+    const messages = [{ role: "user" as const, content: "abc ".repeat(9_000), timestamp: 0 }];
+    await ask({ messages });
+    const sized = client.sized(model);
+    expect(sized.contextWindow).toBe(2_000);
+    expect((await ask({ messages, model: sized })).type).toBe("done");
+    expect(client.sized(sized)).toBe(model);
+    await ask({ messages });
+    expect(client.sized(model)).toBe(model);
+  });
+  test("stands where a usage above it cannot be that of the request", async () => {
+    const { client, ask } = stage([tooLong(2_000), says("yes", { input: 90_000, output: 10 })]);
+    await ask();
+    await ask();
+    expect(client.sized(model).contextWindow).toBe(2_000);
+  });
   test("is learned where none was known", async () => {
     const { client, ask, notices } = stage([tooLong(8_192)]);
     const unknown = { ...model, contextWindow: undefined };
