@@ -48,6 +48,15 @@ export function budgetsFor({ settings, model, reason = "threshold" }: BudgetOpti
   };
 }
 
+/** Of what is kept, what one command of the user printed takes at most this part, for people list and log whole trees. */
+const COMMAND_SHARE = 0.25;
+const LEAST_COMMAND_TOKENS = 200;
+
+/** The most tokens that a command of the user and its output count for in what is kept. */
+export function commandShareTokens(keepTokens: number): number {
+  return Math.max(LEAST_COMMAND_TOKENS, Math.floor(keepTokens * COMMAND_SHARE));
+}
+
 /** The longest request that is carried over word for word: an eighth of the window, in characters. */
 export function latestRequestChars({ windowTokens }: Budgets): number {
   if (windowTokens === undefined) return LATEST_REQUEST.maximumChars;

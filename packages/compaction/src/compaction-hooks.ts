@@ -25,8 +25,8 @@ export interface CompactionHooksOptions {
 
 export function compactionHooks({ lifecycle, reason, signal }: CompactionHooksOptions): CompactionHooks {
   return {
-    async beforeMask({ items, freedTokens }) {
-      const results = items.map((item) => ({
+    async beforeMask({ items, shortened, freedTokens }) {
+      const results = [...items, ...shortened.map(({ item }) => item)].map((item) => ({
         entryId: item.entryId,
         toolName: item.message.role === "toolResult" ? item.message.toolName : "",
         tokens: item.tokens,

@@ -1,7 +1,7 @@
 import { addUsage, type Calibration, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { aimsOf } from "./aims.ts";
-import { type Budgets, budgetsFor } from "./budget.ts";
+import { type Budgets, budgetsFor, commandShareTokens } from "./budget.ts";
 import { compactionHooks } from "./compaction-hooks.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { isJustCompacted, readContext } from "./context-meter.ts";
@@ -50,6 +50,18 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     refusal === undefined ? reading.tokens : refusedTokens({ messages, windowTokens, refusal, reading });
   const lowBy = tokensBefore / Math.max(1, reading.tokens);
   const cost: Run["cost"] = { requests: 0, usage: undefined };
+  const aims = aimsOf({
+    reason,
+    settings,
+    budgets,
+    model,
+    refusal,
+    reading,
+    lowBy,
+    estimatedTokens: start.tokens,
+  });
+  const keepTokens = keptTokens({ reason, budgets, ...aims }, { start, lowBy });
+  const commandTokens = settings.mask.enabled ? commandShareTokens(keepTokens) : Number.POSITIVE_INFINITY;
   const context: LadderContext = {
     reason,
     settings,
@@ -61,7 +73,8 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     focus: options.focus,
     pinned: [...new Set([...pinnedTexts(session, leafId), ...(options.pinned ?? [])])],
     signal,
-    ...aimsOf({ reason, settings, budgets, model, refusal, reading, lowBy, estimatedTokens: start.tokens }),
+    ...aims,
+    commandTokens,
     onUsage: (usage) => {
       cost.requests += 1;
       if (usage !== undefined) cost.usage = addUsage(cost.usage ?? emptyUsage(), usage);
@@ -72,7 +85,8 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     previous: projection.compaction,
     justCompacted: isJustCompacted(session, leafId),
     keepsLess: keepsLess(projection.compaction, budgets),
-    keepTokens: keepTokens(context, { start, lowBy }),
+    keepTokens,
+    commandTokens,
     leastTokens: reason === "threshold" ? LEAST_SPAN_TOKENS : 0,
   };
   return { session, leafId, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
@@ -90,8 +104,12 @@ const LEAST_SPAN_TOKENS = 500;
  * After an overflow something must go, even where by estimate everything would fit, and a summary needs room too: also
  * the former one is made anew then, which a model with a larger window may have written.
  */
-function keepTokens(
-  { reason, targetTokens = Number.POSITIVE_INFINITY, budgets }: LadderContext,
+function keptTokens(
+  {
+    reason,
+    targetTokens = Number.POSITIVE_INFINITY,
+    budgets,
+  }: Pick<LadderContext, "reason" | "targetTokens" | "budgets">,
   { start, lowBy }: { start: LadderState; lowBy: number },
 ): number {
   if (reason !== "overflow") return budgets.keepTokens;

@@ -1,7 +1,14 @@
-import type { Message, TokenEstimator, UserContent } from "@bonsai-agent/messages";
-import { type Entry, type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
+import { contentBlocks, type Message, type TokenEstimator, type UserContent } from "@bonsai-agent/messages";
+import {
+  type Entry,
+  editedMessage,
+  type Projection,
+  type ProjectionItem,
+  project,
+} from "@bonsai-agent/session";
+import { clip } from "./clip.ts";
 
-/** What every mask puts in the place of an old tool result. */
+/** What every mask puts in the place of an old tool result, and of what a command of the user printed. */
 export const MASK_PLACEHOLDER = "[Old tool result content cleared]";
 
 /** A change of one message's content that is planned, not yet written. */
@@ -54,9 +61,7 @@ export function withEdits(view: ContextView, edits: readonly PlannedEdit[]): Con
 }
 
 function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): ViewItem {
-  const content =
-    typeof edit.content === "string" ? [{ type: "text" as const, text: edit.content }] : edit.content;
-  const message = { ...item.message, content } as Message;
+  const message = editedMessage(item.message, edit.content);
   return { ...item, message, tokens: estimator.message(message) };
 }
 
@@ -74,13 +79,36 @@ export function originalMessage({ source }: ViewItem): Message {
   return project([source.entry]).items[0]?.message ?? source.message;
 }
 
+/** Head and tail of each text of a message; none where all are short enough as they are. */
+export function truncated(item: ViewItem, maxChars: number): PlannedEdit[] {
+  const blocks = contentOf(item.message);
+  const texts = blocks.filter((block) => block.type === "text");
+  const share = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
+  if (!blocks.some((block) => block.type === "text" && block.text.length > share)) return [];
+  const content = blocks.map((block): UserContent => {
+    return block.type === "text" ? { ...block, text: clip(block.text, share) } : block;
+  });
+  return [{ entryId: item.entryId, kind: "truncate", content }];
+}
+
 /** True for a message whose content a mask has replaced. */
 export function isMasked(message: Message): boolean {
-  return message.role === "toolResult" && isMaskedContent(message.content);
+  return isOutput(message) && isMaskedContent(contentOf(message));
+}
+
+/** True for what a program printed: a tool's result, or a command that the user ran. Anybody can have it again. */
+export function isOutput(message: Message): boolean {
+  return message.role === "toolResult" || message.role === "bashExecution";
+}
+
+/** What an edit of the message would replace, as blocks. */
+export function contentOf(message: Message): UserContent[] {
+  const content =
+    message.role === "bashExecution" ? message.output : "content" in message ? message.content : undefined;
+  return contentBlocks(content) as unknown as UserContent[];
 }
 
 function isMaskedContent(content: unknown): boolean {
-  if (content === MASK_PLACEHOLDER) return true;
-  const [block, ...others] = Array.isArray(content) ? content : [];
+  const [block, ...others] = contentBlocks(content);
   return others.length === 0 && block?.type === "text" && block.text === MASK_PLACEHOLDER;
 }

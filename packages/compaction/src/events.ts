@@ -57,6 +57,7 @@ export interface BeforeCompactResult {
 
 export interface MaskedResult {
   entryId: string;
+  /** Empty for a command of the user. */
   toolName: string;
   /** Estimated tokens of its content. */
   tokens: number;

@@ -1,7 +1,14 @@
-import { contentBlocks, type UserContent } from "@bonsai-agent/messages";
+import type { UserContent } from "@bonsai-agent/messages";
 import { latestRequestChars } from "./budget.ts";
-import { clip } from "./clip.ts";
-import { type PlannedEdit, type ViewItem, viewTokens, withEdits } from "./context-view.ts";
+import {
+  contentOf,
+  isOutput,
+  type PlannedEdit,
+  truncated,
+  type ViewItem,
+  viewTokens,
+  withEdits,
+} from "./context-view.ts";
 import { isFailedAnswer } from "./failed-answer.ts";
 import type { LadderContext, LadderState, Rung } from "./rung.ts";
 
@@ -20,7 +27,7 @@ export const dropMediaRung: Rung = {
 };
 
 /**
- * Cuts the largest remaining tool results to head and tail; then, if need be, pasted text. What the model has not seen
+ * Cuts the largest remaining tool results and outputs of commands to head and tail; then, if need be, pasted text. What the model has not seen
  * yet is cut last, and by a threshold only where it would not fit the window otherwise.
  */
 export const truncateRung: Rung = {
@@ -55,7 +62,7 @@ interface Pass {
 function passes(state: LadderState, context: LadderContext): Pass[] {
   const { targetTokens = 0, mostTokens = targetTokens, reason, budgets } = context;
   const kept = keptItems(state);
-  const results = kept.filter(isToolResult);
+  const results = kept.filter(holdsOutput);
   const unseen = unseenResults(kept);
   const latest = kept.findLast(({ message }) => message.role === "user");
   const atMost = reason === "overflow" ? targetTokens : Math.max(targetTokens, mostTokens);
@@ -68,7 +75,7 @@ function passes(state: LadderState, context: LadderContext): Pass[] {
   ];
   // What people wrote is cut only where a summary stands already, and what is kept is too large by itself.
   if (state.summary === undefined) return cuts;
-  const written = kept.filter((item) => isEditable(item) && !isToolResult(item));
+  const written = kept.filter((item) => isEditable(item) && !holdsOutput(item));
   cuts.push({ of: written, leastChars: wholeLatest, targetTokens: atMost });
   if (reason === "overflow") cuts.push({ of: written, leastChars: endsOfLatest, targetTokens: atMost });
   return cuts;
@@ -79,7 +86,7 @@ function unseenResults(items: readonly ViewItem[]): ReadonlySet<ViewItem> {
   const answered = items.findLastIndex(
     ({ message }) => message.role === "assistant" && !isFailedAnswer(message),
   );
-  return new Set(items.slice(answered + 1).filter(isToolResult));
+  return new Set(items.slice(answered + 1).filter(holdsOutput));
 }
 
 /** Losing recent content is for an overflow, or for a summary that did not free enough. */
@@ -98,37 +105,22 @@ function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState 
   return view === state.view ? state : { ...state, view, tokens: viewTokens(view.items) };
 }
 
-function isToolResult({ message }: ViewItem): boolean {
-  return message.role === "toolResult";
+function holdsOutput({ message }: ViewItem): boolean {
+  return isOutput(message);
 }
 
-/** A context edit can replace the content of these; a command's output or a summary has none. */
+/** A context edit can replace the content of these; a summary has none. */
 function isEditable({ message }: ViewItem): boolean {
-  return message.role === "toolResult" || message.role === "user" || message.role === "custom";
-}
-
-function contentOf({ message }: ViewItem): UserContent[] {
-  return ("content" in message ? contentBlocks(message.content) : []) as unknown as UserContent[];
+  return isOutput(message) || message.role === "user" || message.role === "custom";
 }
 
 function hasMedia(item: ViewItem): boolean {
-  return isEditable(item) && contentOf(item).some((block) => block.type === "image");
+  return isEditable(item) && contentOf(item.message).some((block) => block.type === "image");
 }
 
 function withoutMedia(item: ViewItem): PlannedEdit {
-  const content = contentOf(item).map((block): UserContent => {
+  const content = contentOf(item.message).map((block): UserContent => {
     return block.type === "image" ? { type: "text", text: `[image left out: ${block.mimeType}]` } : block;
   });
   return { entryId: item.entryId, kind: "media", content };
-}
-
-function truncated(item: ViewItem, maxChars: number): PlannedEdit[] {
-  const blocks = contentOf(item);
-  const texts = blocks.filter((block) => block.type === "text");
-  const share = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
-  if (!blocks.some((block) => block.type === "text" && block.text.length > share)) return [];
-  const content = blocks.map((block): UserContent => {
-    return block.type === "text" ? { ...block, text: clip(block.text, share) } : block;
-  });
-  return [{ entryId: item.entryId, kind: "truncate", content }];
 }

@@ -1,13 +1,14 @@
 import { viewTokens, withEdits } from "./context-view.ts";
-import { maskEdits, planMasks } from "./mask.ts";
+import { isWorthwhile, maskEdits, planMasks } from "./mask.ts";
 import type { Rung } from "./rung.ts";
 
-/** Masks old tool results; an extension may veto, or keep some of them. */
+/** Masks old outputs and shortens what commands of the user printed; an extension may veto, or keep some of them. */
 export const maskRung: Rung = {
   name: "mask",
-  applies: (state, { settings }) => planMasks(state.view, settings.mask).items.length > 0,
-  async attempt(state, { settings, hooks }) {
-    const plan = planMasks(state.view, settings.mask);
+  applies: ({ view }, { settings, commandTokens }) =>
+    isWorthwhile(planMasks(view, settings.mask, commandTokens)),
+  async attempt(state, { settings, commandTokens, hooks }) {
+    const plan = planMasks(state.view, settings.mask, commandTokens);
     const keep = await hooks.beforeMask(plan);
     if (keep === "cancel") return state;
     const view = withEdits(state.view, maskEdits(plan, keep));

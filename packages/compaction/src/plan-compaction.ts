@@ -24,7 +24,7 @@ export interface PlanCompactionOptions
  */
 export function planCompaction(options: PlanCompactionOptions): CompactionResult {
   const run = prepareRun(options);
-  const masks = maskEdits(planMasks(run.start.view, options.settings.mask));
+  const masks = maskEdits(planMasks(run.start.view, options.settings.mask, run.context.commandTokens));
   const view = withEdits(run.start.view, masks);
   const masked: LadderState = {
     ...run.start,

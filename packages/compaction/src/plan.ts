@@ -27,6 +27,8 @@ export interface PlanOptions {
   keepsLess: boolean;
   /** Recent tokens to keep. */
   keepTokens: number;
+  /** A command of the user and its output count at most this. */
+  commandTokens: number;
   /** A span that holds fewer tokens is left as it is: its summary would not be shorter. */
   leastTokens: number;
 }
@@ -42,13 +44,16 @@ export function planSpan({
   justCompacted,
   keepsLess,
   keepTokens,
+  commandTokens,
   leastTokens,
 }: PlanOptions): CompactionPlan {
   const items = view.items.filter((item) => item.message.role !== "compactionSummary");
   if (justCompacted && !keepsLess) return unplanned("already-compacted", items, previous);
   const cut = findCut({
     messages: items.map((item) => item.message),
-    tokens: items.map((item) => item.tokens),
+    tokens: items.map(({ message, tokens }) =>
+      message.role === "bashExecution" ? Math.min(tokens, commandTokens) : tokens,
+    ),
     keepTokens,
   });
   if (cut.index === 0 || viewTokens(items.slice(0, cut.index)) < leastTokens) {

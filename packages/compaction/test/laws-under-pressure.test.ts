@@ -52,8 +52,21 @@ function expectCarriedOut(session: Session, before: readonly string[], result: C
   );
 }
 
+/** Commands of the user whose output was masked or shortened; the command itself never is. */
+function editedCommands(session: Session, { edits }: CompactionResult): number {
+  const commands = session
+    .projection()
+    .items.filter(({ edit, message }) => edits.includes(edit!) && message.role === "bashExecution");
+  for (const { entry, message } of commands) {
+    const stored = (entry as { message: { command: string; output: string } }).message;
+    expect(message).toEqual({ ...stored, output: expect.any(String) });
+    expect((message as typeof stored).output.length).toBeLessThan(stored.output.length);
+  }
+  return commands.length;
+}
+
 test("laws hold where the window is small and masks are frequent", async () => {
-  const seen = { masked: 0, compacted: 0, split: 0, keptMasks: 0 };
+  const seen = { masked: 0, compacted: 0, split: 0, keptMasks: 0, commands: 0 };
   await fc.assert(
     fc.asyncProperty(trees, windows, async ([first, second], contextWindow) => {
       const { session } = history(first);
@@ -67,6 +80,7 @@ test("laws hold where the window is small and masks are frequent", async () => {
         expectCarriedOut(session, before, result);
         expect(result.tokensAfter).toBeLessThan(result.tokensBefore);
         seen[result.status] += 1;
+        seen.commands += editedCommands(session, result);
       } else expect(session.entries()).toHaveLength(count);
       if (result.splitTurn) seen.split += 1;
       if (result.status === "compacted" && result.maskedEntryIds.length > 0) seen.keptMasks += 1;
@@ -75,5 +89,6 @@ test("laws hold where the window is small and masks are frequent", async () => {
     { numRuns: 300 },
   );
   expect(Math.min(seen.masked, seen.compacted, seen.keptMasks)).toBeGreaterThan(10);
+  expect(seen.commands).toBeGreaterThan(0);
   expect(seen.split).toBeGreaterThan(0);
 });

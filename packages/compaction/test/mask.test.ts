@@ -1,7 +1,10 @@
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
+  type CompactionEvents,
   type CompactionSettingsInput,
+  compactionEventRules,
   compactionSettings,
   MASK_PLACEHOLDER,
   planCompaction,
@@ -119,5 +122,109 @@ test("a summary is made of the full results, masked or not", async () => {
   await runCompaction({ session, settings: settingsFor(), model, summariser });
   const texts = JSON.stringify(summariser.requests.map((request) => request.messages));
   expect(texts).toContain("t1 goes on.");
+  expect(texts).not.toContain(MASK_PLACEHOLDER);
+});
+
+test("old outputs of the user's commands are masked like tool results; the commands stay, and so does what is stored", async () => {
+  const { session, id } = history(
+    "B:25000 U:10 A:10 | B:15000 U:10 A:10 | U:10 A(t3):10 T3:30000 A:10 | B:50000! U:10 A:10",
+  );
+  const result = await runCompaction({ session, settings: settingsFor(), model, reason: "threshold" });
+  expect(result).toMatchObject({ status: "masked", rung: "mask", maskedEntryIds: [id("b1"), id("b2")] });
+  const shown = session.projection().items.filter((item) => item.edit !== undefined);
+  expect(shown.map(({ entryId, message }) => [entryId, message])).toEqual([
+    [id("b1"), expect.objectContaining({ command: "run b1", output: MASK_PLACEHOLDER })],
+    [id("b2"), expect.objectContaining({ command: "run b2", output: MASK_PLACEHOLDER })],
+  ]);
+  expect(session.entry(id("b1"))).toMatchObject({
+    message: { output: expect.stringContaining("b1 goes on.") },
+  });
+  const again = planCompaction({ session, settings: settingsFor(), model, reason: "threshold" });
+  expect(again).toMatchObject({ rung: null, maskedEntryIds: [] });
+});
+
+const TURNS = Array.from({ length: 10 }, () => "U:2000 A:2000").join(" | ");
+
+test("a huge output of a command does not eat the budget of what is kept", async () => {
+  const { session, id, name } = history(`${TURNS} | B:37000 U:20 A:500`);
+  const settings = settingsFor();
+  const planned = planCompaction({ session, settings, reason: "manual" });
+  const result = await runCompaction({
+    session,
+    settings,
+    reason: "manual",
+    summariser: scriptedSummariser(),
+  });
+  expect(result.status).toBe("compacted");
+  expect(result.keptEntryIds.map(name)).toEqual(
+    expect.arrayContaining(["u8", "a8", "u9", "a9", "u10", "a10", "b1", "u11", "a11"]),
+  );
+  expect(planned.keptEntryIds).toEqual(result.keptEntryIds);
+  expect(result.tokensAfter).toBeLessThan(22_000);
+  const seen = session.projection().items.find(({ entryId }) => entryId === id("b1"))!.message;
+  expect(seen).toMatchObject({
+    command: "run b1",
+    output: expect.stringMatching(/\[… \d+ more characters …\]/),
+  });
+  expect(planCompaction({ session, settings, reason: "manual" }).status).toBe("already-compacted");
+});
+
+test("where all else fits what is kept, the output alone is shortened", async () => {
+  const { session } = history("U:2000 A:2000 | B:37000 U:20 A:500");
+  const summariser = scriptedSummariser();
+  const result = await runCompaction({ session, settings: settingsFor(), reason: "manual", summariser });
+  expect(result).toMatchObject({ status: "masked", requests: 0 });
+  expect(result.tokensAfter).toBeLessThan(10_000);
+  const again = await runCompaction({ session, settings: settingsFor(), reason: "manual", summariser });
+  expect(again).toMatchObject({ status: "nothing-to-compact", edits: [] });
+});
+
+test("an output that the model has not answered stays whole, and does not eat the budget either", async () => {
+  const { session, id, name } = history(`${TURNS} | B:37000 U:20`);
+  const result = await runCompaction({
+    session,
+    settings: settingsFor(),
+    model: { contextWindow: 90_000 },
+    reason: "threshold",
+    summariser: scriptedSummariser(),
+  });
+  expect(result.keptEntryIds.map(name)).toContain("u8");
+  const seen = session.projection().items.find(({ entryId }) => entryId === id("b1"))!;
+  expect(seen.edit).toBeUndefined();
+});
+
+test("where it does not fit even so, the last rung cuts it to head and tail", async () => {
+  const { session, id } = history("U:10 A:10 | B:90000 U:20");
+  const result = await runCompaction({ session, settings: settingsFor(), model, reason: "overflow" });
+  expect(result.tokensAfter).toBeLessThan(80_000);
+  const seen = session.projection().items.find(({ entryId }) => entryId === id("b1"))!.message;
+  expect(seen).toMatchObject({
+    command: "run b1",
+    output: expect.stringMatching(/\[… \d+ more characters …\]/),
+  });
+});
+
+test("an extension may keep a command's output whole; without masks it counts in full", async () => {
+  const { session, id, name } = history(`${TURNS} | B:37000 U:20 A:500`);
+  const off = settingsFor({ mask: { enabled: false } });
+  const { keptEntryIds } = planCompaction({ session, settings: off, reason: "manual" });
+  expect(keptEntryIds.map(name)).toEqual(["b1", "u11", "a11"]);
+  const asked: unknown[] = [];
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  lifecycle.on("session_before_mask", ({ results }) => {
+    asked.push(...results);
+    return { keep: [id("b1")] };
+  });
+  await runCompaction({ session, settings: settingsFor(), lifecycle, digest: scriptedSummariser() });
+  expect(asked).toEqual([{ entryId: id("b1"), toolName: "", tokens: 37_000 }]);
+  expect(session.projection().items.some(({ edit }) => edit !== undefined)).toBe(false);
+});
+
+test("a summary of a command is made of what it printed, masked or not", async () => {
+  const { session } = history(`B:25000 U:10 A:10 M(b1) | ${TURNS}`);
+  const summariser = scriptedSummariser();
+  await runCompaction({ session, settings: settingsFor(), summariser });
+  const texts = JSON.stringify(summariser.requests.map((request) => request.messages));
+  expect(texts).toContain("b1 goes on.");
   expect(texts).not.toContain(MASK_PLACEHOLDER);
 });

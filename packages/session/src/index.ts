@@ -32,7 +32,13 @@ export { type OpenSessionOptions, openSession } from "./open-session.ts";
 export type { PathSettings } from "./path-settings.ts";
 export { type PinChange, pinChange, pinChangeIn } from "./pin.ts";
 export type { Problem, ProblemKind } from "./problem.ts";
-export { liveCompaction, type Projection, type ProjectionItem, project } from "./projection.ts";
+export {
+  editedMessage,
+  liveCompaction,
+  type Projection,
+  type ProjectionItem,
+  project,
+} from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";
 export { type SearchHit, type SearchOptions, searchEntries } from "./search.ts";
 export { Session } from "./session.ts";

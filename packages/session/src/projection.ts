@@ -1,4 +1,4 @@
-import type { Message } from "@bonsai-agent/messages";
+import { contentText, type Message } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry } from "./entry.ts";
 import { needlessPins } from "./pin.ts";
 import { ViewSeeker } from "./view-seeker.ts";
@@ -60,10 +60,11 @@ export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionI
   // An edit without a replacement is damaged: it edits nothing.
   if (edit.replacement === undefined) return { entryId: entry.id, entry, message };
   if (edit.replacement === null) return undefined;
-  return { entryId: entry.id, entry, message: edited(message, edit.replacement.content), edit };
+  return { entryId: entry.id, entry, message: editedMessage(message, edit.replacement.content), edit };
 }
 
-function edited(message: Message, content: unknown): Message {
+/** A message with another content: for a command of the user, its output; a summary has none that could be replaced. */
+export function editedMessage(message: Message, content: unknown): Message {
   switch (message.role) {
     case "user":
     case "custom":
@@ -74,6 +75,8 @@ function edited(message: Message, content: unknown): Message {
         ...message,
         content: typeof content === "string" ? [{ type: "text", text: content }] : content,
       } as Message;
+    case "bashExecution":
+      return { ...message, output: typeof content === "string" ? content : contentText(content) };
     default:
       return message;
   }
