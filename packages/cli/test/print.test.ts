@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { agentProject, says } from "./agent-project.ts";
+import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
 
 const looks = {
@@ -112,7 +112,7 @@ describe("bonsai -p", () => {
     const { code, stdout, stderr } = await run(["-p", "word ".repeat(40_000)]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(/^✗ /);
-    expect(stderr.match(/Compaction failed/g)).toHaveLength(1);
+    expect(stderr.match(/Your message was not sent/g)).toHaveLength(1);
     expect(stderr).not.toContain("Auto-compacting");
     expect(stderr).not.toContain("Not compacted");
   });
@@ -135,6 +135,26 @@ describe("bonsai -p", () => {
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("[session_not_created]");
     expect(stderr).not.toContain("bonsai -r");
+  });
+
+  test("results far above the window are shortened before they are sent, and each mode says so", async () => {
+    const text = Array.from({ length: 2_000 }, (_, line) => `line ${line} of it\n`).join("");
+    const names = ["a", "b", "c", "d"].map((name) => `${name}.txt`);
+    const calls = names.map((path) => ({ name: "read", arguments: { path } }));
+    const play = {
+      ...says("ok"),
+      turn: [{ calls }, { text: "ok" }],
+      contextWindow: 16_000,
+      maxOutputTokens: 1_000,
+    };
+    const { run } = agentProject(play, Object.fromEntries(names.map((name) => [name, text])));
+    const { code, stdout, stderr } = await run(["-p", "read them"]);
+    expect([code, stdout]).toEqual([0, "ok\n"]);
+    expect(stderr).toMatch(/Made smaller: [\d,]+ → [\d,]+ tokens\. Shortened 4 messages\./);
+    expect(stderr).not.toContain("overflow");
+    const json = await run(["--mode", "json", "read them"]);
+    const ends = jsonLines(json.stdout).filter(({ type }) => type === "auto_compaction_end");
+    expect(ends).toMatchObject([{ outcome: { status: "masked", steps: { shortened: 4 } } }]);
   });
 
   test("an overflow is recovered from before the process ends", async () => {

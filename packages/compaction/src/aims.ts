@@ -22,12 +22,29 @@ export interface AimOptions {
 /** What a request may take of a window, for an answer needs room and an estimate errs. */
 const USABLE_SHARE = 0.8;
 
+/**
+ * A request whose estimate is so many times the window is not sent: estimates err by a tenth on paths and values, seldom
+ * by more upwards, and a server that cuts in silence would lose the beginning of it.
+ */
+const FAR_ABOVE = 1.1;
+
+/** The most tokens of a request that is sent. */
+export function sendableTokens(windowTokens: number): number {
+  return Math.floor(windowTokens * FAR_ABOVE);
+}
+
 /** Where a compaction wants to come down to. */
-export function aimsOf(options: AimOptions): Pick<LadderContext, "targetTokens" | "mostTokens"> {
+export function aimsOf(
+  options: AimOptions,
+): Pick<LadderContext, "targetTokens" | "mostTokens" | "sendableTokens"> {
   const { windowTokens } = options.budgets;
   const limit = options.reason === "manual" ? undefined : limitTokens(options);
   const usable = windowTokens && Math.floor(windowTokens * USABLE_SHARE);
-  return { targetTokens: inEstimates(limit, options), mostTokens: inEstimates(usable, options) };
+  return {
+    targetTokens: inEstimates(limit, options),
+    mostTokens: inEstimates(usable, options),
+    sendableTokens: inEstimates(windowTokens && sendableTokens(windowTokens), options),
+  };
 }
 
 /** The most tokens that the context may hold afterwards. */

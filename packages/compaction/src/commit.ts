@@ -4,6 +4,7 @@ import type { CompactionResult } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
 import type { ContextView } from "./context-view.ts";
 import { resultOf } from "./describe-run.ts";
+import { isUnsendable } from "./last-rungs.ts";
 import { masksSuffice } from "./masks-suffice.ts";
 import { pinnedDrafts } from "./pins.ts";
 import { failedResult } from "./run-failure.ts";
@@ -20,9 +21,10 @@ export function commitCompaction(run: Run, state: LadderState): CompactionResult
   return resultOf(run, { ...state, view: run.start.view, tokens: run.start.tokens }, status);
 }
 
-/** After an overflow a retry is better than an error, also where the aim, which leaves room, was not quite reached. */
-function isBestTry({ reason, start }: Run, { view, tokens }: LadderState): boolean {
-  return reason === "overflow" && view.edits.length > 0 && tokens < start.tokens;
+/** Where nothing would be sent else, a try is better than an error, also where the aim was not quite reached. */
+function isBestTry({ reason, start, context }: Run, { view, tokens }: LadderState): boolean {
+  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, context));
+  return isForced && view.edits.length > 0 && tokens < start.tokens;
 }
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {

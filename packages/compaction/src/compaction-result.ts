@@ -1,6 +1,6 @@
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
-import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+import type { CompactionOutcome, CompactionReason, CompactionSteps } from "./outcome.ts";
 import type { RungFailure, RungName } from "./rung.ts";
 
 export type CompactionStatus =
@@ -41,6 +41,8 @@ export interface CompactionResult {
   entry?: CompactionEntry;
   /** The edits that were written. */
   edits: readonly ContextEditEntry[];
+  /** What was done, or with the status `planned` would be; absent where nothing was. */
+  steps?: CompactionSteps;
   /** Requests to the summariser. */
   requests: number;
   costUsd: number;
@@ -58,7 +60,12 @@ export interface CompactionResult {
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
   const { reason, detail, tokensBefore, tokensAfter, decidedBy } = result;
   const status = outcomeStatus(result.status);
-  return { status, reason, detail, tokensBefore, tokensAfter, ...(decidedBy && { decidedBy }) };
+  const steps = status === "compacted" || status === "masked" ? result.steps : undefined;
+  return {
+    ...{ status, reason, detail, tokensBefore, tokensAfter },
+    ...(steps && { steps }),
+    ...(decidedBy && { decidedBy }),
+  };
 }
 
 function outcomeStatus(status: CompactionStatus): CompactionOutcome["status"] {

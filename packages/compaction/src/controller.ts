@@ -1,4 +1,5 @@
-import { BonsaiError, type ContextTokens } from "@bonsai-agent/messages";
+import { BonsaiError, type ContextTokens, isGoodAnswer, type Message } from "@bonsai-agent/messages";
+import { sendableTokens } from "./aims.ts";
 import { CompactionBreaker } from "./breaker.ts";
 import { budgetsFor, type ModelSizes } from "./budget.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
@@ -48,6 +49,8 @@ export class CompactionController {
   /** Why this task gets no further attempt by threshold. */
   #doneForTask: string | undefined;
   #recovered = false;
+  /** True once a context was compacted that could not have been sent; until a good answer. */
+  #madeSendable = false;
   #warnedPaused = false;
   #latest: CompactionResult | undefined;
 
@@ -69,6 +72,7 @@ export class CompactionController {
     this.#triedForRequest = false;
     this.#doneForTask = undefined;
     this.#recovered = false;
+    this.#madeSendable = false;
   }
 
   /** Another model is in use: what did not help the former may help this one. */
@@ -81,6 +85,7 @@ export class CompactionController {
   answerArrived(): void {
     this.#triedForRequest = false;
     this.#recovered = false;
+    this.#madeSendable = false;
     this.#breaker.requestAnswered();
   }
 
@@ -92,6 +97,14 @@ export class CompactionController {
   /** Compacts after the provider refused a request as too long, once for each user message. Never rejects. */
   recoverFromOverflow(at: { refusal?: Refusal; signal?: AbortSignal } = {}): Promise<CompactionOutcome> {
     return this.#settled("overflow", () => this.#overflow(at));
+  }
+
+  /**
+   * Compacts where the next request would be far above the window, so that it is not sent in vain. Skipped: it can be sent
+   * as it is, or nobody knows, or the settings want no recovery. Failed: it must not be sent. Never rejects.
+   */
+  makeSendable(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
+    return this.#settled("overflow", () => this.#sendable(at));
   }
 
   /** Compacts because somebody said so. Never rejects. */
@@ -127,6 +140,8 @@ export class CompactionController {
       this.#breaker.relieved();
       return skipped("threshold", context, "The context is below the threshold.");
     }
+    if (this.#tooLargePrompt() !== undefined)
+      return skipped("threshold", context, "The latest message alone is above the window.");
     if (this.#doneForTask !== undefined) return skipped("threshold", context, this.#doneForTask);
     if (this.#triedForRequest)
       return skipped("threshold", context, "A compaction was tried for this request already.");
@@ -147,6 +162,56 @@ export class CompactionController {
     this.#recovered = true;
     // No breaker here: without a recovery the session cannot go on at all, and a good answer lies between two of them.
     return this.#run({ reason: "overflow", ...at });
+  }
+
+  async #sendable(at: { signal?: AbortSignal }): Promise<CompactionOutcome & { error?: BonsaiError }> {
+    const context = this.#context();
+    const mostTokens = this.#sendableTokens();
+    if (mostTokens === undefined) return skipped("overflow", context, "The model's window is unknown.");
+    if (context.tokens <= mostTokens)
+      return skipped("overflow", context, "The context is not far above the window.");
+    if (!this.#options.settings.onOverflow)
+      return skipped("overflow", context, "Recovery from an overflow is switched off.");
+    const error = this.#tooLargePrompt();
+    if (error !== undefined)
+      return { ...skipped("overflow", context, error.message), status: "failed", error };
+    if (this.#madeSendable || this.#recovered) return this.#unsendable(context);
+    this.#madeSendable = true;
+    const refusal = { inputTokens: context.tokens };
+    const outcome = await this.#run({ reason: "overflow", refusal, signal: at.signal });
+    const left = this.#context();
+    const isDone = outcome.status === "compacted" || outcome.status === "masked";
+    return isDone && left.tokens > mostTokens ? this.#unsendable(left) : outcome;
+  }
+
+  #unsendable(context: ContextTokens): CompactionOutcome {
+    const [tokens, window] = [context.tokens, this.#options.model().contextWindow ?? 0].map((each) =>
+      each.toLocaleString("en"),
+    );
+    const detail = `${CONTEXT_TOO_LARGE} Cause: about ${tokens} tokens are left, far more than the model's window of ${window}.`;
+    return { ...skipped("overflow", context, detail), status: "failed" };
+  }
+
+  /** The user's own words are not cut behind their back: what is too large by itself is theirs to make smaller. */
+  #tooLargePrompt(): BonsaiError | undefined {
+    const { session, settings, model } = this.#options;
+    const mostTokens = this.#sendableTokens();
+    const messages = session.projection().items.map((item) => item.message);
+    const prompt = messages.slice(messages.findLastIndex(isGoodAnswer) + 1).findLast(isUser);
+    if (mostTokens === undefined || prompt === undefined) return undefined;
+    const tokens = sessionEstimate({ session, settings }).estimator.message(prompt);
+    if (tokens <= mostTokens) return undefined;
+    const [size, window] = [tokens, model().contextWindow ?? 0].map((each) => each.toLocaleString("en"));
+    return new BonsaiError({
+      code: "prompt_too_large",
+      message: `Your message was not sent: it has about ${size} tokens by itself, far more than the model's window of ${window}.`,
+      hint: "It is kept in the session. Send less of it, put it into a file that the model can read in parts, or choose a model with a larger window; /tree goes back to before it.",
+    });
+  }
+
+  #sendableTokens(): number | undefined {
+    const { contextWindow } = this.#options.model();
+    return contextWindow ? sendableTokens(contextWindow) : undefined;
   }
 
   async #run({ reason, focus, isMidTask, refusal, signal }: RunRequest): Promise<CompactionOutcome> {
@@ -238,6 +303,10 @@ export class CompactionController {
     const { settings, model } = this.#options;
     return thresholdTokens(settings, budgetsFor({ settings, model: model() }));
   }
+}
+
+function isUser({ role }: Message): boolean {
+  return role === "user";
 }
 
 function skipped(reason: CompactionReason, { tokens }: ContextTokens, detail: string): CompactionOutcome {

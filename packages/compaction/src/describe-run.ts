@@ -3,6 +3,7 @@ import { carryOver } from "./carry-over.ts";
 import type { CompactionResult, CompactionStatus } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
 import type { PlannedEdit, ViewItem } from "./context-view.ts";
+import { type CompactionSteps, stepsText } from "./outcome.ts";
 import type { LadderState } from "./rung.ts";
 import { sentence } from "./sentence.ts";
 
@@ -22,6 +23,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
     ...(summary === undefined ? {} : { summary: summary.summary }),
     edits: [],
+    ...(changed && { steps: stepsOf(state) }),
     requests: cost.requests,
     costUsd: (summary?.usage ?? cost.usage)?.cost.total ?? 0,
     detail: detailOf(run, state, status),
@@ -33,7 +35,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
 const details: Record<CompactionStatus, string> = {
   planned: "Nothing was written.",
   compacted: "The context was compacted.",
-  masked: "Old tool results were masked; no summary was needed.",
+  masked: "No summary was needed.",
   "nothing-to-compact": "There is nothing to compact: all of the context is recent enough to be kept.",
   "already-compacted": "The context is already compacted: nothing came after the latest compaction.",
   cancelled: "Compaction cancelled.",
@@ -42,7 +44,32 @@ const details: Record<CompactionStatus, string> = {
 
 function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
   if (status !== "compacted" && status !== "masked") return details[status];
-  return [details[status], ...whyDigest(run, state, status), ...stillTooLarge(run, state)].join(" ");
+  return [
+    doneText(stepsOf(state), status),
+    ...whyDigest(run, state, status),
+    ...stillTooLarge(run, state),
+  ].join(" ");
+}
+
+function doneText(steps: CompactionSteps, status: "compacted" | "masked"): string {
+  const done = stepsText(steps);
+  const { masked, withoutMedia, shortened } = steps;
+  if (status === "compacted")
+    return masked + withoutMedia + shortened === 0
+      ? details.compacted
+      : `The context was compacted: ${done}.`;
+  return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
+}
+
+function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
+  const count = (kind: PlannedEdit["kind"]) => view.edits.filter((edit) => edit.kind === kind).length;
+  const isSummarised = summary !== undefined && plan !== undefined;
+  return {
+    masked: count("mask"),
+    summarised: isSummarised ? plan.history.length + plan.turnPrefix.length : 0,
+    withoutMedia: count("media"),
+    shortened: count("truncate"),
+  };
 }
 
 /** Who has a model is told why the summary is not the model's. */

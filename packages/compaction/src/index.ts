@@ -25,7 +25,12 @@ export type { ExtensionCarryOver } from "./extension-carry-over.ts";
 export { type FileOperations, fileOperations } from "./file-operations.ts";
 export type { CompactionManifest } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
-export type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+export {
+  type CompactionOutcome,
+  type CompactionReason,
+  type CompactionSteps,
+  stepsText,
+} from "./outcome.ts";
 export {
   type PinMessage,
   pinMessage,

@@ -14,8 +14,8 @@ import type { LadderContext, LadderState, Rung } from "./rung.ts";
 
 /** Lengths that tool results are cut to, in characters: the longest that suffices is taken. */
 const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000];
-/** After an overflow there is one retry: what does not fit then ends the run. */
-const OVERFLOW_CHARS = [...TRUNCATED_CHARS, 1_000, 500];
+/** What does not fit after an overflow, or could not be sent, ends the run. */
+const SHORTEST_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
 
 /** Replaces images by a mark. */
 export const dropMediaRung: Rung = {
@@ -36,7 +36,8 @@ export const truncateRung: Rung = {
     mayLose(state, context) && passes(state, context).some(({ of }) => of.length > 0),
   async attempt(state, context) {
     let next = state;
-    const lengths = context.reason === "overflow" ? OVERFLOW_CHARS : TRUNCATED_CHARS;
+    const isForced = context.reason === "overflow" || isUnsendable(state, context);
+    const lengths = isForced ? SHORTEST_CHARS : TRUNCATED_CHARS;
     for (const { of, leastChars, targetTokens } of passes(state, context)) {
       for (const chars of lengths) {
         if (next.tokens <= targetTokens) break;
@@ -89,9 +90,18 @@ function unseenResults(items: readonly ViewItem[]): ReadonlySet<ViewItem> {
   return new Set(items.slice(answered + 1).filter(holdsOutput));
 }
 
-/** Losing recent content is for an overflow, or for a summary that did not free enough. */
-function mayLose(state: LadderState, { reason }: LadderContext): boolean {
-  return reason === "overflow" || (reason === "threshold" && state.summary !== undefined);
+/** Losing recent content is for an overflow, for a summary that did not free enough, and for what would not be sent. */
+function mayLose(state: LadderState, context: LadderContext): boolean {
+  if (context.reason !== "threshold") return context.reason === "overflow";
+  return state.summary !== undefined || isUnsendable(state, context);
+}
+
+/** True for a context so far above the window that no request with it would be sent. */
+export function isUnsendable(
+  { tokens }: LadderState,
+  { sendableTokens = Number.POSITIVE_INFINITY }: LadderContext,
+): boolean {
+  return tokens > sendableTokens;
 }
 
 /** What stays in the context: with a summary, the part that it keeps. */

@@ -70,6 +70,8 @@ export interface LadderContext {
   readonly targetTokens: number | undefined;
   /** What the window can take at all, in estimated tokens; undefined where the window is unknown. */
   readonly mostTokens: number | undefined;
+  /** What would be sent at all, in estimated tokens; undefined where the window is unknown. */
+  readonly sendableTokens: number | undefined;
   /** What one command of the user and its output may take of what is kept; without bound where masks are switched off. */
   readonly commandTokens: number;
   /** Counts what summaries cost. */

@@ -34,6 +34,20 @@ test("a task whose first results fill the window has nothing to summarise yet, a
   expect(warnings).toEqual([]);
 });
 
+test.each([
+  ["1.1 times the window", "U:10 A(t1):0 T1:65980", "skipped", 0],
+  ["one token more", "U:10 A(t1):0 T1:66000", "masked", 1],
+])("%s: a request is %s", async (_, notation, status, edits) => {
+  const { session } = history(notation);
+  const { controller } = controllerFor({
+    session,
+    settings: compactionSettings({ estimator: "chars4", enabled: false }),
+  });
+  expect((await controller.makeSendable()).status).toBe(status);
+  expect(session.entries().filter(({ type }) => type === "context_edit")).toHaveLength(edits);
+  expect((await controller.makeSendable()).status).toBe("skipped");
+});
+
 test("a user message allows another try by threshold, also when no answer came", async () => {
   const { controller, check, grow } = controllerFor();
   expect((await check()).status).toBe("compacted");

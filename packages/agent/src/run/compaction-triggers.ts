@@ -123,6 +123,23 @@ export class CompactionTriggers {
     });
   }
 
+  /** Brings a context down that is far above the window; undefined where the request can be sent. */
+  async makeSendable(signal: AbortSignal): Promise<Recovery | undefined> {
+    const { controller, events } = this.#work;
+    // What is sent then is an extension's to say, and its size is not known here.
+    if (events.hasHandlers("context")) return undefined;
+    let isCancelled = false;
+    const outcome = await this.#cancellable(signal, async (own) => {
+      const done = await controller.makeSendable({ signal: own });
+      isCancelled = own.aborted;
+      return done;
+    });
+    if (signal.aborted) return { status: "aborted" };
+    if (outcome.status === "cancelled" && isCancelled) return { status: "cancelled" };
+    if (outcome.status !== "failed" && outcome.status !== "cancelled") return undefined;
+    return { status: "failed", error: outcome.error ?? tooLarge(outcome, "The request was not sent.") };
+  }
+
   /** Brings the context down after an overflow, so that the request can be repeated. */
   async recover(answer: Answer, signal: AbortSignal): Promise<Recovery> {
     const { failure, message } = answer;
@@ -149,7 +166,7 @@ export class CompactionTriggers {
     if (outcome.status === "failed" || outcome.status === "cancelled") {
       // What was only presumed is told as it was said: nobody spoke of the context.
       if (failure.presumed) return { status: "failed" };
-      return { status: "failed", error: tooLarge(outcome, failure.message) };
+      return { status: "failed", error: tooLarge(outcome, `The provider said: ${failure.message}`) };
     }
     this.#forget(answer);
     await delay(RETRY_DELAY_MS, signal);
@@ -183,10 +200,10 @@ function presumedOverflow(refusal: string): AgentNotice {
   };
 }
 
-function tooLarge({ detail }: CompactionOutcome, refusal: string): BonsaiError {
+function tooLarge({ detail }: CompactionOutcome, more: string): BonsaiError {
   return new BonsaiError({
     code: "context_overflow",
-    message: `${detail} The provider said: ${refusal}`,
+    message: `${detail} ${more}`,
     hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",
   });
 }

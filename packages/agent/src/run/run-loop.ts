@@ -9,7 +9,7 @@ import { EMPTY_ANSWER } from "@bonsai-agent/models";
 import { runToolBatch } from "../tool-runner.ts";
 import type { Workplace } from "../workplace.ts";
 import { type Answer, requestAnswer } from "./answer.ts";
-import type { CompactionTriggers } from "./compaction-triggers.ts";
+import type { CompactionTriggers, Recovery } from "./compaction-triggers.ts";
 import { hearInput } from "./hear-input.ts";
 import { isMessage, type Queued, type QueuedMessage } from "./queue.ts";
 import { recordCustom } from "./record-custom.ts";
@@ -111,7 +111,9 @@ export class RunLoop {
 
   /** One request and what follows from its answer; a result when the run is over. */
   async #turn(): Promise<RunResult | undefined> {
-    const { work, systemPrompt, signal } = this.#options;
+    const { work, compaction, systemPrompt, signal } = this.#options;
+    const unsendable = await compaction.makeSendable(signal);
+    if (unsendable !== undefined) return this.#unsent(unsendable);
     const turnIndex = this.#turnIndex++;
     await work.events.notify("turn_start", { type: "turn_start", turnIndex, timestamp: work.now() });
     const answer = await requestAnswer({ work, systemPrompt, signal });
@@ -200,6 +202,12 @@ export class RunLoop {
       work.queue.putBack(queued);
       throw error;
     }
+  }
+
+  /** What is far above the window is not asked for. */
+  #unsent({ status, error }: Recovery): Promise<RunResult | undefined> | RunResult {
+    if (status === "cancelled") return this.#begunAnew("aborted");
+    return status === "aborted" || error === undefined ? { status: "aborted" } : { status: "failed", error };
   }
 
   /** An overflow is recovered from inside the run; whatever else failed ends it. */

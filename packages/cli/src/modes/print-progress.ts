@@ -1,4 +1,5 @@
 import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { type CompactionSteps, stepsText } from "@bonsai-agent/compaction";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import { costText, type KnownCost, promptTokens } from "@bonsai-agent/messages";
 import { freeAmong } from "../free-models.ts";
@@ -91,7 +92,15 @@ function spentWords(cost: KnownCost): string {
 
 /** Undefined where another line says it: that of a mask, the warning or the error of a failure. */
 function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
-  const { status, tokensBefore, tokensAfter, detail } = outcome;
-  if (status === "compacted") return [`Compacted: ${count(tokensBefore)} → ${count(tokensAfter)} tokens.`];
+  const { status, tokensBefore, tokensAfter, detail, steps } = outcome;
+  const sizes = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`;
+  if (status === "compacted") return [`Compacted: ${sizes}.${stepsSentence(steps)}`];
+  const isCut = steps !== undefined && steps.shortened + steps.withoutMedia > 0;
+  if (status === "masked" && isCut) return [`Made smaller: ${sizes}.${stepsSentence(steps)}`];
   return status === "cancelled" ? [`Not compacted: ${detail}`] : undefined;
+}
+
+function stepsSentence(steps: CompactionSteps | undefined): string {
+  const done = steps === undefined ? "" : stepsText(steps);
+  return done === "" ? "" : ` ${done.slice(0, 1).toUpperCase()}${done.slice(1)}.`;
 }

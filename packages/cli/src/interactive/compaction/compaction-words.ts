@@ -12,8 +12,6 @@ export interface EndedCompaction {
   entry?: CompactionEntry | undefined;
   /** Tool results that were masked with it. */
   maskedResults?: number;
-  /** Messages that stay in the model's view in part, or without their images. */
-  shortened?: number;
   error?: Error | undefined;
 }
 
@@ -56,7 +54,8 @@ function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction):
   const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
   const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
-  const how = [...(way === undefined ? [] : [way]), ...cost, ...masked].join("; ");
+  const cut = cutWords(outcome);
+  const how = [...(way === undefined ? [] : [way]), ...cost, ...masked, ...cut].join("; ");
   const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
 }
@@ -71,12 +70,24 @@ function foreignWay({ decidedBy }: CompactionOutcome): string {
   return decidedBy === undefined ? ways.extension : `with the summary of ${oneLine(decidedBy)}`;
 }
 
-function maskedWords({ outcome, maskedResults = 0, shortened = 0 }: EndedCompaction): string {
+/** What else was taken from the model's view: messages that stay in part, or without their images. */
+function cutWords({ steps }: CompactionOutcome): string[] {
+  return steps === undefined
+    ? []
+    : [
+        ...(steps.shortened === 0 ? [] : [`shortened ${counted(steps.shortened, "large message")}`]),
+        ...(steps.withoutMedia === 0
+          ? []
+          : [`left out the images of ${counted(steps.withoutMedia, "message")}`]),
+      ];
+}
+
+function maskedWords({ outcome, maskedResults = 0 }: EndedCompaction): string {
+  const { shortened = 0, withoutMedia = 0 } = outcome.steps ?? {};
   const freed = outcome.tokensBefore - outcome.tokensAfter;
   const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
-  const cut = shortened === 0 ? [] : [`shortened ${counted(shortened, "large message")}`];
-  const done = [...masked, ...cut].join(" and ");
-  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps ${maskedResults + shortened === 1 ? "it" : "them"} whole.`;
+  const done = [...masked, ...cutWords(outcome)].join(" and ");
+  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps ${maskedResults + shortened + withoutMedia === 1 ? "it" : "them"} whole.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 

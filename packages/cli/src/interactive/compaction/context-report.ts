@@ -137,6 +137,7 @@ function messageParts(items: readonly ProjectionItem[], estimator: TokenEstimato
 }
 
 function isMasked(message: Message): boolean {
+  if (message.role === "bashExecution") return message.output === MASK_PLACEHOLDER;
   return message.role === "toolResult" && messageText(message) === MASK_PLACEHOLDER;
 }
 

@@ -1,8 +1,6 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { Session } from "@bonsai-agent/session";
 import type { InteractiveWork } from "../interactive-work.ts";
-import { isMaskEdit } from "../is-mask-edit.ts";
 import { compactionWords, refusalOf } from "./compaction-words.ts";
 
 /**
@@ -35,8 +33,7 @@ export function followCompactions(
       const earlier = refusal;
       refusal = refusalOf(outcome);
       if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
-      const shortened = outcome.status === "masked" ? shortenedAtEnd(work.host.agent.session) : 0;
-      const words = compactionWords({ outcome, entry: result, maskedResults, shortened, error });
+      const words = compactionWords({ outcome, entry: result, maskedResults, error });
       const { leafId } = work.host.agent.session;
       const about = hasChanged ? { aboutEntryId: leafId ?? undefined } : { attempt: "compaction" as const };
       if (words !== undefined) work.tell({ ...words, ...about });
@@ -45,15 +42,4 @@ export function followCompactions(
   return () => {
     for (const end of ends) end();
   };
-}
-
-/** How many messages the latest edits cut, or took images out of. */
-function shortenedAtEnd(session: Session): number {
-  let count = 0;
-  let entry = session.leafId === null ? undefined : session.entry(session.leafId);
-  while (entry?.type === "context_edit" || entry?.type === "custom") {
-    if (entry.type === "context_edit" && !isMaskEdit(entry)) count += 1;
-    entry = entry.parentId === null ? undefined : session.entry(entry.parentId);
-  }
-  return count;
 }
