@@ -2,6 +2,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { ExitCode } from "./exit-code.ts";
 import type { CliIo } from "./io.ts";
 import { Output } from "./output.ts";
+import { outputJson } from "./output-json.ts";
 import { type Line, span } from "./views/line.ts";
 import { printableLines } from "./views/printable.ts";
 import { wrap } from "./views/text-width.ts";
@@ -13,7 +14,7 @@ const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command
 export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {
   const known = BonsaiError.is(error) ? error : unexpected(error);
   const { code, message, hint } = known;
-  if (wantsJson) io.stderr.write(`${JSON.stringify({ error: { code, message, hint } })}\n`);
+  if (wantsJson) io.stderr.write(`${outputJson({ error: { code, message, hint } })}\n`);
   else {
     const output = new Output(io, false);
     output.notice(...failureLines(known, io, output.noticeWidth - 2));

@@ -1,8 +1,27 @@
 /** Far deeper than any message, and far from the end of the stack. */
 const MOST_LEVELS = 500;
 
-/** A value as JSON. What is nested deeper than JSON can be written is named in its place; all around it is told. */
-export function outputJson(value: unknown, indent: number): string {
+// Controls but those that indent JSON, format characters (bidirectional, zero-width, byte-order marks), line and
+// paragraph separators, halves of characters, tags and the variation selectors beside them.
+const invisible = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]/gu;
+
+/**
+ * A value as JSON, for every reader: nothing in it steers a terminal or hides. What is nested deeper than JSON can be
+ * written is named in its place; all around it is told.
+ */
+export function outputJson(value: unknown, indent = 0): string {
+  return escapedJson(jsonOf(value, indent));
+}
+
+/** A text of JSON with all that steers or hides as `\uXXXX`: it means the same value. Parts of a text can be given one by one. */
+export function escapedJson(json: string): string {
+  return json.replace(invisible, (character) => {
+    const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at));
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+  });
+}
+
+function jsonOf(value: unknown, indent: number): string {
   try {
     return JSON.stringify(value, null, indent);
   } catch (error) {

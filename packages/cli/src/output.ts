@@ -71,7 +71,7 @@ export class Output {
   tell({ code, message }: Notice): void {
     if (this.#isQuiet || this.#told.has(message)) return;
     this.#told.add(message);
-    if (this.wantsJson) this.#io.stderr.write(`${JSON.stringify({ notice: { code, message } })}\n`);
+    if (this.wantsJson) this.#io.stderr.write(`${outputJson({ notice: { code, message } })}\n`);
     else {
       const lines = printableLines(message).flatMap((line) => wrap(line, this.noticeWidth - 2));
       this.notice(...lines.map((line, at) => [span(at === 0 ? "! " : "  ", ["bold", "yellow"]), line]));

@@ -1,6 +1,12 @@
 import { EventEmitter } from "node:events";
-import { expect, test } from "vitest";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
 import { JsonLinesOut } from "../src/modes/json-lines-out.ts";
+import { outputJson } from "../src/output-json.ts";
+import { runCli } from "./run-cli.ts";
+import { header, testFolder } from "./sample-session.ts";
 
 /** A stream that is full from the first write on. */
 class FullStream extends EventEmitter {
@@ -38,4 +44,65 @@ test("an interrupt lets go of whoever waits, and nobody waits from then on", asy
   await out.write(2);
   expect(stream.text).toBe("1\n2\n");
   expect(stream.eventNames()).toEqual([]);
+});
+
+/** All of it is invisible, or steers a terminal: controls, separators, directions, tags, halves of characters. */
+const hidden = [
+  ...Array.from({ length: 0x20 }, (_, at) => at),
+  ...Array.from({ length: 0x21 }, (_, at) => 0x7f + at),
+  ...[0xad, 0x61c, 0x180e, 0x200b, 0x200c, 0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x2060, 0xfeff, 0xfff9],
+  ...[0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0xd800, 0xdfff],
+  ...[0xe0001, 0xe0041, 0xe007f, 0xe0100, 0xe0fff],
+].map((code) => String.fromCodePoint(code));
+const isVisible = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]*$/u;
+
+describe("what is printed as JSON", () => {
+  test("holds nothing that hides or steers a terminal, and means the same", () => {
+    for (const character of hidden) {
+      const value = { [character]: [`a${character}b`] };
+      expect(outputJson(value)).toMatch(isVisible);
+      expect(outputJson(value, 2).replaceAll("\n", "")).toMatch(isVisible);
+      expect(JSON.parse(outputJson(value))).toEqual(value);
+    }
+    expect(outputJson({ text: "日本語 é ❤" })).toBe('{"text":"日本語 é ❤"}');
+    expect(outputJson("\u009b31m\u{e0041}\u202e")).toBe('"\\u009b31m\\udb40\\udc41\\u202e"');
+  });
+
+  test("of any value", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), fc.constantFrom(0, 2), (value, indent) => {
+        const text = outputJson(value, indent);
+        expect(text.replaceAll("\n", "")).toMatch(isVisible);
+        expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  test.each(["show", "tree", "context", "search", "compact --dry-run", "doctor", "goto"])(
+    "by %s, on both streams",
+    async (line) => {
+      const [command = "", ...flags] = line.split(" ");
+      const all = hidden.join("");
+      const session = { ...header, cwd: `/tmp/${all}` };
+      const file = join(testFolder(), "hidden\u009b\u202e.jsonl");
+      const message = { role: "user", content: `Find ${all}`, timestamp: 1 };
+      const place = { parentId: null, timestamp: "2026-11-20T09:00:00.000Z" };
+      const lines = [
+        session,
+        { type: "message", id: "aaaa0001", ...place, message },
+        { type: "session_info", id: "aaaa0002", ...place, parentId: "aaaa0001", name: `name ${all}` },
+        { no: `entry ${all}` },
+      ];
+      writeFileSync(file, lines.map((each) => `${JSON.stringify(each)}\n`).join(""));
+      const more = command === "search" ? ["Find"] : command === "goto" ? ["\u009bnowhere\u202e"] : [];
+      const args = [command, file, ...more];
+      const { stdout, stderr } = await runCli([...args, ...flags, "--json"]);
+      for (const text of [stdout, stderr].flatMap((each) => each.split("\n"))) {
+        expect(text).toMatch(isVisible);
+        if (text !== "") JSON.parse(text);
+      }
+      const human = await runCli([...args, ...flags], { columns: 70 });
+      expect(`${human.stdout}${human.stderr}`.replaceAll("\n", "")).toMatch(isVisible);
+    },
+  );
 });

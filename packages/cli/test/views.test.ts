@@ -9,7 +9,7 @@ import { textWidth, truncate, wrap } from "../src/views/text-width.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 60 });
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const steering = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/;
+const steering = /[\x00-\x1f\x7f-\x9f\u2028\u2029\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/;
 
 describe("printable text", () => {
   test.each([
@@ -20,6 +20,11 @@ describe("printable text", () => {
     ["\u202egnp.exe", "\\u{202e}gnp.exe"],
     ["\ud800", "\ufffd"],
     ["日本語 é 👩‍👩‍👧", "日本語 é 👩‍👩‍👧"],
+    ["\u200egnp\u200f.exe\u061c", "\\u{200e}gnp\\u{200f}.exe\\u{61c}"],
+    ["\ufeffpass\u200bword\u2060", "\\u{feff}pass\\u{200b}word\\u{2060}"],
+    ["a\u{e0041}\u{e0100}\u{e0fff}", "a\\u{e0041}\\u{e0100}\\u{e0fff}"],
+    ["rm\u200d -rf\u200c", "rm\\u{200d} -rf\\u{200c}"],
+    ["می\u200cخواهم, ❤\ufe0f, 葛\u{e0100}", "می\u200cخواهم, ❤\ufe0f, 葛\u{e0100}"],
   ])("%j reads %j", (text, shown) => expect(printable(text)).toBe(shown));
 
   test("holds nothing that steers a terminal, and is idempotent", () => {

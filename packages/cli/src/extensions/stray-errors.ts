@@ -1,5 +1,6 @@
 import { type ExtensionHost, strayErrorNotice } from "@bonsai-agent/extension";
 import { ExitCode } from "../exit-code.ts";
+import { printableLines } from "../views/printable.ts";
 
 let tell: ExtensionHost["onNotice"] | undefined;
 /** One in a timer that returns is told once. */
@@ -23,6 +24,7 @@ function caught(error: unknown): void {
   }
   // Whoever else listens decides.
   if (process.listenerCount("uncaughtException") > 1) return;
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${printableLines(stack).join("\n")}\n`);
   process.exit(ExitCode.failed);
 }

@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { OutStream } from "../io.ts";
-import { printableLines } from "../views/printable.ts";
+import { printable, printableLines } from "../views/printable.ts";
 
 /** On a terminal, answers are shown as they come; elsewhere only the last is printed, when it is there. */
 export class AnswerScreen {
@@ -9,6 +9,8 @@ export class AnswerScreen {
   readonly #stdout: OutStream;
   /** The first half of a character whose second half comes with the next piece. */
   #held = "";
+  /** The last character shown, where the first of the next piece can be joined to it. */
+  #before = "";
   #atLineStart = true;
 
   constructor(stdout: OutStream) {
@@ -39,15 +41,25 @@ export class AnswerScreen {
   /** The answer is complete. */
   end(): void {
     this.#held = "";
+    this.#before = "";
     this.endLine();
   }
 
   #show(delta: string): void {
     const text = this.#held + delta;
     this.#held = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : "";
-    const shown = printableLines(text.slice(0, text.length - this.#held.length)).join("\n");
+    const ready = text.slice(0, text.length - this.#held.length);
+    const shown = printableLines(this.#before + ready)
+      .join("\n")
+      .slice(this.#before.length);
+    if (ready !== "") this.#before = joinable(ready);
     if (shown === "" || (this.#atLineStart && shown.trim() === "")) return;
     this.#stdout.write(shown);
     this.#atLineStart = shown.endsWith("\n");
   }
+}
+
+function joinable(text: string): string {
+  const last = /[^\0-\x7f]$/u.exec(text)?.[0] ?? "";
+  return printable(last) === last ? last : "";
 }

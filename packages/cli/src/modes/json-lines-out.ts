@@ -23,7 +23,7 @@ export class JsonLinesOut {
   /** Written at once; resolves when there is room for more. */
   write(value: unknown): Promise<void> {
     this.#hasWritten = true;
-    const isFull = this.#stream.write(`${outputJson(value, 0)}\n`) === false;
+    const isFull = this.#stream.write(`${outputJson(value)}\n`) === false;
     if (isFull && !this.#interrupted.aborted) this.#room ??= this.#drained();
     return this.#room ?? Promise.resolve();
   }
