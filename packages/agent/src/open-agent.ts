@@ -61,7 +61,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     lifecycle,
     tools: toolsFor(options, { lifecycle, instructions, parent: () => agent }),
     systemPrompt: (tools) => systemPrompt({ cwd, tools, instructions, date, platform: process.platform }),
-    runCommand: commandRunner({ cwd }),
+    runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
     isSubAgent: options.isSubAgent ?? false,
     ...(options.confirmLongRun === undefined || options.isSubAgent
@@ -85,7 +85,7 @@ function toolsFor(
   options: OpenAgentOptions,
   { lifecycle, instructions, parent }: ToolSurroundings,
 ): readonly Tool[] {
-  const { session, cwd, settings, confirmPath, isSubAgent = false, tools = [] } = options;
+  const { session, cwd, settings, models, confirmPath, isSubAgent = false, tools = [] } = options;
   const { paths, bash } = settings;
   const builtin = builtinTools({
     cwd,
@@ -93,6 +93,7 @@ function toolsFor(
     // Where the prompt has only their beginning, it says that the rest is to be read.
     readable: instructions.map(({ path }) => path),
     bash,
+    secrets: () => models.secrets(),
     ...(confirmPath === undefined ? {} : { confirmPath }),
   });
   if (isSubAgent) return [...builtin, ...tools];

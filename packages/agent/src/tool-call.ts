@@ -3,6 +3,7 @@ import { untilAborted, withLinkedSignal } from "./run/linked-signal.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { checkedInput, preparedInput } from "./tool-input.ts";
 import { checkedResult, failed, resultMessage } from "./tool-result.ts";
+import { maskKeys } from "./tools/mask-keys.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface CallOptions {
@@ -24,7 +25,7 @@ export async function runCall(options: CallOptions): Promise<EndedCall> {
   const { events } = work;
   const { id: toolCallId, name: toolName, arguments: args } = call;
   await events.notify("tool_execution_start", { type: "tool_execution_start", toolCallId, toolName, args });
-  const result = await changedResult(options, await outcome(options));
+  const result = withoutKeys(options, await changedResult(options, await outcome(options)));
   const isError = result.isError === true;
   await events.notify("tool_execution_end", {
     type: "tool_execution_end",
@@ -64,7 +65,8 @@ async function executed({ work, call, signal }: CallOptions): Promise<ToolResult
 async function execute(tool: Tool, input: unknown, { work, call, signal }: CallOptions): Promise<ToolResult> {
   let hasEnded = false;
   const onUpdate = (partialResult: ToolResult) => {
-    if (!hasEnded) void tellUpdate({ work, call, signal }, partialResult);
+    const options = { work, call, signal };
+    if (!hasEnded) void tellUpdate(options, withoutKeys(options, partialResult));
   };
   try {
     const running = withLinkedSignal(signal, ({ signal: own }) =>
@@ -88,6 +90,18 @@ function tellUpdate({ work, call }: CallOptions, partialResult: ToolResult): Pro
     args,
     partialResult,
   });
+}
+
+/**
+ * A tool that reads files can come upon those of keys; what is in the environment is masked in outputs of commands alone,
+ * for a project's own files are to be written as they are read.
+ */
+function withoutKeys({ work }: CallOptions, result: ToolResult): ToolResult {
+  const mask = maskKeys(work.models.secrets());
+  const content = result.content.map((block) =>
+    block.type === "text" ? { ...block, text: mask(block.text) } : block,
+  );
+  return { ...result, content };
 }
 
 async function changedResult({ work, call }: CallOptions, result: ToolResult): Promise<ToolResult> {

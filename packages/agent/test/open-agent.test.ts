@@ -1,8 +1,15 @@
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { ModelClient, type ProviderCall, type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models";
+import {
+  fileKeys,
+  type KeyFile,
+  ModelClient,
+  type ProviderCall,
+  type ScenarioAnswer,
+  scriptedProvider,
+} from "@bonsai-agent/models";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";
@@ -23,7 +30,7 @@ afterEach(async () => {
 
 async function opened(
   play: (call: ProviderCall, count: number) => ScenarioAnswer,
-  options: Partial<OpenAgentOptions> = {},
+  { keys, ...options }: Partial<OpenAgentOptions> & { keys?: KeyFile } = {},
 ) {
   const asked: ProviderCall[] = [];
   const provider = scriptedProvider((call) => {
@@ -35,7 +42,11 @@ async function opened(
     cwd,
     home: join(cwd, "home"),
     settings: agentSettings(),
-    models: new ModelClient({ providers: { scripted: async () => provider }, retry: { maxRetries: 0 } }),
+    models: new ModelClient({
+      ...(keys === undefined ? {} : { keys }),
+      providers: { scripted: async () => provider },
+      retry: { maxRetries: 0 },
+    }),
     model: actor,
     ...options,
   });
@@ -201,4 +212,40 @@ test("instructions that cannot be read are told of, with their path once", async
   const notices: string[] = [];
   await opened(() => ({ text: "" }), { onNotice: ({ message }) => notices.push(message) });
   expect(notices).toEqual([`${join(cwd, "AGENTS.md")} could not be read: it is no text.`]);
+});
+
+test("no tool and no command of the user shows a stored key, also one that was stored a moment ago", async () => {
+  const home = join(cwd, "home");
+  mkdirSync(home);
+  const [api, access, header, given, lent, fresh] = ["api", "oauth", "head", "model", "lent", "new"].map(
+    (name) => `${name}-0123456789abcdef`,
+  ) as [string, string, string, string, string, string];
+  const entries = { one: { type: "api_key", key: api }, two: { type: "oauth", access, expires: 1 } };
+  writeFileSync(join(home, "auth.json"), JSON.stringify(entries));
+  const provider = { headers: { Authorization: `Bearer ${header}` }, apiKey: given };
+  writeFileSync(join(home, "models.json"), JSON.stringify({ providers: { mine: provider } }));
+  writeFileSync(join(cwd, "notes.txt"), `${lent} ${fresh}\n`);
+  const keys = fileKeys({ home, env: {} });
+  keys.lend("three", lent);
+  const calls = [
+    { name: "bash", arguments: { command: "cat home/*.json notes.txt" } },
+    { name: "read", arguments: { path: "home/auth.json" } },
+    { name: "grep", arguments: { pattern: "Bearer", path: "home" } },
+  ];
+  await opened(
+    (_call, count) => {
+      if (count > 1) return { text: "done" };
+      keys.store("four", fresh);
+      return { calls };
+    },
+    { keys },
+  );
+  await agent.prompt("Show all.");
+  const { output } = await agent.runUserCommand("cat notes.txt home/auth.json");
+  const stored = JSON.stringify(agent.session.entries());
+  for (const key of [api, access, header, given, lent, fresh])
+    expect(`${stored}${output}`).not.toContain(key);
+  expect(stored).toContain("[key of one]");
+  expect(stored).toContain("Bearer [key of models.json]");
+  expect(output).toContain("[key of three] [key of four]");
 });

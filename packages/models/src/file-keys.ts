@@ -4,6 +4,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type AuthEntries, readAuthFile, writeAuthFile } from "./auth-file.ts";
 import type { ProviderConfig } from "./catalogue-model.ts";
 import type { KeyFile, KeyOrigin } from "./keys.ts";
+import { knownSecrets } from "./known-secrets.ts";
 
 /** Something about the file of keys that its owner should know. */
 export interface KeyNotice {
@@ -57,6 +58,10 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
       if (removed !== undefined) writeAuthFile(file, rest);
       return removed !== undefined;
     },
+    secrets: () => [
+      ...lent.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key })),
+      ...knownSecrets(home),
+    ],
     lend: (provider, key) => {
       const loan = { provider, key: sendable(key.trim(), `the key for ${provider}`) };
       lent = [...lent, loan];

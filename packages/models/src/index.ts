@@ -29,6 +29,7 @@ export type { RequestSize, TokenCounts } from "./counted-tokens.ts";
 export { EMPTY_ANSWER, type FailureKind, type ModelFailure } from "./failure.ts";
 export { type FileKeysOptions, fileKeys, type KeyNotice } from "./file-keys.ts";
 export type { KeyFile, KeyOrigin, KeySource } from "./keys.ts";
+export type { NamedSecret } from "./known-secrets.ts";
 export { ModelClient, type ModelClientOptions } from "./model-client.ts";
 export type { ModelCompat } from "./model-compat.ts";
 export type { ModelRequest, ProviderResponse, RequestPurpose, ToolDeclaration } from "./model-request.ts";

@@ -1,9 +1,12 @@
 import type { ProviderConfig } from "./catalogue-model.ts";
+import type { NamedSecret } from "./known-secrets.ts";
 
 /** Where keys come from. */
 export interface KeySource {
   /** The key for a provider; undefined where there is none, or none is needed. */
   key(provider: ProviderConfig): string | undefined;
+  /** All that is known, to be kept out of what is shown and sent, as it is now. Default: nothing. */
+  secrets?(): readonly NamedSecret[];
 }
 
 /** Where a key was found. */

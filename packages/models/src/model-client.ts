@@ -3,6 +3,7 @@ import type { ProviderLoader } from "./built-in-providers.ts";
 import type { CatalogueModel, ProviderApi } from "./catalogue-model.ts";
 import { Exchange } from "./exchange.ts";
 import type { KeySource } from "./keys.ts";
+import type { NamedSecret } from "./known-secrets.ts";
 import { LearnedWindows } from "./learned-windows.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { Provider } from "./provider.ts";
@@ -33,10 +34,12 @@ export class ModelClient {
   readonly #windows = new LearnedWindows();
   readonly #providers: ProviderTable;
   readonly #host: RequestHost;
+  readonly #keys: KeySource | undefined;
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
     const { now = Date.now, random = Math.random, sleep = timer } = options;
+    this.#keys = keys;
     this.#providers = new ProviderTable(providers);
     this.#host = new RequestHost({
       providers: this.#providers,
@@ -58,6 +61,11 @@ export class ModelClient {
   /** Lets somebody answer for a provider whose `api` is `extension`, until the function returned is called. */
   serve(provider: string, by: Provider): () => void {
     return this.#providers.serve(provider, by);
+  }
+
+  /** The keys that are known, as they are now: what is shown and sent must not hold them. */
+  secrets(): readonly NamedSecret[] {
+    return this.#keys?.secrets?.() ?? [];
   }
 
   /** One answer, streamed. Never throws: whatever goes wrong is the stream's `error` event. */

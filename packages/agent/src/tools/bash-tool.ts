@@ -1,3 +1,4 @@
+import type { NamedSecret } from "@bonsai-agent/models";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
@@ -29,6 +30,8 @@ const parameters = toolInput({
 export interface BashToolOptions {
   cwd: string;
   env: NodeJS.ProcessEnv;
+  /** Asked at each command. */
+  secrets?: (() => readonly NamedSecret[]) | undefined;
   /** When the call does not say; 0 for none. */
   timeoutSeconds: number;
 }
@@ -44,7 +47,7 @@ export interface BashDetails {
   background: { pid: number; name: string }[];
 }
 
-export function bashTool({ cwd, env, timeoutSeconds }: BashToolOptions): Tool {
+export function bashTool({ cwd, env, secrets = () => [], timeoutSeconds }: BashToolOptions): Tool {
   const limit = timeoutSeconds > 0 ? `Without timeout it may run ${timeoutSeconds} seconds. ` : "";
   return defineTool({
     name: "bash",
@@ -55,7 +58,8 @@ export function bashTool({ cwd, env, timeoutSeconds }: BashToolOptions): Tool {
       const updates = throttledTail((text) => onUpdate({ content: [{ type: "text", text }] }));
       const timeoutMs = timeout > 0 ? timeout * 1_000 : undefined;
       try {
-        const outcome = await shellCommand({ command, cwd, env, timeoutMs, signal, onText: updates.push });
+        const place = { cwd, env, secrets: secrets() };
+        const outcome = await shellCommand({ command, ...place, timeoutMs, signal, onText: updates.push });
         return result(outcome, timeout);
       } finally {
         updates.stop();

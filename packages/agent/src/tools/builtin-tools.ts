@@ -1,3 +1,4 @@
+import type { NamedSecret } from "@bonsai-agent/models";
 import type { ConfirmPath } from "../confirm-path.ts";
 import type { Tool } from "../tool.ts";
 import { bashTool } from "./bash-tool.ts";
@@ -20,6 +21,8 @@ export interface BuiltinToolsOptions {
   bash: { timeoutSeconds: number };
   /** What commands inherit. Default: the environment of this process. */
   env?: NodeJS.ProcessEnv;
+  /** What outputs of commands must not hold, asked at each. Default: the keys of `env` alone. */
+  secrets?: () => readonly NamedSecret[];
   /** Asked before a path outside the project is touched. Without it such paths are refused. */
   confirmPath?: ConfirmPath;
 }
@@ -31,6 +34,7 @@ export function builtinTools({
   readable = [],
   bash,
   env = process.env,
+  secrets,
   confirmPath,
 }: BuiltinToolsOptions): Tool[] {
   const guard = pathGuard({ cwd, allow: paths.allow, readable, confirmPath });
@@ -38,7 +42,7 @@ export function builtinTools({
     readTool(guard),
     writeTool(guard),
     editTool(guard),
-    bashTool({ cwd, env, timeoutSeconds: bash.timeoutSeconds }),
+    bashTool({ cwd, env, secrets, timeoutSeconds: bash.timeoutSeconds }),
     grepTool(guard, env),
     findTool(guard),
     lsTool(guard),

@@ -1,18 +1,68 @@
+import type { NamedSecret } from "@bonsai-agent/models";
+
 /** By which name a variable holds a key. */
 const keyName = /(?:API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET|TOKEN|PASSWORD)$/i;
 /** A shorter value is a switch or a word, and stands in outputs for other reasons. */
 const MIN_KEY_CHARS = 16;
 
+/** The variables whose names say that a key is in them. */
+export function environmentKeys(env: NodeJS.ProcessEnv): NamedSecret[] {
+  return Object.entries(env).flatMap(([name, value = ""]) => (keyName.test(name) ? [{ name, value }] : []));
+}
+
+/** Owner of an output that comes in pieces: a key is found also where one piece has its beginning and the next its end. */
+export interface MaskedText {
+  /** What is sure to be no part of a key that goes on. */
+  push(text: string): string;
+  /** The rest. */
+  end(): string;
+}
+
 /**
- * Puts the name of a variable in place of the key in it. Commands inherit the whole environment, for a project's tests
- * need its keys as well; but what they print is stored and sent to a provider, whom other providers' keys do not concern.
- * It keeps from slips alone: a command can print a key in other forms.
+ * Puts its name in place of each key. Commands inherit the whole environment, for a project's tests need its keys as
+ * well, and can read the files of keys; but what they print is stored and sent to a provider, whom other providers'
+ * keys do not concern. It keeps from slips alone: a command can print a key in other forms.
  */
-export function maskKeys(env: NodeJS.ProcessEnv): (text: string) => string {
-  const keys = Object.entries(env).flatMap(([name, value = ""]) =>
-    keyName.test(name) && value.length >= MIN_KEY_CHARS && !/[\s/\\]/.test(value) ? [{ name, value }] : [],
-  );
-  // Where one is the beginning of another, the longer is meant.
-  keys.sort((a, b) => b.value.length - a.value.length);
+export function maskKeys(secrets: readonly NamedSecret[]): (text: string) => string {
+  const keys = maskable(secrets);
   return (text) => keys.reduce((masked, { name, value }) => masked.replaceAll(value, `[${name}]`), text);
+}
+
+export function maskedText(secrets: readonly NamedSecret[]): MaskedText {
+  const mask = maskKeys(secrets);
+  const keys = maskable(secrets);
+  let held = "";
+  return {
+    push(text) {
+      const all = held + text;
+      const sure = all.length - Math.max(0, ...keys.map(({ value }) => begunAtEnd(all, value)));
+      const end = Math.max(sure, ...keys.map(({ value }) => endAcross(all, value, sure)));
+      held = all.slice(end);
+      return mask(all.slice(0, end));
+    },
+    end() {
+      const rest = held;
+      held = "";
+      return mask(rest);
+    },
+  };
+}
+
+function maskable(secrets: readonly NamedSecret[]): readonly NamedSecret[] {
+  const keys = secrets.filter(({ value }) => value.length >= MIN_KEY_CHARS && !/[\s/\\]/.test(value));
+  // Where one is the beginning of another, the longer is meant.
+  return keys.toSorted((a, b) => b.value.length - a.value.length);
+}
+
+/** With how many of its characters a key begins at the end of a text. */
+function begunAtEnd(text: string, key: string): number {
+  for (let length = Math.min(key.length - 1, text.length); length > 0; length--)
+    if (text.endsWith(key.slice(0, length))) return length;
+  return 0;
+}
+
+/** Where a whole key ends that a cut at this place would divide; 0 where there is none. */
+function endAcross(text: string, key: string, cut: number): number {
+  const at = text.indexOf(key, Math.max(0, cut - key.length + 1));
+  return at !== -1 && at < cut ? at + key.length : 0;
 }

@@ -2,7 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { maskKeys } from "./mask-keys.ts";
+import type { NamedSecret } from "@bonsai-agent/models";
+import { environmentKeys, maskedText } from "./mask-keys.ts";
 import { OutputRecord } from "./output-record.ts";
 import { killTree, PROCESS_MARK, type ProcessTree, treeProcesses } from "./process-tree.ts";
 import { runningCommand } from "./running-commands.ts";
@@ -35,6 +36,8 @@ export interface ShellCommandOptions {
   command: string;
   cwd: string;
   env: NodeJS.ProcessEnv;
+  /** What must not stand in the output beside the keys of `env`. Default: nothing. */
+  secrets?: readonly NamedSecret[];
   /** Absent: no limit. */
   timeoutMs?: number | undefined;
   signal: AbortSignal;
@@ -63,16 +66,15 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
   const child = await start(options, mark);
   const text = new TerminalText();
   const output = new OutputRecord();
-  const mask = maskKeys(options.env);
-  const take = (plain: string) => {
-    const cleaned = mask(plain);
+  const masked = maskedText([...environmentKeys(options.env), ...(options.secrets ?? [])]);
+  const take = (cleaned: string) => {
     output.append(cleaned);
     if (cleaned !== "") options.onText?.(cleaned);
   };
   let lastData = started;
   const onData = (bytes: Buffer) => {
     lastData = performance.now();
-    take(text.push(bytes));
+    take(masked.push(text.push(bytes)));
   };
   child.stdout!.on("data", onData);
   child.stderr!.on("data", onData);
@@ -83,7 +85,7 @@ export async function shellCommand(options: ShellCommandOptions): Promise<ShellO
     await drained(child, () => lastData);
     const background = end === "exit" ? await leftRunning(child, tree) : [];
     letGo(child, onData);
-    take(text.end());
+    take(masked.push(text.end()) + masked.end());
     return {
       end,
       ...exit,

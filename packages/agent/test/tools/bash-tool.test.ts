@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { BashDetails } from "../../src/tools/bash-tool.ts";
 import { commandRunner } from "../../src/tools/command-runner.ts";
+import { maskedText } from "../../src/tools/mask-keys.ts";
 import { findShell, programPath } from "../../src/tools/shell.ts";
 import { isRunning } from "./is-running.ts";
 import { textOf, toolFolder } from "./tool-folder.ts";
@@ -57,6 +58,23 @@ describe("a command", () => {
     expect(textOf(result)).toMatch(/MY_API_KEY=\[MY_API_KEY\]$/);
     expect(seen.join("")).not.toContain(key);
     rmSync(fullOutputPath!);
+  });
+
+  test("a key is masked wherever the pieces of an output are cut, and nothing else is lost", () => {
+    const secrets = [
+      { name: "one", value: "sk-0123456789abcdef" },
+      { name: "two", value: "sk-0123456789abcdef-and-more" },
+      { name: "three", value: "abcdef-x-0123456789" },
+      { name: "short", value: "sk-0" },
+    ];
+    const text = "a sk-0123456789abcde sk-0123456789abcdef, sk-0123456789abcdef-and-more sk-";
+    for (let cut = 0; cut <= text.length; cut++) {
+      for (const pieces of [[text.slice(0, cut), text.slice(cut)], [...text]]) {
+        const masked = maskedText(secrets);
+        const shown = pieces.map((piece) => masked.push(piece)).join("") + masked.end();
+        expect(shown).toBe("a sk-0123456789abcde [one], [two] sk-");
+      }
+    }
   });
 
   test("is shown while it runs", async () => {
