@@ -15,8 +15,8 @@ import {
   undoneBy,
 } from "@bonsai-agent/session";
 import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
-import { codeSpan, foreignMarkdown, grouped } from "./markdown-text.ts";
-import { redactSecrets } from "./redact.ts";
+import { grouped } from "./markdown-text.ts";
+import { OutsideText } from "./outside-text.ts";
 
 /** What an export needs of a session; a `Session` is one. */
 export interface ExportedSession {
@@ -47,15 +47,16 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const branches = options.all ? otherBranches(session, path) : [];
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
   const labels = labelsOf(session.entries());
-  const parts = [documentHead(session, entries), ...pathMarkdown({ path, labels })];
+  const outside = new OutsideText();
+  const parts = [documentHead(session, entries, outside), ...pathMarkdown({ path, labels, outside })];
   for (const branch of branches) {
     parts.push(
-      `# Branch from ${codeSpan(branch.from)}`,
-      ...pathMarkdown({ path: session.path(branch.leafId), labels, shown: branch.entries }),
+      `# Branch from ${outside.name(branch.from)}`,
+      ...pathMarkdown({ path: session.path(branch.leafId), labels, shown: branch.entries, outside }),
     );
   }
-  const { text, count: secrets } = redactSecrets(`${parts.join("\n\n")}\n`);
-  return secrets === 0 ? text : `${text}\n*${count(secrets, "secret")} redacted.*\n`;
+  if (outside.secrets > 0) parts.push(`*${count(outside.secrets, "secret")} redacted.*`);
+  return `${parts.join("\n\n")}\n`;
 }
 
 function noSuchEntry(id: string): BonsaiError {
@@ -71,11 +72,12 @@ function pathMarkdown(options: {
   path: readonly Entry[];
   labels: ReadonlyMap<string, string | undefined>;
   shown?: readonly Entry[];
+  outside: OutsideText;
 }): string[] {
-  const { path, labels, shown = path } = options;
+  const { path, labels, outside, shown = path } = options;
   const fates = fatesOf(path);
   return shown
-    .map((entry) => entryMarkdown(entry, { ...fates(entry.id), label: labels.get(entry.id) }))
+    .map((entry) => entryMarkdown(entry, { ...fates(entry.id), label: labels.get(entry.id) }, outside))
     .filter((part) => part !== "");
 }
 
@@ -122,34 +124,35 @@ function isLeafMark(entry: Entry): boolean {
   return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
 }
 
-function documentHead(session: ExportedSession, entries: readonly Entry[]): string {
+function documentHead(session: ExportedSession, entries: readonly Entry[], outside: OutsideText): string {
   const { header } = session;
   const name = session.entries().findLast((entry) => entry.type === "session_info")?.name;
   const rows = [
-    ["Session", codeSpan(header.id)],
-    ["Folder", codeSpan(header.cwd)],
-    ["Started", header.timestamp],
-    ["Last activity", entries.at(-1)?.timestamp ?? header.timestamp],
-    ["Models", modelNames(entries)],
+    ["Session", outside.name(header.id)],
+    ["Folder", outside.name(header.cwd)],
+    ["Started", outside.plain(header.timestamp)],
+    ["Last activity", outside.plain(entries.at(-1)?.timestamp ?? header.timestamp)],
+    [
+      "Models",
+      modelNames(entries)
+        .map((model) => outside.name(model))
+        .join(", ") || "none",
+    ],
     ["Messages", grouped(entries.filter((entry) => entry.type === "message").length)],
     ...usageRows(totalUsage(entries), totalCost(entries)),
   ];
-  const table = rows.map(([label, value]) => `| ${label} | ${value!.replaceAll("|", "\\|")} |`);
-  return `# ${foreignMarkdown(oneLine(name ?? "Session"))}\n\n| | |\n| --- | --- |\n${table.join("\n")}`;
+  const table = rows.map(([label, value]) => `| ${label} | ${value} |`);
+  return `# ${outside.plain(name ?? "Session")}\n\n| | |\n| --- | --- |\n${table.join("\n")}`;
 }
 
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
-}
-
-function modelNames(entries: readonly Entry[]): string {
+function modelNames(entries: readonly Entry[]): string[] {
   const names = new Set<string>();
   for (const entry of entries) {
     if (entry.type === "message" && entry.message?.role === "assistant") {
       names.add(`${entry.message.provider}/${entry.message.model}`);
     }
   }
-  return [...names].map(codeSpan).join(", ") || "none";
+  return [...names];
 }
 
 function totalUsage(entries: readonly Entry[]): Usage {

@@ -7,7 +7,8 @@ import {
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
 import type { ContextEditEntry, Entry, MessageEntry } from "@bonsai-agent/session";
-import { codeBlock, codeSpan, folded, foreignMarkdown, grouped, quoted } from "./markdown-text.ts";
+import { grouped, quoted } from "./markdown-text.ts";
+import type { OutsideText } from "./outside-text.ts";
 
 /** What later entries of the same path say about an entry. */
 export interface EntryFate {
@@ -21,50 +22,56 @@ export interface EntryFate {
 const HEAD_CHARS = 120;
 
 /** The part of the document that an entry makes; empty for one that has nothing to show. */
-export function entryMarkdown(entry: Entry, fate: EntryFate): string {
-  const body = bodyOf(entry, fate);
+export function entryMarkdown(entry: Entry, fate: EntryFate, outside: OutsideText): string {
+  const body = bodyOf(entry, fate, outside);
   if (body === "") return "";
-  const label = fate.label === undefined ? "" : `*Label: ${foreignMarkdown(fate.label)}*\n\n`;
+  const label = fate.label === undefined ? "" : `*Label: ${outside.plain(fate.label)}*\n\n`;
   return label + body;
 }
 
-function bodyOf(entry: Entry, fate: EntryFate): string {
+function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
   switch (entry.type) {
     case "message":
-      return messageMarkdown(entry, fate);
+      return messageMarkdown(entry, fate, outside);
     case "compaction":
-      return compactionMarkdown(entry, fate);
+      return compactionMarkdown(entry, fate, outside);
     case "branch_summary":
-      return summaryMarkdown(`Summary of the branch that ended at ${codeSpan(entry.fromId)}`, entry.summary);
+      return summaryMarkdown(
+        `Summary of the branch that ended at ${outside.name(entry.fromId)}`,
+        outside.markdown(entry.summary, "own"),
+      );
     case "custom_message":
-      return folded(`Note from ${entry.customType}${editMark(fate)}`, contentMarkdown(entry.content));
+      return outside.folded(
+        `Note from ${entry.customType}${editMark(fate)}`,
+        contentMarkdown(entry.content, outside),
+      );
     case "model_change":
-      return `*Model: ${codeSpan(`${entry.provider}/${entry.modelId}`)}*`;
+      return `*Model: ${outside.name(`${entry.provider}/${entry.modelId}`)}*`;
     default:
       return "";
   }
 }
 
-function messageMarkdown(entry: MessageEntry, fate: EntryFate): string {
+function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideText): string {
+  const section = (title: string, body: string) => {
+    const place = `${outside.plain(entry.timestamp)} · ${outside.plain(entry.id)}`;
+    return `## ${title}${editMark(fate)}\n\n<sub>${place}</sub>\n\n${body}`;
+  };
   const { message } = entry;
   switch (message?.role) {
     case "user":
-      return section("User", entry, fate, contentMarkdown(message.content));
+      return section("User", contentMarkdown(message.content, outside));
     case "assistant":
-      return section("Assistant", entry, fate, answerMarkdown(message));
+      return section("Assistant", answerMarkdown(message, outside));
     case "toolResult":
-      return resultMarkdown(message, fate);
+      return resultMarkdown(message, fate, outside);
     case "bashExecution":
-      return section("Command", entry, fate, codeBlock(`$ ${message.command}\n${message.output}`, "console"));
+      return section("Command", outside.block(`$ ${message.command}\n${message.output}`, "console"));
     case "custom":
-      return folded(`Note from ${message.customType}`, contentMarkdown(message.content));
+      return outside.folded(`Note from ${message.customType}`, contentMarkdown(message.content, outside));
     default:
       return "";
   }
-}
-
-function section(title: string, entry: Entry, fate: EntryFate, body: string): string {
-  return `## ${title}${editMark(fate)}\n\n<sub>${entry.timestamp} · ${entry.id}</sub>\n\n${body}`;
 }
 
 function editMark({ edit }: EntryFate): string {
@@ -72,44 +79,49 @@ function editMark({ edit }: EntryFate): string {
   return edit.replacement === null ? " (left out of the model's view)" : " (replaced in the model's view)";
 }
 
-function answerMarkdown(message: AssistantMessage): string {
+function answerMarkdown(message: AssistantMessage, outside: OutsideText): string {
   const blocks = contentBlocks(message.content).map((block) => {
-    if (block.type === "text") return foreignMarkdown(String(block.text ?? ""));
-    if (block.type === "thinking") return thinkingMarkdown(String(block.thinking ?? ""));
-    return block.type === "toolCall" ? callMarkdown(block as unknown as ToolCall) : "";
+    if (block.type === "text") return outside.markdown(block.text);
+    if (block.type === "thinking") return thinkingMarkdown(String(block.thinking ?? ""), outside);
+    return block.type === "toolCall" ? callMarkdown(block as unknown as ToolCall, outside) : "";
   });
-  const failure =
-    message.errorMessage === undefined ? "" : `**Failed:** ${foreignMarkdown(message.errorMessage)}`;
   const stopped = message.stopReason === "aborted" ? "*Aborted.*" : "";
-  return [...blocks, failure, stopped].filter((block) => block !== "").join("\n\n");
+  return [...blocks, failureMarkdown(message.errorMessage, outside), stopped]
+    .filter((block) => block !== "")
+    .join("\n\n");
 }
 
-function thinkingMarkdown(thinking: string): string {
-  return thinking === "" ? "" : folded("Thinking", codeBlock(thinking));
+/** What a provider says is no Markdown: it can be a page of HTML. */
+function failureMarkdown(error: string | undefined, outside: OutsideText): string {
+  if (error === undefined) return "";
+  const isLong = /\S\s*[\r\n]\s*\S/.test(String(error).slice(0, 10_000));
+  return isLong ? `**Failed:**\n\n${outside.block(error)}` : `**Failed:** ${outside.plain(error)}`;
+}
+
+function thinkingMarkdown(thinking: string, outside: OutsideText): string {
+  return thinking === "" ? "" : outside.folded("Thinking", outside.block(thinking));
 }
 
 /** The call in one line; its arguments in full only where the line does not hold them. */
-function callMarkdown(call: ToolCall): string {
+function callMarkdown(call: ToolCall, outside: OutsideText): string {
   const values = Object.entries(call.arguments ?? {}).map(([name, value]) => `${name}=${jsonText(value)}`);
   const head = `${call.name}(${values.join(", ")})`;
-  if (head.length <= HEAD_CHARS) return `**Tool call** ${codeSpan(head)}`;
-  const args = codeBlock(jsonText(call.arguments, 2), "json");
-  return `**Tool call** ${codeSpan(`${head.slice(0, HEAD_CHARS)}…`)}\n\n${folded("Arguments", args)}`;
+  if (head.length <= HEAD_CHARS) return `**Tool call** ${outside.code(head)}`;
+  const args = outside.block(jsonText(call.arguments, 2), "json");
+  return `**Tool call** ${outside.code(head, HEAD_CHARS)}\n\n${outside.folded("Arguments", args)}`;
 }
 
 /** The stored result in full, even where the model sees a placeholder for it. */
-function resultMarkdown(message: ToolResultMessage, fate: EntryFate): string {
+function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: OutsideText): string {
   const text = contentText(message.content);
   const lines = text === "" ? "empty" : count(text.split("\n").length, "line");
   const state = message.isError ? "failed, " : "";
-  const body = [text === "" ? "" : codeBlock(text), imageMarks(message.content)].filter(
+  const body = [text === "" ? "" : outside.block(text), imageMarks(message.content, outside)].filter(
     (part) => part !== "",
   );
   const masked = fate.edit === undefined ? "" : `; ${maskText(fate.edit)}`;
-  return folded(
-    `Result of ${message.toolName} (${state}${lines})${masked}`,
-    body.join("\n\n") || "*Nothing.*",
-  );
+  const title = `Result of ${message.toolName} (${state}${lines})${masked}`;
+  return outside.folded(title, body.join("\n\n") || "*Nothing.*");
 }
 
 function maskText(edit: ContextEditEntry): string {
@@ -117,14 +129,16 @@ function maskText(edit: ContextEditEntry): string {
   return `the model sees: ${contentText(edit.replacement.content).slice(0, HEAD_CHARS)}`;
 }
 
-function contentMarkdown(content: unknown): string {
-  const text = foreignMarkdown(contentText(content));
-  return [text, imageMarks(content)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+function contentMarkdown(content: unknown, outside: OutsideText): string {
+  const text = outside.markdown(contentText(content));
+  return [text, imageMarks(content, outside)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
 }
 
-function imageMarks(content: unknown): string {
+function imageMarks(content: unknown, outside: OutsideText): string {
   const images = contentBlocks(content).filter((block) => block.type === "image");
-  return images.map((image) => `*[image, ${image.mimeType}, ${imageSize(image.data)}]*`).join("\n\n");
+  return images
+    .map((image) => `*[image, ${outside.plain(image.mimeType)}, ${imageSize(image.data)}]*`)
+    .join("\n\n");
 }
 
 function imageSize(data: unknown): string {
@@ -132,18 +146,22 @@ function imageSize(data: unknown): string {
   return bytes < 1024 ? `${bytes} bytes` : `${grouped(bytes / 1024)} KB`;
 }
 
-function compactionMarkdown(entry: Entry & { type: "compaction" }, fate: EntryFate): string {
+function compactionMarkdown(
+  entry: Entry & { type: "compaction" },
+  fate: EntryFate,
+  outside: OutsideText,
+): string {
   const kept =
     entry.firstKeptEntryId === entry.id
       ? "nothing above this line was kept"
-      : `kept from ${codeSpan(entry.firstKeptEntryId)} on`;
+      : `kept from ${outside.name(entry.firstKeptEntryId)} on`;
   const undone = fate.undone ? "; undone later" : "";
   const title = `Compacted from ${count(entry.tokensBefore, "token")}; ${kept}${undone}`;
-  return summaryMarkdown(title, entry.summary);
+  return summaryMarkdown(title, outside.markdown(entry.summary, "own"));
 }
 
 function summaryMarkdown(title: string, summary: string): string {
-  return `---\n\n**${title}**\n\n${quoted(foreignMarkdown(summary))}\n\n---`;
+  return `---\n\n**${title}**\n\n${quoted(summary)}\n\n---`;
 }
 
 /** A number with its unit in the right number. */

@@ -1,4 +1,3 @@
-import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { absolutePath } from "../../absolute-path.ts";
 import { writeOutput } from "../../output-file.ts";
 import { shownPath } from "../../shown-path.ts";
@@ -10,10 +9,12 @@ export const exportSession: SlashCommand = {
   description: "Write the session as Markdown",
   argumentHint: "[file]",
   worksWhileBusy: true,
-  run(args, { host, tell }) {
+  async run(args, { host, tell }) {
     const { session } = host.agent;
     const { cwd } = host.workshop;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
+    // With it comes a parser of Markdown, which no start needs.
+    const { exportMarkdown } = await import("@bonsai-agent/transcripts");
     const text = exportMarkdown(session);
     writeOutput(file, text);
     const size = bytes(Buffer.byteLength(text));

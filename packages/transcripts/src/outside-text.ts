@@ -1,0 +1,53 @@
+import { foreignMarkdown } from "./foreign-markdown.ts";
+import { codeBlock, codeName, codeSpan, htmlText, plainText } from "./markdown-text.ts";
+import { redactSecrets } from "./redact.ts";
+
+/**
+ * The one way into a document for what users, models, tools and files say: secrets are taken out first (afterwards that
+ * could take away what ends a piece of code), then the text is made harmless for its place.
+ */
+export class OutsideText {
+  #secrets = 0;
+
+  /** How many were taken out so far. */
+  get secrets(): number {
+    return this.#secrets;
+  }
+
+  /** Markdown; its titles stay as they are only where the document puts it into a quote. */
+  markdown(value: unknown, headings: "own" | "below" = "below"): string {
+    return foreignMarkdown(this.#redacted(value), headings);
+  }
+
+  /** A code block. */
+  block(value: unknown, language?: string): string {
+    return codeBlock(this.#redacted(value), language);
+  }
+
+  /** Inline code, cut after `maxChars`. */
+  code(value: unknown, maxChars = Number.POSITIVE_INFINITY): string {
+    const text = this.#redacted(value);
+    return codeSpan(text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`);
+  }
+
+  /** Inline code in a table, or in a line that is set apart. */
+  name(value: unknown): string {
+    return codeName(this.#redacted(value));
+  }
+
+  /** One line that reads as it is. */
+  plain(value: unknown): string {
+    return plainText(this.#redacted(value));
+  }
+
+  /** Content that is folded away until somebody opens it, under a title of this text. */
+  folded(title: unknown, body: string): string {
+    return `<details>\n<summary>${htmlText(this.#redacted(title))}</summary>\n\n${body}\n\n</details>`;
+  }
+
+  #redacted(value: unknown): string {
+    const { text, count } = redactSecrets(typeof value === "string" ? value : String(value ?? ""));
+    this.#secrets += count;
+    return text;
+  }
+}
