@@ -95,7 +95,8 @@ function withWholePaths(settings: Section, folder: string): Section {
   return { ...settings, extensions: extensions.map((path) => wholePath(path, folder)) };
 }
 
-function wholePath(path: string, folder: string): string {
+/** A path among extensions, from the folder of its file. */
+export function wholePath(path: string, folder: string): string {
   // No path; whoever looks for it says what to do.
   if (path.startsWith("npm:")) return path;
   return absolutePath(path, folder);

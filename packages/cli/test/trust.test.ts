@@ -25,6 +25,8 @@ describe("bonsai trust", () => {
       trusted: true,
       changed: true,
       used: [join(cli.cwd, ".bonsai", "settings.json")],
+      missing: [],
+      settings: [{ name: "thinking", value: '"hard"' }],
     });
     expect(statSync(join(home, "trust.json")).mode & 0o777).toBe(0o600);
     const after = await run(["-p", "hi"]);
@@ -37,6 +39,44 @@ describe("bonsai trust", () => {
       changed: true,
     });
     expect((await run(["-p", "hi"])).code).toBe(0);
+  });
+
+  test("lists what runs and what is set, wherever the project's settings name it, and what is missing", async () => {
+    const settings = {
+      extensions: ["./tools/a.ts", "../pack", "../gone.ts", "/nowhere/x.ts", "npm:some-package"],
+      paths: { allow: ["~"] },
+      model: "p/m",
+    };
+    const { cli, cwd } = projectWith(JSON.stringify(settings));
+    for (const folder of [".bonsai/extensions", ".bonsai/tools", "pack/src"])
+      mkdirSync(join(cwd, folder), { recursive: true });
+    for (const file of [".bonsai/extensions/own.ts", ".bonsai/tools/a.ts", "pack/src/b.ts"])
+      writeFileSync(join(cwd, file), "export default () => {};");
+    symlinkSync("nowhere.ts", join(cwd, ".bonsai/extensions/link.ts"));
+    writeFileSync(join(cwd, "pack/package.json"), '{"pi": {"extensions": ["./src/b.ts", "./src/c.ts"]}}');
+    const report = await jsonOf<TrustReport>(["trust"], cli);
+    const names = [
+      ".bonsai/settings.json",
+      ".bonsai/extensions/own.ts",
+      ".bonsai/tools/a.ts",
+      "pack/src/b.ts",
+    ];
+    expect(report.used).toEqual(names.map((name) => join(cwd, name)));
+    expect(report.missing.map(({ path }) => path)).toEqual([
+      join(cwd, ".bonsai/extensions/link.ts"),
+      join(cwd, "pack/src/c.ts"),
+      join(cwd, "gone.ts"),
+      "/nowhere/x.ts",
+      "npm:some-package",
+    ]);
+    const { stdout } = await runCli(["trust"], cli);
+    for (const name of [
+      ...names,
+      "✗ gone.ts: It is not there.",
+      'sets paths.allow: ["~"]',
+      'sets model: "p/m"',
+    ])
+      expect(stdout).toContain(name);
   });
 
   test("is told once in a call, and holds for what is below", async () => {

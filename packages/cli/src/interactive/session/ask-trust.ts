@@ -1,5 +1,4 @@
-import { projectFiles } from "../../extensions/project-files.ts";
-import { shownPath } from "../../shown-path.ts";
+import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../../extensions/project-use.ts";
 import { isRefused, isTrusted, refuseFolder, trustFolder } from "../../trust.ts";
 import { askYesOrNo } from "../panels/ask.ts";
 import type { Screen } from "../screen.ts";
@@ -18,24 +17,24 @@ export interface TrustQuestion {
 export async function askAtStart(question: TrustQuestion): Promise<void> {
   const { home, cwd } = question;
   if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
-  const used = await projectFiles(cwd, home);
-  if (used.length > 0 && (await askTrust(question, used)) === false) refuseFolder(cwd, home);
+  const use = await projectUse(cwd, home);
+  if (!isNothing(use) && (await askTrust(question, use)) === false) refuseFolder(cwd, home);
 }
 
 /** Shows what would be used, and asks. @returns true where the project is trusted now; undefined without an answer */
 export async function askTrust(
   { screen, home, cwd }: TrustQuestion,
-  used: readonly string[],
+  use: ProjectUse,
 ): Promise<boolean | undefined> {
   const isSure = await askYesOrNo(screen, {
     title: "Trust this project?",
     message: [
       cwd,
       "",
-      used.length === 0
+      isNothing(use)
         ? "It brings no settings and no extensions now; those that come later would be used."
         : "What it brings is used from then on; extensions are programs that run as you do:",
-      ...used.map((path) => `  ${shownPath(path, cwd)}`),
+      ...projectUseLines(use, cwd).map((line) => `  ${line}`),
     ].join("\n"),
     // At the start it comes while the user may be typing already.
     typeThrough: (data) => screen.typeThrough(data),

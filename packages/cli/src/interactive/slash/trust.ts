@@ -1,4 +1,4 @@
-import { projectFiles } from "../../extensions/project-files.ts";
+import { projectUse } from "../../extensions/project-use.ts";
 import { isTrusted, untrustFolder } from "../../trust.ts";
 import { askTrust } from "../session/ask-trust.ts";
 import { useSettings } from "../session/use-settings.ts";
@@ -27,8 +27,8 @@ export const trust: SlashCommand = {
       );
     }
     if (isTrusted(cwd, home)) return say(`${cwd} is trusted; /trust off takes that back.`);
-    const used = await projectFiles(cwd, home);
-    if (!(await askTrust({ screen, home, cwd }, used))) return;
+    const use = await projectUse(cwd, home);
+    if (!(await askTrust({ screen, home, cwd }, use))) return;
     useSettings(work);
     say(`${cwd} is trusted. ${later}`);
   },
