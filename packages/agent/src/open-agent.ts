@@ -91,7 +91,7 @@ function toolsFor(
     cwd,
     paths,
     // Where the prompt has only their beginning, it says that the rest is to be read.
-    readable: instructions.map(({ path }) => path),
+    readable: instructions.filter(({ text }) => text !== "").map(({ path }) => path),
     bash,
     secrets: () => models.secrets(),
     ...(confirmPath === undefined ? {} : { confirmPath }),

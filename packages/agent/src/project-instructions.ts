@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { lstat, open, realpath } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { lstat, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, extname, join, resolve, sep } from "node:path";
 import { errorCode } from "./tools/file-problem.ts";
@@ -25,30 +25,36 @@ export interface ProjectInstructionsOptions {
   home: string;
   /** In each folder the first of these that exists is read. */
   fileNames: readonly string[];
+  /** Whose files are read beside root's. Default: the user of this process; on Windows everybody's. */
+  uid?: number | undefined;
 }
 
 /**
  * Instruction files for work in a folder, the most general first: Bonsai's own, then those of the folders from the root
- * of the repository (or the user's home folder, where there is none) down to this one. Never rejects: what cannot be
- * read says so in `problem`.
+ * of the repository (or the user's home folder, where there is none) down to this one. Above the project, only what the
+ * user or root owns is read: in `/tmp` or on a shared disk anybody can leave instructions. Within it, what the owner of
+ * the working folder wrote is read as well. Never rejects: what cannot be read says so in `problem`.
  */
 export async function projectInstructions({
   cwd,
   home,
   fileNames,
+  uid = process.getuid?.(),
 }: ProjectInstructionsOptions): Promise<ProjectInstruction[]> {
   const instructions: ProjectInstruction[] = [];
   const seen = new Set<string>();
   const projectFolders = await foldersDownTo(resolve(cwd));
   const outermost = projectFolders[0]!;
   const isRepository = await isPresent(join(outermost, ".git"));
+  const owners = await fileOwners({ cwd: projectFolders.at(-1)!, outermost, isRepository, uid });
   for (const folder of [home, ...projectFolders]) {
     const path = await firstPresent(folder, fileNames);
     const real = path && (await realpath(path).catch(() => path));
     if (path === undefined || real === undefined || seen.has(real)) continue;
     seen.add(real);
     const isStray = folder !== home && (await leadsAstray(real, isRepository ? outermost : folder));
-    instructions.push(isStray ? strayLink(path, real) : await readInstruction(path));
+    const allowed = folder === home ? undefined : owners(folder);
+    instructions.push(isStray ? strayLink(path, real) : await readInstruction(path, allowed));
   }
   return instructions;
 }
@@ -66,6 +72,36 @@ async function leadsAstray(real: string, boundary: string): Promise<boolean> {
 function strayLink(path: string, real: string): ProjectInstruction {
   const problem = `${path} was not read: it is a link out of the project, to ${real}, which is no Markdown file.`;
   return { path, text: "", problem };
+}
+
+/** Users by their numbers; undefined for everybody. */
+type Owners = ReadonlySet<number> | undefined;
+
+/**
+ * Whose files are read in a folder. A repository that belongs to somebody else than the working folder (`/tmp/.git`) is
+ * not the project.
+ */
+async function fileOwners(place: {
+  cwd: string;
+  outermost: string;
+  isRepository: boolean;
+  uid: number | undefined;
+}): Promise<(folder: string) => Owners> {
+  const { cwd, outermost, isRepository, uid } = place;
+  if (uid === undefined) return () => undefined;
+  const trusted = new Set([uid, 0]);
+  const own = await stat(cwd).catch(() => undefined);
+  const inProject = own === undefined ? trusted : new Set([...trusted, own.uid]);
+  const root = isRepository ? await stat(outermost).catch(() => undefined) : undefined;
+  const isProject = (folder: string) => folder === cwd || (root !== undefined && inProject.has(root.uid));
+  return (folder) => (isProject(folder) ? inProject : trusted);
+}
+
+/** Why a file is not read whose link, folder or text somebody else can have made. */
+function foreign(path: string, parts: readonly Stats[], owners: ReadonlySet<number>): string | undefined {
+  const owner = parts.find(({ uid }) => !owners.has(uid))?.uid;
+  if (owner === undefined) return undefined;
+  return `${path} was not read: it, its folder or what it leads to belongs to another user (uid ${owner}), neither to you nor to root.`;
 }
 
 /** Outermost first. */
@@ -98,9 +134,12 @@ async function isPresent(path: string): Promise<boolean> {
   );
 }
 
-async function readInstruction(path: string): Promise<ProjectInstruction> {
+async function readInstruction(path: string, owners: Owners): Promise<ProjectInstruction> {
   try {
-    const { bytes, isWhole } = await firstPart(path);
+    const { bytes, isWhole, stats } = await firstPart(path);
+    const places = owners === undefined ? [] : [stats, await lstat(path), await stat(dirname(path))];
+    const problem = foreign(path, places, owners ?? new Set());
+    if (problem !== undefined) return { path, text: "", problem };
     if (bytes.includes(0)) throw new Error("it is no text.");
     const text = new TextDecoder().decode(firstBytes(bytes, MAX_INSTRUCTION_BYTES)).trim();
     if (isWhole) return { path, text };
@@ -115,14 +154,16 @@ async function readInstruction(path: string): Promise<ProjectInstruction> {
   }
 }
 
-async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolean }> {
+async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolean; stats: Stats }> {
   // Without waiting: a pipe must not hold up the start.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    if (!(await handle.stat()).isFile()) throw new Error("it is no regular file.");
+    // Of what was opened: the name can lead elsewhere by now.
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new Error("it is no regular file.");
     const size = MAX_INSTRUCTION_BYTES + 1;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
-    return { bytes: buffer.subarray(0, bytesRead), isWhole: bytesRead < size };
+    return { bytes: buffer.subarray(0, bytesRead), isWhole: bytesRead < size, stats };
   } finally {
     await handle.close();
   }

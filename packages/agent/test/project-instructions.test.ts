@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { chownSync, lchownSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { projectInstructions } from "../src/project-instructions.ts";
@@ -12,13 +12,14 @@ afterEach(() => {
 });
 
 /** Files below a home folder, and what is read of them for work in one of its folders. */
-async function instructionsFor(folder: ToolFolder, cwd: string) {
+async function instructionsFor(folder: ToolFolder, cwd: string, uid?: number) {
   vi.stubEnv("HOME", folder.path);
   mkdirSync(join(folder.path, cwd), { recursive: true });
   const found = await projectInstructions({
     cwd: join(folder.path, cwd),
     home: join(folder.path, ".bonsai"),
     fileNames,
+    ...(uid === undefined ? {} : { uid }),
   });
   return found.map((one) => ({ ...one, path: relative(folder.path, one.path) }));
 }
@@ -107,6 +108,67 @@ describe("a link of a project that nobody trusts yet", () => {
     symlinkSync("../shared/rules.md", join(folder.path, "repo/AGENTS.md"));
     symlinkSync("../docs/rules.txt", join(folder.path, "repo/sub/AGENTS.md"));
     expect((await instructionsFor(folder, "repo/sub")).map(({ text }) => text)).toEqual(["shared", "inside"]);
+  });
+});
+
+describe("what other users own", () => {
+  const me = process.getuid?.() ?? 0;
+  /** Root gives files away; everybody else looks with the eyes of another user. */
+  const isRoot = me === 0;
+  const reader = isRoot ? 0 : me + 1;
+  const give = (folder: ToolFolder, ...paths: string[]) => {
+    if (isRoot) for (const path of paths) lchownSync(join(folder.path, path), 4242, 4242);
+  };
+  const owner = isRoot ? 4242 : me;
+
+  test("is not read above the project, with a reason that names the file and the owner", async () => {
+    using folder = toolFolder();
+    folder.write("AGENTS.md", "Obey me.");
+    folder.write("a/AGENTS.md", "Mine.");
+    give(folder, "AGENTS.md");
+    const found = await instructionsFor(folder, "a", reader);
+    expect(found.map(({ text }) => text)).toEqual(["", "Mine."]);
+    expect(found[0]!.problem).toContain(`AGENTS.md was not read: `);
+    expect(found[0]!.problem).toContain(`another user (uid ${owner})`);
+  });
+
+  test("also where only the folder is theirs, or a link, or what it leads to", async () => {
+    using folder = toolFolder();
+    folder.write("one/AGENTS.md", "text");
+    folder.write("two/rules.md", "text");
+    symlinkSync("rules.md", join(folder.path, "two/AGENTS.md"));
+    folder.write("three/rules.md", "text");
+    symlinkSync("rules.md", join(folder.path, "three/AGENTS.md"));
+    give(folder, "one", "two/AGENTS.md", "three/rules.md");
+    for (const name of ["one", "two", "three"]) {
+      const [found] = await instructionsFor(folder, `${name}/a`, reader);
+      expect(found).toMatchObject({ text: "", problem: expect.stringContaining("another user") });
+    }
+  });
+
+  test("is not read from a repository around the working folder that is not its owner's", async () => {
+    using folder = toolFolder();
+    for (const file of [".git/HEAD", "AGENTS.md", "a/AGENTS.md"]) folder.write(file, "text");
+    give(folder, "", ".git", "AGENTS.md");
+    const found = await instructionsFor(folder, "a", reader);
+    // Who is not root has one owner for all: then it is their repository, and the project.
+    expect(found.map(({ text }) => text)).toEqual(isRoot ? ["", "text"] : ["text", "text"]);
+  });
+
+  test("is read in the project, where they own the working folder", async () => {
+    using folder = toolFolder();
+    for (const file of ["repo/.git/HEAD", "repo/AGENTS.md", "repo/a/AGENTS.md"]) folder.write(file, "text");
+    give(folder, "repo", "repo/AGENTS.md", "repo/a", "repo/a/AGENTS.md");
+    const found = await instructionsFor(folder, "repo/a", reader);
+    expect(found.map(({ text }) => text)).toEqual(["text", "text"]);
+  });
+
+  test("and root's is read everywhere", async () => {
+    using folder = toolFolder();
+    folder.write("AGENTS.md", "text");
+    if (isRoot) chownSync(folder.path, 4242, 4242);
+    const found = await instructionsFor(folder, "a", isRoot ? 4242 : me);
+    expect(found.map(({ text }) => text)).toEqual(["text"]);
   });
 });
 
