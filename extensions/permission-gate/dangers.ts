@@ -34,6 +34,10 @@ const DEVICE =
 const SQL =
   /\bdrop\s+(?:table|database|schema|view|index|role|user|owned)\b|\btruncate\s+(?:table\s+)?\w|\bdelete\s+from\s+[\w."`[\]]+\s*(?:;|"|'|$)/i;
 
+/** In programs of other languages that stand in the line. */
+const DELETING =
+  /\b(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|unlinkSync|unlink|removedirs|os\.(?:remove|system|popen|exec\w+)|subprocess|child_process|execSync|system|qx)\b/;
+
 /** `git` and its like: what stands behind the program's own options. */
 const ROWS: readonly Row[] = [
   ["rm", option("rR", "--recursive"), "it deletes folders with all that is in them"],
@@ -50,6 +54,13 @@ const ROWS: readonly Row[] = [
   ["sudo doas su pkexec runas", always, "it takes the rights of another user"],
   ["chmod chown chgrp", option("R", "--recursive"), "it changes owners or rights of whole folders"],
   ["chmod", word(/^0?777$|^(?:a|o|ugo)?\+[rwx]*w/), "it lets everybody write"],
+  ["tee cp install truncate", word(DEVICE), "it writes to a device"],
+  ["truncate", always, "it cuts files off"],
+  [
+    "python perl ruby node php",
+    (words, command) => DELETING.test(`${words.join(" ")}\n${inputOf(command)}`),
+    "its program deletes files or runs commands",
+  ],
   ["dd", word(/^of=/), "it writes over a file or device, block by block"],
   ["mkfs fdisk sfdisk cfdisk parted wipefs mkswap diskutil format", always, "it changes disks"],
   ["shutdown reboot halt poweroff", always, "it stops the machine"],
@@ -192,6 +203,7 @@ export function worded({ name, args, redirects }: ShellCommand): string {
 
 function reasonOf(command: ShellCommand): string | undefined {
   const { name, args, redirects } = command;
+  if (command.isDynamic === true) return "which program it runs only shows when it runs";
   if (redirects.some(({ operator, target }) => operator !== "<" && DEVICE.test(target.text)))
     return "it writes to a device";
   if (isForeignCode(command)) return "it runs what was downloaded, or what nobody can read beforehand";
@@ -201,11 +213,22 @@ function reasonOf(command: ShellCommand): string | undefined {
   );
   const row = ROWS.find(
     ([programs, isDanger]) =>
-      programs.split(" ").some((each) => each === name || (each === "mkfs" && name.startsWith("mkfs."))) &&
+      programs.split(" ").some((each) => each === name || (versioned.has(each) && isVersion(name, each))) &&
       (isDanger instanceof RegExp ? isDanger.test(words.join(" ")) : isDanger(words, command)),
   );
   return row?.[2];
 }
+
+/** `mkfs.ext4`, `python3.12` */
+const versioned = new Set(["mkfs", "python", "perl", "ruby", "node", "php"]);
+
+function isVersion(name: string, program: string): boolean {
+  return name.startsWith(program) && /^(?:\.\w+|[\d.]+)$/.test(name.slice(program.length));
+}
+
+const REAL_SHELLS = /^(?:bash|sh|zsh|dash|ksh|ash|fish)$/;
+/** What these write is in the line, or in a file of the project. */
+const READABLE = /^(?:echo|printf|cat|tee|head|tail)$/;
 
 /** `curl … | sh` in its many forms. */
 function isForeignCode(command: ShellCommand): boolean {
@@ -214,7 +237,8 @@ function isForeignCode(command: ShellCommand): boolean {
   const scripts = command.args.filter(({ text }) => !text.startsWith("-"));
   if (scripts.length > 0 && !command.args.some(({ text }) => text === "-s" || text === "-")) return false;
   for (let before = command.readsFrom; before !== undefined; before = before.readsFrom)
-    if (DOWNLOADS.test(before.name) || /^(?:base64|xxd|openssl)$/.test(before.name)) return true;
+    if (REAL_SHELLS.test(command.name) && !READABLE.test(before.name)) return true;
+    else if (DOWNLOADS.test(before.name) || /^(?:base64|xxd|openssl)$/.test(before.name)) return true;
   return false;
 }
 

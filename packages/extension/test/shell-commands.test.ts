@@ -58,6 +58,13 @@ test.each<[string, string[]]>([
   ["cat <<E && y\nrm -r x $(rm z)\nE\n", ["cat", "rm z", "y"]],
   ["cat <<-'E'\n\trm $(rm z)\n\tE\ny", ["cat", "y"]],
   ["trap 'rm x' EXIT", ["trap rm x EXIT", "rm x"]],
+  ["{rm,-rf,x} '{a,b}' {c,d{e,f}}g {h}", ["rm -rf x {a,b} cg deg dfg {h}"]],
+  ["a=rm; b='-r -f'; $a $b \"$b\" '$b'", ["rm -r -f -r -f $b"]],
+  ["rm$IFS-rf$IFS'x y'", ["rm -rf x y"]],
+  ["time -p rm x", ["time -p rm x", "rm x"]],
+  ["cat <<E | tee l | sh -s\nrm x\nE", ["cat", "tee l", "sh -s", "rm x"]],
+  ["alias k='rm x'; unalias k", ["alias k=rm x", "rm x", "unalias k"]],
+  ["((x = $y)) && for ((;;)); do rm x; done", ["((", "x = y", "rm x"]],
   ["", []],
   ["echo 'never closed", ["echo never closed"]],
   ["echo $((1 + $(rm x)))", ["echo $((1 + $(rm x)))", "1 + $(rm x)", "rm x"]],
@@ -112,6 +119,25 @@ test("no text makes it throw or hang, and a command behind any finished word is 
       expect(commands(`echo ${quoted}; rm -r x`)).toContain("rm -r x");
     }),
   );
+});
+
+test.each([
+  ["$a x", [true]],
+  ["r? x; [ -f y ]; /bin/ls *", [true, undefined, undefined]],
+  ["$(a)/b; $(a/b); `c`", [undefined, undefined, true, undefined, true, undefined]],
+  ["a=1; a=2; $a; b=3; $b; read b; $b", [true, undefined, undefined, true]],
+  ["case $x in -*|b*) c;; esac", [undefined, undefined]],
+])("%j: which programs only show when it is run", (line, expected) => {
+  expect(shellCommands(line).map(({ isDynamic }) => isDynamic)).toEqual(expected);
+});
+
+test("what would make words without end is refused", () => {
+  const doubled = Array.from({ length: 60 }, (_, at) => `a${at + 1}=$a${at}$a${at}`).join("; ");
+  expect(shellCommands(`a0=rm; ${doubled}; $a60`).at(-1)!.isDynamic).toBe(true);
+  for (const line of ["{a,b}".repeat(40), `{${",".repeat(100_000)}}${"x".repeat(100)}`])
+    expect(() => shellCommands(line)).toThrow(RangeError);
+  const value = `v=${"x".repeat(9_000)}; echo ${"$v".repeat(1_000)}`;
+  expect(() => shellCommands(value)).toThrow(RangeError);
 });
 
 test("what is nested without end is refused", () => {

@@ -10,6 +10,8 @@ interface Wrapper {
   operands?: number;
   /** An option whose next word is a line of shell, in the place of words. */
   line?: RegExp;
+  /** An option by which nothing is run. */
+  instead?: RegExp;
 }
 
 /** Programs whose last words are a command. */
@@ -17,7 +19,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   sudo: { valued: "-u -g -h -p -C -D -R -T -U -r -t --user --group --host --prompt --chdir" },
   doas: { valued: "-u -C" },
   env: { valued: "-u -C --unset --chdir", line: /^(?:-S|--split-string)$/ },
-  command: {},
+  command: { instead: /^-[pvV]*[vV]/ },
   builtin: {},
   exec: { valued: "-a" },
   nohup: {},
@@ -36,6 +38,17 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   strace: { valued: "-e -o -p -s" },
   caffeinate: { valued: "-t -w" },
   chronic: {},
+  toybox: {},
+  fakeroot: {},
+  unbuffer: {},
+  unshare: {},
+  valgrind: {},
+  ltrace: { valued: "-e -o -p -s" },
+  taskset: { operands: 1 },
+  chrt: { operands: 1 },
+  gosu: { operands: 1 },
+  "su-exec": { operands: 1 },
+  "systemd-run": { valued: "-p -u -E -t" },
 };
 const SHELLS = new Set("bash sh zsh dash ksh ash fish".split(" "));
 
@@ -54,13 +67,15 @@ export function runBy({ name, args }: Program): RunBy[] {
   if (wrapper !== undefined) return wrapped(args, wrapper);
   if (isShell(name) || name === "su" || name === "script") return textOf(args, /^-[a-zA-Z]*c$|^--command$/);
   if (name === "eval") return [{ text: args.map(({ text }) => text).join(" ") }];
+  if (name === "alias") return args.map(({ text }) => ({ text: text.slice(text.indexOf("=") + 1) }));
   if (name === "trap") return args.slice(0, 1);
   if (name === "ssh") return overSsh(args);
   if (name === "find" || name === "fd") return executed(args);
   return [];
 }
 
-function wrapped(args: readonly ShellWord[], { valued = "", operands = 0, line }: Wrapper): RunBy[] {
+function wrapped(args: readonly ShellWord[], { valued = "", operands = 0, line, instead }: Wrapper): RunBy[] {
+  if (instead?.test(args[0]?.text ?? "")) return [];
   const takesNext = new Set(valued.split(" "));
   const lines = line === undefined ? [] : textOf(args, line);
   if (lines.length > 0) return lines;

@@ -1,5 +1,6 @@
+import { expandWord, isDynamicName, setVariables, type Variables } from "./expand-word.ts";
 import { isShell, type RunBy, runBy } from "./run-by.ts";
-import { readQuoted, readWord, type ShellWord } from "./shell-word.ts";
+import { readParenthesis, readQuoted, readWord, type ShellWord, unescaped } from "./shell-word.ts";
 
 export interface ShellRedirect {
   /** `>`, `>>`, `>|`, `&>`, `&>>`, `>&`, `<>` or `<`. */
@@ -11,6 +12,8 @@ export interface ShellRedirect {
 export interface ShellCommand {
   /** The program's, without its folder; empty where there are only redirections. */
   name: string;
+  /** True where the name only shows when the line is run: by a variable, a substitution, a wildcard. */
+  isDynamic?: boolean;
   /** Behind the name. */
   args: readonly ShellWord[];
   redirects: readonly ShellRedirect[];
@@ -24,7 +27,7 @@ export interface ShellCommand {
 
 /** Deeper than anybody nests. */
 const MOST_DEPTH = 20;
-const KEYWORDS = new Set("if then elif else fi do done while until ! { } time coproc in esac".split(" "));
+const KEYWORDS = new Set("if then elif else fi do done while until ! { } coproc in esac".split(" "));
 /** Their words name no program. */
 const HEADS = new Set(["for", "case", "select"]);
 const REDIRECT = /^(?:\d*|\{\w+\})(<<<|<<-|<<|<>|<&|<|>>|>\||>&|>)|^(&>>|&>)/;
@@ -33,23 +36,25 @@ const OPERATOR = /^(?:&&|\|\||\|&|;;&|;;|;&|[;&|()\n])/;
 /**
  * The commands that a line of shell would run, in order, each program with its arguments as it gets them: without quotes,
  * through `;`, `&&`, pipes, subshells, functions, `bash -c`, `eval`, `xargs`, `sudo`, `env`, `find -exec`, here-documents
- * for a shell. For guards against accidents: what only shows when the line is run (variables, aliases, scripts in files)
- * is not seen.
+ * for a shell, braces, and variables that the line itself sets once. For guards against accidents: what only shows when
+ * the line is run (other variables, scripts in files) is not seen; a program whose name does is `isDynamic`.
  * @throws RangeError for what is nested deeper than anybody writes; a guard that throws refuses
  */
 export function shellCommands(line: string): ShellCommand[] {
-  return commandsIn(line, 0);
+  return commandsIn(line, 0, new Map());
 }
 
-function commandsIn(source: string, depth: number): ShellCommand[] {
+function commandsIn(source: string, depth: number, variables: Variables): ShellCommand[] {
   if (depth > MOST_DEPTH) throw new RangeError("The command is nested too deep to be read.");
-  return new LineReader(source, depth).read();
+  return new LineReader(source, depth, new Map(variables)).read();
 }
 
 interface Draft {
   words: ShellWord[];
   redirects: ShellRedirect[];
   input?: string;
+  /** Of `case`: it names no program. */
+  isPattern?: boolean;
 }
 
 interface HereDocument {
@@ -58,7 +63,7 @@ interface HereDocument {
   hasTabs: boolean;
 }
 
-/** Owner of the place up to which a line was read. */
+/** Owner of the place up to which a line was read, and of the variables that it sets. */
 class LineReader {
   readonly #source: string;
   readonly #depth: number;
@@ -68,8 +73,12 @@ class LineReader {
   #draft: Draft = { words: [], redirects: [] };
   #isPiped = false;
   #at = 0;
+  /** How many parentheses are open. */
+  #open = 0;
+  readonly #variables: Variables;
 
-  constructor(source: string, depth: number) {
+  constructor(source: string, depth: number, variables: Variables) {
+    this.#variables = variables;
     this.#source = source;
     this.#depth = depth;
   }
@@ -91,8 +100,21 @@ class LineReader {
     if (/^[ \t\r]|^\\\r?\n/.test(rest)) this.#at += /^(?:[ \t\r]|\\\r?\n)/.exec(rest)![0].length;
     else if (rest.startsWith("#")) this.#at += /^[^\n]*/.exec(this.#source.slice(this.#at))![0].length;
     else if (redirect !== null && !isProcess) this.#redirect(redirect);
+    else if (rest.startsWith("((") && this.#isAtStart()) this.#arithmetic();
     else if (OPERATOR.test(rest)) this.#operator(OPERATOR.exec(rest)![0]);
     else this.#draft.words.push(this.#word());
+  }
+
+  /** Where a command begins, behind nothing but words of the shell's own. */
+  #isAtStart(): boolean {
+    return this.#draft.words.every(({ text, isPlain }) => isPlain && (KEYWORDS.has(text) || text === "for"));
+  }
+
+  #arithmetic(): void {
+    const word: ShellWord = { text: "", isPlain: false, substitutions: [] };
+    const place = { open: this.#at, before: "", kind: "y" as const };
+    this.#at = readParenthesis(this.#source, place, word);
+    this.#draft.words.push({ ...word, text: "((" });
   }
 
   #word(): ShellWord {
@@ -108,7 +130,12 @@ class LineReader {
     const target = this.#word();
     if (operator === "<<" || operator === "<<-")
       this.#awaited.push({ draft: this.#draft, delimiter: target, hasTabs: operator === "<<-" });
-    else if (operator === "<<<") this.#draft.input = target.text;
+    else if (operator === "<<<") {
+      this.#draft.input = expandWord(target, this.#variables)
+        .map(({ text }) => text)
+        .join(" ");
+      this.#draft.redirects.push({ operator: "<<", target });
+    }
     // `2>&1` and `>&-` open no file.
     else if (!/&$/.test(operator) || !/^(?:\d+-?|-)$/.test(target.text))
       this.#draft.redirects.push({ operator, target });
@@ -117,10 +144,22 @@ class LineReader {
   #operator(operator: string): void {
     this.#at += operator.length;
     this.#finish();
+    if (operator === "(") this.#open += 1;
+    if (operator === ")" && this.#open === 0) this.#endPattern();
+    else if (operator === ")") this.#open -= 1;
     if (operator === "|" || operator === "|&") this.#isPiped = true;
     // A pipe goes on behind a line's end, and into a subshell.
     else if (operator !== "\n" && operator !== "(") this.#isPiped = false;
     if (operator === "\n") for (const document of this.#awaited.splice(0)) this.#body(document);
+  }
+
+  /** A parenthesis that was never opened ends a pattern of `case`, with all that stands before it and a bar. */
+  #endPattern(): void {
+    for (let at = this.#drafts.length - 1; at >= 0; at--) {
+      const { draft, isPiped } = this.#drafts[at]!;
+      draft.isPattern = true;
+      if (!isPiped) return;
+    }
   }
 
   /** Reads the lines of a here-document. */
@@ -157,31 +196,39 @@ class LineReader {
   #add(draft: Draft, readsFrom: ShellCommand | undefined): ShellCommand | undefined {
     const substituted = [...draft.words, ...draft.redirects.map(({ target }) => target)]
       .flatMap(({ substitutions }) => substitutions)
-      .flatMap((text) => commandsIn(text, this.#depth + 1));
+      .flatMap((text) => commandsIn(text, this.#depth + 1, this.#variables));
     const redirects = draft.redirects.filter(({ operator }) => operator !== "<<");
-    const command = commandOf({ ...draft, redirects }, { substituted, readsFrom });
-    if (command !== undefined) {
-      this.#found.push(command, ...runThrough(command, this.#depth + 1));
-    }
+    const words = draft.words.flatMap((word) => expandWord(word, this.#variables));
+    const command = commandOf({ ...draft, words, redirects }, { substituted, readsFrom });
+    if (command !== undefined)
+      this.#found.push(command, ...runThrough(command, this.#depth + 1, this.#variables));
+    setVariables(
+      words.filter(({ text, isPlain }) => !(isPlain && KEYWORDS.has(text))),
+      this.#variables,
+    );
     this.#found.push(...substituted);
     return command;
   }
 }
 
 function commandOf(
-  { words, redirects, input }: Draft,
+  { words, redirects, input, isPattern = false }: Draft,
   { substituted, readsFrom }: { substituted: ShellCommand[]; readsFrom: ShellCommand | undefined },
 ): ShellCommand | undefined {
   const isFunction = words[0]?.isPlain === true && words[0].text === "function";
   const begin = words.findIndex(
     ({ text, isPlain }, at) =>
-      !(isFunction && at < 2) && !(isPlain && KEYWORDS.has(text)) && !/^\w+(?:\[[^\]]*\])?\+?=/.test(text),
+      !(isFunction && at < 2) &&
+      !(words[at - 1]?.text === "coproc" && words[at + 1]?.text === "{") &&
+      !(isPlain && KEYWORDS.has(text)) &&
+      !/^\w+(?:\[[^\]]*\])?\+?=/.test(text),
   );
   const [first, ...args] = begin === -1 ? [] : words.slice(begin);
   if (first?.isPlain && HEADS.has(first.text)) return undefined;
   if (first === undefined && redirects.length === 0) return undefined;
   return {
     name: (first?.text ?? "").replace(/^.*[\\/]/s, "").replace(/\.exe$/i, ""),
+    ...(first !== undefined && !isPattern && isDynamicName(first) ? { isDynamic: true } : {}),
     args,
     redirects,
     substituted,
@@ -191,23 +238,31 @@ function commandOf(
 }
 
 /** The commands that a program is given to run, and those that they run. */
-function runThrough(command: ShellCommand, depth: number): ShellCommand[] {
+function runThrough(command: ShellCommand, depth: number, variables: Variables): ShellCommand[] {
   if (depth > MOST_DEPTH) throw new RangeError("The command is nested too deep to be read.");
   const given: RunBy[] = [...runBy(command), ...readByShell(command)];
   return given.flatMap((each) => {
-    if ("text" in each) return commandsIn(each.text, depth);
+    if ("text" in each) return commandsIn(each.text, depth, variables);
     const { readsFrom } = command;
     const inner = commandOf({ words: [...each.words], redirects: [] }, { substituted: [], readsFrom });
     if (inner === undefined) return [];
     if (command.input !== undefined) inner.input = command.input;
-    return [inner, ...runThrough(inner, depth + 1)];
+    return [inner, ...runThrough(inner, depth + 1, variables)];
   });
 }
 
 /** What a shell without a script reads, where it stands in the line itself. */
 function readByShell({ name, args, input, readsFrom }: ShellCommand): RunBy[] {
-  if (!isShell(name) || args.some(({ text }) => !text.startsWith("-"))) return [];
-  if (input !== undefined) return [{ text: input }];
-  if (readsFrom?.name !== "echo" && readsFrom?.name !== "printf") return [];
-  return [{ text: readsFrom.args.map(({ text }) => text.replaceAll("\\n", "\n")).join(" ") }];
+  const isScript = args.some(({ text }, at) => !text.startsWith("-") && args[at - 1]?.text !== "-o");
+  if (!isShell(name) || (isScript && !args.some(({ text }) => /^-[a-zA-Z]*s$/.test(text)))) return [];
+  const text = input ?? (readsFrom === undefined ? undefined : written(readsFrom));
+  return text === undefined ? [] : [{ text }];
+}
+
+/** What a command writes, where that stands in the line itself. */
+function written({ name, args, input, readsFrom }: ShellCommand): string | undefined {
+  if (name === "echo" || name === "printf") return unescaped(args.map(({ text }) => text).join(" "));
+  const isPassed = name === "tee" || (name === "cat" && !args.some(({ text }) => /^[^-]/.test(text)));
+  if (!isPassed) return undefined;
+  return input ?? (readsFrom === undefined ? undefined : written(readsFrom));
 }
