@@ -16,6 +16,7 @@ const notBundled = [
   "@xterm/headless",
   "@babel/runtime",
   "@tokenizer/token",
+  "argparse",
   "ieee754",
   "json-schema-to-ts",
   "ts-algebra",
