@@ -1,10 +1,10 @@
 import type { Message, TokenEstimator, Usage } from "@bonsai-agent/messages";
 import { summaryInstruction, summaryPrompt } from "./prompts.ts";
+import { strippedSummary } from "./read-summary.ts";
 import type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
 import { checkedAnswer } from "./summary-answer.ts";
 import { SummaryFailure } from "./summary-failure.ts";
 import { requestCapacity } from "./summary-sizes.ts";
-import { strippedSummary } from "./summary-text.ts";
 
 /** What stays the same in all requests of one compaction. */
 export interface SummaryJob {

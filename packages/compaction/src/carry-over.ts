@@ -74,13 +74,16 @@ export function renderPinned(pinned: readonly string[]): string {
 
 /** The carry-over as it stands in the summary; empty where there is none. */
 export function renderCarryOver(carried: CarryOver): string {
+  return carriedBlocks(carried).join("\n\n");
+}
+
+/** Its blocks, those of files and of extensions as one each. */
+export function carriedBlocks(carried: CarryOver): string[] {
   const { latestRequest: request } = carried;
   return [
     renderPinned(carried.pinned),
     renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
     renderExtensionCarryOver(carried.extensions),
-  ]
-    .filter((text) => text !== "")
-    .join("\n\n");
+  ].filter((text) => text !== "");
 }

@@ -3,11 +3,12 @@ import { renderPinned } from "./carry-over.ts";
 import type { CustomCompaction } from "./events.ts";
 import { renderExtensionCarryOver } from "./extension-carry-over.ts";
 import { legalCuts } from "./legal-cut.ts";
+import { inert } from "./marks.ts";
 import { pinsMissingIn } from "./pins.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
 import { summarisedState } from "./summarised-state.ts";
 import { summaryOfDetails } from "./summary-details.ts";
-import { strippedSummary, summaryText, withCarriedOver } from "./summary-text.ts";
+import { givenBack, withCarriedOver } from "./summary-text.ts";
 
 /**
  * The state with an extension's summary, kept as the extension wrote it. What was made here on its behalf
@@ -33,7 +34,8 @@ export function customSummary(
 
 type Said = Pick<PlannedSummary, "summary" | "prose" | "carried">;
 
-function ownSummary({ carryOver }: LadderState, summary: string, pinned: readonly string[]): Said {
+function ownSummary({ carryOver }: LadderState, given: string, pinned: readonly string[]): Said {
+  const summary = inert(given, Object.keys(carryOver ?? {}));
   const behind = carriedBehind(summary, pinned, carryOver);
   return { summary: withCarriedOver(summary, behind), prose: summary, carried: undefined };
 }
@@ -46,15 +48,10 @@ function madeSummary(
 ): Said | undefined {
   const made = summaryOfDetails(details);
   if (made === undefined) return undefined;
-  const isAsMade = summaryText(made.prose, made.carried) === summary;
-  const prose = isAsMade ? made.prose : strippedSummary(summary);
+  const given = givenBack(made, { summary, pinned, extensions: carryOver });
   const carried = { ...made.carried, pinned, ...(carryOver && { extensions: carryOver }) };
-  const behind = carriedBehind(summary, pinned, carryOver);
-  return {
-    summary: isAsMade ? summaryText(prose, carried) : withCarriedOver(summary, behind),
-    prose,
-    carried,
-  };
+  const behind = given.isAsMade ? "" : carriedBehind(given.summary, pinned, carryOver);
+  return { summary: withCarriedOver(given.summary, behind), prose: given.prose, carried };
 }
 
 /** What stands behind a summary that an extension wrote: the pins that it leaves out, and what extensions carry. */

@@ -1,6 +1,8 @@
+import { byScriptEstimator, toolCalls } from "@bonsai-agent/messages";
+import { clip } from "./clip.ts";
 import type { DigestInput } from "./digest/digest-input.ts";
 import { digestItems } from "./digest/items.ts";
-import { chooseItems, renderItems } from "./digest/render.ts";
+import { chooseItems, type Item, renderItems } from "./digest/render.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
 
 export interface DigestOptions {
@@ -46,6 +48,65 @@ export function isDigest(summariser: Summariser): boolean {
 /** A summary of the messages, in the sections that every summary has. Pure, and total over damaged messages. */
 export function digest(input: DigestInput): string {
   const budget = Math.floor(input.maxTokens * KIND_SHARE[input.kind]);
-  const items = digestItems(input).filter((item) => input.kind !== "branch" || item.section !== "critical");
-  return renderItems(chooseItems(items, budget), input.kind);
+  const items = digestItems(input).filter(
+    ({ section, text }) => !COUNTED.test(text) && (input.kind !== "branch" || section !== "critical"),
+  );
+  const chosen = chooseItems(items, budget);
+  const counts = chosen.length < FEW_ITEMS ? countsItem(input) : undefined;
+  return renderItems(counts === undefined ? chosen : [...chosen, counts], input.kind);
+}
+
+/** Where fewer lines say what happened, how much happened is said too: a digest never says nothing. */
+const FEW_ITEMS = 4;
+const COUNTED = /^Summarised so far: ([\d,]{1,20}) messages?\b/;
+
+/** How much there was, where it has no words to quote; undefined where there was nothing. */
+function countsItem({ kind, messages, previousSummary = "" }: DigestInput): Item | undefined {
+  const roles = new Map<string, number>();
+  const calls = new Map<string, number>();
+  const add = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const message of messages) {
+    add(roles, ROLES[String(message?.role)] ?? "other");
+    for (const call of toolCalls(message))
+      add(calls, clip(call.name.replaceAll(/\s+/g, " "), 60) || "(unnamed)");
+  }
+  const earlier = new RegExp(COUNTED.source.replace("^", "^\\s*[-*] "), "m").exec(previousSummary);
+  const total = messages.length + Number((earlier?.[1] ?? "0").replaceAll(",", ""));
+  if (total === 0) return undefined;
+  const tokens = messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  const parts = [
+    ...(total > messages.length ? [`the last ${count(messages.length)} of them`] : []),
+    listed("", roles),
+    ...(calls.size === 0 ? [] : [listed("tool calls ", calls)]),
+    `about ${count(tokens)} tokens`,
+  ];
+  const text = `Summarised so far: ${count(total)} ${total === 1 ? "message" : "messages"} (${parts.join("; ")}).`;
+  return {
+    section: kind === "branch" ? "done" : "critical",
+    text,
+    score: 0,
+    position: Number.POSITIVE_INFINITY,
+  };
+}
+
+const ROLES: Readonly<Record<string, string>> = {
+  user: "user",
+  assistant: "assistant",
+  toolResult: "tool results",
+  bashExecution: "user commands",
+  custom: "extensions",
+  branchSummary: "summaries",
+  compactionSummary: "summaries",
+};
+const LISTED = 12;
+
+function listed(title: string, counts: ReadonlyMap<string, number>): string {
+  const ranked = [...counts].sort(([a, many], [b, more]) => more - many || (a < b ? -1 : 1));
+  const others = ranked.length - LISTED;
+  const shown = ranked.slice(0, LISTED).map(([name, times]) => `${name} ${count(times)}`);
+  return `${title}${[...shown, ...(others > 0 ? [`${others} others`] : [])].join(", ")}`;
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString("en");
 }

@@ -1,6 +1,6 @@
 import { clip } from "./clip.ts";
 import { block } from "./file-lists.ts";
-import { ownTags } from "./own-tags.ts";
+import { isOwnTag } from "./marks.ts";
 import { highTokens } from "./summary-sizes.ts";
 
 /** Texts that extensions want carried over, by tag. */
@@ -19,7 +19,7 @@ export function checkCarryOver(value: unknown): true | string {
     return "a carryOver that is no object of lists";
   for (const [tag, texts] of Object.entries(value)) {
     const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
-    if (ownTags.includes(tag)) return `${named}, which is Bonsai's own`;
+    if (isOwnTag(tag)) return `${named}, which is Bonsai's own`;
     if (!TAG.test(tag) || tag.length > LONGEST_TAG)
       return `${named} (allowed are up to ${LONGEST_TAG} letters a to z and hyphens, a letter first)`;
     if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))
@@ -80,19 +80,9 @@ function tokensOf(texts: readonly string[]): number {
 
 /** The data blocks as they stand in the summary; empty where there is nothing. */
 export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
-  const tags = [...ownTags, ...Object.keys(carryOver)];
+  const tags = Object.keys(carryOver);
   return Object.entries(carryOver)
-    .map(([tag, texts]) =>
-      block(
-        tag,
-        texts.map((text) => inert(text, tags)),
-      ),
-    )
+    .map(([tag, texts]) => block(tag, texts, tags))
     .filter((text) => text !== "")
     .join("\n\n");
-}
-
-/** A text can neither end its own frame nor begin another. */
-function inert(text: string, tags: readonly string[]): string {
-  return text.replaceAll(new RegExp(`<(/?(?:${tags.join("|")})\\b)`, "gi"), "&lt;$1");
 }

@@ -1,7 +1,9 @@
 import type { Entry } from "@bonsai-agent/session";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import { fileOperations } from "./file-operations.ts";
+import { inert, type OwnTag } from "./marks.ts";
 import { isMadeHere, ownDetails, texts } from "./own-details.ts";
+import { readSummary } from "./read-summary.ts";
 import { highTokens } from "./summary-sizes.ts";
 
 /** The files that a summary tells of. */
@@ -55,8 +57,7 @@ function listedFiles(entry: Entry | undefined): ListedFiles {
   if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return NONE;
   if (entry.fromHook && !isMadeHere(entry.details)) return NONE;
   const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
-  if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles))
-    return { read: inText(entry.summary, "read-files"), modified: inText(entry.summary, "modified-files") };
+  if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles)) return inText(entry.summary);
   const recent = texts(recentFiles);
   return { read: latestFirst(texts(readFiles), recent), modified: latestFirst(texts(modifiedFiles), recent) };
 }
@@ -66,9 +67,12 @@ function latestFirst(files: readonly string[], recent: readonly string[]): strin
   return unique([...recent.filter((file) => listed.has(file)), ...files]);
 }
 
-function inText(summary: unknown, tag: string): string[] {
-  const [, lines = ""] = new RegExp(`<${tag}>\\n([\\s\\S]*?)\\n?</${tag}>`).exec(String(summary)) ?? [];
-  return lines.split("\n").flatMap((line) => (line.trim() === "" || more.test(line) ? [] : [line.trim()]));
+/** Where the details say nothing, as in a summary of an old version: what stands at its end. */
+function inText(summary: unknown): ListedFiles {
+  const { carried } = readSummary(typeof summary === "string" ? summary : "");
+  const listed = (tag: OwnTag) =>
+    (carried.get(tag) ?? []).flatMap((line) => (line.trim() === "" || more.test(line) ? [] : [fileIn(line)]));
+  return { read: listed("read-files"), modified: listed("modified-files") };
 }
 
 /** The files with which the room is used up; one that is too long for it is among those that are counted. */
@@ -86,7 +90,7 @@ function shown(latestFirst: readonly string[], maxTokens: number): string[] {
 }
 
 function lineTokens(file: string): number {
-  return highTokens(`${file}\n`);
+  return highTokens(`${fileLine(file)}\n`);
 }
 
 function stored(latestFirst: readonly string[]): string[] {
@@ -111,12 +115,43 @@ export function renderFiles(files: FileLists): string {
 const more = /^\(and [\d,]+ more, touched earlier\)$/;
 
 function shownLines(files: readonly string[], recent: ReadonlySet<string>): string[] {
-  const lines = files.filter((file) => recent.has(file));
+  const lines = files.filter((file) => recent.has(file)).map(fileLine);
   const others = files.length - lines.length;
   return others === 0 ? lines : [...lines, `(and ${others} more, touched earlier)`];
 }
 
-/** Lines between tags, as the carry-over is written; empty for none. */
-export function block(tag: string, lines: readonly string[]): string {
-  return lines.length === 0 ? "" : `<${tag}>\n${lines.join("\n")}\n</${tag}>`;
+/** A name on a line of its own: in quotes, as JSON, where it would not stay one, or would read as something else. */
+function fileLine(file: string): string {
+  const isPlain = file === file.trim() && !/[\p{Cc}\u2028\u2029]/u.test(file) && !/^(?:"|\(and )/.test(file);
+  if (isPlain && inert(file) === file) return file;
+  const coded = /[\p{Cc}\u2028\u2029<[#*]|[^\x20-\x7e]/gu;
+  return JSON.stringify(file).replaceAll(coded, (character) =>
+    Array.from({ length: character.length }, (_, at) => hexEscape(character.charCodeAt(at))).join(""),
+  );
+}
+
+function hexEscape(code: number): string {
+  return `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** The name that `fileLine` wrote. */
+function fileIn(line: string): string {
+  const text = line.trim();
+  if (!text.startsWith('"')) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    // A name that begins with a quotation mark, as another program wrote it.
+    return text;
+  }
+}
+
+/**
+ * Lines between tags, as the carry-over is written; empty for none. What the lines say ends no mark and begins none.
+ * @param tags those of extensions that stand in the same summary
+ */
+export function block(tag: string, lines: readonly string[], tags: readonly string[] = []): string {
+  return lines.length === 0
+    ? ""
+    : `<${tag}>\n${lines.map((line) => inert(line, tags)).join("\n")}\n</${tag}>`;
 }

@@ -42,7 +42,7 @@ export async function tryRung(rung: Rung, state: LadderState, context: LadderCon
     const next = await rung.attempt(state, context);
     // What extensions want carried over changes nothing by itself.
     if (next.view === state.view && next.summary === state.summary) return next;
-    if (next.summary !== undefined && saysNothing(next.summary.prose) && !hasPinsAlone(rung, context))
+    if (next.summary !== undefined && saysNothing(next.summary.prose))
       throw new SummaryFailure("empty", "The summary says nothing.");
     if (next.tokens < state.tokens || maySpend(next, context)) return { ...next, rung: rung.name };
     throw new SummaryFailure(
@@ -54,11 +54,6 @@ export async function tryRung(rung: Rung, state: LadderState, context: LadderCon
     if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
     return { ...state, failures: [...state.failures, failureOf(rung, error)] };
   }
-}
-
-/** Where the digest finds nothing, nothing was said but what is pinned; a model that says nothing has failed. */
-function hasPinsAlone({ name }: Rung, { pinned }: LadderContext): boolean {
-  return name === "digest" && pinned.length > 0;
 }
 
 /** An extension's summary, or a short one that the user asked for, is taken as it is. */

@@ -8,6 +8,7 @@ import {
   type BranchSource,
   type BranchSummary,
   branchSource,
+  givenBranchSummary,
   type SummariseBranchOptions,
   summariseBranch,
 } from "./summarise-branch.ts";
@@ -62,7 +63,7 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
   // Who wants to leave without a summary gets none, from extensions neither.
   const given = options.summarise ? decision.summary : undefined;
   if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
-  const summary = given ?? (await ownSummary(options, branch, decision, signal));
+  const summary = given ? givenBranchSummary(given) : await ownSummary(options, branch, decision, signal);
   if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
   const label = decision.label ?? options.label;
   const fromExtension = given !== undefined;

@@ -11,8 +11,8 @@ import {
   UNPIN_CUSTOM_TYPE,
   undoneBy,
 } from "@bonsai-agent/session";
+import { inert } from "./marks.ts";
 import { ownDetails, texts } from "./own-details.ts";
-import { ownTags } from "./own-tags.ts";
 import { tailEntries } from "./tail-entries.ts";
 
 /** A message of the session that pins or unpins a text: append it, or have the agent send it. */
@@ -128,14 +128,9 @@ function message(customType: string, said: string, text: string): PinMessage {
   return { customType, content: `${said}\n\n${text}`, display: true, details };
 }
 
-const FRAME = new RegExp(
-  `<(/?(?:${[...ownTags, "summary", "conversation", "previous-summary"].join("|")})\\b)`,
-  "gi",
-);
-
 /** A pinned text as a summary carries it: it can neither end its frame nor begin another. */
 export function pinnedLine(text: string): string {
-  return text.replaceAll(FRAME, "&lt;$1");
+  return inert(text);
 }
 
 /** The pinned texts that a summary does not hold word for word. */

@@ -1,4 +1,5 @@
 import { contentText, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { frameTags, inertTags } from "./marks.ts";
 import { withoutReminders } from "./reminders.ts";
 import { summarySections } from "./sections.ts";
 import type { SummaryKind } from "./summariser.ts";
@@ -75,7 +76,9 @@ const guides: Record<string, string> = {
 export function summaryPrompt(parts: PromptParts): { system: string; user: string } {
   const blocks = [
     framed("conversation", parts.conversation),
-    parts.previousSummary === undefined ? "" : framed("previous-summary", parts.previousSummary),
+    parts.previousSummary === undefined
+      ? ""
+      : framed("previous-summary", inertTags(parts.previousSummary, frameTags)),
     parts.instructions ?? instructions(parts),
     focusBlock(parts.focus),
   ];
@@ -104,7 +107,9 @@ function form(kind: SummaryKind): string {
 }
 
 function focusBlock(focus: string | undefined): string {
-  return focus === undefined ? "" : `The user wants the notes to dwell on this:\n${framed("focus", focus)}`;
+  return focus === undefined
+    ? ""
+    : `The user wants the notes to dwell on this:\n${framed("focus", inertTags(focus, ["focus"]))}`;
 }
 
 /** Names the part by the messages at its ends. */

@@ -7,15 +7,12 @@ import {
   toolCalls,
 } from "@bonsai-agent/messages";
 import { clip } from "./clip.ts";
+import { frameTags, inertTags } from "./marks.ts";
 import { withoutReminders } from "./reminders.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 
 type Limits = CompactionSettings["serialize"];
 
-/** Tags that frame the parts of a summary request. */
-export const frameTags = ["conversation", "previous-summary", "focus"] as const;
-
-const frameTag = new RegExp(`<(?=/?\\s*(?:${frameTags.join("|")})\\b)`, "gi");
 const roleMark = /^\[(?=(?:User|Assistant|Tool result|Extension|Branch summary|Earlier summary)\b)/gm;
 
 /** Messages as text, one part each, so that a summariser reads a conversation instead of continuing it. */
@@ -99,5 +96,5 @@ function body(content: unknown, maxChars: number): string {
 
 /** Nothing inside the conversation may end its frame or pass for another speaker. */
 function safe(text: string): string {
-  return text.replaceAll(frameTag, "&lt;").replaceAll(roleMark, "\\[");
+  return inertTags(text, frameTags).replaceAll(roleMark, "\\[");
 }

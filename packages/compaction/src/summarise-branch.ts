@@ -7,12 +7,15 @@ import { clip } from "./clip.ts";
 import { originalMessage, type ViewItem } from "./context-view.ts";
 import { sessionEstimate } from "./estimator.ts";
 import { type FileLists, filesOf, renderFiles } from "./file-lists.ts";
+import { inert } from "./marks.ts";
+import { isMadeHere } from "./own-details.ts";
 import { serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings-schema.ts";
 import type { Summariser } from "./summariser.ts";
+import { summaryOfDetails } from "./summary-details.ts";
 import { SummaryFailure } from "./summary-failure.ts";
 import { maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./summary-sizes.ts";
-import { branchSummaryText } from "./summary-text.ts";
+import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
 
 /** Where the entries of a branch come from, and how they are counted. */
 export interface BranchSource {
@@ -173,6 +176,17 @@ function proseOf(
       ...(wasRefused && { capacityTokens: Number.POSITIVE_INFINITY }),
     },
   );
+}
+
+/** An extension's summary of a branch: it is prose, but for what was made here and stands in it as it was. */
+export function givenBranchSummary<Given extends { summary: string; details?: unknown }>(
+  given: Given,
+): Given {
+  const { details } = given;
+  if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
+  const { carried } = summaryOfDetails(details)!;
+  const changed = changedBranchSummary(given.summary, renderFiles(carried));
+  return { ...given, summary: changed.summary, details: { ...details, prose: changed.prose } };
 }
 
 function branchFailure(cause: unknown): BonsaiError {

@@ -1,17 +1,11 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { type CarryOver, renderCarryOver } from "./carry-over.ts";
+import { type CarryOver, carriedBlocks, renderCarryOver } from "./carry-over.ts";
+import { manifestOf } from "./manifest.ts";
+import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, SPLIT_TURN } from "./marks.ts";
 import { ownDetails } from "./own-details.ts";
-import { ownTags } from "./own-tags.ts";
+import { readSummary } from "./read-summary.ts";
 
-const RECORD =
-  "[Record of the earlier conversation, which was compacted. It reports what was said and done; it is not a new request.]";
-const CONTINUATION = "[End of the record. Go on from here; do not repeat what it says is done.]";
-const BRANCH_RECORD =
-  "[Record of a line of work that was tried and left for this one. It reports what was said and done there; it is not a new request.]";
-const SPLIT_TURN = "**Turn Context (split turn):**";
 const NO_HISTORY = "No earlier history.";
-/** Sets the data apart from the last section of the prose. */
-const CARRIED = "## Carried Over";
 
 /** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
 export function summaryText(prose: string, carried: CarryOver): string {
@@ -34,52 +28,117 @@ function setApart(carried: string): string {
   return carried === "" ? "" : `${CARRIED}\n\n${carried}`;
 }
 
+const JOINT = `\n\n---\n\n${SPLIT_TURN}\n\n`;
+
 /** The prose of a split turn's two summaries, history first. */
 export function joinedProse(history: string | undefined, turnPrefix: string | undefined): string {
   if (turnPrefix === undefined) return history ?? NO_HISTORY;
-  const said = withoutEmptySections(turnPrefix) || "(none)";
-  return `${history ?? NO_HISTORY}\n\n---\n\n${SPLIT_TURN}\n\n${said}`;
-}
-
-/** True for a summary of headings alone. */
-export function saysNothing(prose: string): boolean {
-  return prose.split(/\n+/).every((line) => /^#{1,6}\s/.test(line) || nothing.test(line.trim()));
+  return `${history ?? NO_HISTORY}${JOINT}${withoutEmptySections(turnPrefix) || "(none)"}`;
 }
 
 /** The text without headings that have nothing below them. */
 function withoutEmptySections(text: string): string {
-  const blocks = text.split(/^(?=#{1,6}\s)/m);
-  const levels = blocks.map((each) => /^#*/.exec(each)?.[0].length ?? 0);
-  const says = blocks.map((each) => !nothing.test(each.replace(/^#{1,6}\s.*/, "").trim()));
-  const kept = blocks.filter((_, at) => {
-    const next = levels.findIndex((level, index) => index > at && level <= levels[at]!);
-    return says.slice(at, next < 0 ? undefined : next).includes(true);
-  });
-  return kept.join("").trim();
+  const kept: string[] = [];
+  /** The level of what was kept last: a heading above it with a lower level stands over something. */
+  let levelBelow = 0;
+  for (const block of text.split(/^(?=#{1,6}\s)/m).toReversed()) {
+    const level = /^#*/.exec(block)![0].length;
+    if (portionSaysNothing(block) && level >= levelBelow) continue;
+    kept.push(block);
+    levelBelow = level;
+  }
+  return kept.toReversed().join("").trim();
 }
 
-const nothing = /^(?:[-*]\s*)?(?:\(none\)\.?)?$/i;
+/** True for a summary of headings alone, and of words under them that stand for nothing; of both portions of a split turn. */
+export function saysNothing(prose: string): boolean {
+  return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || portionSaysNothing(portion));
+}
+
+function portionSaysNothing(portion: string): boolean {
+  const said = portion
+    .split("\n")
+    .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
+    .map(bare)
+    .filter((text) => text !== "" && !NOTHING.test(text));
+  // In any language, a word alone under each of several headings is the one for nothing.
+  return said.length === 0 || (said.length >= LEAST_WORDS && said.every((text) => LONE_WORD.test(text)));
+}
+
+const NOTHING =
+  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/i;
+const LEAST_WORDS = 3;
+const CJK = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]`;
+const LONE_WORD = new RegExp(String.raw`^(?:${CJK}{1,3}|(?!${CJK})[\p{L}\p{M}]{1,12})$`, "u");
+/** A line that says nothing is short. */
+const EMPTY_LINE_CHARS = 60;
+
+/** A line without list marks, emphasis and punctuation around it; empty where it is a few words in brackets. */
+function bare(line: string): string {
+  if (line.length > EMPTY_LINE_CHARS) return /[\p{L}\p{N}]/u.test(line) ? line : "";
+  const item = line.replace(/^[\s>]*(?:[-*+•–—]|\d{1,3}[.)])?\s*(?:\[[ xX]?\])?\s*/, "");
+  if (/^[\s*_`~]*[(（][^()（）\d/\\.]{1,24}[)）][\s*_`~.。]*$/.test(item)) return "";
+  return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");
+}
 
 /** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
 export function previousProse(entry: CompactionEntry | undefined): string | undefined {
   if (entry === undefined) return undefined;
   const { prose } = ownDetails(entry);
-  return typeof prose === "string" && prose.trim() !== "" ? prose : strippedSummary(entry.summary);
+  if (typeof prose === "string" && prose.trim() !== "")
+    return manifestOf(entry)?.splitTurn === true ? safeProse(prose) : inert(prose);
+  return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
 }
 
-/** The heading with all blocks below it, whoever they are of. */
-const CARRIED_BLOCKS = new RegExp(`^${CARRIED}\\s*\\n(?:\\s*<([a-z][a-z-]*)>\\n[\\s\\S]*?\\n</\\1>)+`, "gm");
+/** The prose of a summary, in which the joint of its two portions alone may stand. */
+function safeProse(prose: string, tags: readonly string[] = []): string {
+  const at = prose.lastIndexOf(JOINT);
+  if (at < 0) return inert(prose, tags);
+  return inert(prose.slice(0, at), tags) + JOINT + inert(prose.slice(at + JOINT.length), tags);
+}
 
-/** A summary's text without frame sentences and carry-over; `tags` are those of extensions that may stand in it alone. */
-export function strippedSummary(summary: string, tags: readonly string[] = []): string {
-  const blocks = new RegExp(`<(${[...ownTags, ...tags].join("|")})>\\n[\\s\\S]*?\\n</\\1>`, "g");
-  return summary
-    .replaceAll(RECORD, "")
-    .replaceAll(BRANCH_RECORD, "")
-    .replaceAll(CONTINUATION, "")
-    .replaceAll(CARRIED_BLOCKS, "")
-    .replaceAll(blocks, "")
-    .replaceAll(new RegExp(`^${CARRIED}$`, "gm"), "")
-    .replaceAll(/\n{3,}/g, "\n\n")
-    .trim();
+/** What an extension made of a summary that was made here: what it says, and the prose in it. */
+export function givenBack(
+  { prose, carried }: { prose: string; carried: CarryOver },
+  { summary, pinned, extensions }: { summary: string } & Pick<CarryOver, "pinned" | "extensions">,
+): { summary: string; prose: string; isAsMade: boolean } {
+  const tags = Object.keys(extensions ?? {});
+  const safe = safeProse(prose, tags);
+  if (summaryText(prose, carried) === summary)
+    return { summary: summaryText(safe, { ...carried, pinned, extensions }), prose: safe, isAsMade: true };
+  const joint = prose.includes(JOINT) ? [SPLIT_TURN] : [];
+  const blocks = carriedBlocks({ ...carried, pinned });
+  return {
+    ...changedSummary(summary, [RECORD, ...joint, CARRIED, ...blocks, CONTINUATION], tags),
+    isAsMade: false,
+  };
+}
+
+/** The same of a branch's summary; undefined prose where it was none of ours. */
+export function changedBranchSummary(summary: string, files: string): { summary: string; prose: string } {
+  return changedSummary(summary, [BRANCH_RECORD, CARRIED, ...(files === "" ? [] : [files])]);
+}
+
+/** A text of somebody else's in which our own parts stay where they stand word for word, in order, once each. */
+function changedSummary(
+  summary: string,
+  own: readonly string[],
+  tags: readonly string[] = [],
+): { summary: string; prose: string } {
+  const said: string[] = [];
+  let rest = `\n${summary}\n`;
+  let framed = "";
+  const theirs = (text: string) => {
+    const safe = inert(text, tags);
+    said.unshift(safe.trim());
+    return safe;
+  };
+  for (const part of own.toReversed()) {
+    const at = rest.lastIndexOf(`\n${part}\n`);
+    if (at < 0) continue;
+    framed = `${part}${theirs(rest.slice(at + part.length + 1))}${framed}`;
+    rest = rest.slice(0, at + 1);
+  }
+  const text = `${theirs(rest)}${framed}`.slice(1, -1);
+  return { summary: text, prose: said.filter((each) => each !== "").join("\n\n") };
 }

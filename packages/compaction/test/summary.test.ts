@@ -154,14 +154,15 @@ test("focus text goes to both requests of a split turn", async () => {
   for (const { prompt } of summariser.requests) expect(prompt.user).toContain("the <conversation> parser");
 });
 
-test("the latest request is carried byte for byte, over compactions, until a newer one is kept", async () => {
+test("the latest request is carried word for word, over compactions, until a newer one is kept; it cannot end its block", async () => {
   const request = '  Fix "src/a.ts":\n\n\t- keep </latest-request> as it is\n- no `any` — 日本語も  ';
   const { session } = history("U:900 A:900");
   session.append({ type: "message", message: { role: "user", content: request, timestamp: 1 } });
   history("A(t1) T1:2000 A(t2) T2:2000 A:100", session);
-  const carried = `<latest-request>\n${request}\n</latest-request>`;
+  const carried = `<latest-request>\n${request.replace("<", "&lt;")}\n</latest-request>`;
   const first = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
   expect(first.summary).toContain(carried);
+  expect(first.entry?.details).toMatchObject({ latestRequest: { text: request } });
   history("A(t3) T3:2000 A(t4) T4:2000 A:100", session);
   const summariser = scriptedSummariser();
   const second = await runCompaction({ session, settings: keeping(100), summariser });

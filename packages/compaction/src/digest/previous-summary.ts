@@ -1,3 +1,4 @@
+import { readSummary } from "../read-summary.ts";
 import { emptySections, type SectionName, type Sections } from "./sections.ts";
 
 /**
@@ -44,9 +45,7 @@ function sectionNamed(title: string): SectionName | undefined {
 
 /** The carry-over is data of its own and is written anew by its owner. */
 function withoutCarryOver(text: string): string {
-  return text
-    .replace(/<(pinned|read-files|modified-files|latest-request|summary-note)>[\s\S]*?<\/\1>/g, "")
-    .replace(/<\/?summary>/g, "");
+  return readSummary(text.replaceAll(/<\/?summary>/g, "")).prose;
 }
 
 function addLine(items: string[], line: string): void {
