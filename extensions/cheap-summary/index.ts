@@ -97,7 +97,7 @@ function cheapestModel(ctx: ExtensionContext, tokens: number): CatalogueModel | 
 
 /** Who makes it and in which variant, where a provider serves those of many: `maker/model:variant`. */
 function lineOf({ id }: CatalogueModel): string {
-  return id.replace(/[^/]*?(:[^/:]*)?$/, "$1");
+  return id.replace(/(?<![^/])[^/]*?(:[^/:]*)?$/, "$1");
 }
 
 /** A summary reads much and writes little. A price that is unknown or nought tells nothing. */

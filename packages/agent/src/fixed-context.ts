@@ -10,9 +10,6 @@ export interface FixedContext {
   readonly tools: readonly string[];
 }
 
-/** As the prompt frames each file of instructions; a file cannot end its own frame. */
-const instructionFrame = /<instructions path="[^\n]*">\n[\s\S]*?\n<\/instructions>/g;
-
 /** Divides a system prompt, and takes the tools to it. */
 export function fixedContext({
   systemPrompt,
@@ -21,11 +18,34 @@ export function fixedContext({
   systemPrompt: string;
   tools: readonly ToolDeclaration[];
 }): FixedContext {
+  const { prompt, instructions } = divided(systemPrompt);
   return {
-    prompt: systemPrompt.replaceAll(instructionFrame, "").trim(),
-    instructions: systemPrompt.match(instructionFrame) ?? [],
+    prompt: prompt.trim(),
+    instructions,
     tools: tools.map((tool) => JSON.stringify(tool)),
   };
+}
+
+const OPEN = '<instructions path="';
+const CLOSE = "\n</instructions>";
+
+/** As the prompt frames each file of instructions, on lines of its own; a file cannot end its own frame. */
+function divided(systemPrompt: string): { prompt: string; instructions: string[] } {
+  const instructions: string[] = [];
+  let prompt = "";
+  let from = 0;
+  for (let open = systemPrompt.indexOf(OPEN); open >= 0; ) {
+    const lineEnd = systemPrompt.indexOf("\n", open);
+    const close = lineEnd < 0 ? -1 : systemPrompt.indexOf(CLOSE, lineEnd + 1);
+    if (close < 0) break;
+    if (systemPrompt.startsWith('">', lineEnd - 2)) {
+      prompt += systemPrompt.slice(from, open);
+      from = close + CLOSE.length;
+      instructions.push(systemPrompt.slice(open, from));
+    }
+    open = systemPrompt.indexOf(OPEN, Math.max(from, lineEnd));
+  }
+  return { prompt: prompt + systemPrompt.slice(from), instructions };
 }
 
 /** The same as one list, which is another one only once something of it has changed. */

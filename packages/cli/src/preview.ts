@@ -92,9 +92,14 @@ export function messagePreview(message: Message): string {
   }
 }
 
+/** Of a summary, no more is looked at. */
+const PREVIEWED_CHARS = 4_000;
+
 /** A summary begins with a sentence in brackets that tells the model what it is: no news for a human. */
 function summaryPreview(summary: unknown): string {
-  const told = word(summary ?? "").replace(/^\[[^\]]*\]\s*/, "");
+  const told = word(summary ?? "")
+    .slice(0, PREVIEWED_CHARS)
+    .replace(/^\[[^\]]*\]\s*/, "");
   return oneLine(told.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:"));
 }
 

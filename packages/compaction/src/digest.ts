@@ -60,6 +60,8 @@ export function digest(input: DigestInput): string {
 const FEW_ITEMS = 4;
 const COUNTED = /^Summarised so far: ([\d,]{1,20}) messages?\b/;
 
+const COUNTED_LINE = /^[-*] Summarised so far: ([\d,]{1,20}) messages?\b/m;
+
 /** How much there was, where it has no words to quote; undefined where there was nothing. */
 function countsItem({ kind, messages, previousSummary = "" }: DigestInput): Item | undefined {
   const roles = new Map<string, number>();
@@ -70,8 +72,8 @@ function countsItem({ kind, messages, previousSummary = "" }: DigestInput): Item
     for (const call of toolCalls(message))
       add(calls, clip(call.name.replaceAll(/\s+/g, " "), 60) || "(unnamed)");
   }
-  const earlier = new RegExp(COUNTED.source.replace("^", "^\\s*[-*] "), "m").exec(previousSummary);
-  const total = messages.length + Number((earlier?.[1] ?? "0").replaceAll(",", ""));
+  const [, before = "0"] = COUNTED_LINE.exec(previousSummary) ?? [];
+  const total = messages.length + Number(before.replaceAll(",", ""));
   if (total === 0) return undefined;
   const tokens = messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
   const parts = [

@@ -15,7 +15,8 @@ export function patchedFiles(text: string): string[] {
  */
 export function redirectedFiles(command: string): string[] {
   const plain = command.includes("<<") ? (command.split("\n")[0] ?? "") : command;
-  const unquoted = plain.replaceAll(/'[^']*'|"(?:\\.|[^"\\])*"/g, "''");
+  // One that is not closed takes the rest, as in a shell; so nothing is looked at twice.
+  const unquoted = plain.replaceAll(/'[^']*'|"(?:\\[\s\S]|[^"\\])*(?:["\\]|$)/g, "''");
   return [...unquoted.matchAll(/(?:^|[^0-9&>=-])1?>>?\s*([\w./~-]+)/g)]
     .map((match) => match[1]!)
     .filter((file) => !file.startsWith("/dev/") && /[\w]/.test(file));

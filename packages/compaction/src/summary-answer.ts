@@ -54,11 +54,16 @@ function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void 
   }
 }
 
+/** The words of a line that is a heading, without what stands behind them. */
+function headingIn(line: string): string[] {
+  const [mark] = /^#{1,6}\s+/.exec(line) ?? [];
+  const words = mark === undefined ? "" : line.slice(mark.length).replace(/(?<![\s:*])[\s:*]+$/, "");
+  return words === "" ? [] : [words.toLowerCase()];
+}
+
 /** A model may leave out a heading that has nothing, but not the ones that the work goes on from. */
 function checkSections(text: string, request: SummaryRequest): void {
-  const headings = new Set(
-    [...text.matchAll(/^#{1,6}\s+(.+?)[\s:*]*$/gm)].map((match) => match[1]!.toLowerCase()),
-  );
+  const headings = new Set(text.split("\n").flatMap(headingIn));
   const asked = summarySections[request.kind];
   const found = asked.filter((heading) => headings.has(heading.toLowerCase()));
   const enough = request.kind === "turnPrefix" ? headings.size > 0 : found.length >= 4 && found[0] === "Goal";

@@ -33,7 +33,15 @@ export type {
 } from "./message.ts";
 export type { Model, ModelPrices } from "./model.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
-export { bashExecutionText, contentBlocks, contentText, jsonText, messageText, toolCalls } from "./text.ts";
+export {
+  bashExecutionText,
+  contentBlocks,
+  contentText,
+  jsonText,
+  messageText,
+  toolCalls,
+  withoutTerminalControls,
+} from "./text.ts";
 export {
   addUsage,
   contextTokens,

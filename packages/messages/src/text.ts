@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { ToolCall } from "./content.ts";
 import type { Message } from "./message.ts";
 
@@ -70,6 +71,32 @@ export function jsonText(value: unknown, indent?: number): string {
     throw error;
   }
 }
+
+/**
+ * A text without what steers a terminal. Node's own function looks for the end of each title or link that is set from
+ * its beginning, so its time grows with the square of how many have none: those are taken out before.
+ */
+export function withoutTerminalControls(text: string): string {
+  if (!text.includes("\u001b") && !text.includes("\u009b")) return text;
+  let kept = "";
+  let from = 0;
+  let isEnded = true;
+  for (const { 0: opener, index } of text.matchAll(COMMAND_OPENER)) {
+    if (index < from) continue;
+    kept += text.slice(from, index);
+    from = index + opener.length;
+    COMMAND_END.lastIndex = from;
+    isEnded &&= COMMAND_END.test(text);
+    if (isEnded) from = COMMAND_END.lastIndex;
+  }
+  return stripVTControlCharacters(kept + text.slice(from));
+}
+
+/** With every escape before it, so that what is left on both sides makes no new one. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const COMMAND_OPENER = /(?<!\u001b)\u001b+\]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const COMMAND_END = /\u0007|\u001b\\|\u009c/g;
 
 function isSound(block: Record<string, unknown>): block is Record<string, unknown> & ToolCall {
   return typeof block.id === "string" && typeof block.name === "string" && isRecord(block.arguments);

@@ -85,7 +85,7 @@ async function redirected({ status, headers, body }: Response, url: string): Pro
 /** To be told once, and mended by the user: asking again brings the same page. */
 async function pageInstead(response: Response, url: string): Promise<ProviderError> {
   const { status } = response;
-  const title = /<title[^>]*>([^<]{1,200})/i.exec(await response.text())?.[1]?.trim();
+  const title = /<title[^<>]{0,200}>([^<]{1,200})/i.exec(await response.text())?.[1]?.trim();
   const page = title ? `a page of HTML (${JSON.stringify(title)})` : "a page of HTML";
   return new ProviderError({
     kind: "refused",

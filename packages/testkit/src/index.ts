@@ -1,3 +1,4 @@
+export { adversarialTexts } from "./adversarial-texts.ts";
 export type { BenchTable } from "./bench-table.ts";
 export { damageFindings } from "./damage-findings.ts";
 export { type DamageName, damagedSessions } from "./damaged-sessions.ts";

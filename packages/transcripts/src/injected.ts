@@ -48,7 +48,6 @@ const INJECTED_OPENINGS = [
 ];
 
 const openingTag = new RegExp(`^<(?:${INJECTED_TAGS.join("|")})[\\s>]`);
-const reminder = /<(system[-_]reminder)>[\s\S]*?<\/\1>/g;
 
 /** An editor puts what is open in it before the user's words, and this line between them. */
 const EDITOR_PREAMBLE =
@@ -58,8 +57,8 @@ const EDITOR_PREAMBLE =
 function split(value: string): { own: string; injected: string[] } {
   const preamble = EDITOR_PREAMBLE.exec(value);
   if (preamble !== null) return { own: value.slice(preamble[0].length), injected: [preamble[1]!] };
-  const injected: string[] = value.match(reminder) ?? [];
-  const rest = injected.length === 0 ? value : value.replace(reminder, "").trim();
+  const { kept, reminders: injected } = withoutReminders(value);
+  const rest = injected.length === 0 ? value : kept.trim();
   if (rest.trim() === "") return { own: "", injected };
   if (isInjectedText(rest)) return { own: "", injected: [value] };
   return { own: rest, injected };
@@ -68,6 +67,30 @@ function split(value: string): { own: string; injected: string[] } {
 /** What of a text the user wrote. */
 export function ownText(value: string): string {
   return split(value).own;
+}
+
+/** Cuts reminders out; each text is looked at once, also where one never ends. */
+function withoutReminders(value: string): { kept: string; reminders: string[] } {
+  const opener = /<(system[-_]reminder)>/g;
+  const reminders: string[] = [];
+  let kept = "";
+  let from = 0;
+  /** Tags that are closed nowhere from here on. */
+  const unclosed = new Set<string>();
+  for (let found = opener.exec(value); found !== null; found = opener.exec(value)) {
+    const close = `</${found[1]}>`;
+    const at = unclosed.has(close) ? -1 : value.indexOf(close, opener.lastIndex);
+    if (at < 0) {
+      unclosed.add(close);
+      if (unclosed.size === 2) break;
+      continue;
+    }
+    kept += value.slice(from, found.index);
+    from = at + close.length;
+    reminders.push(value.slice(found.index, from));
+    opener.lastIndex = from;
+  }
+  return { kept: kept + value.slice(from), reminders };
 }
 
 /** True for a text that begins with what a program wrote in the user's name. */

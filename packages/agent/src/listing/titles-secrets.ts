@@ -41,7 +41,7 @@ const LEAST_RANDOM_CHARACTERS = 20;
 const base64 = /^(?=.*[a-z])(?=.*[A-Z])(?=(?:.*\d){3})[A-Za-z0-9+/]{32,}=*$/;
 
 function isSecret(word: string): boolean {
-  const bare = word.replaceAll(/^[^\p{L}\d]+|[^\p{L}\d=]+$/gu, "");
+  const bare = word.replaceAll(/^[^\p{L}\d]+|(?<![^\p{L}\d=])[^\p{L}\d=]+$/gu, "");
   if (bare.length >= LEAST_KNOWN_CHARACTERS && knownBeginnings.test(bare)) return true;
   if (base64.test(bare)) return true;
   return bare.split(/[/\\:=,;()[\]{}"'`<>@]/).some(looksRandom);

@@ -1,5 +1,4 @@
-import { stripVTControlCharacters } from "node:util";
-import { byScript } from "@bonsai-agent/messages";
+import { byScript, withoutTerminalControls } from "@bonsai-agent/messages";
 import { withoutSecrets } from "./titles-secrets.ts";
 
 /** About as much as fits one line of a list. */
@@ -117,7 +116,7 @@ function withoutOpenBracket(text: string): string {
 
 /** Without what terminals and right-to-left overrides would make of it. */
 function plain(text: string): string {
-  return stripVTControlCharacters(text.toWellFormed())
+  return withoutTerminalControls(text.toWellFormed())
     .replaceAll(/\r\n?/g, "\n")
     .replaceAll(/[\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffd]/g, "")
     .replaceAll(/\p{Cc}/gu, (each) => (each === "\n" ? each : " "));
@@ -127,7 +126,7 @@ function plain(text: string): string {
 function withoutBlocks(text: string): string {
   return text
     .replaceAll(/```[\s\S]*?(?:```|$)/g, "\n")
-    .replaceAll(/<([a-z][\w-]*)\b[^>]*>[\s\S]*?<\/\1>/gi, "\n");
+    .replaceAll(/<([a-z][\w-]{0,40})\b[^>]{0,400}>[\s\S]*?<\/\1>/gi, "\n");
 }
 
 /** Markdown's marks for headings, lists, quotations and emphasis. */
@@ -160,7 +159,7 @@ function isTrivial(line: string): boolean {
 const LEAST_SENTENCE_CHARACTERS = 12;
 
 function firstSentence(line: string): string {
-  for (const end of line.matchAll(/[.!?…]+(?=\s)|[。！？]+/g)) {
+  for (const end of line.matchAll(/(?<![.!?…])[.!?…]+(?=\s)|[。！？]+/g)) {
     const until = end.index + end[0].length;
     if (
       letters(line.slice(0, until)) >= (/[。！？]/.test(end[0]) ? LEAST_LETTERS : LEAST_SENTENCE_CHARACTERS)

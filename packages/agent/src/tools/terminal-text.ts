@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from "node:util";
+import { withoutTerminalControls } from "@bonsai-agent/messages";
 
 /** An unfinished line or escape sequence is not held back beyond this. */
 const MAX_PENDING_CHARS = 16_384;
@@ -43,7 +43,7 @@ export class TerminalText {
   }
 
   #clean(raw: string): string {
-    const plain = raw.includes("\u001b") || raw.includes("\u009b") ? stripVTControlCharacters(raw) : raw;
+    const plain = withoutTerminalControls(raw);
     const lines = plain.includes("\r") ? overwritten(plain) : plain;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go
     return erased(lines).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
@@ -52,11 +52,13 @@ export class TerminalText {
 
 /** A carriage return starts the line anew: the last version is what a terminal shows. */
 function overwritten(text: string): string {
-  return text
-    .replaceAll(/\r+\n/g, "\n")
-    .split("\n")
-    .map((line) => line.replace(/\r+$/, "").split("\r").at(-1))
-    .join("\n");
+  return text.split("\n").map(lastVersion).join("\n");
+}
+
+function lastVersion(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(end === 0 ? 0 : line.lastIndexOf("\r", end - 1) + 1, end);
 }
 
 /** Overstruck characters, as manual pages use them for bold. */

@@ -7,7 +7,7 @@ export interface Mention {
 
 /** At the beginning of a word only: an `@` inside one belongs to an address. */
 const mention = /(?<=^|[\s([{<"'`])@(?:"([^"]+)"|([^\s"'`<>()[\]{}]+))/g;
-const punctuation = /[.,;:!?]+$/;
+const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
 
 /**
  * The mentions in one argument of the command line, as they stand.

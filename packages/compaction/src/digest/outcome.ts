@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from "node:util";
+import { withoutTerminalControls } from "@bonsai-agent/messages";
 import type { Command } from "./command.ts";
 import { gist } from "./gist.ts";
 import type { Call } from "./transcript.ts";
@@ -64,7 +64,7 @@ const CALM_LINE = /^(?:✓|√|✔|ok\b|PASS\b|[d-][rwx-]{9}\s|.*\b(?:INFO|DEBUG
 export function errorLines(output: string, limit: number): string[] {
   const lines = output
     .split(/\r?\n/)
-    .map((line) => stripVTControlCharacters(line).trim())
+    .map((line) => withoutTerminalControls(line).trim())
     .filter((line) => line !== "" && line.length < 600 && !NOISE_LINE.test(line));
   const rated = [...new Set(lines)].map((line, at) => ({
     line,

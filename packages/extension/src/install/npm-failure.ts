@@ -84,7 +84,9 @@ export function npmFailure(source: string, end: NpmEnd): BonsaiError {
 
 /** Warnings and the like can stand around the JSON. */
 function npmError({ stdout, stderr }: NpmEnd): NpmError {
-  const json = /^\{$.*^\}$/ms.exec(stdout)?.[0];
+  const lines = stdout.split(/\r?\n/);
+  const [from, until] = [lines.indexOf("{"), lines.lastIndexOf("}")];
+  const json = from < 0 || until < from ? undefined : lines.slice(from, until + 1).join("\n");
   const told =
     json === undefined ? undefined : (parsed(json) as { error?: Record<string, unknown> } | null)?.error;
   const [, torn, tornCode] = unwritten.exec(stderr) ?? [];

@@ -41,7 +41,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
     joinGeneration(generation, fileURLToPath(resolved.url));
     return resolved;
   }
-  const pathname = resolved.url.replace(/[?#].*$/, "");
+  const pathname = resolved.url.split(/[?#]/, 1)[0]!;
   const query = /^[./f][^?]*(\?.*)$/.exec(written)?.[1] ?? "";
   return {
     ...resolved,

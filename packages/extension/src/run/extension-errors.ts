@@ -77,10 +77,13 @@ function reasonOf(thrown: unknown): string {
   return `${messageOf(error)}${place === undefined ? "" : ` (${placeText(place)})`}${causesOf(error)}`;
 }
 
+const REJECTED = 'The promise rejected with the reason "';
+
 function messageOf(error: unknown): string {
   const { message, name } = readableError(error);
   // Node's own words about a rejection with something that is no error.
-  const reason = /The promise rejected with the reason "([\s\S]*)"\.$/.exec(message)?.[1];
+  const at = message.indexOf(REJECTED);
+  const reason = at >= 0 && message.endsWith('".') ? message.slice(at + REJECTED.length, -2) : undefined;
   return withoutMarkers(reason || message || name);
 }
 

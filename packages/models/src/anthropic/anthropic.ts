@@ -124,7 +124,7 @@ async function opened(call: ProviderCall, payload: unknown, closed: AbortSignal)
 function sdkClient({ model, apiKey, onAlive }: ProviderCall): Anthropic {
   return new Anthropic({
     // Parsed, because the SDK takes an empty one for Anthropic's own.
-    baseURL: new URL(model.baseUrl).href.replace(/\/+$/, "").replace(/\/v1$/, ""),
+    baseURL: new URL(model.baseUrl).href.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, ""),
     // Without any credential the SDK would look for a person's own in the environment and in files.
     apiKey: apiKey ?? "",
     webhookKey: null,

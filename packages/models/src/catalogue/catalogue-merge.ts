@@ -104,7 +104,7 @@ function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderC
       hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1". What lets one in stands in apiKeyEnv or headers.`,
     });
   }
-  if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/\/+$/, "") };
+  if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };
   return given.baseUrl === undefined
     ? { ...merged, baseUrl }
     : { ...merged, baseUrl: resolve(dirname(file), given.baseUrl) };

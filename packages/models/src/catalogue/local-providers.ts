@@ -22,7 +22,7 @@ function ollamaUrl(host = ""): string {
   if (!hasScheme && !/:\d+(\/|$)/.test(text)) url.port = String(ports.ollama);
   // To listen everywhere is no address to ask.
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]") url.hostname = "127.0.0.1";
-  return `${url.href.replace(/\/+$/, "")}/v1`;
+  return `${url.href.replace(/(?<!\/)\/+$/, "")}/v1`;
 }
 
 /** True for a server on this machine. */

@@ -9,7 +9,7 @@ export function isOllama({ provider, api, baseUrl }: ProviderConfig): boolean {
 
 /** Where a server's own dialect is spoken, beside the OpenAI-compatible one under `/v1`. */
 export function serverRoot({ baseUrl }: ProviderConfig): string {
-  return baseUrl.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return baseUrl.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");
 }
 
 /** What the model runs with that is in memory; nothing for one that is not. */

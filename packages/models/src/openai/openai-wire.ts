@@ -78,7 +78,7 @@ export class OpenAiWire {
 
 /** Some servers answer in one piece, whatever was asked; JSON's line breaks stand between tokens only. */
 function asStream(json: string, { status, headers }: Response): Response {
-  return new Response(`data: ${json.trim().replace(/\s*[\r\n]+\s*/g, " ")}\n\ndata: [DONE]\n\n`, {
+  return new Response(`data: ${json.trim().replace(/[\r\n]+/g, " ")}\n\ndata: [DONE]\n\n`, {
     status,
     headers,
   });

@@ -1,7 +1,7 @@
 /** Texts in quotes stay, so that what looks like a comment in them does; comments go. */
 const quotedOrComment =
   /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
-const imported = /\b(?:from|import|require)\s*\(?\s*["']([^"'\n]+)["']/g;
+const imported = /\b(?:from|import|require)\s*(?:\(\s*)?["']([^"'\n]+)["']/g;
 /** In the types of plain JavaScript, which stand in comments. */
 const importedInComment = /\{[^}\n]*\bimport\(["']([^"'\n]+)["']\)|@import\b[^\n]*["']([^"'\n]+)["']/g;
 

@@ -14,7 +14,7 @@ const noNewline = /^\\ /;
  * differs and would not be seen is made visible: blanks at the end, returns, a missing newline.
  */
 export function diffLines(diff: string): DiffLine[] {
-  const lines = diff.replace(/\n+$/, "").split("\n");
+  const lines = diff.replace(/(?<!\n)\n+$/, "").split("\n");
   const changed = lines.filter((line) => /^[-+]/.test(line));
   const tellsReturns =
     changed.some((line) => line.endsWith("\r")) && !changed.every((line) => line.endsWith("\r"));

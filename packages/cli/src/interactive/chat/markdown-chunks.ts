@@ -36,7 +36,7 @@ export function markdownChunks(text: string): MarkdownChunk[] {
 
 /** They count for the whole text. */
 function hasLinkDefinitions(text: string): boolean {
-  return /^ {0,3}\[[^\]\n]+\]:/m.test(text);
+  return /^ {0,3}\[[^\]\r\n\u2028\u2029]+\]:/m.test(text);
 }
 
 /** A list that stands at the margin. */
@@ -100,18 +100,18 @@ function itemOf(line: string): { mark: string; number: number | undefined } | un
 
 /** What ends the code or the formula that a line begins; undefined where it begins none, or ends it itself. */
 export function closerOf(line: string): ((line: string) => boolean) | undefined {
-  const [, opener, formula = ""] = /^ {0,3}(\$\$|\\\[)(.*)$/.exec(line) ?? [];
+  const [, opener, formula = ""] = /^ {0,3}(\$\$|\\\[)(.*)$/s.exec(line) ?? [];
   if (opener !== undefined) {
     const closer = opener === "$$" ? "$$" : "\\]";
     return formula.includes(closer) ? undefined : (later) => later.includes(closer);
   }
-  const [, marks, rest = ""] = /^(?:[-*+>\d.)\s]*\s)?(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+  const [, marks, rest = ""] = /^(?:[-*+>\d.)\s]*\s)?(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
   if (marks === undefined || (marks.startsWith("`") && rest.includes("`"))) return undefined;
   return (later) => closesFence(later, marks);
 }
 
 /** A fence is closed by one that is at least as long, of the same character. */
 function closesFence(line: string, open: string): boolean {
-  const [, marks, rest = ""] = /^[\s>]*(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
+  const [, marks, rest = ""] = /^[\s>]*(`{3,}|~{3,})(.*)$/s.exec(line) ?? [];
   return marks !== undefined && marks[0] === open[0] && marks.length >= open.length && rest.trim() === "";
 }

@@ -5,7 +5,7 @@ const MAX_NESTING = 20;
 
 /** Quotes and lists that begin within each other on one line. */
 const markers = /^(?:[ \t]*(?:>|[-*+](?=\s)|\d{1,9}[.)](?=\s)))*/;
-const marker = />|[-*+]|\d+[.)]/g;
+const marker = />|[-*+]|(?<!\d)\d{1,9}[.)]/g;
 
 /** False for a Markdown text that takes the terminal library too long, or ends the process for want of a stack. */
 export function isReadableMarkdown(text: string): boolean {

@@ -64,7 +64,7 @@ export class PromptCompletion implements AutocompleteProvider {
         ? this.#mentionsOutside(prefix, query, options.signal)
         : this.#mentions(prefix, query, options.signal);
     }
-    const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/.exec(before) : null;
+    const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/s.exec(before) : null;
     if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
       const [, name = "", args] = command;
       // In front of a word, a name would be taken for what is written there already.

@@ -45,7 +45,7 @@ export class LibraryScreen extends TuiMainScreen {
 
   /** Draws all lines, from where the cursor is. */
   protected drawAnew(lines: readonly string[]): void {
-    const images = this.onScreen.lines.flatMap((line) => /_Ga=T,[^;]*\bi=(\d+)/.exec(line)?.[1] ?? []);
+    const images = this.onScreen.lines.flatMap((line) => /_Ga=T,[^;]{0,200}\bi=(\d+)/.exec(line)?.[1] ?? []);
     if (images.length > 0) this.terminal.write(images.map((id) => deleteKittyImage(Number(id))).join(""));
     this.resetRenderState();
     Object.assign(this.#state, { previousWidth: 0, previousHeight: 0 });

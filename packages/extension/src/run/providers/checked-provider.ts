@@ -95,7 +95,7 @@ function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): { ba
   if (own) return { baseUrl };
   const { protocol = "", username = "", password = "" } = URL.parse(baseUrl) ?? {};
   if (/^https?:$/.test(protocol) && username === "" && password === "")
-    return { baseUrl: baseUrl.replace(/\/+$/, "") };
+    return { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };
   throw refuse("a baseUrl is no http or https address without a user", "Write it like https://host/v1.");
 }
 

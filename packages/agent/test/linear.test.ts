@@ -1,0 +1,32 @@
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { fixedContext } from "../src/fixed-context.ts";
+import { cleanTitle, proseOf, titleOf } from "../src/listing/titles-text.ts";
+import { TerminalText } from "../src/tools/terminal-text.ts";
+import { matches } from "../src/tools/text-match.ts";
+
+// A reader that starts over at each place takes minutes for a megabyte.
+
+test.each(adversarialTexts())(
+  "a megabyte of %s, from a tool, a model, a user or a file, is read once",
+  (_name, text) => {
+    const terminal = new TerminalText();
+    expect(typeof (terminal.push(Buffer.from(text)) + terminal.end())).toBe("string");
+    expect(matches(text, "not there\n").spans).toEqual([]);
+    expect(fixedContext({ systemPrompt: text, tools: [] }).instructions.join("").length).toBeLessThanOrEqual(
+      text.length,
+    );
+    for (const read of [titleOf, cleanTitle, proseOf]) read(text);
+  },
+);
+
+test.each([
+  ["a\r\r\nb", "a\nb"],
+  ["1%\r2%\r3%\r\nend", "3%\nend"],
+  ["\r\r\r", ""],
+  ["x\r\r", "x"],
+  ["\rx\r\r\n\r\n", "x\n\n"],
+])("of %j a terminal shows %j", (text, shown) => {
+  const terminal = new TerminalText();
+  expect(terminal.push(Buffer.from(text)) + terminal.end()).toBe(shown);
+});

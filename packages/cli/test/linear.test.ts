@@ -1,0 +1,25 @@
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { diffLines } from "../src/interactive/chat/diff-lines.ts";
+import { closerOf, markdownChunks } from "../src/interactive/chat/markdown-chunks.ts";
+import { outputLines, shownLine } from "../src/interactive/chat/output-lines.ts";
+import { isReadableMarkdown } from "../src/interactive/chat/readable-markdown.ts";
+import { printable, printableLines } from "../src/views/printable.ts";
+import { mentionsIn } from "../src/work/mention.ts";
+
+// A reader that starts over at each place takes minutes for a megabyte.
+
+test.each(adversarialTexts())("a megabyte of %s is drawn after being read once", (_name, text) => {
+  expect(diffLines(text).length).toBeGreaterThan(0);
+  expect(outputLines(text).map(shownLine).length).toBeGreaterThan(0);
+  expect(markdownChunks(text).length).toBeGreaterThan(0);
+  isReadableMarkdown(text);
+  closerOf(text);
+  printableLines(text);
+  printable(text);
+  mentionsIn(text, () => false);
+});
+
+test("returns before a newline are no part of a line", () => {
+  expect(outputLines("a\r\r\nb\r\n\r\nc\rd\n")).toEqual(["a", "b", "", "c\rd"]);
+});

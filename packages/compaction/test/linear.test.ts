@@ -1,0 +1,37 @@
+import { adversarialTexts, history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
+import { inert } from "../src/marks.ts";
+import { patchedFiles, redirectedFiles } from "../src/patched-files.ts";
+import { readSummary, strippedSummary } from "../src/read-summary.ts";
+import { withoutReminders } from "../src/reminders.ts";
+import { joinedProse, saysNothing } from "../src/summary-text.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+// A reader that starts over at each place takes minutes for a megabyte.
+const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
+
+test.each(adversarialTexts())("a megabyte of %s is read once, whoever wrote it", (_name, text) => {
+  expect(inert(inert(text))).toBe(inert(text));
+  expect(strippedSummary(text).length).toBeGreaterThan(0);
+  readSummary(`## Carried Over\n${text}`, ["todo"]);
+  expect(joinedProse("x", text).length).toBeGreaterThan(0);
+  saysNothing(text);
+  expect(withoutReminders(text).length).toBeGreaterThan(0);
+  patchedFiles(`*** Begin Patch\n${text}`);
+  patchedFiles(text);
+  redirectedFiles(text);
+});
+
+test.each(adversarialTexts())(
+  "a session that brings a summary of a megabyte of %s is compacted",
+  async (_name, text) => {
+    const { session, id } = history("U:900 A | U:9 A");
+    session.append({ type: "compaction", firstKeptEntryId: id("u2"), tokensBefore: 900, summary: text });
+    history("A:900 U:9000 A:300 | U:90 A:90", session);
+    for (const summariser of [scriptedSummariser(), digestSummariser()]) {
+      const { status } = await runCompaction({ session, settings, summariser });
+      expect(["compacted", "already-compacted"]).toContain(status);
+    }
+  },
+);

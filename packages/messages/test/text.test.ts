@@ -1,0 +1,19 @@
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { withoutTerminalControls } from "../src/index.ts";
+
+test.each([
+  ["\u001b[31mred\u001b[0m", "red"],
+  ["\u001b]0;title\u0007shown", "shown"],
+  ["a\u001b]8;;https://x.y\u001b\\link\u001b]8;;\u001b\\b", "alinkb"],
+  ["\u001b\u001b]0;a\u0007]0;b\u0007c", "]0;b\u0007c"],
+  ["plain ] text", "plain ] text"],
+  ["\u001b]0;never ended", "0;never ended"],
+])("of %j stays %j", (text, kept) => {
+  expect(withoutTerminalControls(text)).toBe(kept);
+});
+
+// A reader that starts over at each place takes minutes for a megabyte.
+test.each(adversarialTexts())("a megabyte of %s for a terminal is read once", (_name, text) => {
+  expect(withoutTerminalControls(text)).not.toContain("\u001b]");
+});

@@ -1,0 +1,11 @@
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { userDrafts } from "../src/injected.ts";
+import { redactSecrets } from "../src/redact.ts";
+
+// A reader that starts over at each place takes minutes for a megabyte.
+
+test.each(adversarialTexts())("a megabyte of %s in a user message is read once", (_name, text) => {
+  expect(userDrafts({ content: [{ type: "text", text }], customType: "x", at: undefined })).not.toEqual([]);
+  redactSecrets(text);
+});
