@@ -13,7 +13,7 @@ export default function auditLog(bonsai: ExtensionAPI): void {
   const log = new LogFile(() => bonsai.getFlag("audit-log") || process.env.BONSAI_AUDIT_LOG);
   for (const name of lifecycleEventNames)
     bonsai.on(name, (event: object, ctx: ExtensionContext): undefined => {
-      log.write(ctx, name, () => redacted(recorded(name, { ...event })));
+      log.write(ctx, name, () => redacted(recorded(name, event as Record<string, unknown>)));
     });
 }
 
@@ -77,10 +77,13 @@ function sessionOf({ sessionManager }: ExtensionContext): string | null {
 }
 
 /** What would repeat the session with each request, or tell a message in pieces, is told by its size. */
-function recorded(
-  name: string,
-  { type: _type, current: _current, signal: _signal, ...event }: Record<string, unknown>,
-): object {
+function recorded(name: string, payload: Record<string, unknown>): object {
+  if (name === "session_before_compact") {
+    // Field by field: the path is read for whoever asks for it, and a log need not.
+    const { customInstructions, reason, willRetry, preparation } = payload;
+    return { customInstructions, reason, willRetry, preparation: counted(preparation as object) };
+  }
+  const { type: _type, current: _current, signal: _signal, ...event } = payload;
   switch (name) {
     case "message_update":
       return { update: pieceOf(event.assistantMessageEvent as Record<string, unknown>) };
@@ -90,9 +93,8 @@ function recorded(
       return { messageCount: (event.messages as readonly unknown[]).length };
     case "before_provider_request":
       return sizeOf(event.payload);
-    case "session_before_compact":
     case "session_before_tree":
-      return { ...event, branchEntries: undefined, preparation: counted(event.preparation as object) };
+      return { ...event, preparation: counted(event.preparation as object) };
     case "agent_end":
       return { ...event, messages: undefined, messageCount: (event.messages as readonly unknown[]).length };
     default:

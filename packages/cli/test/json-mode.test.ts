@@ -96,6 +96,14 @@ describe("--mode json", () => {
     const { signal } = new AbortController();
     const asked = eventJson("session_before_mask", { type: "session_before_mask", signal, freedTokens: 1 });
     expect(asked).toEqual({ type: "session_before_mask", freedTokens: 1 });
+    const compacting = {
+      reason: "manual",
+      preparation: { messagesToSummarize: [], turnPrefixMessages: [] },
+      get branchEntries(): never {
+        throw new Error("The path is read only for who asks for it.");
+      },
+    };
+    expect(eventJson("session_before_compact", compacting)).toMatchObject({ messageCount: 0 });
     const failed = eventJson("session_compact_failed", { reason: "manual", error: new TypeError("x") });
     expect(failed.error).toMatchObject({ code: "unexpected_error" });
   });

@@ -9,17 +9,38 @@ export interface Branch {
   oldLeafId: string | null;
   /** The deepest entry that both positions descend from; null where there is none. */
   commonAncestorId: string | null;
-  /** From below the ancestor to the old leaf, oldest first. */
-  entries: readonly Entry[];
+  /** From below the ancestor to the old leaf, oldest first. Read when they are first asked for. */
+  readonly entries: readonly Entry[];
 }
 
 /** What is left when the leaf moves from where it is to `targetId`. */
 export function leftBranch(session: Session, targetId: string | null): Branch {
   const oldLeafId = session.leafId;
-  const ancestors = new Set(targetId === null ? [] : session.path(targetId).map((entry) => entry.id));
-  const path = session.path(oldLeafId);
-  const at = path.findLastIndex((entry) => ancestors.has(entry.id));
-  return { oldLeafId, commonAncestorId: path[at]?.id ?? null, entries: path.slice(at + 1) };
+  const commonAncestorId = commonAncestor(session, oldLeafId, targetId);
+  let entries: readonly Entry[] | undefined;
+  return {
+    oldLeafId,
+    commonAncestorId,
+    get entries() {
+      entries ??= entriesBelow(session, oldLeafId, commonAncestorId);
+      return entries;
+    },
+  };
+}
+
+/** By the index: neither path is parsed for it. */
+function commonAncestor(session: Session, oldLeafId: string | null, targetId: string | null): string | null {
+  if (oldLeafId === null || targetId === null) return null;
+  const index = session.index();
+  let at = index.commonAncestor(index.find(oldLeafId), index.find(targetId));
+  // One whose body turns out to be lost is no entry of either path.
+  while (at >= 0 && session.entryAt(at) === undefined) at = index.parent(at);
+  return at < 0 ? null : index.id(at);
+}
+
+function entriesBelow(session: Session, leafId: string | null, ancestorId: string | null): Entry[] {
+  const path = session.path(leafId);
+  return path.slice(path.findLastIndex(({ id }) => id === ancestorId) + 1);
 }
 
 export interface BranchItemsOptions {

@@ -1,3 +1,4 @@
+import type { Entry } from "@bonsai-agent/session";
 import type { BeforeCompact, BeforeCompactResult, CompactionLifecycle } from "./events.ts";
 import type { MaskPlan } from "./mask.ts";
 import type { CompactionReason } from "./outcome.ts";
@@ -6,10 +7,12 @@ import type { CompactionReason } from "./outcome.ts";
 export interface CompactionHooks {
   /** The entries to leave unmasked; "cancel" leaves all. */
   beforeMask(plan: MaskPlan): Promise<readonly string[] | "cancel">;
-  /** The payload is made only where somebody listens: it reads the whole path. */
-  beforeCompact(
-    payload: () => Omit<BeforeCompact, "type" | "reason" | "willRetry" | "signal">,
-  ): Promise<BeforeCompactAnswer>;
+  /** The payload is made only where somebody listens, and the path is read only for a handler that asks for it. */
+  beforeCompact(payload: () => BeforeCompactPayload): Promise<BeforeCompactAnswer>;
+}
+
+export interface BeforeCompactPayload extends Pick<BeforeCompact, "preparation" | "customInstructions"> {
+  branchEntries: () => readonly Entry[];
 }
 
 /** What the extensions said, and whose word stands. */
@@ -38,7 +41,13 @@ export function compactionHooks({ lifecycle, reason, signal }: CompactionHooksOp
     async beforeCompact(payload) {
       const type = "session_before_compact" as const;
       if (!lifecycle?.hasHandlers(type)) return {};
-      const event = { ...payload(), type, reason, willRetry: reason === "overflow", signal };
+      const { branchEntries, ...asked } = payload();
+      const event: BeforeCompact = {
+        ...{ type, ...asked, reason, willRetry: reason === "overflow", signal },
+        get branchEntries() {
+          return branchEntries();
+        },
+      };
       const decision = await lifecycle.decide(type, event, { signal });
       const { cancel, compaction } = decision.sources ?? {};
       return { ...decision.result, by: { cancel, compaction } };

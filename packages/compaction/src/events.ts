@@ -35,7 +35,7 @@ export interface CustomCompaction {
 export interface BeforeCompact {
   type: "session_before_compact";
   preparation: CompactionPreparation;
-  /** The path that is compacted, oldest first. */
+  /** The path that is compacted, oldest first. Read when it is first asked for. */
   branchEntries: readonly Entry[];
   customInstructions?: string;
   reason: CompactionReason;
@@ -68,6 +68,7 @@ export interface TreePreparation {
   readonly targetId: string | null;
   readonly oldLeafId: string | null;
   readonly commonAncestorId: string | null;
+  /** Oldest first. Read when they are first asked for. */
   readonly entriesToSummarize: readonly Entry[];
   readonly userWantsSummary: boolean;
   readonly customInstructions?: string;

@@ -104,7 +104,9 @@ async function decide(
     targetId: options.targetId,
     oldLeafId: branch.oldLeafId,
     commonAncestorId: branch.commonAncestorId,
-    entriesToSummarize: rememberBranch(branch.entries, branchSource(options, branch)),
+    get entriesToSummarize() {
+      return rememberBranch(branch.entries, branchSource(options, branch));
+    },
     userWantsSummary: options.summarise ?? false,
     ...(focus === undefined ? {} : { customInstructions: focus }),
     ...(replaceInstructions === undefined ? {} : { replaceInstructions }),

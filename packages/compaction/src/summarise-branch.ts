@@ -19,7 +19,8 @@ import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
 
 /** Where the entries of a branch come from, and how they are counted. */
 export interface BranchSource {
-  entries: readonly Entry[];
+  /** Oldest first. */
+  readonly entries: readonly Entry[];
   /** What the model saw at the branch's leaf. */
   projection: () => Projection;
   estimator: () => TokenEstimator;
@@ -55,7 +56,9 @@ export function branchSource(
 ): BranchSource {
   const { session, settings, model } = from;
   return {
-    entries: branch.entries,
+    get entries() {
+      return branch.entries;
+    },
     projection: () => session.projection(branch.oldLeafId),
     estimator: () => sessionEstimate({ session, settings }).estimator,
     settings,

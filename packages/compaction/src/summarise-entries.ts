@@ -18,10 +18,10 @@ export interface SummariseEntriesOptions {
 /** What the entries of an event were taken from. */
 const sources = new WeakMap<readonly Entry[], BranchSource>();
 
-/** Remembers, for as long as somebody holds the entries, where they are from. */
+/** Remembers, for as long as somebody holds the entries, where they are from. Nobody may change them: they are frozen. */
 export function rememberBranch(entries: readonly Entry[], source: BranchSource): readonly Entry[] {
   sources.set(entries, source);
-  return entries;
+  return Object.freeze(entries);
 }
 
 /**

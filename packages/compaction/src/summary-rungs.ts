@@ -29,7 +29,7 @@ export const extensionRung: Rung = {
   async attempt(state, context) {
     const result = await context.hooks.beforeCompact(() => ({
       preparation: rememberPrepared(preparation(state, context), { state, context }),
-      branchEntries: context.branchEntries(),
+      branchEntries: context.branchEntries,
       ...(context.focus === undefined ? {} : { customInstructions: context.focus }),
     }));
     if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");

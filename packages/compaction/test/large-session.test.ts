@@ -10,6 +10,7 @@ import {
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,
+  navigateTree,
 } from "../src/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-large-"));
@@ -74,4 +75,43 @@ test("an extension that listens is given the whole path", async () => {
   expect(given).toBe(session.path().filter((entry) => entry.type !== "context_edit").length - 1);
   expect(given).toBeGreaterThan(ENTRIES / 2);
   session.close();
+});
+
+test("an extension that listens and does not ask for the path costs no reading of it", async () => {
+  const { session, read } = opened();
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const heard: string[] = [];
+  lifecycle.on("session_before_compact", ({ preparation, reason }) => {
+    heard.push(`${reason}, ${preparation.isSplitTurn}`);
+    return {};
+  });
+  lifecycle.on("session_before_compact", (event) => {
+    heard.push(Object.keys(event).sort().join(" "));
+    return {};
+  });
+  const controller = new CompactionController({ session, settings, model, lifecycle });
+  history("U:3000 A:3000 U:100", session);
+  const before = read.bytes;
+  expect((await controller.compact()).status).toBe("compacted");
+  expect(heard).toEqual(["manual, true", "branchEntries current preparation reason signal type willRetry"]);
+  expect(read.bytes - before).toBeLessThan(fileBytes / 100);
+  session.close();
+});
+
+test("nor does one that listens to a move in the tree parse the branch that is left", async () => {
+  const { session, read } = opened();
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  let left = "";
+  lifecycle.on("session_before_tree", ({ preparation }) => {
+    left = `${preparation.oldLeafId} ${preparation.commonAncestorId}`;
+    return {};
+  });
+  const { leafId } = session;
+  const target = session.projection().items.findLast(({ message }) => message.role === "assistant")!.entryId;
+  session.index();
+  const before = read.bytes;
+  expect((await navigateTree({ session, targetId: target, settings, lifecycle })).status).toBe("moved");
+  expect(left).toBe(`${leafId} ${target}`);
+  expect(read.bytes - before).toBeLessThan(fileBytes / 20);
+  expect(session.leafId).toBe(target);
 });

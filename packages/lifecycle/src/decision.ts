@@ -54,7 +54,7 @@ export class DecisionRun {
   #outcomeOf(handler: RegisteredHandler): Promise<HandlerOutcome> {
     const { event, signal, runner } = this.#options;
     const current = this.#proposal.result;
-    const payload = frozenCopy({ ...this.#payload, current });
+    const payload = frozenCopy(this.#payload, { current });
     return runner.run({ event, handler, payload, current, signal });
   }
 

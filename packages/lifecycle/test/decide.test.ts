@@ -28,6 +28,38 @@ describe("decide: what handlers propose", () => {
     expect(sources).toEqual({ compaction: "a" });
   });
 
+  it("asks a getter of the payload, also one inside of a read-only field, only for a handler that asks", async () => {
+    const { lifecycle } = sampleLifecycle();
+    const asked: string[] = [];
+    const payload = {
+      reason: "manual",
+      get path() {
+        asked.push("path");
+        return ["a"];
+      },
+      preparation: {
+        firstKeptEntryId: "b",
+        get messages() {
+          asked.push("messages");
+          return ["m"];
+        },
+      },
+    };
+    lifecycle.on("before_compact", ({ reason, preparation }) => ({
+      label: `${reason} ${preparation?.firstKeptEntryId}`,
+    }));
+    const { result } = await lifecycle.decide("before_compact", payload);
+    expect(result).toEqual({ label: "manual b" });
+    expect(asked).toEqual([]);
+    lifecycle.on("before_compact", (event) => {
+      expect(event).toMatchObject({ path: ["a"], preparation: { messages: ["m"] } });
+      expect(Object.isFrozen(event)).toBe(true);
+      return undefined;
+    });
+    await lifecycle.decide("before_compact", payload);
+    expect(asked).not.toEqual([]);
+  });
+
   it("is what the later of two suppliers gave, and a notice names both", async () => {
     const { lifecycle, notices } = sampleLifecycle();
     lifecycle.on("before_compact", () => ({ compaction: "first" }), { source: "a" });

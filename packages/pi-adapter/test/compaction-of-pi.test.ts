@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { piPayloads } from "../src/events/pi-event.ts";
 import { closeSessions, openPiSession, told } from "./open-pi-session.ts";
 
 afterEach(closeSessions);
@@ -103,4 +104,26 @@ test("ctx.compact tells of its end with pi's fields", async () => {
   await vi.waitFor(() => expect(told(session)).toEqual(["compacted true true"]));
   await session.command("/trigger-compact");
   await vi.waitFor(() => expect(told(session)[1]).toMatch(/^failed: /));
+});
+
+test("an event in pi's shape reads the path when a handler asks for it, and not before", () => {
+  let reads = 0;
+  const preparation = {
+    messagesToSummarize: [],
+    turnPrefixMessages: [],
+    fileOps: { read: [], modified: [] },
+  };
+  const event = {
+    ...{ type: "session_before_compact", preparation, reason: "manual", willRetry: false },
+    get branchEntries() {
+      reads += 1;
+      return [];
+    },
+  };
+  const shaped = piPayloads.session_before_compact(event as never) as typeof event;
+  expect(shaped.reason).toBe("manual");
+  expect(Object.keys(shaped)).toContain("branchEntries");
+  expect(reads).toBe(0);
+  expect(shaped.branchEntries).toEqual([]);
+  expect(reads).toBe(1);
 });

@@ -52,8 +52,10 @@ const shortened: { [Event in Name]?: (payload: Payload<Event>) => Record<string,
 /** The JSON of one event. */
 export function eventJson(name: Name, payload: object): EventJson {
   const short = shortened[name] as ((payload: object) => Record<string, unknown>) | undefined;
+  // First: to take the fields of a payload is to read what it reads only for who asks.
+  if (short !== undefined) return { type: name, ...short(payload) };
   const { type: _type, signal: _signal, ...fields } = payload as Record<string, unknown>;
-  return { type: name, ...(short === undefined ? fields : short(payload)) };
+  return { type: name, ...fields };
 }
 
 /** Tells every event of the lifecycle as JSON; the events wait for what `tell` gives back. */

@@ -18,10 +18,7 @@ export interface PiFileOperations {
 export const piPayloads = {
   /** Handlers of pi may change the messages in place: what the session holds must not change with them. */
   context: (event: Payload<"context">) => ({ ...event, messages: structuredClone(event.messages) }),
-  session_before_compact: (event: Payload<"session_before_compact">) => ({
-    ...event,
-    preparation: piPreparation(event.preparation),
-  }),
+  session_before_compact: compactEvent,
   session_compact_failed: (event: Payload<"session_compact_failed">) => ({
     errorMessage: event.error?.message,
     ...event,
@@ -32,6 +29,20 @@ export const piPayloads = {
     previousModel: event.previousModel === undefined ? undefined : piModel(event.previousModel),
   }),
 };
+
+/** Field by field: the path is not read for a handler that does not ask for it. */
+function compactEvent(event: Payload<"session_before_compact">): object {
+  const { type, reason, willRetry, signal, customInstructions } = event;
+  return {
+    ...{ type, reason, willRetry, signal },
+    ...("current" in event ? { current: event.current } : {}),
+    ...(customInstructions === undefined ? {} : { customInstructions }),
+    preparation: piPreparation(event.preparation),
+    get branchEntries() {
+      return event.branchEntries;
+    },
+  };
+}
 
 const originals = new WeakMap<object, CompactionPreparation>();
 
