@@ -16,7 +16,7 @@ export interface OpenSessionOptions {
 }
 
 /**
- * Opens a session. Reads its header, and its end as far back as the model sees; writes nothing.
+ * Opens a session. Reads its header, and so much of its end as tells where it stands; writes nothing.
  * @param source path of a session file, or a store.
  * @throws BonsaiError `session_not_found`, `session_unreadable`, `session_empty`, `not_a_session`.
  */

@@ -5,7 +5,7 @@ import { EntryIndex } from "./entry-index.ts";
 import { readBytes } from "./line-reader.ts";
 import { LineWindow } from "./line-window.ts";
 import type { SessionStore } from "./session-store.ts";
-import { leafAfter, readTail, type Tail } from "./tail.ts";
+import { leafAfter, readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
 
 const FIRST_SWEEP_ENTRIES = 4096;
 /** What stands for a record's number: there is none; the place before the first entry. */
@@ -80,16 +80,29 @@ export class SessionReader {
     return number;
   }
 
-  /** All entries in file order. */
-  entries(): Entry[] {
+  /** Visits all entries in file order, with the numbers of their records; none of them is remembered. */
+  eachEntry(visit: (entry: Entry, number: number) => void): void {
     const { count } = this.index();
     const lines = new LineWindow(this.store);
-    const entries: Entry[] = [];
     for (let number = 0; number < count; number += 1) {
       const entry = this.#entryIn(lines, number);
-      if (entry !== undefined) entries.push(entry);
+      if (entry !== undefined) visit(entry, number);
     }
+  }
+
+  /** All entries in file order. */
+  entries(): Entry[] {
+    const entries: Entry[] = [];
+    this.eachEntry((entry) => entries.push(entry));
     return entries;
+  }
+
+  /** Where the session is stored to be; of the path there, no more is read than is soon read. */
+  leaf(): StoredLeaf {
+    const found = readLeaf({ store: this.store, version: this.version });
+    if (found !== undefined) return found;
+    const tail = this.wholePath()!;
+    return { leafId: tail.leafId, tail };
   }
 
   /**

@@ -36,15 +36,16 @@ export interface SessionParts {
 }
 
 /**
- * One open session: owner of the leaf and of every append. What is not needed to go on (other branches, what
- * a compaction hid, labels, the name) is read when it is asked for.
+ * One open session: owner of the leaf and of every append. What the model sees of the path is read when it is first asked
+ * for, and so is what is not needed to go on (other branches, what a compaction hid, labels, the name).
  */
 export class Session {
   #header: SessionHeader;
   #reader: SessionReader;
   #writer: SessionWriter;
   #latest: LatestEntries;
-  #view: LiveView;
+  /** What the model sees at the leaf; undefined until somebody asks. */
+  #heldView: LiveView | undefined;
   #leafId: string | null;
   /** True once something was appended here, and the session is open. */
   #appended = false;
@@ -61,9 +62,9 @@ export class Session {
     this.#reader = new SessionReader(parts);
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
-    const tail = this.#reader.tail()!;
-    this.#leafId = tail.leafId;
-    this.#view = new LiveView(tail);
+    const { leafId, tail } = this.#reader.leaf();
+    this.#leafId = leafId;
+    if (tail !== undefined) this.#heldView = new LiveView(tail);
     if (this.#readOnly !== undefined) this.notify({ code: "read_only", message: this.#readOnly });
   }
 
@@ -116,9 +117,11 @@ export class Session {
       ? (draft as readonly EntryDraftWithId[])
       : [draft as EntryDraftWithId];
     if (drafts.length === 0) return [];
+    // Before the write: what was read can be written again, should the file lose it.
+    const view = this.#view;
     const entries = this.#write(drafts, this.#leafId);
     this.#leafId = entries.at(-1)!.id;
-    if (!this.#view.append(entries)) this.#view = this.#viewOf(this.#leafId);
+    if (!view.append(entries)) this.#heldView = this.#viewOf(this.#leafId);
     return Array.isArray(draft) ? entries : entries[0]!;
   }
 
@@ -135,7 +138,7 @@ export class Session {
     const view = this.#viewOf(id);
     this.#write([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], id);
     this.#leafId = id;
-    this.#view = view;
+    this.#heldView = view;
   }
 
   /** Makes a compaction on the current path count no more. */
@@ -145,13 +148,24 @@ export class Session {
 
   /** The newest entry with this id. */
   entry(id: string): Entry | undefined {
-    return this.#view.entry(id) ?? this.#reader.entry(id);
+    // Where the index is there, it finds an entry in less time than the model's view takes to be read.
+    const view = this.#reader.madeIndex === undefined ? this.#view : this.#heldView;
+    return view?.entry(id) ?? this.#reader.entry(id);
   }
 
   /** All entries in file order, those of other processes included. Reads the whole file. */
   entries(): readonly Entry[] {
     this.#lookForForeign();
     return this.#reader.entries();
+  }
+
+  /**
+   * Visits all entries in file order, with the numbers of their records in the index: one after the other, so that no
+   * more than one of them has to be in memory.
+   */
+  eachEntry(visit: (entry: Entry, recordNumber: number) => void): void {
+    this.#lookForForeign();
+    this.#reader.eachEntry(visit);
   }
 
   /**
@@ -317,12 +331,17 @@ export class Session {
   #eachKnown(visit: (line: string) => void): void {
     const own = new Set<string>();
     this.#writer.ownLines.each((line) => own.add((JSON.parse(line) as Entry).id));
-    for (const entry of this.#view.entries) if (!own.has(entry.id)) visit(entryLine(entry));
+    for (const entry of this.#heldView?.entries ?? []) if (!own.has(entry.id)) visit(entryLine(entry));
     this.#writer.ownLines.each(visit);
   }
 
   #viewOf(leafId: string | null): LiveView {
     return new LiveView(this.#tailOf(leafId));
+  }
+
+  get #view(): LiveView {
+    this.#heldView ??= this.#viewOf(this.#leafId);
+    return this.#heldView;
   }
 
   #tailOf(leafId: string | null): Tail {

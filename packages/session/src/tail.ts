@@ -35,6 +35,24 @@ export function readTail(options: {
   return new TailReader(options).read();
 }
 
+/** Where a session is stored to be, and the end of the path there, where that is short. */
+export interface StoredLeaf {
+  readonly leafId: string | null;
+  readonly tail: Tail | undefined;
+}
+
+/** A view of more entries is read when somebody asks for it: of the commands, few do. */
+const SHORT_TAIL_ENTRIES = 1024;
+
+/**
+ * Reads a file from its end backwards, until the model's view of where it leaves the session is complete or turns out to
+ * be long.
+ * @returns undefined where only the whole file can tell.
+ */
+export function readLeaf(options: { store: SessionStore; version: number }): StoredLeaf | undefined {
+  return options.version === 1 ? undefined : new TailReader(options).readLeaf();
+}
+
 class TailReader {
   readonly #store: SessionStore;
   readonly #version: number;
@@ -56,14 +74,20 @@ class TailReader {
     this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
   }
 
+  readLeaf(): StoredLeaf | undefined {
+    const complete = this.#readUntil(SHORT_TAIL_ENTRIES);
+    if (this.#leafId !== undefined && this.#newestFirst.length >= SHORT_TAIL_ENTRIES)
+      return { leafId: this.#leafId, tail: undefined };
+    const tail = this.#tail(complete);
+    return tail && { leafId: tail.leafId, tail };
+  }
+
   read(): Tail | undefined {
-    const lines = new BackwardLines(this.#store);
-    let complete = false;
-    for (let line = lines.previous(); line !== undefined && !complete; ) {
-      complete = this.#older(line);
-      if (this.#unclear) return undefined;
-      if (!complete) line = lines.previous();
-    }
+    return this.#tail(this.#readUntil(Number.POSITIVE_INFINITY));
+  }
+
+  #tail(complete: boolean): Tail | undefined {
+    if (this.#unclear) return undefined;
     if (this.#leafId === undefined) return { leafId: null, entries: [], reachesRoot: true };
     if (!complete) return undefined;
     return {
@@ -71,6 +95,16 @@ class TailReader {
       entries: this.#newestFirst.reverse(),
       reachesRoot: this.#wanted === null,
     };
+  }
+
+  /** Takes older and older lines; true when it ended because nothing older is needed. */
+  #readUntil(mostEntries: number): boolean {
+    const lines = new BackwardLines(this.#store);
+    for (let line = lines.previous(); line !== undefined; line = lines.previous()) {
+      if (this.#older(line)) return true;
+      if (this.#unclear || this.#newestFirst.length >= mostEntries) return false;
+    }
+    return false;
   }
 
   /** Takes the next older line; true when nothing older is needed. */
