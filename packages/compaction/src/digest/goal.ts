@@ -41,13 +41,19 @@ export function goalLines(input: {
       use.call.turn,
       (work.get(use.call.turn) ?? 0) + (use.kind === "edit" || use.kind === "write" ? 2 : 0.5),
     );
+  // By turn, so that each request looks at its own sentences only.
+  const said = Map.groupBy(
+    input.statements.filter(({ speaker }) => speaker === "user"),
+    ({ turn }) => turn,
+  );
   const real = input.turns.filter((turn) => !isTrivialRequest(turn.request));
   const lines = real.map((turn, position) => {
+    const own = said.get(turn.turn) ?? [];
     const first = position === 0 && !input.hasEarlierGoal;
     const size = Math.min(3.5, Math.log2(1 + (work.get(turn.turn) ?? 0)) * 0.7);
-    const weight = first ? 12 : 1 + size + substance(turn, input.statements) + (0.5 * position) / real.length;
+    const weight = first ? 12 : 1 + size + substance(own) + (0.5 * position) / real.length;
     return {
-      text: first ? firstGist(turn, input.statements) : requestGist(turn, input.statements),
+      text: first ? firstGist(turn, own) : requestGist(own),
       turn: turn.turn,
       order: turn.order,
       weight,
@@ -59,10 +65,8 @@ export function goalLines(input: {
 }
 
 /** What a request names and says, as a measure of how well it tells what was wanted. */
-function substance(turn: Turn, statements: readonly Statement[]): number {
-  const asking = statements.filter(
-    (one) => one.turn === turn.turn && one.speaker === "user" && ASKING.has(one.kind),
-  );
+function substance(own: readonly Statement[]): number {
+  const asking = own.filter((one) => ASKING.has(one.kind));
   const said = asking.reduce((sum, one) => sum + one.values.length * 0.5 + one.subject.size * 0.12, 0);
   return Math.min(1.8, said) - (asking.length === 0 ? 1 : 0);
 }
@@ -70,21 +74,14 @@ function substance(turn: Turn, statements: readonly Statement[]): number {
 const ASKING: ReadonlySet<string> = new Set(["request", "question", "trouble"]);
 
 /** The first request sets the scene: all of it but rules, tastes and to-dos, which have sections of their own. */
-function firstGist(turn: Turn, statements: readonly Statement[]): string {
-  const own = ownStatements(turn, statements).filter(
-    (one) => !["constraint", "preference", "todo"].includes(one.kind),
-  );
-  return gist(own.length === 0 ? turn.request : own.map((statement) => statement.text).join(" "), 320);
+function firstGist(turn: Turn, own: readonly Statement[]): string {
+  const asked = own.filter((one) => !["constraint", "preference", "todo"].includes(one.kind));
+  return gist(asked.length === 0 ? turn.request : asked.map((statement) => statement.text).join(" "), 320);
 }
 
 /** The request's own sentences that ask for something; rules and facts said along with it stand in their sections. */
-function requestGist(turn: Turn, statements: readonly Statement[]): string {
-  const own = ownStatements(turn, statements);
+function requestGist(own: readonly Statement[]): string {
   const asking = own.filter((statement) => ASKING.has(statement.kind));
   const rest = own.filter((statement) => statement.kind === "plain" || statement.kind === "decision");
   return gist((asking.length > 0 ? asking : rest).map((statement) => statement.text).join(" "), 170);
-}
-
-function ownStatements(turn: Turn, statements: readonly Statement[]): Statement[] {
-  return statements.filter((statement) => statement.turn === turn.turn && statement.speaker === "user");
 }

@@ -20,7 +20,7 @@ export interface WorkItem {
 /** What was done in one turn, or in several that belong together. */
 interface Work {
   headline: string | undefined;
-  requests: string[];
+  requests: Set<string>;
   edits: Map<string, number>;
   writes: Set<string>;
   commands: CommandLog;
@@ -73,7 +73,7 @@ function* worksOf({ turns, uses, statements }: WorkLogInput): Generator<Work> {
 function workOf(turn: number, request: string, uses: readonly ToolUse[], said: readonly Statement[]): Work {
   const work: Work = {
     headline: achievement(said),
-    requests: request === "" ? [] : [gist(request, 80)],
+    requests: new Set(request === "" ? [] : [gist(request, 80)]),
     edits: new Map(),
     writes: new Set(),
     commands: allRuns(uses),
@@ -102,9 +102,12 @@ function belongTogether(last: Work, next: Work): boolean {
 function merge(last: Work, next: Work): void {
   for (const [path, times] of next.edits) count(last.edits, path, times);
   for (const path of next.writes) last.writes.add(path);
-  for (const [key, outcomes] of next.commands)
-    last.commands.set(key, [...(last.commands.get(key) ?? []), ...outcomes]);
-  last.requests = [...new Set([...last.requests, ...next.requests])];
+  for (const [key, outcomes] of next.commands) {
+    const known = last.commands.get(key);
+    if (known === undefined) last.commands.set(key, outcomes);
+    else for (const outcome of outcomes) known.push(outcome);
+  }
+  for (const request of next.requests) last.requests.add(request);
   last.turn = next.turn;
 }
 
@@ -118,7 +121,7 @@ function toItem(work: Work): WorkItem {
   const size = edits + work.writes.size + (commands === "" ? 0 : 1);
   const facts = [fileChanges(work), commands].filter((part) => part !== "").join("; ");
   if (facts === "") return { text: "", turn: work.turn, size: 0 };
-  const asked = work.requests
+  const asked = [...work.requests]
     .slice(-3)
     .map((request) => `“${request}”`)
     .join(", ");
