@@ -2,7 +2,6 @@ import { chmodSync, constants, copyFileSync } from "node:fs";
 import {
   cloneSession,
   type Entry,
-  type EntryDraftWithId,
   NewFile,
   openSession,
   SESSION_VERSION,
@@ -12,7 +11,7 @@ import {
 import type { ImportedSession } from "@bonsai-agent/transcripts";
 import type { Invocation } from "./invocation.ts";
 import { outputExists, outputFile } from "./output-file.ts";
-import { rehearsal } from "./rehearsal.ts";
+import { draftOf, rehearsal } from "./rehearsal.ts";
 import { leafOf, openNamedSession } from "./session-file.ts";
 import { transcriptSession, unusedSessionFile } from "./transcript-session.ts";
 
@@ -54,12 +53,11 @@ interface Opened {
 function target({ session, copy, invocation }: Opened): CompactionTarget {
   const leafId = leafOf(session, invocation);
   const rehearsed = leafId === session.leafId ? undefined : rehearsal(session, leafId);
-  const before = rehearsed?.entries().length;
   return {
-    stage: rehearsed ?? session,
+    stage: rehearsed?.session ?? session,
     isCopy: copy !== undefined,
     carryOut: () => {
-      if (rehearsed !== undefined) repeat(session, leafId, rehearsed.entries().slice(before));
+      if (rehearsed !== undefined) repeat(session, leafId, rehearsed.added());
       session.close();
       copy?.publish();
       return copy?.path ?? session.file!;
@@ -97,8 +95,4 @@ function repeat(session: Session, leafId: string | null, written: readonly Entry
   if (written.length === 0) return;
   session.moveTo(leafId);
   session.append(written.map(draftOf));
-}
-
-function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {
-  return draft as EntryDraftWithId;
 }

@@ -10,7 +10,7 @@ const invisible = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]
  * written is named in its place; all around it is told.
  */
 export function outputJson(value: unknown, indent = 0): string {
-  return escapedJson(jsonOf(value, indent));
+  return jsonWithin(value, { indent, outerLevels: 0 });
 }
 
 /** A text of JSON with all that steers or hides as `\uXXXX`: it means the same value. Parts of a text can be given one by one. */
@@ -21,20 +21,36 @@ export function escapedJson(json: string): string {
   });
 }
 
-function jsonOf(value: unknown, indent: number): string {
+/** An array as the pieces of its JSON, an item each: of a long one, neither the items nor the text are ever held whole. */
+export function* outputJsonList(items: Iterable<unknown>, indent: number): Generator<string> {
+  const line = indent === 0 ? "" : `\n${" ".repeat(indent)}`;
+  let before = `[${line}`;
+  for (const item of items) {
+    const text = jsonWithin(item, { indent, outerLevels: 1 });
+    yield `${before}${indent === 0 ? text : text.replaceAll("\n", line)}`;
+    before = `,${line}`;
+  }
+  if (before.startsWith("[")) yield "[]";
+  else yield indent === 0 ? "]" : "\n]";
+}
+
+function jsonWithin(
+  value: unknown,
+  { indent, outerLevels }: { indent: number; outerLevels: number },
+): string {
   try {
-    return JSON.stringify(value, null, indent);
+    return escapedJson(JSON.stringify(value, null, indent));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return JSON.stringify(value, depthGuard(), indent);
+    return escapedJson(JSON.stringify(value, depthGuard(outerLevels), indent));
   }
 }
 
-function depthGuard(): (this: object, key: string, value: unknown) => unknown {
+function depthGuard(outerLevels: number): (this: object, key: string, value: unknown) => unknown {
   const levels = new WeakMap<object, number>();
   return function guard(this: object, _key, value) {
     if (typeof value !== "object" || value === null) return value;
-    const level = (levels.get(this) ?? 0) + 1;
+    const level = (levels.get(this) ?? outerLevels) + 1;
     if (level > MOST_LEVELS) return "[nested too deeply to show]";
     levels.set(value, level);
     return value;

@@ -1,5 +1,6 @@
-import type { CliIo } from "./io.ts";
-import { outputJson } from "./output-json.ts";
+import { setImmediate as turn } from "node:timers/promises";
+import type { CliIo, OutStream } from "./io.ts";
+import { outputJson, outputJsonList } from "./output-json.ts";
 import { type Line, renderLine, span } from "./views/line.ts";
 import { printableLines } from "./views/printable.ts";
 import { wrap } from "./views/text-width.ts";
@@ -45,15 +46,33 @@ export class Output {
 
   /** Prints lines for a human. */
   lines(lines: Iterable<Line>): void {
-    const colour = wantsColour(this.#io, this.#io.stdout);
-    let text = "";
-    for (const line of lines) {
-      text += `${renderLine(line, colour)}\n`;
-      if (text.length < 65_536) continue;
-      this.#io.stdout.write(text);
-      text = "";
+    for (const piece of inPieces(this.#rendered(lines))) this.#io.stdout.write(piece);
+  }
+
+  /**
+   * Prints what can be as long as a session, as it is made: a JSON array of the values when JSON was asked for, else the
+   * lines of the view. It does not run ahead of its reader, and ends with it.
+   */
+  async list(values: () => Iterable<unknown>, view: () => Iterable<Line>): Promise<void> {
+    const indent = this.#io.stdout.isTTY ? 2 : 0;
+    if (!this.wantsJson) return this.text(this.#rendered(view()));
+    await this.text(outputJsonList(values(), indent));
+    this.#io.stdout.write("\n");
+  }
+
+  /** Prints a text as it is made. */
+  async text(parts: Iterable<string>): Promise<void> {
+    const { stdout } = this.#io;
+    for (const piece of inPieces(parts)) {
+      if (stdout.write(piece) === false) await drained(stdout);
+      // That its reader left, a process hears of between two turns.
+      else if (piece.length >= PIECE_CHARACTERS) await turn();
     }
-    if (text !== "") this.#io.stdout.write(text);
+  }
+
+  *#rendered(lines: Iterable<Line>): Generator<string> {
+    const colour = wantsColour(this.#io, this.#io.stdout);
+    for (const line of lines) yield `${renderLine(line, colour)}\n`;
   }
 
   /** Prints lines on stderr: what is worth knowing beside the result. */
@@ -83,6 +102,34 @@ export class Output {
     if (this.wantsJson) this.json(value);
     else this.lines(view());
   }
+}
+
+/** So much is written at once. */
+const PIECE_CHARACTERS = 65_536;
+
+/** The same text in fewer, longer pieces. */
+function* inPieces(parts: Iterable<string>): Generator<string> {
+  let text = "";
+  for (const part of parts) {
+    text += part;
+    if (text.length < PIECE_CHARACTERS) continue;
+    yield text;
+    text = "";
+  }
+  if (text !== "") yield text;
+}
+
+/** Waits until there is room for more; a stream whose reader left never drains. */
+function drained(stream: OutStream): Promise<void> {
+  if (stream.once === undefined) return Promise.resolve();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const events = ["drain", "error", "close"] as const;
+  const end = () => {
+    for (const event of events) stream.removeListener?.(event, end);
+    resolve();
+  };
+  for (const event of events) stream.once(event, end);
+  return promise;
 }
 
 function screenWidth(io: Pick<CliIo, "stdout" | "stderr" | "env">): number {

@@ -35,15 +35,15 @@ export function sessionPath(name: string, io: CliIo): string {
 
 /** The entry whose id is `id` or is the only one that begins so. */
 export function resolveEntryId(session: Session, id: string): string {
+  const index = session.index();
   if (session.entry(id) !== undefined) return id;
-  const matches = id === "" ? [] : session.entries().filter((entry) => entry.id.startsWith(id));
-  if (matches.length === 1) return matches[0]!.id;
-  throw matches.length === 0
-    ? noEntry(id)
-    : ambiguousEntry(
-        id,
-        matches.map((entry) => entry.id),
-      );
+  const matches: string[] = [];
+  for (let number = 0; id !== "" && number < index.count; number += 1) {
+    const found = index.id(number);
+    if (found.startsWith(id) && session.entryAt(number) !== undefined) matches.push(found);
+  }
+  if (matches.length === 1) return matches[0]!;
+  throw matches.length === 0 ? noEntry(id) : ambiguousEntry(id, matches);
 }
 
 /** Where a command stands: the place that `--leaf` names, else the current position. */

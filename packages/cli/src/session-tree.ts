@@ -1,4 +1,4 @@
-import type { Entry, Session } from "@bonsai-agent/session";
+import type { Entry, EntryIndex, Session } from "@bonsai-agent/session";
 import type { OutlineEntry } from "./session-outline.ts";
 
 /** A session's entries as a tree of positions in file order. Children and roots come with the active branch first. */
@@ -7,6 +7,8 @@ export interface SessionTree {
   readonly roots: readonly number[];
   /** Children that are worth showing: a childless record of a moved leaf is not. */
   children(at: number): readonly number[];
+  /** Whether there are any. */
+  hasChildren(at: number): boolean;
   /** True on the path from a root to the current position. */
   isActive(at: number): boolean;
   labelOf(at: number): string | undefined;
@@ -23,9 +25,10 @@ const none = -1;
  * @param entries of all branches in file order.
  */
 export function sessionTree(session: Session, entries: readonly OutlineEntry[]): SessionTree {
-  const positions = new Map(entries.map((entry, at) => [entry.id, at]));
-  const parents = parentPositions(entries, positions);
-  const active = ancestry(parents, positions.get(session.leafId ?? "") ?? none);
+  const index = session.index();
+  const positions = new Positions(index, entries);
+  const parents = Int32Array.from(entries, ({ number }) => positions.of(index.parent(number)));
+  const active = ancestry(parents, session.leafId === null ? none : positions.named(session.leafId));
   const families = new Families(parents, { active, isShown: shownIn(entries, parents) });
   const labels = session.labels();
   const undone = undonePositions(entries, { positions, active });
@@ -33,6 +36,7 @@ export function sessionTree(session: Session, entries: readonly OutlineEntry[]):
     entries,
     roots: families.children(none),
     children: (at) => families.children(at),
+    hasChildren: (at) => families.hasChildren(at),
     isActive: (at) => active[at] === 1,
     labelOf: (at) => labels.get(entries[at]!.id),
     isUndone: (at) => undone.has(at),
@@ -42,15 +46,39 @@ export function sessionTree(session: Session, entries: readonly OutlineEntry[]):
 
 function undonePositions(
   entries: readonly OutlineEntry[],
-  { positions, active }: { positions: ReadonlyMap<string, number>; active: Uint8Array },
+  { positions, active }: { positions: Positions; active: Uint8Array },
 ): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const [at, { undoes }] of entries.entries()) {
-    const compaction = undoes === undefined ? undefined : positions.get(undoes);
+    const compaction = undoes === undefined ? none : positions.named(undoes);
     // What was taken back on one branch counts on another.
-    if (compaction !== undefined && (active[compaction] === 0 || active[at] === 1)) undone.add(compaction);
+    if (compaction !== none && (active[compaction] === 0 || active[at] === 1)) undone.add(compaction);
   }
   return undone;
+}
+
+/** Where the records of an index stand among the entries; four bytes each. */
+class Positions {
+  readonly #index: EntryIndex;
+  readonly #byRecord: Int32Array;
+
+  constructor(index: EntryIndex, entries: readonly OutlineEntry[]) {
+    this.#index = index;
+    this.#byRecord = new Int32Array(index.count).fill(none);
+    for (const [at, { number }] of entries.entries()) this.#byRecord[number] = at;
+  }
+
+  /** Of the entry itself or, where it is none of the entries, of the nearest above it. */
+  of(record: number): number {
+    let at = record;
+    while (at >= 0 && this.#byRecord[at] === none) at = this.#index.parent(at);
+    return at < 0 ? none : this.#byRecord[at]!;
+  }
+
+  named(id: string): number {
+    const record = this.#index.find(id);
+    return record < 0 ? none : this.#byRecord[record]!;
+  }
 }
 
 /** Who hangs below whom, the active branch first, then in file order; without an object for each entry. */
@@ -77,6 +105,10 @@ class Families {
     return children;
   }
 
+  hasChildren(at: number): boolean {
+    return this.#firstChild[at + 1] !== none;
+  }
+
   #putFirst(at: number, parent: number): void {
     this.#nextSibling[at] = this.#firstChild[parent + 1]!;
     this.#firstChild[parent + 1] = at;
@@ -85,10 +117,10 @@ class Families {
 
 /** The number of ends that the tree has: one for a session without branches. */
 export function branchCount(tree: SessionTree): number {
-  return tree.entries.reduce((ends, entry, at) => {
-    const end = tree.children(at).length === 0 && !entry.isLeafRecord;
-    return ends + Number(end);
-  }, 0);
+  let ends = 0;
+  for (const [at, { isLeafRecord }] of tree.entries.entries())
+    if (!isLeafRecord && !tree.hasChildren(at)) ends += 1;
+  return ends;
 }
 
 /** 1 at a position and at all above it. */
@@ -96,32 +128,6 @@ function ancestry(parents: Int32Array, from: number): Uint8Array {
   const found = new Uint8Array(parents.length);
   for (let at = from; at !== none; at = parents[at]!) found[at] = 1;
   return found;
-}
-
-function parentPositions(
-  entries: readonly OutlineEntry[],
-  positions: ReadonlyMap<string, number>,
-): Int32Array {
-  const parents = Int32Array.from(entries, ({ parentId }) =>
-    parentId === null ? none : (positions.get(parentId) ?? none),
-  );
-  cutCycles(parents);
-  return parents;
-}
-
-/** A damaged file can hold a cycle, that no root leads to: the walk up that comes back to itself ends there. */
-function cutCycles(parents: Int32Array): void {
-  const walkOf = new Int32Array(parents.length).fill(none);
-  for (let start = 0; start < parents.length; start += 1) {
-    let at = start;
-    while (walkOf[at] === none) {
-      walkOf[at] = start;
-      const parent = parents[at]!;
-      if (parent === none) break;
-      if (walkOf[parent] === start) parents[at] = none;
-      else at = parent;
-    }
-  }
 }
 
 function shownIn(entries: readonly OutlineEntry[], parents: Int32Array): (at: number) => boolean {

@@ -34,8 +34,9 @@ export function unusedSessionFile(imported: ImportedSession, io: CliIo): string 
 
 /** For what writes nothing. */
 export function inMemory({ header, entries }: ImportedSession): Session {
-  const lines = [header, ...entries].map((each) => `${JSON.stringify(each)}\n`);
-  return openSession({ store: new MemoryStore(lines.join("")) });
+  const store = new MemoryStore();
+  for (const each of [header, ...entries]) store.append(`${JSON.stringify(each)}\n`);
+  return openSession({ store });
 }
 
 function importedBefore(file: string): BonsaiError {

@@ -27,7 +27,8 @@ export interface SummaryPart {
   kind: SummaryKind;
   messages: readonly Message[];
   following?: readonly Message[] | undefined;
-  conversation: string;
+  /** Written when a summariser is asked that reads it. */
+  readonly conversation: string;
   /** True when the messages and what follows them are all of the context. */
   isWhole?: boolean | undefined;
   previousSummary?: string | undefined;
@@ -42,8 +43,9 @@ export interface SummaryPart {
  */
 export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<string> {
   const request = summaryRequest(job, part);
-  const tokens = promptTokens(request.prompt, job.estimator);
-  if (tokens > (part.capacityTokens ?? requestCapacity(job.summariser))) throw doesNotFit(job, tokens);
+  const capacity = part.capacityTokens ?? requestCapacity(job.summariser);
+  const tokens = capacity === Number.POSITIVE_INFINITY ? 0 : promptTokens(request.prompt, job.estimator);
+  if (tokens > capacity) throw doesNotFit(job, tokens);
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
   const expectSections = job.instructions === undefined;
@@ -57,15 +59,23 @@ export function promptTokens(prompt: SummaryRequest["prompt"], estimator: TokenE
 }
 
 export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryRequest {
-  const { kind, messages, following, conversation, previousSummary, maxSummaryTokens } = part;
+  const { kind, messages, following, previousSummary, maxSummaryTokens } = part;
   const { focus, instructions, signal } = job;
+  let prompt: SummaryRequest["prompt"] | undefined;
   return {
     kind,
     messages,
     ...(following === undefined ? {} : { following }),
     ...(previousSummary === undefined ? {} : { previousSummary }),
     ...(focus === undefined ? {} : { focus }),
-    prompt: summaryPrompt({ kind, conversation, previousSummary, focus, instructions }),
+    // A digest has no use for it, and of a long context it is as long as all of that.
+    get prompt() {
+      prompt ??= summaryPrompt({
+        ...{ kind, previousSummary, focus, instructions },
+        conversation: part.conversation,
+      });
+      return prompt;
+    },
     ...instruction(job, part),
     maxSummaryTokens,
     signal,

@@ -57,38 +57,60 @@ const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_di
  * count. A sub-agent tells its files in the details of its result, whether it got to its end or not.
  */
 export function fileOperations(messages: readonly Message[]): FileOperations {
-  const failed = failedCalls(messages);
-  const read = new Set<string>();
-  const modified = new Set<string>();
-  for (const message of messages.toReversed()) {
-    for (const file of toldFiles(message, "modifiedFiles")) modified.add(file);
-    for (const file of toldFiles(message, "readFiles")) read.add(file);
-    for (const call of toolCalls(message)) {
-      if (failed.has(call)) continue;
-      for (const file of modifiedBy(call)) modified.add(file);
-      for (const file of readBy(call)) read.add(file);
-    }
+  const counter = new FileOperationCounter();
+  for (const message of messages) counter.add(message);
+  return counter.operations();
+}
+
+/** What one message, or one call of it, did; a call whose result is an error counts for nothing. */
+interface Touched extends FileOperations {
+  failed: boolean;
+}
+
+/** As `fileOperations`, of messages one after the other, oldest first: it holds the names of the files and no message. */
+export class FileOperationCounter {
+  /** By message, oldest first: those that touched nothing left out. */
+  readonly #touched: Touched[][] = [];
+  /** The latest call of each id. */
+  readonly #calls = new Map<string, Touched>();
+
+  add(message: Message): void {
+    const told = {
+      read: toldFiles(message, "readFiles"),
+      modified: toldFiles(message, "modifiedFiles"),
+      failed: false,
+    };
+    const touched = [told, ...toolCalls(message).map((call) => this.#called(call))];
+    const failed = message.role === "toolResult" && message.isError;
+    const call = failed ? this.#calls.get(message.toolCallId) : undefined;
+    if (call !== undefined) call.failed = true;
+    const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
+    if (some.length > 0) this.#touched.push(some);
   }
-  return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
+
+  operations(): FileOperations {
+    const read = new Set<string>();
+    const modified = new Set<string>();
+    for (let at = this.#touched.length - 1; at >= 0; at -= 1)
+      for (const each of this.#touched[at]!) {
+        if (each.failed) continue;
+        for (const file of each.modified) modified.add(file);
+        for (const file of each.read) read.add(file);
+      }
+    return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
+  }
+
+  #called(call: ToolCall): Touched {
+    const touched = { read: readBy(call), modified: modifiedBy(call), failed: false };
+    this.#calls.set(call.id, touched);
+    return touched;
+  }
 }
 
 function toldFiles(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
   if (message?.role !== "toolResult" || typeof message.details !== "object" || message.details === null)
     return [];
   return texts((message.details as Record<string, unknown>)[list]);
-}
-
-/** The calls whose result is an error. */
-function failedCalls(messages: readonly Message[]): Set<ToolCall> {
-  const latest = new Map<string, ToolCall>();
-  const failed = new Set<ToolCall>();
-  for (const message of messages) {
-    for (const call of toolCalls(message)) latest.set(call.id, call);
-    const call =
-      message.role === "toolResult" && message.isError ? latest.get(message.toolCallId) : undefined;
-    if (call !== undefined) failed.add(call);
-  }
-  return failed;
 }
 
 function modifiedBy(call: ToolCall): string[] {

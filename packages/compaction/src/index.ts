@@ -22,7 +22,7 @@ export {
   type TreePreparation,
 } from "./events.ts";
 export type { ExtensionCarryOver } from "./extension-carry-over.ts";
-export { type FileOperations, fileOperations } from "./file-operations.ts";
+export { FileOperationCounter, type FileOperations, fileOperations } from "./file-operations.ts";
 export type { CompactionManifest } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export {

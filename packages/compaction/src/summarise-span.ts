@@ -138,8 +138,10 @@ function spanPart(
 function wholePart(part: SpanPart, mostTokens = Number.POSITIVE_INFINITY): SummaryPart {
   return {
     ...part,
-    conversation: serialise(part.messages, part.limits).join("\n\n"),
     isWhole: true,
+    get conversation() {
+      return serialise(part.messages, part.limits).join("\n\n");
+    },
     maxSummaryTokens: Math.min(part.maxSummaryTokens(), mostTokens),
   };
 }

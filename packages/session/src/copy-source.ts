@@ -93,8 +93,8 @@ export class ParsedEntries implements CopySource<Entry> {
     return at === null ? [] : this.#session.path(at);
   }
 
-  all(): Iterable<Entry> {
-    return this.#session.entries();
+  *all(): Generator<Entry> {
+    for (const { entry } of this.#session.scan()) yield entry;
   }
 
   id(entry: Entry): string {
@@ -102,7 +102,10 @@ export class ParsedEntries implements CopySource<Entry> {
   }
 
   metadata(): Entry[] {
-    return [...this.#session.entries()].filter(({ type }) => type === "label" || type === "session_info");
+    const kept: Entry[] = [];
+    for (const { entry } of this.#session.scan())
+      if (entry.type === "label" || entry.type === "session_info") kept.push(entry);
+    return kept;
   }
 
   write(fd: number, entries: Iterable<Entry>, added: readonly Entry[]): void {

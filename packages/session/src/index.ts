@@ -25,7 +25,7 @@ export { entryTexts } from "./entry-text.ts";
 export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
-export { MemoryStore } from "./memory-store.ts";
+export { MemoryStore, OverlayStore } from "./memory-store.ts";
 export { NewFile } from "./new-file.ts";
 export type { SessionNotice } from "./notice.ts";
 export { type OpenSessionOptions, openSession } from "./open-session.ts";
@@ -61,6 +61,7 @@ export {
   type SessionList,
   type SkippedFile,
 } from "./session-list.ts";
+export type { ScannedEntry } from "./session-reader.ts";
 export type { SessionStore } from "./session-store.ts";
 export type { SessionSummary } from "./session-summary.ts";
 export type { Durability } from "./session-writer.ts";

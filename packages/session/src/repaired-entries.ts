@@ -17,7 +17,7 @@ export class RepairedEntries {
   readonly #store: SessionStore;
   readonly #index: EntryIndex;
   readonly #version: number;
-  readonly #written = new Set<number>();
+  readonly #written: Uint8Array;
   /** The compactions whose first kept entry is not before them. */
   #lacking: ReadonlySet<number> = new Set();
   /** Of the compactions written, the id of the first entry that each keeps. */
@@ -31,6 +31,7 @@ export class RepairedEntries {
     this.#store = damaged.store;
     this.#index = damaged.index;
     this.#version = damaged.version;
+    this.#written = new Uint8Array(damaged.index.count);
   }
 
   /** Writes all of them; the leaf stays what it was. */
@@ -59,12 +60,12 @@ export class RepairedEntries {
 
   #writeWithParents(number: number, writer: LineWriter): void {
     const chain: number[] = [];
-    for (let at = number; at >= 0 && !this.#written.has(at); at = this.#index.parent(at)) chain.push(at);
+    for (let at = number; at >= 0 && this.#written[at] === 0; at = this.#index.parent(at)) chain.push(at);
     for (const each of chain.reverse()) this.#writeOne(each, writer);
   }
 
   #writeOne(number: number, writer: LineWriter): void {
-    this.#written.add(number);
+    this.#written[number] = 1;
     if (this.#index.isDamaged(number)) return;
     const bytes = this.#bytes(number);
     const value = parseBytes(bytes);

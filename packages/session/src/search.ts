@@ -37,11 +37,11 @@ export function searchEntries(
 }
 
 function* hits(session: Session, pattern: SearchPattern): Generator<SearchHit> {
-  const active = new Set(activeIds(session));
+  const isActive = activeRecords(session);
   for (const number of candidates(session, pattern)) {
     const entry = session.entryAt(number);
     const snippet = entry && firstMatch(entry, pattern);
-    if (snippet !== undefined) yield hit(entry!, snippet, active.has(entry!.id));
+    if (snippet !== undefined) yield hit(entry!, snippet, isActive(number));
   }
 }
 
@@ -68,10 +68,12 @@ function candidates(session: Session, pattern: SearchPattern): number[] {
   return numbers;
 }
 
-function* activeIds(session: Session): Generator<string> {
-  if (session.leafId === null) return;
+function activeRecords(session: Session): (number: number) => boolean {
   const index = session.index();
-  for (const number of index.ancestry(index.find(session.leafId))) yield index.id(number);
+  const active = new Uint8Array(index.count);
+  const leaf = session.leafId === null ? -1 : index.find(session.leafId);
+  for (let at = leaf; at >= 0; at = index.parent(at)) active[at] = 1;
+  return (number) => active[number] === 1;
 }
 
 function hit(entry: Entry, snippet: string, onActivePath: boolean): SearchHit {

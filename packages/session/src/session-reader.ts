@@ -7,6 +7,12 @@ import { LineWindow } from "./line-window.ts";
 import type { SessionStore } from "./session-store.ts";
 import { leafAfter, readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
 
+/** An entry, and the number of its record in the index. */
+export interface ScannedEntry {
+  readonly entry: Entry;
+  readonly number: number;
+}
+
 const FIRST_SWEEP_ENTRIES = 4096;
 /** What stands for a record's number: there is none; the place before the first entry. */
 const ABSENT = -1;
@@ -48,13 +54,10 @@ export class SessionReader {
     return this.#index;
   }
 
-  /** The entry of a record; undefined when its body turns out to be damaged. */
+  /** The entry of a record; undefined when its body turns out to be damaged. Not remembered: who asks for many has each alone. */
   entryAt(number: number): Entry | undefined {
     const known = this.#entries.get(number)?.deref();
-    if (known !== undefined) return known;
-    const entry = this.parse(number, readBytes(this.store, this.#madeIndex().record(number)));
-    if (entry !== undefined && !this.#madeIndex().isOpenLine(number)) this.#remember(number, entry);
-    return entry;
+    return known ?? this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
   }
 
   /** Makes an entry of a record's line, anew each time; undefined, and noted, when its body is damaged. @param odd gets the names of odd fields. */
@@ -69,32 +72,37 @@ export class SessionReader {
   /** The newest entry with this id. */
   entry(id: string): Entry | undefined {
     const number = this.find(id);
-    return number < 0 ? undefined : this.entryAt(number);
+    return number < 0 ? undefined : this.#rememberedAt(number);
   }
 
   /** Number of the newest undamaged record with this id; -1 for none. */
   find(id: string): number {
     const index = this.index();
     let number = index.find(id);
-    while (number >= 0 && this.entryAt(number) === undefined) number = index.earlierOfSameId(number);
+    while (number >= 0 && this.#rememberedAt(number) === undefined) number = index.earlierOfSameId(number);
     return number;
   }
 
-  /** Visits all entries in file order, with the numbers of their records; none of them is remembered. */
-  eachEntry(visit: (entry: Entry, number: number) => void): void {
+  #rememberedAt(number: number): Entry | undefined {
+    const entry = this.entryAt(number);
+    const isNew = entry !== undefined && !this.#entries.get(number)?.deref();
+    if (isNew && !this.#madeIndex().isOpenLine(number)) this.#remember(number, entry);
+    return entry;
+  }
+
+  /** All entries in file order, one after the other, with the numbers of their records; none of them is remembered. */
+  *scan(): Generator<ScannedEntry> {
     const { count } = this.index();
     const lines = new LineWindow(this.store);
     for (let number = 0; number < count; number += 1) {
       const entry = this.#entryIn(lines, number);
-      if (entry !== undefined) visit(entry, number);
+      if (entry !== undefined) yield { entry, number };
     }
   }
 
   /** All entries in file order. */
   entries(): Entry[] {
-    const entries: Entry[] = [];
-    this.eachEntry((entry) => entries.push(entry));
-    return entries;
+    return Array.from(this.scan(), ({ entry }) => entry);
   }
 
   /** Where the session is stored to be; of the path there, no more is read than is soon read. */

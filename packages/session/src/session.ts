@@ -18,7 +18,7 @@ import type { Problem } from "./problem.ts";
 import { type Projection, project } from "./projection.ts";
 import { restoreEntries, restoreFile } from "./restore-entries.ts";
 import { findProblems } from "./session-problems.ts";
-import { SessionReader } from "./session-reader.ts";
+import { type ScannedEntry, SessionReader } from "./session-reader.ts";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
 import { type Durability, SessionWriter } from "./session-writer.ts";
 import type { Tail } from "./tail.ts";
@@ -159,13 +159,10 @@ export class Session {
     return this.#reader.entries();
   }
 
-  /**
-   * Visits all entries in file order, with the numbers of their records in the index: one after the other, so that no
-   * more than one of them has to be in memory.
-   */
-  eachEntry(visit: (entry: Entry, recordNumber: number) => void): void {
+  /** All entries in file order, one after the other, so that no more than one of them has to be in memory. */
+  scan(): Generator<ScannedEntry> {
     this.#lookForForeign();
-    this.#reader.eachEntry(visit);
+    return this.#reader.scan();
   }
 
   /**
@@ -193,7 +190,7 @@ export class Session {
     return this.#reader.index();
   }
 
-  /** The entry of an index record; undefined when its body turns out to be damaged. */
+  /** The entry of an index record, read anew; undefined when its body turns out to be damaged. */
   entryAt(recordNumber: number): Entry | undefined {
     return this.#reader.entryAt(recordNumber);
   }

@@ -230,6 +230,26 @@ describe("opening a long session", () => {
     expect(readFor(4000)).toBeLessThan(200_000);
   });
 
+  test("that was never compacted reads no more of it either, until somebody asks what the model sees", () => {
+    const readFor = (count: number) => {
+      const store = new MemoryStore();
+      const made = createSessionIn(store, { cwd: "/" });
+      made.append(Array.from({ length: count }, (_, at) => said(`${at} ${"x".repeat(100)}`)));
+      const content = Buffer.alloc(store.size());
+      store.read(content, 0);
+      const watched = new WatchedStore(content);
+      const session = openSession({ store: watched });
+      const opened = watched.readBytes;
+      expect(session.leafId).toBe(made.leafId);
+      expect(session.projection().items).toHaveLength(count);
+      expect(session.append(said("more")).parentId).toBe(made.leafId);
+      expect(session.projection().items).toHaveLength(count + 1);
+      return opened;
+    };
+    // Ids and numbers are no longer than they were; the lines are a little.
+    expect(Math.abs(readFor(20_000) - readFor(5000))).toBeLessThan(10_000);
+  });
+
   test("and an append to it reads nothing", () => {
     const store = new WatchedStore(longSession(20_000).content);
     const session = openSession({ store });

@@ -44,15 +44,16 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const leafId = options.leafId ?? session.leafId;
   const path = session.path(leafId);
   if (options.leafId !== undefined && path.length === 0) throw noSuchEntry(options.leafId);
-  const branches = options.all ? otherBranches(session, path) : [];
+  const all = session.entries();
+  const branches = options.all ? otherBranches(all, path) : [];
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
-  const labels = labelsOf(session.entries());
+  const labels = labelsOf(all);
   const outside = new OutsideText();
-  const parts = [documentHead(session, entries, outside), ...pathMarkdown({ path, labels, outside })];
+  const parts = [documentHead(session, { all, entries, outside }), ...pathMarkdown({ path, labels, outside })];
   for (const branch of branches) {
     parts.push(
       `# Branch from ${outside.name(branch.from)}`,
-      ...pathMarkdown({ path: session.path(branch.leafId), labels, shown: branch.entries, outside }),
+      ...pathMarkdown({ path: branch.entries, labels, outside }),
     );
   }
   if (outside.secrets > 0) parts.push(`*${count(outside.secrets, "secret")} redacted.*`);
@@ -67,16 +68,18 @@ function noSuchEntry(id: string): BonsaiError {
   });
 }
 
-/** The shown entries of a path (all by default), each with what the rest of the path says about it. */
-function pathMarkdown(options: {
+/** The entries of a path or of its end, each with what the later ones say about it. */
+function pathMarkdown({
+  path,
+  labels,
+  outside,
+}: {
   path: readonly Entry[];
   labels: ReadonlyMap<string, string | undefined>;
-  shown?: readonly Entry[];
   outside: OutsideText;
 }): string[] {
-  const { path, labels, outside, shown = path } = options;
   const fates = fatesOf(path);
-  return shown
+  return path
     .map((entry) => entryMarkdown(entry, { ...fates(entry.id), label: labels.get(entry.id) }, outside))
     .filter((part) => part !== "");
 }
@@ -101,21 +104,25 @@ function labelsOf(entries: readonly Entry[]): Map<string, string | undefined> {
 interface Branch {
   /** The entry that it leaves the others at. */
   from: string;
-  leafId: string;
   entries: Entry[];
 }
 
 /** The other branches in file order, each from where it leaves what was shown before. */
-function otherBranches(session: ExportedSession, path: readonly Entry[]): Branch[] {
+function otherBranches(all: readonly Entry[], path: readonly Entry[]): Branch[] {
   const shown = new Set(path.map((entry) => entry.id));
-  const all = session.entries().filter((entry) => !isLeafMark(entry));
-  const parents = new Set(all.map((entry) => entry.parentId));
+  const byId = new Map(all.map((entry) => [entry.id, entry]));
+  const parents = new Set(all.filter((entry) => !isLeafMark(entry)).map((entry) => entry.parentId));
   const branches: Branch[] = [];
   for (const leaf of all) {
-    if (parents.has(leaf.id) || shown.has(leaf.id)) continue;
-    const entries = session.path(leaf.id).filter((entry) => !shown.has(entry.id));
-    for (const entry of entries) shown.add(entry.id);
-    branches.push({ from: entries[0]?.parentId ?? "the beginning", leafId: leaf.id, entries });
+    if (isLeafMark(leaf) || parents.has(leaf.id) || shown.has(leaf.id)) continue;
+    const entries: Entry[] = [];
+    let at: Entry | undefined = leaf;
+    for (; at !== undefined && !shown.has(at.id); at = byId.get(at.parentId ?? "")) {
+      shown.add(at.id);
+      entries.push(at);
+    }
+    entries.reverse();
+    branches.push({ from: entries[0]?.parentId ?? "the beginning", entries });
   }
   return branches;
 }
@@ -124,9 +131,12 @@ function isLeafMark(entry: Entry): boolean {
   return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
 }
 
-function documentHead(session: ExportedSession, entries: readonly Entry[], outside: OutsideText): string {
+function documentHead(
+  session: ExportedSession,
+  { all, entries, outside }: { all: readonly Entry[]; entries: readonly Entry[]; outside: OutsideText },
+): string {
   const { header } = session;
-  const name = session.entries().findLast((entry) => entry.type === "session_info")?.name;
+  const name = all.findLast((entry) => entry.type === "session_info")?.name;
   const rows = [
     ["Session", outside.name(header.id)],
     ["Folder", outside.name(header.cwd)],

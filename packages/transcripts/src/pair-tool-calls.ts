@@ -51,7 +51,7 @@ class Pairing {
       const { parent, open } = this.#place(next);
       const children = this.#childrenOf(next.step.key, parent, open);
       if (children.length === 0) this.#closeEnd(next.step.key, parent, open);
-      stack.push(...children);
+      for (const child of children) stack.push(child);
     }
     this.#closeLeaf();
     return { steps: this.#wholeEdits(), leaf: this.#leaf };

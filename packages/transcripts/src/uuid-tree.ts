@@ -111,10 +111,11 @@ function parentsFirst(nodes: UuidNode[]): UuidNode[] {
       continue;
     }
     const ready = [node];
-    for (let next = ready.shift(); next !== undefined; next = ready.shift()) {
+    // It grows as it is gone through.
+    for (const next of ready) {
       ordered.push(next);
       placed.add(next.uuid);
-      ready.push(...(waiting.get(next.uuid) ?? []));
+      for (const child of waiting.get(next.uuid) ?? []) ready.push(child);
       waiting.delete(next.uuid);
     }
   }

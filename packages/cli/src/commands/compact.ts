@@ -38,19 +38,14 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   const imported = transcriptSession(invocation);
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
   const leafId = leafOf(session, invocation);
-  const before = contextBefore(session, settings, leafId);
-  const planned = planCompaction({
-    session,
-    settings,
-    ...model(invocation),
-    ...(leafId === null ? {} : { leafId }),
-  });
+  // All of it on one stage, so that the context is in memory once.
+  const { session: stage } = rehearsal(session, leafId);
+  const before = contextBefore(stage, settings);
+  const planned = planCompaction({ session: stage, settings, ...model(invocation) });
   if (planned.status !== "planned" || invocation.options.model !== undefined)
     return finish(invocation, { result: planned, before, file: session.file });
   const rehearsed = await invocation.io.interruptible((signal) =>
-    withProgress(invocation.io, progressLabel, () =>
-      compacted(rehearsal(session, leafId), settings, { invocation, signal }),
-    ),
+    withProgress(invocation.io, progressLabel, () => compacted(stage, settings, { invocation, signal })),
   );
   return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file });
 }
@@ -135,13 +130,9 @@ function model({ options }: Invocation): { model?: { contextWindow: number } } {
   return typeof options.window === "number" ? { model: { contextWindow: options.window } } : {};
 }
 
-function contextBefore(
-  session: Session,
-  settings: CompactionSettings,
-  leafId: string | null = session.leafId,
-): ContextBefore {
-  const { items } = session.projection(leafId);
-  return { items, estimator: sessionEstimate({ session, settings, leafId }).estimator };
+function contextBefore(session: Session, settings: CompactionSettings): ContextBefore {
+  const { items } = session.projection();
+  return { items, estimator: sessionEstimate({ session, settings }).estimator };
 }
 
 interface Finished {

@@ -8,12 +8,17 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
   const size = contextSize(session, invocation, leafId);
-  const items: ContextItem[] = session.projection(leafId).items.map(({ entryId, message }) => ({
-    entryId,
-    role: message.role,
-    tokens: size.estimator.message(message),
-    message,
-  }));
+  const items = session.projection(leafId).items.map(
+    ({ entryId, message }): ContextItem => ({
+      entryId,
+      role: message.role,
+      tokens: size.estimator.message(message),
+      message,
+    }),
+  );
   const { output } = invocation;
-  output.result(items, () => contextView({ items, size, leafId, width: output.width }));
+  await output.list(
+    () => items,
+    () => contextView({ items, size, leafId, width: output.width }),
+  );
 }

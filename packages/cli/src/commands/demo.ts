@@ -61,7 +61,7 @@ function performed(
 
 function sessionCostUsd({ agent }: Performance): number {
   const facts = new FactCounter();
-  for (const entry of agent.session.entries()) facts.add(entry);
+  for (const { entry } of agent.session.scan()) facts.add(entry);
   return facts.facts().usage.cost.total;
 }
 

@@ -17,7 +17,10 @@ export async function run(invocation: Invocation): Promise<undefined> {
   session.close();
   const copy = options.repair === true ? (named ?? defaultCopy(file, problems)) : undefined;
   if (copy !== undefined) repairSession(file, copy);
-  output.result(problems, () => doctorView({ problems, file, copy, width: output.width }));
+  await output.list(
+    () => problems,
+    () => doctorView({ problems, file, copy, width: output.width }),
+  );
   if (copy !== undefined && output.wantsJson) output.tell({ code: "repaired_copy", message: copy });
 }
 

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { bonsaiHome, forkSession, openSession } from "@bonsai-agent/session";
+import { bonsaiHome, forkSession, openSession, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "../invocation.ts";
 import { openNamedSession, resolveEntryId } from "../session-file.ts";
 import { type Line, span } from "../views/line.ts";
@@ -30,9 +30,15 @@ export async function run(invocation: Invocation): Promise<undefined> {
     file,
     parentSession: origin.file!,
     leafId: fork.leafId,
-    entryCount: fork.entries().length,
+    entryCount: entryCount(fork),
   };
   output.result(report, () => lines(report));
+}
+
+function entryCount(session: Session): number {
+  let count = 0;
+  for (const _ of session.scan()) count += 1;
+  return count;
 }
 
 function lines(report: ForkReport): Line[] {

@@ -13,7 +13,10 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const found = firstHits(searchEntries(session, query, { regex: options.regex === true }), limit + 1);
   const hits = found.slice(0, limit);
-  output.result(hits, () => searchView({ hits, query, more: found.length > limit, width: output.width }));
+  await output.list(
+    () => hits,
+    () => searchView({ hits, query, more: found.length > limit, width: output.width }),
+  );
 }
 
 function firstHits(hits: Iterable<SearchHit>, limit: number): SearchHit[] {

@@ -11,8 +11,9 @@ export async function run({ options, io, output }: Invocation): Promise<undefine
     listSessions({ home, ...place }),
   );
   const limited = typeof options.limit === "number" ? sessions.slice(0, options.limit) : sessions;
-  output.result(limited.map(row), () =>
-    sessionsView({ sessions: limited, skipped, home, width: output.width, nowMs: io.now() }),
+  await output.list(
+    () => limited.map(row),
+    () => sessionsView({ sessions: limited, skipped, home, width: output.width, nowMs: io.now() }),
   );
 }
 

@@ -1,16 +1,15 @@
 import { statSync } from "node:fs";
-import { fileOperations } from "@bonsai-agent/compaction";
-import { knownUsd, type Message, toolCalls } from "@bonsai-agent/messages";
+import { FileOperationCounter } from "@bonsai-agent/compaction";
+import { knownUsd } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { type ContextSize, contextSize } from "../context-size.ts";
 import { freeModels, type IsFree } from "../free-models.ts";
 import type { Invocation } from "../invocation.ts";
 import { compactionRecord } from "../reports/compaction-record.ts";
 import type { ShowReport } from "../reports/show-report.ts";
-import { FactCounter, type SessionFacts } from "../session-facts.ts";
+import { FactCounter } from "../session-facts.ts";
 import { openNamedSession } from "../session-file.ts";
-import { eachEntry, type OutlineEntry, outlineEntry } from "../session-outline.ts";
-import { branchCount, sessionTree } from "../session-tree.ts";
+import { BranchEnds } from "../session-outline.ts";
 import { showView } from "../views/show-view.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -22,9 +21,8 @@ export async function run(invocation: Invocation): Promise<undefined> {
 
 function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowReport {
   const { header } = session;
-  const { entries, calling, facts } = readOnce(session);
+  const { entryCount, branchCount, files, facts } = readOnce(session);
   const { counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
-  const { read, modified } = fileOperations(calling);
   const file = session.file!;
   const cost = facts.cost.cost(isFree);
   return {
@@ -40,37 +38,34 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
     lastActivity,
     lastWrite,
     leafId: session.leafId,
-    entryCount: entries.length,
+    entryCount,
     counts,
-    branchCount: branchCount(sessionTree(session, entries)),
+    branchCount,
     context: { items: size.items, tokens: size.tokens, isEstimate: size.isEstimate },
     usage,
     costUsd: knownUsd(cost),
     cost,
     models,
-    readFiles: read.toSorted(),
-    modifiedFiles: modified.toSorted(),
+    readFiles: files.read.toSorted(),
+    modifiedFiles: files.modified.toSorted(),
     problemCount: session.problems().length,
     compaction: compactionRecord(session, size),
   };
 }
 
 /** What is wanted of all branches, from one reading of the file. */
-function readOnce(session: Session): { entries: OutlineEntry[]; calling: Message[]; facts: SessionFacts } {
+function readOnce(session: Session) {
   const counter = new FactCounter();
-  const entries: OutlineEntry[] = [];
-  const calling: Message[] = [];
-  eachEntry(session, (entry, number) => {
+  const files = new FileOperationCounter();
+  const ends = new BranchEnds(session.index());
+  let entryCount = 0;
+  for (const { entry, number } of session.scan()) {
     counter.add(entry);
-    entries.push(outlineEntry(entry, number));
-    if (entry.type === "message" && entry.message) calling.push(...callsOnly(entry.message));
-  });
-  return { entries, calling, facts: counter.facts() };
-}
-
-/** What tells which files were touched: calls, and failures of calls. Large texts are not held. */
-function callsOnly(message: Message): Message[] {
-  if (message.role === "toolResult") return message.isError ? [{ ...message, content: [] }] : [];
-  const calls = toolCalls(message);
-  return message.role === "assistant" && calls.length > 0 ? [{ ...message, content: calls }] : [];
+    const message = entry.type === "message" ? entry.message : undefined;
+    // Calls, and failures of calls.
+    if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
+    ends.add(entry, number);
+    entryCount += 1;
+  }
+  return { entryCount, branchCount: ends.count(), files: files.operations(), facts: counter.facts() };
 }

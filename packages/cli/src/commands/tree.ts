@@ -9,7 +9,8 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const tree = sessionTree(session, sessionOutline(session));
   const { output, options } = invocation;
-  if (output.wantsJson) output.json(treeRows(tree));
-  else
-    output.lines(treeView({ tree, leafId: session.leafId, width: output.width, all: options.all === true }));
+  await output.list(
+    () => treeRows(tree),
+    () => treeView({ tree, leafId: session.leafId, width: output.width, all: options.all === true }),
+  );
 }

@@ -1,4 +1,4 @@
-import type { CompactionEntry, Session } from "@bonsai-agent/session";
+import { type CompactionEntry, type Session, undoneBy } from "@bonsai-agent/session";
 import type { ContextSize } from "../context-size.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
@@ -36,13 +36,24 @@ export function compactionRecord(
   };
 }
 
-/** The compactions of the path that are not undone, newest first: each is the live one of what stands before the next. */
+/**
+ * The compactions of the path that are not undone, newest first: each is the live one of what stands before the next. One
+ * walk up the path, which reads the few entries that can tell.
+ */
 export function liveCompactions(session: Session): CompactionEntry[] {
   const live: CompactionEntry[] = [];
-  let found = session.projection().compaction;
-  while (found !== undefined) {
-    live.push(found);
-    found = session.projection(found.parentId).compaction;
+  const undone = new Set<string>();
+  const index = session.index();
+  const leaf = session.leafId === null ? -1 : index.find(session.leafId);
+  for (let at = leaf; at >= 0; at = index.parent(at)) {
+    const type = index.type(at);
+    const entry = type === "compaction" || type === "custom" ? session.entryAt(at) : undefined;
+    const undoes = entry && undoneBy(entry);
+    if (undoes !== undefined) undone.add(undoes);
+    if (entry?.type !== "compaction" || undone.has(entry.id)) continue;
+    live.push(entry);
+    // What a later entry undid counts for the path that ends there, not for what stood before this compaction.
+    undone.clear();
   }
   return live;
 }

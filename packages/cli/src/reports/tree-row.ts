@@ -15,22 +15,24 @@ export interface TreeRow {
   active: boolean;
 }
 
-/** All entries of all branches. */
-export function treeRows(tree: SessionTree): TreeRow[] {
-  return tree.entries.map((_, at) => {
-    const entry = tree.entry(at);
-    const role = roleOf(entry);
-    const label = tree.labelOf(at);
-    return {
-      id: entry.id,
-      parentId: entry.parentId,
-      type: entry.type,
-      ...(role === undefined ? {} : { role }),
-      preview: previewOf(entry).slice(0, 200),
-      ...(label === undefined ? {} : { label }),
-      active: tree.isActive(at),
-    };
-  });
+/** All entries of all branches, a row at a time. */
+export function* treeRows(tree: SessionTree): Generator<TreeRow> {
+  for (const at of tree.entries.keys()) yield treeRow(tree, at);
+}
+
+function treeRow(tree: SessionTree, at: number): TreeRow {
+  const entry = tree.entry(at);
+  const role = roleOf(entry);
+  const label = tree.labelOf(at);
+  return {
+    id: entry.id,
+    parentId: entry.parentId,
+    type: entry.type,
+    ...(role === undefined ? {} : { role }),
+    preview: previewOf(entry).slice(0, 200),
+    ...(label === undefined ? {} : { label }),
+    active: tree.isActive(at),
+  };
 }
 
 function roleOf(entry: Entry): string | undefined {

@@ -75,7 +75,7 @@ export const rpcHandlers: Handlers = {
     leafId: agent.session.leafId,
   }),
   get_tree: ({ host: { agent } }) => ({
-    tree: treeRows(sessionTree(agent.session, sessionOutline(agent.session))),
+    tree: [...treeRows(sessionTree(agent.session, sessionOutline(agent.session)))],
     leafId: agent.session.leafId,
   }),
   get_session_stats: ({ host }) => sessionStats(host),
@@ -193,15 +193,18 @@ async function navigateTree(
 
 function sessionStats({ agent: { session, state }, workshop }: AgentHost): RpcSessionStats {
   const counter = new FactCounter();
-  const entries = session.entries();
-  for (const entry of entries) counter.add(entry);
+  let entryCount = 0;
+  for (const { entry } of session.scan()) {
+    counter.add(entry);
+    entryCount += 1;
+  }
   const { counts, usage, cost } = counter.facts();
   const isFree = freeAmong([...workshop.shelf.catalogue.models, state.model]);
   return {
     sessionId: session.id,
     ...(session.file === undefined ? {} : { sessionFile: session.file }),
     ...(session.name === undefined ? {} : { name: session.name }),
-    entryCount: entries.length,
+    entryCount,
     counts,
     usage,
     costUsd: knownUsd(cost.cost(isFree)),

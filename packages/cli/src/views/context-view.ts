@@ -27,9 +27,9 @@ export function* contextView({ items, size, leafId, width }: ContextViewOptions)
   if (size.tokens > 0) yield* shares(items, size, width);
 }
 
-function itemTable(items: readonly ContextItem[], width: number): Line[] {
+function itemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
   const narrow = width < 60;
-  const rows = items.map((item): Line[] => {
+  const cellsOf = (item: ContextItem): Line[] => {
     const role = kindWord(item.role);
     const cells: Line[] = [
       [span(count(item.tokens))],
@@ -37,7 +37,12 @@ function itemTable(items: readonly ContextItem[], width: number): Line[] {
       [span(messagePreview(item.message), role === "result" ? "gray" : undefined)],
     ];
     return narrow ? cells : [[span(item.entryId, "gray")], ...cells];
-  });
+  };
+  const rows = {
+    *[Symbol.iterator]() {
+      for (const item of items) yield cellsOf(item);
+    },
+  };
   const columns = [{}, { align: "right" }, {}, { flexible: true }] as const;
   return table(rows, { columns: narrow ? columns.slice(1) : columns, width });
 }

@@ -1,7 +1,7 @@
 import type { Agent } from "@bonsai-agent/agent";
 import type { SessionControl } from "@bonsai-agent/extension";
 import type { Session } from "@bonsai-agent/session";
-import { rehearsal } from "../rehearsal.ts";
+import { pathInMemory } from "../rehearsal.ts";
 import { resolveEntryId, sessionPath } from "../session-file.ts";
 import { forkedSession, newSession, opened, placeOf, type SessionChoice } from "./session-choice.ts";
 import type { Workshop } from "./workshop.ts";
@@ -55,7 +55,7 @@ export function forkChoice(
   const { session } = agent;
   const at = position === "at" ? entryId : placeBefore(session, entryId);
   if (session.file !== undefined) return forkedSession(session, at, placeOf(workshop));
-  return { origin: session, reason: "fork", open: () => rehearsal(session, at) };
+  return { origin: session, reason: "fork", open: () => pathInMemory(session, at) };
 }
 
 function placeBefore(session: Session, entryId: string): string | null {

@@ -121,7 +121,7 @@ function roomRows({ freeTokens, reserveTokens, thresholdTokens }: ContextRoom): 
   ];
 }
 
-function rowTable(rows: readonly Row[], whole: number, width: number): Line[] {
+function rowTable(rows: readonly Row[], whole: number, width: number): Iterable<Line> {
   const cells = rows.map(({ name, tokens, glyph, style, note }): Line[] => [
     [span(glyph, style)],
     [span(name, name === "in all" ? "bold" : undefined)],

@@ -5,7 +5,6 @@ import type { Session } from "@bonsai-agent/session";
 import { freeAmong, type IsFree } from "../../free-models.ts";
 import { liveCompactions } from "../../reports/compaction-record.ts";
 import { FactCounter } from "../../session-facts.ts";
-import { eachEntry } from "../../session-outline.ts";
 import { age, bytes, count, counted, percent } from "../../views/numbers.ts";
 import { isRough } from "../compaction/is-rough.ts";
 import { isNoModel } from "../no-model.ts";
@@ -35,7 +34,7 @@ function sessionRows(
   { nowMs, isFree }: { nowMs: number; isFree: IsFree },
 ): [string, string][] {
   const counter = new FactCounter();
-  eachEntry(session, (entry) => counter.add(entry));
+  for (const { entry } of session.scan()) counter.add(entry);
   const { counts, usage, cost, models, lastActivity } = counter.facts();
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
   const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);

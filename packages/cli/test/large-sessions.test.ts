@@ -1,0 +1,167 @@
+import { readFileSync, statSync } from "node:fs";
+import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
+import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
+import { expect, test } from "vitest";
+import { Output } from "../src/output.ts";
+import { outputJson, outputJsonList } from "../src/output-json.ts";
+import { rehearsal } from "../src/rehearsal.ts";
+import { liveCompactions } from "../src/reports/compaction-record.ts";
+import { runCli } from "./run-cli.ts";
+import { header, writeLines } from "./sample-session.ts";
+
+const timestamp = "2026-01-01T00:00:00.000Z";
+const idOf = (at: number) => at.toString(16).padStart(8, "0");
+
+/** Entries with short messages, each below the entry at `parentOf`; -1 for a root. */
+function grown(count: number, parentOf: (at: number) => number): string {
+  const entries = Array.from({ length: count }, (_, at) => {
+    const parent = parentOf(at);
+    const message =
+      at % 2 === 0
+        ? { role: "user", content: `item ${at}`, timestamp: at }
+        : {
+            role: "assistant",
+            content: [{ type: "text", text: `It is ${at}.` }],
+            stopReason: "stop",
+            timestamp: at,
+          };
+    return { type: "message", id: idOf(at), parentId: parent < 0 ? null : idOf(parent), timestamp, message };
+  });
+  return writeLines([header, ...entries]);
+}
+
+const shapes: Record<string, (at: number) => number> = {
+  "one deep line": (at) => at - 1,
+  "children of one parent": (at) => Math.min(0, at - 1),
+  "a comb": (at) => (at % 3 === 0 ? at - 3 : at - 1),
+  roots: (at) => (at % 2 === 0 ? -1 : at - 1),
+};
+
+const commands = [
+  ["show"],
+  ["tree", "--all"],
+  ["tree", "--json"],
+  ["context"],
+  ["doctor"],
+  ["export", "--all"],
+  ["compact", "--dry-run", "--json"],
+];
+
+test.each(Object.keys(shapes))("every command gets through %s", async (shape) => {
+  const file = grown(1_500, shapes[shape]!);
+  for (const [command, ...flags] of commands) {
+    const { code, stderr } = await runCli([command!, file, ...flags]);
+    expect(`${command} ${code} ${stderr}`).toBe(`${command} 0 `);
+  }
+});
+
+test("no depth is too deep for the tree and for an export", async () => {
+  const file = grown(20_000, (at) => at - 1);
+  const { stdout } = await runCli(["tree", file, "--all"]);
+  expect(stdout.split("\n")).toHaveLength(20_000 + 3);
+  expect((await runCli(["export", file, "--all"])).stdout).toContain("item 19998");
+});
+
+test("the compactions of a path are found by one walk, not by reading the file for each", () => {
+  const made = createSession({ cwd: "/", file: `${grown(0, () => -1)}.made` });
+  for (let at = 0; at < 300; at += 1) {
+    const { id } = made.append({
+      type: "message",
+      message: { role: "user", content: "x".repeat(300), timestamp: 1 },
+    });
+    made.append({ type: "compaction", summary: `${at}`, firstKeptEntryId: id, tokensBefore: 1 });
+  }
+  const read = { bytes: 0 };
+  const session = openSession({ store: counted(JsonlStore.open(made.file!), read) });
+  const all = liveCompactions(session);
+  expect(all).toHaveLength(300);
+  expect(all.slice(0, 2).map(({ summary }) => summary)).toEqual(["299", "298"]);
+  expect(read.bytes).toBeLessThan(4 * statSync(made.file!).size);
+});
+
+test("what a later entry undoes does not count before the compaction between the two", () => {
+  const session = createSession({ cwd: "/" });
+  const compact = (summary: string) => {
+    const { id } = session.append({
+      type: "message",
+      message: { role: "user", content: summary, timestamp: 1 },
+    });
+    return session.append({ type: "compaction", summary, firstKeptEntryId: id, tokensBefore: 1 }).id;
+  };
+  const [first, , last] = [compact("one"), compact("two"), compact("three")];
+  session.undoCompaction(last);
+  session.undoCompaction(first);
+  expect(liveCompactions(session).map(({ summary }) => summary)).toEqual(["two", "one"]);
+});
+
+test("a rehearsal holds what it adds, and no copy of the session", () => {
+  const file = grown(2_000, (at) => at - 1);
+  const before = readFileSync(file);
+  const { session, added } = rehearsal(openSession(file), idOf(500));
+  expect(session.leafId).toBe(idOf(500));
+  expect(session.store.size() - before.length).toBeLessThan(1_000);
+  const { id } = session.append({ type: "label", targetId: idOf(3), label: "here" });
+  expect(added().map((entry) => entry.id)).toEqual([id]);
+  expect(session.path()).toHaveLength(502);
+  expect(readFileSync(file)).toEqual(before);
+});
+
+test("an export of all branches asks for one path, however many branches there are", () => {
+  const session = openSession(grown(3_000, shapes["children of one parent"]!));
+  let paths = 0;
+  const counting: ExportedSession = {
+    header: session.header,
+    leafId: session.leafId,
+    entries: () => session.entries(),
+    path(leafId) {
+      paths += 1;
+      return session.path(leafId) as Entry[];
+    },
+  };
+  const text = exportMarkdown(counting, { all: true });
+  expect(text.match(/^# Branch from /gm)).toHaveLength(2_998);
+  expect(paths).toBe(1);
+});
+
+test("a long list is printed as it is made, no faster than its reader takes it", async () => {
+  let made = 0;
+  const madeAtWrite: number[] = [];
+  const stdout = {
+    write: () => {
+      madeAtWrite.push(made);
+      return false;
+    },
+    once: (event: string, listener: () => void) => event === "drain" && setImmediate(listener),
+  };
+  const output = new Output({ stdout, stderr: stdout, env: {} } as never, true);
+  function* values() {
+    for (; made < 10_000; made += 1) yield { text: "x".repeat(100) };
+  }
+  await output.list(values, () => []);
+  expect(madeAtWrite.length).toBeGreaterThan(10);
+  expect(madeAtWrite[0]).toBeLessThan(1_000);
+});
+
+test.each([[[]], [[1]], [[{ a: [1, { b: "x\ny" }] }, "two", [], {}, null]]])(
+  "a list in pieces is the JSON of %j",
+  (list) => {
+    for (const indent of [0, 2])
+      expect([...outputJsonList(list, indent)].join("")).toBe(outputJson(list, indent));
+  },
+);
+
+function counted(inner: SessionStore, read: { bytes: number }): SessionStore {
+  return {
+    file: inner.file,
+    readOnly: inner.readOnly,
+    size: () => inner.size(),
+    read: (target, offset) => {
+      const count = inner.read(target, offset);
+      read.bytes += count;
+      return count;
+    },
+    append: (text) => inner.append(text),
+    flush: () => inner.flush(),
+    close: () => inner.close(),
+  };
+}
