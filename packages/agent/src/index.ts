@@ -36,6 +36,7 @@ export type { TaskDetails } from "./task/task-tool-report.ts";
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
 export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
+export { ExpressionWorker } from "./tools/expression-worker.ts";
 export { inFileQueue } from "./tools/file-queue.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";
 export { killRunningCommands, runningCommand } from "./tools/running-commands.ts";

@@ -1,4 +1,4 @@
-import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
+import { isTooDeep, MAX_LEVELS, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
 import type { ToolResult } from "./tool.ts";
@@ -27,13 +27,21 @@ export function failed(text: string): ToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
 
+/** What is nested too deep is left out: it could not be stored, and the model sees no details. */
+function storableResult(toolName: string, result: ToolResult): ToolResult {
+  const problem = `It is nested deeper than ${MAX_LEVELS} levels.`;
+  if (isTooDeep(result.content))
+    return failed(`The tool ${toolName} gave back no result that can be stored. ${problem}`);
+  return isTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
+}
+
 /** The result of a call that was never run. */
 export function errorResult(call: ToolCall, text: string, timestamp: number): ToolResultMessage {
   return resultMessage(call, failed(text), timestamp);
 }
 
 export function resultMessage(call: ToolCall, result: ToolResult, timestamp: number): ToolResultMessage {
-  const { content, details, isError = false, usage } = result;
+  const { content, details, isError = false, usage } = storableResult(call.name, result);
   return {
     role: "toolResult",
     toolCallId: call.id,

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
 
 /**
  * The value in a JSON file that people edit; undefined where there is no file. A byte-order mark is no fault.
@@ -8,16 +8,24 @@ import { BonsaiError } from "@bonsai-agent/messages";
 export function readJsonFile(file: string): unknown {
   const text = textOf(file);
   if (text === undefined) return undefined;
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
-    throw new BonsaiError({
-      code: "settings_unreadable",
-      message: `${file} is no JSON: ${(cause as Error).message}.`,
-      hint: "Mend the file, or move it away to work without it.",
-      cause,
-    });
+    throw unreadable(`${file} is no JSON: ${(cause as Error).message}.`, cause);
   }
+  // What is deeper can be neither shown nor written back.
+  if (isTooDeep(value)) throw unreadable(`${file} is nested deeper than ${MAX_LEVELS} levels.`);
+  return value;
+}
+
+function unreadable(message: string, cause?: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "settings_unreadable",
+    message,
+    hint: "Mend the file, or move it away to work without it.",
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 function textOf(file: string): string | undefined {

@@ -1,6 +1,6 @@
 import { mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, jsonText } from "@bonsai-agent/messages";
 import { readJsonFile } from "./json-file.ts";
 
 /** The file with the folders whose own settings and code may be used. */
@@ -69,7 +69,7 @@ function folderList(file: string, key: keyof Trust, value: unknown): readonly st
   if (Array.isArray(value) && value.every((folder) => typeof folder === "string")) return value;
   throw new BonsaiError({
     code: "settings_invalid",
-    message: `${file}: ${key} is ${JSON.stringify(value) ?? "nothing"}; allowed is a list of folders.`,
+    message: `${file}: ${key} is ${jsonText(value) || "nothing"}; allowed is a list of folders.`,
     hint: 'Write it as {"folders": ["/home/me/project"]}, or move the file away.',
   });
 }

@@ -23,3 +23,24 @@ test("bonsai search reads the query as a regular expression only when asked to",
     'Nothing matches "nothing like it".\n',
   );
 });
+
+/** A session with a text on which `(a+)+$` tries more ways than there is time for. */
+function slowSession(): string {
+  const lines = sampleLines() as { message?: { role?: string; content?: unknown } }[];
+  const first = lines.find(({ message }) => message?.role === "user")!;
+  first.message!.content = `${"a".repeat(60)}b`;
+  return writeLines(lines);
+}
+
+test("an expression that takes for ever ends with an error that says so", async () => {
+  const { code, stderr } = await runCli(["search", slowSession(), "(a+)+$", "--regex", "--json"]);
+  expect([code, JSON.parse(stderr).error.code]).toEqual([1, "expression_too_slow"]);
+});
+
+test("a signal ends it before", async () => {
+  const abort = new AbortController();
+  setTimeout(() => abort.abort(new Error("Interrupted by Ctrl-C")), 0);
+  const { signal } = abort;
+  const { code, stdout } = await runCli(["search", slowSession(), "(a+)+$", "--regex"], { signal });
+  expect([code, stdout]).toEqual([130, ""]);
+});

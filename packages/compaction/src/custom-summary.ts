@@ -1,4 +1,4 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, jsonText } from "@bonsai-agent/messages";
 import { renderPinned } from "./carry-over.ts";
 import type { CustomCompaction } from "./events.ts";
 import { renderExtensionCarryOver } from "./extension-carry-over.ts";
@@ -69,7 +69,7 @@ export function checkCustomSummary(event: string, summary: unknown): void {
   if (typeof summary === "string" && summary.trim() !== "") return;
   throw new BonsaiError({
     code: "extension_summary_empty",
-    message: `An extension's ${event} gave ${JSON.stringify(summary) ?? "nothing"} as the summary.`,
+    message: `An extension's ${event} gave ${jsonText(summary) || "nothing"} as the summary.`,
     hint: "Return the summary as a text that is not empty, or return nothing for the default summary.",
   });
 }
@@ -81,7 +81,7 @@ function checkCut({ view }: LadderState, firstKeptEntryId: string | null): void 
   if (at < 0) {
     throw new BonsaiError({
       code: "first_kept_entry_unknown",
-      message: `An extension's summary keeps from entry ${JSON.stringify(firstKeptEntryId) ?? "undefined"}, which is not in the context.`,
+      message: `An extension's summary keeps from entry ${jsonText(firstKeptEntryId) || "undefined"}, which is not in the context.`,
       hint: "Return preparation.firstKeptEntryId, or the id of a message that the model sees.",
     });
   }

@@ -1,4 +1,4 @@
-import type { BonsaiErrorOptions } from "@bonsai-agent/messages";
+import { type BonsaiErrorOptions, jsonText } from "@bonsai-agent/messages";
 import type { z } from "zod";
 
 export interface SettingsProblemOptions {
@@ -21,7 +21,7 @@ export function settingsProblem({
   const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
   const path = [...issue.path, ...(unknown === undefined ? [] : [unknown])];
   const key = [...(section === undefined ? [] : [section]), ...path].join(".");
-  const found = JSON.stringify(valueAt(input, path)) ?? "nothing";
+  const found = jsonText(valueAt(input, path)) || "nothing";
   const allowed =
     unknown === undefined ? allowedValues(issue) : `one of the keys ${keysAt(schema, issue.path)}`;
   if (key === "")

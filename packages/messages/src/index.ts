@@ -32,6 +32,7 @@ export type {
   UserMessage,
 } from "./message.ts";
 export type { Model, ModelPrices } from "./model.ts";
+export { deepCopy, isTooDeep, MAX_LEVELS } from "./nesting.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
 export {
   bashExecutionText,

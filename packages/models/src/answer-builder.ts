@@ -3,13 +3,13 @@ import {
   type AssistantContent,
   type AssistantMessage,
   emptyUsage,
+  isTooDeep,
   type StopReason,
   type ToolCall,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import { usageCost } from "./cost.ts";
 import { type IgnoredUsage, impossibleCounts, type RequestSize, type TokenCounts } from "./counted-tokens.ts";
-import { isTooDeep } from "./nesting.ts";
 import type { StreamEvent } from "./stream-event.ts";
 
 /** Enough to see what it was. */

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
 import { textFile } from "./text-file.ts";
 
 /** What stands in the file, by provider; entries of kinds that Bonsai does not know are kept as they are. */
@@ -25,6 +25,8 @@ export function readAuthFile(file: string): AuthEntries {
   if (text === undefined) return {};
   const value = parsed(text, file);
   if (!isObject(value)) throw damaged(file, "is no JSON object");
+  // It is written anew with each key that is saved.
+  if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
   for (const [provider, entry] of Object.entries(value)) {
     if (!isObject(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
   }

@@ -1,3 +1,4 @@
+import { jsonText } from "@bonsai-agent/messages";
 import type { z } from "zod";
 import { redactKeys } from "./redact-keys.ts";
 
@@ -28,7 +29,7 @@ function isSecret(path: readonly PropertyKey[]): boolean {
 const longestValue = 80;
 
 function brief(value: unknown): string {
-  const text = redactKeys(JSON.stringify(value) ?? "nothing");
+  const text = redactKeys(jsonText(value) || "nothing");
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
 

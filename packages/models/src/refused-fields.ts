@@ -1,3 +1,4 @@
+import { jsonText } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "./catalogue-model.ts";
 import type { ModelCompat } from "./model-compat.ts";
 import { ProviderError } from "./provider.ts";
@@ -15,7 +16,7 @@ export class RefusedFields {
   /** True where the refusal names a field that can be left out, or called otherwise, and was not yet. */
   learn(model: CatalogueModel, error: unknown): boolean {
     if (!(error instanceof ProviderError) || (error.status !== 400 && error.status !== 422)) return false;
-    const text = `${error.message} ${JSON.stringify(error.body) ?? ""}`;
+    const text = `${error.message} ${jsonText(error.body)}`;
     const known = this.#learned.get(keyOf(model)) ?? {};
     const told: ModelCompat = {
       ...(/stream_options/.test(text) && { streamOptions: false }),

@@ -40,7 +40,8 @@ export {
   project,
 } from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";
-export { type SearchHit, type SearchOptions, searchEntries } from "./search.ts";
+export { type FindInTexts, type SearchHit, searchEntries, searchEntriesWith } from "./search.ts";
+export { searchExpression, type TextRange } from "./search-pattern.ts";
 export { Session } from "./session.ts";
 export {
   type ChangedLines,

@@ -1,21 +1,27 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 
+/** Where something stands in a text. */
+export interface TextRange {
+  start: number;
+  end: number;
+}
+
 /** A query, ready to be looked for in texts and, before they are parsed, in stored lines. */
 export interface SearchPattern {
   /** Where the query stands in a text. */
-  find(text: string): { start: number; end: number } | undefined;
+  find(text: string): TextRange | undefined;
   /** False only when no text of this stored line, read as Latin-1, can hold the query. */
   mayMatchLine(line: string): boolean;
 }
 
-/** @throws BonsaiError `bad_search_pattern` */
-export function searchPattern(query: string, { regex = false }: { regex?: boolean }): SearchPattern {
-  const expression = regex ? userExpression(query) : new RegExp(escaped(query), "i");
+/** A text, to be found in upper and lower case. */
+export function searchPattern(query: string): SearchPattern {
+  const expression = new RegExp(escaped(query), "i");
   const find = (text: string) => {
     const match = expression.exec(text);
     return match === null ? undefined : { start: match.index, end: match.index + match[0].length };
   };
-  return { find, mayMatchLine: regex ? () => true : lineFilter(query) };
+  return { find, mayMatchLine: lineFilter(query) };
 }
 
 /**
@@ -30,7 +36,11 @@ function lineFilter(query: string): (line: string) => boolean {
   return (line) => filter.test(line);
 }
 
-function userExpression(query: string): RegExp {
+/**
+ * A query that is a regular expression. It is run where it can be ended: some take for ever.
+ * @throws BonsaiError `bad_search_pattern`
+ */
+export function searchExpression(query: string): RegExp {
   try {
     return new RegExp(query, "i");
   } catch (cause) {

@@ -2,13 +2,8 @@ import type { Entry } from "./entry.ts";
 import { entryTexts } from "./entry-text.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
-import { type SearchPattern, searchPattern } from "./search-pattern.ts";
+import { type SearchPattern, searchPattern, type TextRange } from "./search-pattern.ts";
 import type { Session } from "./session.ts";
-
-export interface SearchOptions {
-  /** Read the query as a regular expression. Default false. Either way upper and lower case are the same. */
-  regex?: boolean;
-}
 
 /** One entry that holds the query. */
 export interface SearchHit {
@@ -25,24 +20,65 @@ const SNIPPET_CHARACTERS = 60;
 
 /**
  * Looks for a text in the entries of all branches, in file order: messages with their tool calls, summaries,
- * labels and names. Hits come as they are found, so a caller can stop after a few.
- * @throws BonsaiError `bad_search_pattern`
+ * labels and names, in upper and lower case. Hits come as they are found, so a caller can stop after a few.
  */
-export function searchEntries(
-  session: Session,
-  query: string,
-  options: SearchOptions = {},
-): Generator<SearchHit> {
-  return hits(session, searchPattern(query, options));
-}
-
-function* hits(session: Session, pattern: SearchPattern): Generator<SearchHit> {
+export function* searchEntries(session: Session, query: string): Generator<SearchHit> {
+  const pattern = searchPattern(query);
   const isActive = activeRecords(session);
   for (const number of candidates(session, pattern)) {
     const entry = session.entryAt(number);
     const snippet = entry && firstMatch(entry, pattern);
     if (snippet !== undefined) yield hit(entry!, snippet, isActive(number));
   }
+}
+
+/** The first match in each of some texts, by their number from 0. */
+export type FindInTexts = (texts: readonly string[]) => Promise<ReadonlyMap<number, TextRange>>;
+
+/** So much text is given to `FindInTexts` at once, or one entry's, where that is more. */
+const BATCH_CHARACTERS = 1 << 18;
+
+/**
+ * The same with a finder that works elsewhere: a regular expression can take for ever, and is to be run where it can be
+ * ended, see `searchExpression`.
+ */
+export async function* searchEntriesWith(session: Session, find: FindInTexts): AsyncGenerator<SearchHit> {
+  const isActive = activeRecords(session);
+  for (const entries of batches(session)) {
+    const texts = entries.flatMap((each) => each.texts);
+    const found = await find(texts);
+    let next = 0;
+    for (const { entry, number, texts: own } of entries) {
+      const first = next;
+      next += own.length;
+      const at = own.findIndex((_text, index) => found.has(first + index));
+      if (at >= 0) yield hit(entry, snippet(own[at]!, found.get(first + at)!), isActive(number));
+    }
+  }
+}
+
+interface EntryTexts {
+  entry: Entry;
+  /** Of its record. */
+  number: number;
+  texts: readonly string[];
+}
+
+function* batches(session: Session): Generator<EntryTexts[]> {
+  let batch: EntryTexts[] = [];
+  let characters = 0;
+  for (const { number } of session.index().records()) {
+    const entry = session.entryAt(number);
+    const texts = entry === undefined ? [] : [...entryTexts(entry)];
+    if (texts.length === 0) continue;
+    batch.push({ entry: entry!, number, texts });
+    characters += texts.reduce((sum, text) => sum + text.length, 0);
+    if (characters < BATCH_CHARACTERS) continue;
+    yield batch;
+    batch = [];
+    characters = 0;
+  }
+  if (batch.length > 0) yield batch;
 }
 
 /** Numbers of the records whose stored line may hold the query. Parses nothing. */
@@ -90,7 +126,7 @@ function firstMatch(entry: Entry, pattern: SearchPattern): string | undefined {
   return undefined;
 }
 
-function snippet(text: string, { start, end }: { start: number; end: number }): string {
+function snippet(text: string, { start, end }: TextRange): string {
   const from = Math.max(0, start - SNIPPET_CHARACTERS);
   const to = Math.min(text.length, Math.min(end, start + 2 * SNIPPET_CHARACTERS) + SNIPPET_CHARACTERS);
   const line = text.slice(from, to).toWellFormed().replaceAll(/\s+/g, " ").trim();

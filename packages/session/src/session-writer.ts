@@ -176,10 +176,11 @@ function serialized(entry: Entry): string {
   try {
     return JSON.stringify(entry);
   } catch (cause) {
+    const problem = cause instanceof RangeError ? "it is nested too deep, or too long" : String(cause);
     throw new BonsaiError({
       code: "entry_not_serializable",
-      message: `A ${entry.type} entry cannot be written as JSON: ${String(cause)}`,
-      hint: "Put only plain values into an entry: no circles, no BigInt.",
+      message: `A ${entry.type} entry cannot be written as JSON: ${problem}`,
+      hint: "Put only plain values into an entry: no circles, no BigInt, nothing that is nested without end.",
       cause,
     });
   }

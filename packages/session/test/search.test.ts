@@ -1,4 +1,12 @@
-import { createSession, type EntryDraft, type Session, searchEntries } from "@bonsai-agent/session";
+import {
+  createSession,
+  type EntryDraft,
+  type Session,
+  searchEntries,
+  searchEntriesWith,
+  searchExpression,
+  type TextRange,
+} from "@bonsai-agent/session";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -29,9 +37,21 @@ function sessionOf(...drafts: EntryDraft[]): Session {
   return session;
 }
 
-const found = (session: Session, query: string, regex = false) => [
-  ...searchEntries(session, query, { regex }),
-];
+const found = (session: Session, query: string) => [...searchEntries(session, query)];
+
+/** In this thread: what is looked for here ends. */
+async function foundBy(session: Session, query: string) {
+  const expression = searchExpression(query);
+  const find = async (texts: readonly string[]) => {
+    const ranges = new Map<number, TextRange>();
+    for (const [at, text] of texts.entries()) {
+      const match = expression.exec(text);
+      if (match !== null) ranges.set(at, { start: match.index, end: match.index + match[0].length });
+    }
+    return ranges;
+  };
+  return Array.fromAsync(searchEntriesWith(session, find));
+}
 
 describe("what is found", () => {
   test.each<[string, EntryDraft, string]>([
@@ -75,12 +95,18 @@ describe("what is found", () => {
       expect(found(session, query)).toEqual([]);
   });
 
-  test("what a regular expression matches, and a bad one is refused", () => {
-    const session = sessionOf(user("error TS2345: bad"), user("error TS99"));
-    expect(found(session, "ts\\d{4}", true)).toHaveLength(1);
-    expect(() => searchEntries(session, "(", { regex: true })).toThrow(
-      expect.objectContaining({ code: "bad_search_pattern" }),
+  test("what a regular expression matches, and a bad one is refused", async () => {
+    const session = sessionOf(user("error TS2345: bad"), call({ a: "x", b: "TS12345" }), user("error TS99"));
+    const hits = await foundBy(session, "ts\\d{4}");
+    expect(hits.map(({ snippet }) => snippet)).toEqual(["error TS2345: bad", "TS12345"]);
+    expect(() => searchExpression("(")).toThrow(expect.objectContaining({ code: "bad_search_pattern" }));
+  });
+
+  test("by an expression as by a text, also where it takes several turns", async () => {
+    const session = sessionOf(
+      ...Array.from({ length: 9 }, (_, at) => user(`${at} ${"x".repeat(70_000)} needle`)),
     );
+    expect(await foundBy(session, "needle")).toEqual(found(session, "needle"));
   });
 
   test("entries of all branches, with what is on the active path", () => {

@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message, Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, deepCopy, type Message, type Usage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
 import { contextUsage } from "../agent-state.ts";
 import { modelNotice } from "../model-notice.ts";
@@ -136,7 +136,7 @@ async function contextMessages(
 ): Promise<readonly Message[]> {
   const projected = session.projection().items.map((item) => item.message);
   if (!events.hasHandlers("context")) return projected;
-  const copy = structuredClone(projected);
+  const copy = deepCopy(projected);
   const { payload } = await events.decide("context", { type: "context", messages: copy }, signal);
   return payload.messages === copy ? projected : payload.messages;
 }

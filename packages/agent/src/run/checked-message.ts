@@ -20,6 +20,7 @@ function readBack(given: object): CustomInput {
   try {
     return JSON.parse(JSON.stringify(given)) as CustomInput;
   } catch (cause) {
+    if (cause instanceof RangeError) throw invalid("it is nested too deep", cause);
     throw invalid(cause instanceof Error ? cause.message : String(cause), cause);
   }
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { BonsaiError } from "@bonsai-agent/messages";
 
-/** A pattern that takes longer on one file goes round in circles. */
+/** A pattern that takes longer on one file, or on some texts, goes round in circles. */
 const MAX_FILE_MS = 2_000;
 
 /** What a search looks for: the parts of a regular expression. */
@@ -13,8 +14,11 @@ export interface Expression {
 /** By the number of a line, from 0: where in it the first match begins. */
 export type LineMatches = ReadonlyMap<number, number>;
 
+/** By the number of a text, from 0: where in it the first match stands. */
+export type TextMatches = ReadonlyMap<number, { start: number; end: number }>;
+
 interface Answer {
-  /** A number of a line, then where in it: pair after pair. */
+  /** The number of a line or text, then where in it a match begins, and where it ends: three by three. */
   found?: number[];
   problem?: string;
 }
@@ -23,12 +27,13 @@ interface Answer {
 const WORKER = `
 const { parentPort, workerData } = require("node:worker_threads");
 const expression = new RegExp(workerData.source, workerData.flags);
-parentPort.on("message", (text) => {
+parentPort.on("message", (given) => {
   try {
     const found = [];
-    for (const [number, line] of text.split(/\\r?\\n/).entries()) {
-      const at = line.search(expression);
-      if (at >= 0) found.push(number, at);
+    const texts = typeof given === "string" ? given.split(/\\r?\\n/) : given;
+    for (const [number, text] of texts.entries()) {
+      const match = expression.exec(text);
+      if (match !== null) found.push(number, match.index, match.index + match[0].length);
     }
     parentPort.postMessage({ found });
   } catch (error) {
@@ -52,7 +57,8 @@ export class ExpressionWorker {
   /**
    * The lines of a text that match. An abort ends it at once.
    * @param name what the text is, for errors
-   * @throws Error for what is no expression, and for one that takes longer than two seconds; the signal's reason
+   * @throws BonsaiError `expression_too_slow` for one that takes longer than two seconds; an Error for what is no
+   * expression; the signal's reason
    */
   async search({
     text,
@@ -63,15 +69,42 @@ export class ExpressionWorker {
     name: string;
     signal: AbortSignal;
   }): Promise<LineMatches> {
+    const matches = new Map<number, number>();
+    const found = await this.#ask(text, { name, signal });
+    for (let at = 0; at < found.length; at += 3) matches.set(found[at]!, found[at + 1]!);
+    return matches;
+  }
+
+  /** The same of whole texts, in which a match may go over several lines. @throws as `search` */
+  async find({
+    texts,
+    name,
+    signal,
+  }: {
+    texts: readonly string[];
+    name: string;
+    signal: AbortSignal;
+  }): Promise<TextMatches> {
+    const matches = new Map<number, { start: number; end: number }>();
+    const found = await this.#ask(texts, { name, signal });
+    for (let at = 0; at < found.length; at += 3)
+      matches.set(found[at]!, { start: found[at + 1]!, end: found[at + 2]! });
+    return matches;
+  }
+
+  async #ask(
+    given: string | readonly string[],
+    { name, signal }: { name: string; signal: AbortSignal },
+  ): Promise<readonly number[]> {
     signal.throwIfAborted();
     const worker = this.#running();
     const limit = AbortSignal.timeout(MAX_FILE_MS);
     const answered = once(worker, "message", { signal: AbortSignal.any([signal, limit]) });
-    worker.postMessage(text);
+    worker.postMessage(given);
     try {
       const [{ found = [], problem }] = (await answered) as [Answer];
       if (problem !== undefined) throw new Error(problem);
-      return matchesOf(found);
+      return found;
     } catch (cause) {
       this.close();
       signal.throwIfAborted();
@@ -96,15 +129,11 @@ export class ExpressionWorker {
   }
 }
 
-function matchesOf(found: readonly number[]): LineMatches {
-  const matches = new Map<number, number>();
-  for (let at = 0; at < found.length; at += 2) matches.set(found[at]!, found[at + 1]!);
-  return matches;
-}
-
-function tooSlow({ source }: Expression, { name, cause }: { name: string; cause: unknown }): Error {
-  return new Error(
-    `The pattern ${JSON.stringify(source)} takes too long on ${name}: more than ${MAX_FILE_MS / 1000} seconds. Write it without nested repetitions, or set literal.`,
-    { cause },
-  );
+function tooSlow({ source }: Expression, { name, cause }: { name: string; cause: unknown }): BonsaiError {
+  return new BonsaiError({
+    code: "expression_too_slow",
+    message: `The pattern ${JSON.stringify(source)} takes too long on ${name}: more than ${MAX_FILE_MS / 1000} seconds. Write it without nested repetitions, or search for plain text.`,
+    hint: "A repetition of what repeats itself, like (a+)+, tries every way to share the text out.",
+    cause,
+  });
 }

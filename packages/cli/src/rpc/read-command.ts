@@ -1,4 +1,4 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isTooDeep, jsonText, MAX_LEVELS } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { nearestWord } from "../nearest-word.ts";
 import type { LineIn } from "./json-lines-in.ts";
@@ -27,7 +27,9 @@ export function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answ
   const id = typeof anyId === "string" || typeof anyId === "number" ? anyId : undefined;
   const command = typeof type === "string" ? type : null;
   if (anyId !== undefined && id === undefined)
-    return { id, command, error: invalid(`id is ${JSON.stringify(anyId)}; allowed is a text or a number`) };
+    return { id, command, error: invalid(`id is ${jsonText(anyId)}; allowed is a text or a number`) };
+  if (isTooDeep(value))
+    return { id, command, error: invalid(`it is nested deeper than ${MAX_LEVELS} levels`) };
   if (command === null || !isCommandName(command)) return { id, command, error: unknownCommand(type) };
   const checked = z.strictObject(rpcCommands[command]).safeParse(fields);
   if (!checked.success) return { id, command, error: invalid(`${command}: ${problems(checked.error)}`) };
@@ -85,7 +87,7 @@ function unknownCommand(type: unknown): BonsaiError {
   const meant = typeof type === "string" ? nearestWord(type, names) : undefined;
   return new BonsaiError({
     code: "rpc_command_unknown",
-    message: `There is no command ${JSON.stringify(type) ?? "without a type"}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
+    message: `There is no command ${jsonText(type) || "without a type"}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
     hint: `The commands are: ${names.join(", ")}.`,
   });
 }

@@ -1,4 +1,5 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
+import { jsonText } from "@bonsai-agent/messages";
 import { brokenOff, notSent, unanswered } from "../connection-error.ts";
 import { ProviderError } from "../provider.ts";
 import { awsErrorType } from "../response-head.ts";
@@ -96,8 +97,8 @@ function refusedBody({ body, told, status, headers, cause }: RefusedBody): Provi
 }
 
 function textMessage(status: number | undefined, body: unknown): string {
-  const told = typeof body === "string" ? body : JSON.stringify(body);
-  const text = told?.slice(0, MAX_SHOWN_CHARS) ?? NO_BODY;
+  const told = typeof body === "string" ? body : jsonText(body);
+  const text = told.slice(0, MAX_SHOWN_CHARS) || NO_BODY;
   return status === undefined ? text : `${status} ${text}`;
 }
 

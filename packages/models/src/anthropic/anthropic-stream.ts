@@ -5,7 +5,7 @@ import type {
   RawMessageDeltaEvent,
   Usage,
 } from "@anthropic-ai/sdk/resources/messages";
-import type { StopReason } from "@bonsai-agent/messages";
+import { jsonText, type StopReason } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { TokenCounts } from "../counted-tokens.ts";
 import { ProviderError } from "../provider.ts";
@@ -128,7 +128,7 @@ export class AnthropicStream {
     // Some servers send the arguments whole, with the start.
     const { input } = open.block;
     const isWhole = typeof input === "object" && input !== null && Object.keys(input).length > 0;
-    if (!open.hasArguments && isWhole) yield* this.#arguments(open, JSON.stringify(input));
+    if (!open.hasArguments && isWhole) yield* this.#arguments(open, jsonText(input));
     yield this.#answer.endCall(open.contentIndex);
   }
 

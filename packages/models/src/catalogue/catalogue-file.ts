@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
 import { jsonProblem } from "../json-problem.ts";
 import { textFile } from "../text-file.ts";
 import { catalogueSchema, type ProviderOverride } from "./catalogue-schema.ts";
@@ -23,11 +23,15 @@ function read(file: string): string | undefined {
 }
 
 function parsed(text: string, file: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw unreadable(file, cause);
   }
+  if (isTooDeep(value))
+    throw unreadable(file, new SyntaxError(`it is nested deeper than ${MAX_LEVELS} levels`));
+  return value;
 }
 
 /** The parser quotes what stands around its place, which may be a key of `headers`: that is neither told nor kept. */

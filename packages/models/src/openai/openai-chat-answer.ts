@@ -1,4 +1,4 @@
-import type { ThinkingContent } from "@bonsai-agent/messages";
+import { jsonText, type ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { ProviderError } from "../provider.ts";
 import type { StreamEvent } from "../stream-event.ts";
@@ -125,7 +125,7 @@ export class ChatAnswer {
     if (details.length === 0) return;
     const { content } = this.#answer.message;
     const block = content.find((found): found is ThinkingContent => found.type === "thinking");
-    const thinkingSignature = JSON.stringify({ reasoning_details: details });
+    const thinkingSignature = jsonText({ reasoning_details: details });
     if (block !== undefined) block.thinkingSignature = thinkingSignature;
     else this.#answer.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
   }

@@ -1,4 +1,4 @@
-import type { ToolCall } from "@bonsai-agent/messages";
+import { jsonText, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent } from "../stream-event.ts";
 import { idIn } from "../wire-text.ts";
@@ -85,7 +85,7 @@ function addName(call: ToolCall, piece: string): void {
 /** JSON text; some servers send the object itself. */
 function argumentsText(value: unknown): string {
   if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : JSON.stringify(value);
+  return value === undefined || value === null ? "" : jsonText(value);
 }
 
 function stringOf(value: unknown): string {

@@ -4,6 +4,7 @@ import {
   bashExecutionText,
   contentBlocks,
   type ImageContent,
+  isTooDeep,
   type Message,
   type ThinkingContent,
   type ToolResultMessage,
@@ -72,7 +73,8 @@ export function signedObject({ thinkingSignature }: ThinkingContent): Record<str
 export function jsonObject(text: string | undefined): Record<string, unknown> | undefined {
   if (!text?.startsWith("{")) return undefined;
   try {
-    return JSON.parse(text) as Record<string, unknown>;
+    const value: unknown = JSON.parse(text);
+    return isTooDeep(value) ? undefined : (value as Record<string, unknown>);
   } catch {
     // Not ours: other protocols sign with what is no JSON.
     return undefined;

@@ -1,3 +1,4 @@
+import { jsonText } from "@bonsai-agent/messages";
 import { APIConnectionError, APIError } from "openai";
 import { brokenOff, notSent, unanswered } from "../connection-error.ts";
 import { ProviderError } from "../provider.ts";
@@ -71,7 +72,7 @@ function messageOf({ message, msg, detail, metadata }: Record<string, unknown>):
 
 function text(value: unknown): string | undefined {
   if (value === undefined || value === null || value === "") return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? value : jsonText(value);
 }
 
 /** Servers that put the HTTP status into `code` say what happened in `type` or `status`. */

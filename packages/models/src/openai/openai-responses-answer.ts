@@ -1,4 +1,4 @@
-import type { TextContent, ThinkingContent } from "@bonsai-agent/messages";
+import { jsonText, type TextContent, type ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { ProviderError } from "../provider.ts";
 import type { StreamEvent } from "../stream-event.ts";
@@ -177,7 +177,7 @@ export class ResponsesAnswer {
   }
 
   #signThinking({ contentIndex }: OpenItem, item: OutputItem): void {
-    const thinkingSignature = JSON.stringify(item);
+    const thinkingSignature = jsonText(item);
     if (contentIndex === undefined) {
       this.#answer.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
     } else
@@ -254,5 +254,5 @@ function joined(parts: OutputItem["content"] | OutputItem["summary"], between: s
 }
 
 function argumentsText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value ?? {});
+  return typeof value === "string" ? value : jsonText(value ?? {});
 }

@@ -1,5 +1,4 @@
-import type { AssistantContent, Message, UserContent } from "@bonsai-agent/messages";
-import { isTooDeep } from "../nesting.ts";
+import { type AssistantContent, isTooDeep, type Message, type UserContent } from "@bonsai-agent/messages";
 import { mended, type RepairPass } from "./repair-pass.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set([

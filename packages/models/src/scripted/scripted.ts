@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { byScriptEstimator, toolCalls, type Usage } from "@bonsai-agent/messages";
+import { byScriptEstimator, jsonText, toolCalls, type Usage } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 import type { StreamEvent } from "../stream-event.ts";
@@ -94,7 +94,7 @@ async function* called(
 ): AsyncIterable<StreamEvent> {
   for (const [at, { name, arguments: args = {}, argumentsText }] of calls.entries()) {
     await pause(delayMs, call.signal);
-    const text = argumentsText ?? JSON.stringify(args);
+    const text = argumentsText ?? jsonText(args);
     const isCut = cut && at === calls.length - 1;
     const index = answer.beginCall({ id: nextCallId(stage, call), name });
     yield answer.callArguments(index, isCut ? text.slice(0, text.length / 2) : text);

@@ -1,4 +1,4 @@
-import type { ToolCall } from "@bonsai-agent/messages";
+import { deepCopy, type ToolCall } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { TSchema } from "typebox";
 import { Value } from "typebox/value";
@@ -6,7 +6,7 @@ import { Value } from "typebox/value";
 /** The arguments of a call, values that only have the wrong type converted. @throws Error where they do not fit */
 export function validateToolArguments({ name, parameters }: ToolDeclaration, call: ToolCall): unknown {
   const schema = parameters as TSchema;
-  const converted = Value.Convert(schema, structuredClone(call.arguments));
+  const converted = Value.Convert(schema, deepCopy(call.arguments));
   if (Value.Check(schema, converted)) return converted;
   const problems = [...Value.Errors(schema, converted)].map(
     ({ instancePath, message }) => `${instancePath || "/"}: ${message}`,

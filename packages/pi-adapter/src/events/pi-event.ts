@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionPreparation } from "@bonsai-agent/compaction";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
-import { toolCalls } from "@bonsai-agent/messages";
+import { deepCopy, toolCalls } from "@bonsai-agent/messages";
 import { piModel } from "../models/pi-model.ts";
 import { PiEvents } from "../models/to-pi-events.ts";
 
@@ -17,7 +17,7 @@ export interface PiFileOperations {
 /** Payloads as pi has them, for the events where ours differ. */
 export const piPayloads = {
   /** Handlers of pi may change the messages in place: what the session holds must not change with them. */
-  context: (event: Payload<"context">) => ({ ...event, messages: structuredClone(event.messages) }),
+  context: (event: Payload<"context">) => ({ ...event, messages: deepCopy(event.messages) }),
   session_before_compact: compactEvent,
   session_compact_failed: (event: Payload<"session_compact_failed">) => ({
     errorMessage: event.error?.message,

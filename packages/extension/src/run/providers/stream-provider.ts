@@ -1,4 +1,4 @@
-import { type AssistantMessage, emptyUsage } from "@bonsai-agent/messages";
+import { type AssistantMessage, emptyUsage, jsonText } from "@bonsai-agent/messages";
 import { textContentSchema, thinkingContentSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import {
   type AnswerBuilder,
@@ -78,7 +78,7 @@ function* taken(
   for (const block of message.content) {
     if (block.type === "toolCall") {
       const at = answer.beginCall({ ...block, arguments: {} });
-      yield answer.callArguments(at, JSON.stringify(block.arguments ?? {}));
+      yield answer.callArguments(at, jsonText(block.arguments ?? {}));
       yield answer.endCall(at);
     } else if (isNew && block.type === "text") yield answer.text(block.text);
     else answer.add({ ...block });
