@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { agentProject } from "./agent-project.ts";
+import { RpcSession } from "./rpc-session.ts";
 import { runCli } from "./run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-deep-"));
@@ -106,15 +108,97 @@ const commands: [string, (file: string) => string[]][] = [
   ["import", (file) => ["import", file, "--output", `${file}.imported`]],
 ];
 
-describe("20,000 arrays", () => {
-  test.each(places)("in %s: every command ends well or with a clear error", async (name, entry, path) => {
-    const { file, line } = nestedFile(name, [entry, path], 20_000);
-    for (const [command, args] of commands) {
-      const { stdout, stderr } = await runCli(args(file));
-      expect
-        .soft(`${command}: ${stdout}${stderr}`.slice(-3_000))
-        .not.toMatch(/call stack|unexpected_error|Invalid string/);
+async function useDeep([name, entry, path]: (typeof places)[number], depth: number): Promise<void> {
+  const { file, line } = nestedFile(name, [entry, path], depth);
+  for (const [command, args] of commands) {
+    const { stdout, stderr } = await runCli(args(file));
+    const told = `${command}: ${stdout.slice(-3_000)}${stderr.slice(-3_000)}`;
+    expect.soft(told).not.toMatch(/call stack|unexpected_error|Invalid string/);
+  }
+  expect(readFileSync(file, "utf8").split("\n").includes(line)).toBe(true);
+}
+
+describe("every command ends well or with a clear error", () => {
+  test.each(places)("with 20,000 arrays in %s", (...place) => useDeep(place, 20_000));
+
+  test.each(places.filter(([name]) => ["arguments", "details of a compaction"].includes(name)))(
+    "with 1,000,000 arrays in %s",
+    (...place) => useDeep(place, 1_000_000),
+    120_000,
+  );
+});
+
+describe.each([20_000, 1_000_000])("%i arrays in what is read beside a session", (depth) => {
+  const deep = `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  const calling = { contextWindow: 100_000, turn: [{ text: "ok" }], atEnd: "repeat" } as const;
+
+  test.each<[name: string, text: string, code: string]>([
+    ["home/settings.json", deep, "settings_unreadable"],
+    ["home/settings.json", `{"theme": ${deep}}`, "settings_unreadable"],
+    ["home/settings.json", `{"nothing": ${deep}}`, "settings_unreadable"],
+    ["home/models.json", `{"providers": ${deep}}`, "models_unreadable"],
+    ["home/auth.json", `{"anthropic": {"key": ${deep}}}`, "keys_unreadable"],
+    ["home/trust.json", `{"folders": ${deep}}`, "settings_unreadable"],
+  ])("%s, %#: a clear error", async (name, text, code) => {
+    const project = agentProject(calling);
+    mkdirSync(join(project.cwd, ".bonsai"));
+    writeFileSync(join(project.cwd, ".bonsai", "settings.json"), "{}");
+    writeFileSync(join(project.cwd, "..", name), text);
+    const { code: exit, stderr } = await project.run(["-p", "hi"]);
+    expect(stderr.slice(0, 2_000)).toContain(`[${code}]`);
+    expect(stderr.slice(0, 2_000).replaceAll(/\s+/g, " ")).toContain("nested deeper than 200 levels");
+    expect(exit).toBe(1);
+  });
+
+  test("a project's package.json, and that of an extension, stop nothing", async () => {
+    const project = agentProject(calling, { "package.json": `{"name": "x", "other": ${deep}}` });
+    const folder = join(project.home, "extensions", "deep");
+    mkdirSync(folder, { recursive: true });
+    for (const bonsai of [deep, `{"extensions": ${deep}}`, '{"extensions": ["./index.ts"]}']) {
+      writeFileSync(join(folder, "package.json"), `{"bonsai": ${bonsai}, "other": ${deep}}`);
+      writeFileSync(join(folder, "index.ts"), "export default () => {};");
+      const { code, stdout, stderr } = await project.run(["-p", "hi"]);
+      expect([code, stdout]).toEqual([0, "ok\n"]);
+      expect(stderr.slice(0, 3_000)).not.toMatch(/call stack|unexpected/);
+      expect(stderr.slice(0, 3_000)).toContain("package.json");
     }
-    expect(readFileSync(file, "utf8").split("\n")).toContain(line);
+  });
+
+  test("lines of the RPC mode are answered", async () => {
+    const rpc = new RpcSession(agentProject(calling));
+    for (const line of [
+      deep,
+      `{"id": ${deep}, "type": "get_state"}`,
+      `{"id": 1, "type": ${deep}}`,
+      `{"id": 2, "type": "get_state", "other": ${deep}}`,
+      `{"id": 3, "type": "prompt", "message": ${deep}}`,
+      `{"type": "extension_ui_response", "id": "x", "value": ${deep}}`,
+    ])
+      rpc.sendText(`${line}\n`);
+    expect(await rpc.ask({ type: "get_state" })).toMatchObject({ success: true });
+    const errors = rpc.lines.flatMap(({ id, error }) =>
+      error ? [[id, (error as { code: string }).code]] : [],
+    );
+    expect(errors).toEqual([
+      [undefined, "rpc_line_unreadable"],
+      [undefined, "rpc_command_invalid"],
+      [1, "rpc_command_invalid"],
+      [2, "rpc_command_invalid"],
+      [3, "rpc_command_invalid"],
+      ["x", "rpc_command_invalid"],
+    ]);
+    expect((await rpc.end()).code).toBe(0);
+  });
+
+  test("arguments of a call are told to the model, and the session goes on", async () => {
+    const argumentsText = `{"path": ${deep}}`;
+    const turn = [{ calls: [{ name: "read", argumentsText }] }, { text: "I see." }];
+    const project = agentProject({ contextWindow: 50_000_000, turn, atEnd: "repeat" });
+    const file = join(project.cwd, "s.jsonl");
+    const first = await project.run(["-p", "hi", "--session", file]);
+    expect([first.code, first.stdout]).toEqual([0, "I see.\n"]);
+    expect(readFileSync(file, "utf8")).toContain("The arguments are nested deeper than 200 levels.");
+    expect((await project.run(["-p", "go on", "--session", file])).code).toBe(0);
+    expect((await runCli(["doctor", file])).code).toBe(0);
   });
 });

@@ -1,4 +1,6 @@
+import { isTooDeep } from "@bonsai-agent/messages";
 import { TOO_LARGE } from "./failure.ts";
+import { jsonOrText } from "./json-or-text.ts";
 import { patientDispatcher } from "./patient-dispatcher.ts";
 import { ProviderError } from "./provider.ts";
 import { shownAddress } from "./shown-address.ts";
@@ -10,6 +12,9 @@ const MAX_ANSWER_BYTES = 256 * MB;
 const MAX_LINE_BYTES = 32 * MB;
 /** Of a refusal nobody reads more. */
 const MAX_REFUSAL_BYTES = MB;
+
+/** Of a refusal that no SDK can read, this is shown. */
+const MAX_UNREADABLE_CHARS = 2_000;
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
@@ -31,7 +36,7 @@ export function providerFetch(onAlive: () => void): typeof fetch {
       response.body === null ? response : new Response(response.body.pipeThrough(watch), response);
     if (response.status >= 300 && response.status < 400) throw await redirected(watched, String(url));
     if (isPage) throw await pageInstead(watched, String(url));
-    return watched;
+    return response.ok ? watched : readableRefusal(watched);
   };
 }
 
@@ -61,6 +66,15 @@ function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8A
       if (bytes > MAX_REFUSAL_BYTES) controller.terminate();
     },
   });
+}
+
+/** The SDKs write the JSON of a refusal as text, and end where it is nested too deep for that: then it is one already. */
+async function readableRefusal(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const text = await response.text();
+  const shown = isTooDeep(jsonOrText(text)) ? text.slice(0, MAX_UNREADABLE_CHARS) : text;
+  const { status, statusText, headers } = response;
+  return new Response(shown, { status, statusText, headers });
 }
 
 function tooMuch(what: string, bytes: number): ProviderError {

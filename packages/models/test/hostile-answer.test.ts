@@ -38,6 +38,8 @@ interface Wire {
   model: CatalogueModel;
   text: (usage: Record<string, unknown>) => LoopbackReply;
   calls: (calls: readonly { id: string; name: string; args: string }[]) => LoopbackReply;
+  /** A call whose arguments come at once, as the object that they are. */
+  whole: (input: object) => LoopbackReply;
   /** Names of tools that were called, as the request has them. */
   names: (body: unknown) => unknown[];
 }
@@ -53,6 +55,12 @@ const wires: Record<string, Wire> = {
         ...calls.flatMap(({ id, name, args }, index) => callBlock(index, id, name, args)),
         ...messageEnd("tool_use"),
       ]),
+    whole: (input) => {
+      const content_block = { type: "tool_use", id: "t1", name: "read", input };
+      const start = { type: "content_block_start", index: 0, content_block };
+      const stop = { type: "content_block_stop", index: 0 };
+      return anthropicStream([messageStart(), start, stop, ...messageEnd("tool_use")]);
+    },
     names: (body) =>
       (body as { messages: { content: { type: string; name?: string }[] }[] }).messages.flatMap(
         ({ content }) => content.flatMap((block) => (block.type === "tool_use" ? block.name : [])),
@@ -68,6 +76,12 @@ const wires: Record<string, Wire> = {
         ),
         finish("tool_calls"),
         usageChunk({}),
+        "[DONE]",
+      ]),
+    whole: (input) =>
+      streamOf([
+        callDelta({ index: 0, id: "t1", function: { name: "read", arguments: input } }),
+        finish("tool_calls"),
         "[DONE]",
       ]),
     names: (body) =>
@@ -91,6 +105,10 @@ const wires: Record<string, Wire> = {
         })),
         responseEnd(),
       ]),
+    whole: (input) => {
+      const item = { type: "function_call", call_id: "t1", name: "read", arguments: input };
+      return responsesOf([{ type: "response.output_item.done", output_index: 0, item }, responseEnd()]);
+    },
     names: (body) =>
       (body as { input: { type?: string; name?: string }[] }).input.flatMap(({ type, name }) =>
         type === "function_call" ? name : [],
@@ -116,6 +134,10 @@ async function ask(wire: Wire, reply: LoopbackReply, parts: Partial<ModelRequest
   }
 }
 
+const withDeep = ({ chunks = [], ...reply }: LoopbackReply, deep: string): LoopbackReply => ({
+  ...reply,
+  chunks: chunks.map((chunk) => String(chunk).replace('"DEEP"', deep)),
+});
 const calls = ({ final }: Asked) => final.message.content.filter((block) => block.type === "toolCall");
 const counted = ({ cost, ...counts }: Usage) => [...Object.values(counts), ...Object.values(cost)];
 
@@ -173,6 +195,25 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     const within = `${'{"a":'.repeat(100)}1${"}".repeat(100)}`;
     const fits = calls(await ask(wire, wire.calls([{ id: "t1", name: "read", args: within }])));
     expect(fits).toMatchObject([{ arguments: JSON.parse(within) }]);
+  });
+
+  test.each([20_000, 1_000_000])("arguments of %i levels are malformed, in pieces or at once", async (levels) => {
+    const deep = `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const args = `{"path":${deep}}`;
+    const inPieces = calls(await ask(wire, wire.calls([{ id: "t1", name: "read", args }])));
+    expect(inPieces[0]?.arguments[MALFORMED_ARGUMENTS] === args).toBe(true);
+    const atOnce = calls(await ask(wire, withDeep(wire.whole({ path: "DEEP" }), deep)));
+    expect(Object.keys(atOnce[0]?.arguments ?? {})).toEqual([MALFORMED_ARGUMENTS]);
+  });
+
+  test("a refusal that is nested without end is a refusal like any other", async () => {
+    const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+    const headers = { "content-type": "application/json" };
+    for (const body of [deep, `{"error": ${deep}}`, `{"error": {"message": ${deep}, "type": ${deep}}}`]) {
+      const { final } = await ask(wire, { status: 400, headers, chunks: [body] });
+      expect(final).toMatchObject({ type: "error", failure: { status: 400 } });
+      expect(final.message.errorMessage).not.toMatch(/call stack/);
+    }
   });
 
   test("deep arguments and odd names of a history do not stop a request", async () => {
