@@ -16,12 +16,64 @@ const oddValue = fc.constantFrom<unknown>(
   "x\u001b[2J\n",
   [],
   [null, 1],
+  1e300,
   {},
   { a: { b: 1 } },
 );
 
+const calibration = { ratio: 1.2, overheadTokens: 900, samples: 7 };
+const last = (sampleLines().at(-1) as Fields).id as string;
+const range = { count: 2, first: last, last };
+
+/** The sample, and behind it what a compaction of ours keeps for the next one. */
+const allLines = (): object[] => [
+  ...sampleLines(),
+  {
+    type: "compaction",
+    id: "dddd0001",
+    parentId: last,
+    timestamp: "2026-01-05T09:30:00.000Z",
+    summary: "sum",
+    firstKeptEntryId: last,
+    tokensBefore: 900,
+    details: {
+      readFiles: ["a.ts"],
+      modifiedFiles: ["b.ts"],
+      recentFiles: ["b.ts"],
+      prose: "sum",
+      pinned: ["keep this"],
+      latestRequest: { entryId: last, text: "Go on." },
+      carryOver: { notes: ["n"] },
+      manifest: {
+        ...{
+          reason: "manual",
+          rung: "summarise",
+          tokensBefore: 900,
+          tokensAfter: 90,
+          requests: 1,
+          costUsd: 0.5,
+        },
+        ...{ splitTurn: false, summarised: range, turnPrefix: { count: 0 }, kept: range, masked: [last] },
+        ...{ lost: { media: [], truncated: [last] }, previousCompactionId: "cccc0001", calibration },
+        settings: { preset: "default", estimator: "calibrated", keepTokens: 500, reserveTokens: 30 },
+        state: { provider: "p", modelId: "m", thinkingLevel: "low" },
+      },
+    },
+  },
+  ...[
+    { type: "custom", customType: "bonsai.calibration", data: calibration },
+    { type: "custom", customType: "bonsai.pinned", data: { pinned: ["keep this"] } },
+    { type: "message", message: { role: "user", content: `Go on. ${"word ".repeat(400)}`, timestamp: 1 } },
+  ].map((entry, at) => ({
+    ...entry,
+    id: `dddd000${at + 2}`,
+    parentId: `dddd000${at + 1}`,
+    timestamp: "2026-01-05T09:31:00.000Z",
+  })),
+];
+
 /** Every place in the entries of the sample where another value can stand, ids apart. */
-const places = sampleLines().flatMap((line, at) => placesIn(line as Fields).map((path) => ({ at, path })));
+const places = allLines().flatMap((line, at) => placesIn(line as Fields).map((path) => ({ at, path })));
 
 function placesIn(value: Fields, path: readonly string[] = []): string[][] {
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -32,14 +84,21 @@ function placesIn(value: Fields, path: readonly string[] = []): string[][] {
 }
 
 function damagedFile(place: { at: number; path: readonly string[] }, value: unknown): string {
-  const lines = structuredClone(sampleLines());
+  const lines = structuredClone(allLines());
   let target = lines[place.at] as Fields;
   for (const key of place.path.slice(0, -1)) target = target[key] as Fields;
   target[place.path.at(-1)!] = value;
   return writeLines(lines);
 }
 
-const commands = [["show"], ["context"], ["tree"], ["tree", "--all"], ["compact", "--dry-run"]];
+const commands = [
+  ["show"],
+  ["context"],
+  ["tree"],
+  ["tree", "--all"],
+  ["compact", "--dry-run"],
+  ["compact", "--digest", "--keep", "1"],
+];
 
 test("whatever stands in a field, a session is shown without a crash and without words of the machine", async () => {
   await fc.assert(

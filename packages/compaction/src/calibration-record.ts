@@ -1,12 +1,15 @@
 import type { Calibration } from "@bonsai-agent/messages";
-import type { CompactionEntry, Entry, EntryDraftWithId, Session } from "@bonsai-agent/session";
+import {
+  CALIBRATION_CUSTOM_TYPE,
+  type CompactionEntry,
+  type Entry,
+  type EntryDraftWithId,
+  type Session,
+} from "@bonsai-agent/session";
 import { ownDetails } from "./own-details.ts";
 import { tailEntries } from "./tail-entries.ts";
 
-/** A `custom` entry that keeps what usage had taught, where no manifest of ours can. */
-const CALIBRATION_CUSTOM_TYPE = "bonsai.calibration";
-
-/** The entry to write beside a change that makes all earlier usage count no more; none where nothing is known. */
+/** The entry to write, where no manifest of ours can keep it, beside a change that makes all earlier usage count no more; none where nothing is known. */
 export function calibrationDrafts(calibration: Calibration | undefined): EntryDraftWithId[] {
   if (calibration === undefined || calibration.samples === 0) return [];
   return [{ type: "custom", customType: CALIBRATION_CUSTOM_TYPE, data: calibration }];

@@ -4,6 +4,7 @@ import {
   type Entry,
   type EntryDraftWithId,
   PIN_CUSTOM_TYPE,
+  PINNED_CUSTOM_TYPE,
   type PinChange,
   pinChange,
   pinChangeIn,
@@ -21,9 +22,6 @@ export type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "di
 /** Characters of one pinned text, and of all of a path: a summary carries every one of them word for word. */
 const LONGEST_CHARS = 4_000;
 const ALL_CHARS = 16_000;
-
-/** A `custom` entry that keeps what was pinned beside a summary whose details are an extension's own. */
-const PINNED_CUSTOM_TYPE = "bonsai.pinned";
 
 /**
  * The texts that are pinned on a path, oldest first, each once. Reads no more than what the model sees of it.

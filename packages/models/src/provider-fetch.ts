@@ -1,6 +1,6 @@
 import { isTooDeep } from "@bonsai-agent/messages";
 import { TOO_LARGE } from "./failure.ts";
-import { jsonOrText } from "./json-or-text.ts";
+import { jsonOrText } from "./wire-text.ts";
 import { patientDispatcher } from "./patient-dispatcher.ts";
 import { ProviderError } from "./provider.ts";
 import { shownAddress } from "./shown-address.ts";

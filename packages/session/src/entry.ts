@@ -139,6 +139,10 @@ export type EntryType = Entry["type"];
 
 /** `customType` of the entry that records a moved leaf; its parent is the new position. */
 export const LEAF_CUSTOM_TYPE = "bonsai.leaf";
+/** `customType` of the entry that keeps what usage had taught of the session's tokens; `data` is a Calibration. */
+export const CALIBRATION_CUSTOM_TYPE = "bonsai.calibration";
+/** `customType` of the entry that keeps what was pinned up to it; `data` is `{pinned}`, a list of texts. */
+export const PINNED_CUSTOM_TYPE = "bonsai.pinned";
 /** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
 export const UNDO_CUSTOM_TYPE = "bonsai.undo";
 /**

@@ -1,6 +1,7 @@
 export { type CreateSessionOptions, createSession, createSessionIn } from "./create-session.ts";
 export {
   type BranchSummaryEntry,
+  CALIBRATION_CUSTOM_TYPE,
   type CompactionEntry,
   type ContextEditEntry,
   type CustomEntry,
@@ -14,6 +15,7 @@ export {
   LEAF_CUSTOM_TYPE,
   type MessageEntry,
   PIN_CUSTOM_TYPE,
+  PINNED_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
   type StoredMessage,

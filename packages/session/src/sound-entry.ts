@@ -1,4 +1,3 @@
-import { PIN_CUSTOM_TYPE, UNDO_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "./entry.ts";
 import {
   amount,
   type FieldRule,
@@ -11,6 +10,7 @@ import {
   text,
 } from "./field-rule.ts";
 import { isContent, mendMessage, soundContent } from "./sound-message.ts";
+import { mendOwn } from "./sound-own.ts";
 import { mendUsage } from "./sound-usage.ts";
 
 /** `customType` of an entry that stands where one stood that lost what it was. */
@@ -20,22 +20,6 @@ const LATEST_TIME_MS = 8.64e15;
 /** What every entry has, and the header. */
 export const TIMESTAMP: FieldRule = { field: "timestamp", isSound: isTime, safe: timeOf };
 const PLACE: readonly FieldRule[] = [TIMESTAMP];
-
-const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
-const texts = (field: string): FieldRule => optional({ field, isSound: isTexts, safe: () => [] });
-
-/** What the details of a summary say that no extension made, and by `customType` those of entries of ours. */
-const SUMMARY_DETAILS: readonly FieldRule[] = [
-  texts("readFiles"),
-  texts("modifiedFiles"),
-  texts("recentFiles"),
-  optional(text("prose")),
-];
-const DETAILS = new Map<unknown, readonly FieldRule[]>([
-  [PIN_CUSTOM_TYPE, [text("text"), text("line")]],
-  [UNPIN_CUSTOM_TYPE, [text("text"), text("line")]],
-]);
-const DATA = new Map<unknown, readonly FieldRule[]>([[UNDO_CUSTOM_TYPE, [text("compactionId")]]]);
 
 /** By type: fields for which there is a value that does no harm. */
 const FIELDS = new Map<unknown, readonly FieldRule[]>([
@@ -92,37 +76,6 @@ export function soundEntry(entry: Fields, odd?: string[]): Fields {
   else if (rules !== undefined) mendUsage(entry, { odd, prefix: "" });
   mendOwn(entry, odd);
   return entry;
-}
-
-/** What entries of ours say in a field that others may fill as they like. */
-function mendOwn(entry: Fields, odd: string[] | undefined): void {
-  if (entry.type === "custom") mendHeld(entry, { field: "data", rules: DATA.get(entry.customType), odd });
-  if (entry.type === "custom_message")
-    mendHeld(entry, { field: "details", rules: DETAILS.get(entry.customType), odd });
-  const isSummary = entry.type === "compaction" || entry.type === "branch_summary";
-  if (isSummary && entry.details !== undefined && entry.fromHook !== true)
-    mendHeld(entry, { field: "details", rules: SUMMARY_DETAILS, odd });
-}
-
-function mendHeld(
-  entry: Fields,
-  {
-    field,
-    rules,
-    odd,
-  }: { field: string; rules: readonly FieldRule[] | undefined; odd: string[] | undefined },
-): void {
-  if (rules === undefined) return;
-  const held = entry[field];
-  if (isFields(held)) {
-    mendFields(held, rules, { odd, prefix: `${field}.` });
-    return;
-  }
-  odd?.push(field);
-  const empty: Fields = {};
-  mendFields(empty, rules, { odd: undefined });
-  if (Object.keys(empty).length > 0) entry[field] = empty;
-  else delete entry[field];
 }
 
 /** True for a field without which an entry of this type says nothing. */

@@ -43,6 +43,43 @@ const content = [
   { type: "image", data: "AAAA", mimeType: "image/png" },
 ];
 
+const CALIBRATION = { ratio: 1.2, overheadTokens: 900, samples: 7 };
+const range = { count: 2, first: "a0", last: "a1" };
+/** What a compaction of ours keeps beside its summary. */
+const DETAILS = {
+  readFiles: ["a.ts"],
+  modifiedFiles: ["b.ts"],
+  recentFiles: ["b.ts"],
+  prose: "sum",
+  pinned: ["keep this"],
+  latestRequest: { entryId: "a0", text: "hello" },
+  carryOver: { "open-files": ["a.ts"] },
+  manifest: {
+    reason: "manual",
+    rung: "summarise",
+    tokensBefore: 9,
+    tokensAfter: 5,
+    splitTurn: false,
+    summarised: range,
+    turnPrefix: { count: 0 },
+    kept: range,
+    masked: ["a1"],
+    lost: { media: ["a1"], truncated: [] },
+    previousCompactionId: "a0",
+    requests: 1,
+    costUsd: 0.5,
+    calibration: CALIBRATION,
+    settings: {
+      preset: "default",
+      estimator: "calibrated",
+      keepTokens: 5,
+      reserveTokens: 3,
+      windowTokens: 100,
+    },
+    state: { provider: "p", modelId: "m", thinkingLevel: "low" },
+  },
+};
+
 /** A whole entry of each type, and a message of each role. */
 export const SOUND: ReadonlyArray<Record<string, unknown>> = [
   { type: "message", message: user },
@@ -56,11 +93,15 @@ export const SOUND: ReadonlyArray<Record<string, unknown>> = [
   { type: "message", message: { role: "custom", customType: "note", content, display: true, timestamp: 1 } },
   { type: "message", message: { role: "system", content: "x" } },
   { type: "compaction", summary: "sum", firstKeptEntryId: "a0", tokensBefore: 9, usage, fromHook: true },
+  { type: "compaction", summary: "sum", firstKeptEntryId: "a0", tokensBefore: 9, details: DETAILS },
   { type: "branch_summary", summary: "sum", fromId: "a0", usage },
+  { type: "branch_summary", summary: "sum", fromId: "a0", details: DETAILS },
   { type: "context_edit", targetId: "a0", replacement: { content } },
   { type: "custom_message", customType: "note", content, display: true },
   { type: "custom", customType: "note", data: 1 },
   { type: "custom", customType: "bonsai.undo", data: { compactionId: "a0" } },
+  { type: "custom", customType: "bonsai.calibration", data: CALIBRATION },
+  { type: "custom", customType: "bonsai.pinned", data: { pinned: ["keep this"] } },
   { type: "label", targetId: "a0", label: "hello" },
   { type: "model_change", provider: "p", modelId: "m" },
   { type: "thinking_level_change", thinkingLevel: "low" },

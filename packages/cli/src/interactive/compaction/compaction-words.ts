@@ -61,8 +61,10 @@ function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction):
 }
 
 /** What was tried in parts can turn out to fit into one. */
-function wayOf(rung: RungName, requests: number | undefined): string {
-  return ways[rung === "chunks" && requests === 1 ? "summarise" : rung];
+function wayOf(rung: RungName, requests: number | undefined): string | undefined {
+  const way = rung === "chunks" && requests === 1 ? "summarise" : rung;
+  // What an edited file says may be anything.
+  return Object.hasOwn(ways, way) ? ways[way] : undefined;
 }
 
 /** Extensions are named as they were loaded. */
