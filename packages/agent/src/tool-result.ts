@@ -30,9 +30,20 @@ export function failed(text: string): ToolResult {
 /** What is nested too deep is left out: it could not be stored, and the model sees no details. */
 function storableResult(toolName: string, result: ToolResult): ToolResult {
   const problem = `It is nested deeper than ${MAX_LEVELS} levels.`;
-  if (isTooDeep(result.content))
+  if (isNestedTooDeep(result.content))
     return failed(`The tool ${toolName} gave back no result that can be stored. ${problem}`);
-  return isTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
+  return isNestedTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
+}
+
+/** A circle has no end either; whoever stores it says so. */
+function isNestedTooDeep(value: unknown): boolean {
+  if (!isTooDeep(value)) return false;
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch (error) {
+    return error instanceof RangeError;
+  }
 }
 
 /** The result of a call that was never run. */

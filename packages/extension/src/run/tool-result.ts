@@ -29,6 +29,8 @@ function storableDetails(details: unknown): unknown {
     JSON.stringify(details);
     return details;
   } catch (error) {
+    // The agent names what is nested too deep.
+    if (error instanceof RangeError) return details;
     return { unstorable: readableError(error).message.split("\n")[0] };
   }
 }
