@@ -98,13 +98,17 @@ export class JsonlStore implements SessionStore {
     fdatasyncSync(this.#open());
   }
 
-  /** A deleted file lives on for who has it open; beside whatever has its name now, it gets another. */
-  restore(): false | "written_anew" | "replaced" {
+  isGone(): boolean {
     const there = statsOf(this.#file);
     const own = fstatSync(this.#open());
     // Under another name, it was moved: then nothing is lost.
-    if (there === undefined ? own.nlink > 0 : there.ino === own.ino && there.dev === own.dev) return false;
-    if (there?.isFile() && this.#goesOnThere()) return "replaced";
+    return there === undefined ? own.nlink === 0 : there.ino !== own.ino || there.dev !== own.dev;
+  }
+
+  /** A deleted file lives on for who has it open; beside whatever has its name now, it gets another. */
+  restore(sessionId: string): false | "written_anew" | "replaced" {
+    if (!this.isGone()) return false;
+    if (statsOf(this.#file)?.isFile() && this.#goesOnThere(sessionId)) return "replaced";
     this.rewrite({ write: (fd) => this.#copyTo(fd), replace: false });
     return "written_anew";
   }
@@ -123,11 +127,11 @@ export class JsonlStore implements SessionStore {
   }
 
   /** An editor, git or a program that syncs writes a file by putting another in its place. */
-  #goesOnThere(): boolean {
+  #goesOnThere(sessionId: string): boolean {
     let other: JsonlStore | undefined;
     try {
       other = JsonlStore.open(this.#file);
-      const isSame = readHeader(other).header.id === readHeader(this).header.id;
+      const isSame = readHeader(other).header.id === sessionId;
       if (isSame && other.readOnly === undefined) this.#goOnIn(this.#file);
       return isSame && other.readOnly === undefined;
     } catch (error) {

@@ -26,11 +26,15 @@ export interface RestoredEntries {
  * Goes on in a file that can be found again where that of the session was deleted or replaced, and notices it.
  * @returns true where it was
  */
-export function restoreFile(store: SessionStore, notify: (notice: SessionNotice) => void): boolean {
+export function restoreFile(
+  store: SessionStore,
+  sessionId: string,
+  notify: (notice: SessionNotice) => void,
+): boolean {
   const { file } = store;
   const tell = (message: string) => notify({ code: "file_deleted", message: `${file} ${message}` });
   try {
-    const restored = store.restore?.() ?? false;
+    const restored = store.restore?.(sessionId) ?? false;
     if (restored === "written_anew")
       tell(`was deleted while it was open; all of it is written anew in ${store.file}.`);
     if (restored === "replaced")

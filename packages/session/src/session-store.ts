@@ -25,13 +25,16 @@ export interface SessionStore {
   append(text: string): number;
   /** Returns once everything appended survives a loss of power. */
   flush(): void;
+  /** True where what was stored was deleted or replaced from under the store; left out with `restore`. */
+  isGone?(): boolean;
   /**
    * Where what was stored was deleted or replaced from under the store, goes on in what can be found again: in another
    * version of the session that has its name now, else all of it is stored anew, perhaps under another name.
+   * @param sessionId of the session that is stored: what is left of it may not say so any more
    * @returns false where nothing of that happened. @throws BonsaiError `session_not_created`. Left out by stores from which
    * nobody else can delete.
    */
-  restore?(): false | "written_anew" | "replaced";
+  restore?(sessionId: string): false | "written_anew" | "replaced";
   /**
    * Stores something else and goes on with that: in the place of what is there, or beside it.
    * @throws BonsaiError `session_not_created`. Left out by stores that nobody else can cut off.

@@ -17,6 +17,7 @@ import { type PathSettings, PathSettingsSeeker, seekInIndex } from "./path-setti
 import type { Problem } from "./problem.ts";
 import { type Projection, project } from "./projection.ts";
 import { restoreEntries, restoreFile } from "./restore-entries.ts";
+import { restoringAlone } from "./restore-lock.ts";
 import { findProblems } from "./session-problems.ts";
 import { type ScannedEntry, SessionReader } from "./session-reader.ts";
 import { readOnlyFailure, type SessionStore } from "./session-store.ts";
@@ -285,7 +286,13 @@ export class Session {
   /** Keeps what was appended in a file that can be found again, whatever happened to the one that it was in. */
   #restore(isLost: boolean): "sound" | "mended" | "failed" {
     const { store } = this.#reader;
-    const isAnew = restoreFile(store, (notice) => this.notify(notice));
+    if (!isLost && !store.isGone?.()) return "sound";
+    return restoringAlone(store.file, () => this.#restoreAlone(isLost));
+  }
+
+  #restoreAlone(isLost: boolean): "sound" | "mended" | "failed" {
+    const { store } = this.#reader;
+    const isAnew = restoreFile(store, this.#header.id, (notice) => this.notify(notice));
     if (!isAnew && !isLost) return "sound";
     const { file } = store;
     try {

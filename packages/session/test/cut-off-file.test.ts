@@ -12,12 +12,19 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSession, openSession, type Session, type SessionStore } from "../src/index.ts";
+import {
+  createSession,
+  diagnoseSession,
+  openSession,
+  type Session,
+  type SessionStore,
+} from "../src/index.ts";
+import { appendingProcess } from "./child-session.ts";
 
 function newFile(): string {
   return join(mkdtempSync(join(tmpdir(), "cut-off-")), "day.jsonl");
@@ -267,4 +274,41 @@ test("Invariant: whatever is cut off, what was acknowledged is there once, on it
     }),
     { numRuns: 60 },
   );
+});
+
+const both: [string, (file: string) => void][] = [...damages, ["away", (file) => rmSync(file)]];
+
+test.each(both)(
+  "two processes that find a file cut off %s at the same moment write each entry once",
+  async (_name, damage) => {
+    const file = newFile();
+    const session = createSession({ cwd: "/home/dev/shop", file });
+    const said = Array.from({ length: 3_000 }, (_, at) => `said ${at}`);
+    for (const text of said) say(session, text);
+    session.close();
+    const processes = ["one", "other"].map((name) => appendingProcess(["restore", file, name]));
+    await Promise.all(processes.map(({ reached }) => reached(1)));
+    damage(file);
+    writeFileSync(`${file}.go`, "");
+    await Promise.all(processes.map(({ ended }) => ended));
+    expect(processes.map(({ acknowledged }) => acknowledged)).toEqual([
+      ["ready", file],
+      ["ready", file],
+    ]);
+    const appended = ["one", "other"].flatMap((name) => [0, 1, 2, 3, 4].map((at) => `${name} ${at}`));
+    expect(textsOf(file).toSorted()).toEqual([...said, ...appended].toSorted());
+    // What was cut off in the middle stays where it was.
+    const cut = ["torn_line", "damaged_line", "nul_bytes"];
+    expect(diagnoseSession(file).filter(({ kind }) => !cut.includes(kind))).toEqual([]);
+    expect(readdirSync(dirname(file)).toSorted()).toEqual(["day.jsonl", "day.jsonl.go"]);
+  },
+);
+
+test("what a killed process left of its own restoring stops nobody", () => {
+  const { session, file, said } = atWork();
+  writeFileSync(`${file}.restoring`, `4194305 ${hostname()}`);
+  truncateSync(file, sizeAfter(file, 8));
+  session.close();
+  expect(pathOf(file)).toEqual(said);
+  expect(readdirSync(dirname(file))).toEqual(["day.jsonl"]);
 });

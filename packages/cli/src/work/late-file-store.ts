@@ -40,8 +40,12 @@ export class LateFileStore implements SessionStore {
     this.#store.flush();
   }
 
-  restore(): false | "written_anew" | "replaced" {
-    return this.#store.restore?.() ?? false;
+  isGone(): boolean {
+    return this.#store.isGone?.() ?? false;
+  }
+
+  restore(sessionId: string): false | "written_anew" | "replaced" {
+    return this.#store.restore?.(sessionId) ?? false;
   }
 
   rewrite(options: { write: (fd: number) => void; replace: boolean }): void {
