@@ -1,9 +1,9 @@
 import { isTooDeep } from "@bonsai-agent/messages";
 import { TOO_LARGE } from "./failure.ts";
-import { jsonOrText } from "./wire-text.ts";
 import { patientDispatcher } from "./patient-dispatcher.ts";
 import { ProviderError } from "./provider.ts";
 import { shownAddress } from "./shown-address.ts";
+import { jsonOrText } from "./wire-text.ts";
 
 const MB = 1024 * 1024;
 /** The longest answers have some 50 MB of events; what goes on behind this has lost its senses. */

@@ -1,6 +1,7 @@
 import {
   createSession,
   type EntryDraft,
+  type SearchHit,
   type Session,
   searchEntries,
   searchEntriesWith,
@@ -50,7 +51,9 @@ async function foundBy(session: Session, query: string) {
     }
     return ranges;
   };
-  return Array.fromAsync(searchEntriesWith(session, find));
+  const hits: SearchHit[] = [];
+  for await (const hit of searchEntriesWith(session, find)) hits.push(hit);
+  return hits;
 }
 
 describe("what is found", () => {
