@@ -49,7 +49,10 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
   const labels = labelsOf(all);
   const outside = new OutsideText();
-  const parts = [documentHead(session, { all, entries, outside }), ...pathMarkdown({ path, labels, outside })];
+  const parts = [
+    documentHead(session, { all, entries, outside }),
+    ...pathMarkdown({ path, labels, outside }),
+  ];
   for (const branch of branches) {
     parts.push(
       `# Branch from ${outside.name(branch.from)}`,
