@@ -7,11 +7,11 @@ import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
-const usdPerMillionTokens = { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 };
+const usdPerMillionTokens = { input: 20, output: 20, cacheRead: 20, cacheWrite: 20 };
 /** Of one answer: two dollars. */
-const usage = { input: 1_000_000, output: 1_000_000 };
+const usage = { input: 80_000, output: 20_000 };
 const costly: Scenario = {
-  ...{ contextWindow: 5_000_000, usdPerMillionTokens, atEnd: "repeat" },
+  ...{ contextWindow: 250_000, usdPerMillionTokens, atEnd: "repeat" },
   turn: [{ text: "Done.", usage }],
 };
 const summary = modelSummary();
@@ -23,13 +23,13 @@ test("the footer knows folder, branch, model, context and cost, and keeps up", a
   await terminal.until("┄");
   expect(terminal.screen()).toContain("project");
   expect(terminal.screen()).not.toContain("$");
-  expect(terminal.screen()).toMatch(/~[\d.]+k?\/5M/);
+  expect(terminal.screen()).toMatch(/~[\d.]+k?\/250k/);
   mkdirSync(join(project.cwd, ".git"));
   writeFileSync(join(project.cwd, ".git", "HEAD"), "ref: refs/heads/apples\n");
   terminal.type("Go on\n");
   await terminal.until("$2.00");
   await terminal.until("apples");
-  expect(terminal.screen()).toContain("2M/5M 40%");
+  expect(terminal.screen()).toContain("100k/250k 40%");
   terminal.type("And again\n");
   await terminal.until("$4.00");
 });
