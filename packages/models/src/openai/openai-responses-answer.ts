@@ -244,8 +244,18 @@ function soundEvent(raw: unknown): ResponsesEvent {
   }
   const event = raw as ResponsesEvent;
   if (event.object === "response") return { response: raw as ResponseObject };
-  if (event.type === "error" || typeof event.type !== "string") throw refusal({ body: raw });
+  if (event.type === "error" || (typeof event.type !== "string" && speaks(raw))) throw refusal({ body: raw });
+  if (typeof event.type !== "string")
+    throw new ProviderError({ kind: "garbled", message: "The server sent an event of no type.", body: raw });
   return event;
+}
+
+/** True for an object that says something to people, as errors without an event around them do. */
+function speaks(raw: object): boolean {
+  const { message, msg, detail, error, code } = raw as Record<string, unknown>;
+  return [message, msg, detail, error, code].some(
+    (said) => said !== undefined && said !== null && said !== "",
+  );
 }
 
 function joined(parts: OutputItem["content"] | OutputItem["summary"], between: string): string {
