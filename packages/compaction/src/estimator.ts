@@ -129,7 +129,7 @@ export function* countAhead(session: Session): Generator<void> {
   }
 }
 
-/** A calibration from fewer answers says less than the one before the compaction did. */
+/** A calibration from fewer answers says less than the one before the compaction did; more correct what it knew. */
 const ENOUGH_SAMPLES = 4;
 
 /** From the usage after the latest change of the context; where that is too little, what was known then. */
@@ -139,9 +139,9 @@ function calibrationAt(session: Session, leafId: string | null): () => Calibrati
   let learnt: Calibration | undefined;
   const learn = () => {
     const staleBefore = staleCount(session, leafId, items);
-    const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore });
-    if (found.samples >= ENOUGH_SAMPLES) return found;
-    return recordedCalibration(session, leafId, compaction) ?? found;
+    const prior = recordedCalibration(session, leafId, compaction);
+    const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore, prior });
+    return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
   };
   return () => {
     learnt ??= learn();

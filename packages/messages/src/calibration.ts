@@ -22,6 +22,8 @@ export interface CalibrateOptions {
   base?: TokenEstimator;
   /** The usage of messages before this index is of another context. Default 0. */
   staleBefore?: number;
+  /** What was known before: its ratio holds where the messages show too little of their own. Default: a ratio of 1. */
+  prior?: Calibration | undefined;
 }
 
 /** One request: what was estimated of its text, and what was reported. */
@@ -47,9 +49,10 @@ const slopesPerSpan = 6;
  * Only answers of the model that answered last take part: each model counts in its own tokens.
  */
 export function calibrate(options: CalibrateOptions): Calibration {
-  const { messages, base = byScriptEstimator, staleBefore = 0 } = options;
+  const { messages, base = byScriptEstimator, staleBefore = 0, prior } = options;
   const samples = samplesOf(messages, base, staleBefore);
-  const ratio = ratioOf(samples);
+  // Taken anew, the overhead would hold whatever the ratio misses of the messages that are there.
+  const ratio = ratioOf(samples) ?? prior?.ratio ?? 1;
   const overhead = median(samples.map(({ estimated, reported }) => reported - ratio * estimated)) ?? 0;
   return { ratio, overheadTokens: Math.max(0, Math.round(overhead)), samples: samples.length };
 }
@@ -89,10 +92,12 @@ function imageTokensOf(message: Message): number {
   return contentBlocks(content).filter((block) => block.type === "image").length * IMAGE_TOKENS;
 }
 
-function ratioOf(samples: readonly Sample[]): number {
+/** Undefined where there is too little evidence. */
+function ratioOf(samples: readonly Sample[]): number | undefined {
   const span = (samples.at(-1)?.estimated ?? 0) - (samples[0]?.estimated ?? 0);
-  if (samples.length < minSamples || span < minSpanTokens) return 1;
-  const slope = weightedMedian(slopesOf(samples, span / slopesPerSpan)) ?? 1;
+  if (samples.length < minSamples || span < minSpanTokens) return undefined;
+  const slope = weightedMedian(slopesOf(samples, span / slopesPerSpan));
+  if (slope === undefined) return undefined;
   return Math.min(maxRatio, Math.max(minRatio, slope));
 }
 

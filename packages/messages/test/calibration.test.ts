@@ -71,6 +71,25 @@ describe("calibrate", () => {
     expect(calibrate({ messages, base: chars4Estimator }).ratio).toBe(1);
   });
 
+  it("does not take what the ratio misses for system prompt and tools, where a compaction left little to learn from", () => {
+    const counts = (sample: string) => chars4(sample) * 1.45;
+    const before = simulatedSession({
+      texts: Array.from({ length: 20 }, () => text(8_000)),
+      counts,
+      overheadTokens: 30_000,
+    });
+    const prior = calibrate({ messages: before, base: chars4Estimator });
+    // 20,000 tokens that are kept, and a few short requests.
+    const after = simulatedSession({
+      texts: [text(80_000), ...Array.from({ length: 6 }, () => text(400))],
+      counts,
+      overheadTokens: 30_000,
+    });
+    const found = calibrate({ messages: after, base: chars4Estimator, prior });
+    expect(found.ratio).toBe(prior.ratio);
+    expect(Math.abs(found.overheadTokens - 30_000)).toBeLessThan(100);
+  });
+
   it("stays within 0.5 and 2.5, whatever is reported", () => {
     const texts = Array.from({ length: 10 }, () => text(4000));
     const found = (perToken: number) =>
