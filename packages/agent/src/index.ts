@@ -29,7 +29,7 @@ export {
   type AgentSettingsInput,
   agentSettingsSchema,
 } from "./settings/settings-schema.ts";
-export { type SummariserForOptions, summariserFor } from "./summary/model-summariser.ts";
+export { type SummariserForOptions, summariserFor, summariserSizes } from "./summary/model-summariser.ts";
 export { type SystemPromptOptions, systemPrompt } from "./system-prompt.ts";
 export { type SubAgent, type TaskToolOptions, taskTool } from "./task/task-tool.ts";
 export type { TaskDetails } from "./task/task-tool-report.ts";

@@ -1,47 +1,35 @@
-import { type CompactionResult, MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
-import type { TokenEstimator } from "@bonsai-agent/messages";
+import type { CompactionResult } from "@bonsai-agent/compaction";
 import type { ProjectionItem } from "@bonsai-agent/session";
 import { kindWord, messagePreview } from "./preview.ts";
-import type { Fate, PlanPart, PlanPicture, PlanPlace } from "./views/plan-picture.ts";
-
-/** The context that a compaction found, and how its tokens are counted. */
-export interface ContextBefore {
-  items: readonly ProjectionItem[];
-  estimator: TokenEstimator;
-}
+import type { PlanPart, PlanPicture, PlanPlace } from "./views/plan-picture.ts";
 
 /** The result of a compaction, or of a plan for one, as a picture of the context before it. */
-export function planPicture(
-  result: CompactionResult,
-  { items: before, estimator }: ContextBefore,
-): PlanPicture {
-  const tokens = new Map(before.map((item) => [item.entryId, estimator.message(item.message)]));
-  const sum = (ids: readonly string[]) => ids.reduce((total, id) => total + (tokens.get(id) ?? 0), 0);
-  const masked = sum(result.maskedEntryIds) - result.maskedEntryIds.length * estimator.text(MASK_PLACEHOLDER);
-  const part = (fate: Fate, ids: readonly string[], less = 0): PlanPart => ({
-    fate,
-    items: ids.length,
-    tokens: sum(ids) - less,
-  });
-  const previous = before
-    .filter(({ message }) => message.role === "compactionSummary")
-    .map(({ entryId }) => entryId);
-  const parts = [
-    part("summarised", [...previous, ...result.summarizedEntryIds]),
-    part("turnPrefix", result.turnPrefixEntryIds),
-    part("kept", result.keptEntryIds, masked),
+export function planPicture(result: CompactionResult, before: readonly ProjectionItem[]): PlanPicture {
+  const { sizes, keptEntryIds, turnPrefixEntryIds, maskedEntryIds } = result;
+  const kept = result.status === "masked" ? before.length : keptEntryIds.length;
+  const parts: PlanPart[] = [
+    { fate: "fixed", items: 0, tokens: sizes.fixedTokens },
+    {
+      fate: "summarised",
+      // The summary of an earlier compaction is in none of the lists.
+      items: before.length - turnPrefixEntryIds.length - kept,
+      tokens: sizes.summarisedTokens,
+    },
+    { fate: "turnPrefix", items: turnPrefixEntryIds.length, tokens: sizes.turnPrefixTokens },
+    { fate: "masked", items: 0, tokens: sizes.maskedTokens },
+    { fate: "kept", items: kept, tokens: sizes.keptTokens },
   ];
   return {
-    parts: parts.filter(({ items }) => items > 0),
+    parts: parts.filter(({ items, tokens }) => items > 0 || tokens > 0),
     first: placeOf(before[0]),
     cut: placeOf(before.find(({ entryId }) => entryId === result.firstKeptEntryId)),
     last: placeOf(before.at(-1)),
     splitsTurn: result.splitTurn,
-    maskedItems: result.maskedEntryIds.length,
-    maskedTokens: masked,
+    maskedItems: maskedEntryIds.length,
     tokensBefore: result.tokensBefore,
     tokensAfter: result.tokensAfter,
-    summaryTokens: result.summary === undefined ? 0 : estimator.text(result.summary),
+    summaryTokens: sizes.summaryTokens,
+    isSummaryExpected: result.summary === undefined && sizes.summaryTokens > 0,
     readFiles: result.readFiles,
     modifiedFiles: result.modifiedFiles,
   };

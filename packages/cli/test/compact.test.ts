@@ -14,6 +14,7 @@ const fields = [
   "rung",
   "tokensBefore",
   "tokensAfter",
+  "sizes",
   "firstKeptEntryId",
   "splitTurn",
   "summarizedEntryIds",

@@ -5,19 +5,21 @@ import { planView } from "../src/views/plan-view.ts";
 
 const picture: PlanPicture = {
   parts: [
+    { fate: "fixed", items: 0, tokens: 9_000 },
     { fate: "summarised", items: 792, tokens: 120_000 },
     { fate: "turnPrefix", items: 3, tokens: 2400 },
-    { fate: "kept", items: 119, tokens: 20_000 },
+    { fate: "masked", items: 0, tokens: 25_000 },
+    { fate: "kept", items: 119, tokens: 11_000 },
   ],
   first: { entryId: "00000001", kind: "user", preview: "Make the totals right." },
   cut: { entryId: "00000384", kind: "assistant", preview: "I see why the sum is off by one cent now." },
   last: { entryId: "000003fa", kind: "result", preview: "bash: 214 tests passed" },
   splitsTurn: true,
   maskedItems: 12,
-  maskedTokens: 25_000,
   tokensBefore: 167_400,
   tokensAfter: 24_000,
   summaryTokens: 4000,
+  isSummaryExpected: false,
   readFiles: ["src/money.ts"],
   modifiedFiles: ["src/total.ts", "test/total.test.ts"],
 };
@@ -32,7 +34,7 @@ test.each([80, 40])("the plan is a picture at %i columns", async (width) => {
 });
 
 test("without anything kept there is no cut; without masks, no word of them", () => {
-  const text = drawn({ ...picture, parts: picture.parts.slice(0, 2), cut: undefined, maskedItems: 0 }, 80);
+  const text = drawn({ ...picture, parts: picture.parts.slice(0, 3), cut: undefined, maskedItems: 0 }, 80);
   expect(text).not.toContain("cut");
   expect(text).not.toContain("masked");
 });

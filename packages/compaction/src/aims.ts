@@ -1,5 +1,6 @@
 import type { ContextTokens } from "@bonsai-agent/messages";
 import type { Budgets, ModelSizes } from "./budget.ts";
+import type { ContextSize } from "./context-size.ts";
 import type { CompactionReason } from "./outcome.ts";
 import { limitAfterRefusal, type Refusal } from "./refusal.ts";
 import type { LadderContext } from "./rung.ts";
@@ -13,10 +14,7 @@ export interface AimOptions {
   model: ModelSizes;
   refusal: Refusal | undefined;
   reading: ContextTokens;
-  /** How far the reading is too low, as a factor. */
-  lowBy: number;
-  /** The context by estimate alone. */
-  estimatedTokens: number;
+  size: ContextSize;
 }
 
 /** What a request may take of a window, for an answer needs room and an estimate errs. */
@@ -56,13 +54,7 @@ function limitTokens({ settings, budgets, model, refusal, reading }: AimOptions)
   return limitAfterRefusal({ limitTokens: limit, windowTokens, isWindowKnown, refusal, reading });
 }
 
-/**
- * In estimated tokens. What was read beyond the estimate (system prompt, tools) is taken to stay. Where an overflow shows
- * that the reading itself was too low, all of it is taken to be too low by the same factor.
- */
-function inEstimates(
-  tokens: number | undefined,
-  { lowBy, reading, estimatedTokens }: AimOptions,
-): number | undefined {
-  return tokens === undefined ? undefined : Math.floor(tokens / lowBy) - (reading.tokens - estimatedTokens);
+/** In estimated tokens of the messages. */
+function inEstimates(tokens: number | undefined, { size }: AimOptions): number | undefined {
+  return tokens === undefined ? undefined : size.estimateWithin(tokens);
 }

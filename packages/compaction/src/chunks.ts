@@ -66,6 +66,21 @@ export async function summariseInChunks(
   part: SpanPart,
   mostTokens = Number.POSITIVE_INFINITY,
 ): Promise<string> {
+  const parts = chunkParts(job, part, mostTokens);
+  let next = parts.next();
+  while (!next.done) {
+    const [answer] = await Promise.allSettled([askSummary(job, next.value)]);
+    next = answer.status === "fulfilled" ? parts.next(answer.value) : parts.throw(answer.reason);
+  }
+  return next.value;
+}
+
+/** The requests one after the other: each is to be given the summary that the one before it brought, or its failure. */
+export function* chunkParts(
+  job: SummaryJob,
+  part: SpanPart,
+  mostTokens = Number.POSITIVE_INFINITY,
+): Generator<SummaryPart, string, string> {
   let rest = piecesOf(part.messages, part, job.estimator);
   let limit: PartLimit = { mostTokens, isNew: true };
   let { previousSummary } = part;
@@ -79,7 +94,7 @@ export async function summariseInChunks(
     }
     const chunk = nextChunk(rest, size.tokens, job.estimator);
     try {
-      previousSummary = await askSummary(job, chunkPart(part, { chunk, size, previousSummary }));
+      previousSummary = yield chunkPart(part, { chunk, size, previousSummary });
       rest = rest.slice(Math.max(1, chunk.length));
     } catch (error) {
       limit = halved(error, chunk);

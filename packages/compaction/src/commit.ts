@@ -2,6 +2,7 @@ import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from 
 import { calibrationDrafts } from "./calibration-record.ts";
 import type { CompactionResult } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
+import { calibrationAfter } from "./context-size.ts";
 import type { ContextView } from "./context-view.ts";
 import { resultOf } from "./describe-run.ts";
 import { isUnsendable } from "./last-rungs.ts";
@@ -31,9 +32,7 @@ function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): C
   const id = run.session.newId();
   // An extension's details have no room for what was learned and what is pinned.
   const beside =
-    summary.carried === undefined
-      ? [...calibrationDrafts(run.calibration), ...pinnedDrafts(run.context.pinned)]
-      : [];
+    summary.carried === undefined ? [...learnedDrafts(run, state), ...pinnedDrafts(run.context.pinned)] : [];
   const drafts = [...editDrafts(state.view), ...beside, compactionDraft(run, state, summary, id)];
   // Whatever can fail comes before the write: what is written is never reported as failed.
   const result = resultOf(run, state, "compacted");
@@ -44,8 +43,12 @@ function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): C
 
 function commitEdits(run: Run, state: LadderState): CompactionResult {
   const result = resultOf(run, state, "masked");
-  const entries = run.session.append([...editDrafts(state.view), ...calibrationDrafts(run.calibration)]);
+  const entries = run.session.append([...editDrafts(state.view), ...learnedDrafts(run, state)]);
   return { ...result, edits: entries.filter(isEdit) };
+}
+
+function learnedDrafts(run: Run, state: LadderState): EntryDraftWithId[] {
+  return calibrationDrafts(calibrationAfter({ ...run, estimatedTokens: state.tokens }));
 }
 
 function isEdit(entry: Entry): entry is ContextEditEntry {
@@ -72,7 +75,7 @@ function compactionDraft(
     id,
     summary: summary.summary,
     firstKeptEntryId: summary.firstKeptEntryId ?? id,
-    tokensBefore: run.tokensBefore,
+    tokensBefore: run.size.totalTokens,
     ...(usage === undefined ? {} : { usage }),
     ...detailsOf(run, state, summary),
     ...(summary.fromHook ? { fromHook: true } : {}),

@@ -1,5 +1,7 @@
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
+import type { CompactionSizes } from "./context-size.ts";
+import type { PlannedRequest } from "./expected-summary.ts";
 import type { CompactionOutcome, CompactionReason, CompactionSteps } from "./outcome.ts";
 import type { RungFailure, RungName } from "./rung.ts";
 
@@ -21,8 +23,10 @@ export interface CompactionResult {
   rung: RungName | null;
   /** From the provider's last report where there is one, else estimated. */
   tokensBefore: number;
-  /** Estimated; `tokensBefore` where nothing changed. */
+  /** `tokensBefore`, without what goes and with the summary; in a plan, the summary's size is an estimate. */
   tokensAfter: number;
+  /** What both are of. */
+  sizes: CompactionSizes;
   /** Null when nothing is kept word for word. */
   firstKeptEntryId: string | null;
   splitTurn: boolean;
@@ -45,6 +49,8 @@ export interface CompactionResult {
   steps?: CompactionSteps;
   /** Requests to the summariser. */
   requests: number;
+  /** In a plan that was told who would summarise: what would be asked; none where `failures` says why. */
+  plannedRequests?: readonly PlannedRequest[];
   costUsd: number;
   /** One sentence for people. */
   detail: string;

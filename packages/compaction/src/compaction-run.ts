@@ -5,6 +5,7 @@ import { type Budgets, budgetsFor, commandShareTokens } from "./budget.ts";
 import { compactionHooks } from "./compaction-hooks.ts";
 import type { RunCompactionOptions } from "./compaction-options.ts";
 import { isJustCompacted, readContext } from "./context-meter.ts";
+import { type ContextSize, contextSizeOf } from "./context-size.ts";
 import { type ContextView, viewOf, viewTokens } from "./context-view.ts";
 import { digestSummariser } from "./digest.ts";
 import { sessionEstimate } from "./estimator.ts";
@@ -24,7 +25,8 @@ export interface Run {
   readonly start: LadderState;
   readonly context: LadderContext;
   readonly span: Omit<PlanOptions, "view">;
-  readonly tokensBefore: number;
+  /** The context before it, and what its tokens are of. */
+  readonly size: ContextSize;
   /** System prompt and tools, as learned from usage, else by estimate. */
   readonly overheadTokens: number;
   readonly calibration: Calibration | undefined;
@@ -49,17 +51,9 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
   const tokensBefore =
     refusal === undefined ? reading.tokens : refusedTokens({ messages, windowTokens, refusal, reading });
   const lowBy = tokensBefore / Math.max(1, reading.tokens);
+  const size = contextSizeOf({ reading, estimatedTokens: start.tokens, totalTokens: tokensBefore });
   const cost: Run["cost"] = { requests: 0, usage: undefined };
-  const aims = aimsOf({
-    reason,
-    settings,
-    budgets,
-    model,
-    refusal,
-    reading,
-    lowBy,
-    estimatedTokens: start.tokens,
-  });
+  const aims = aimsOf({ reason, settings, budgets, model, refusal, reading, size });
   const keepTokens = keptTokens({ reason, budgets, ...aims }, { start, lowBy });
   const commandTokens = settings.mask.enabled ? commandShareTokens(keepTokens) : Number.POSITIVE_INFINITY;
   const context: LadderContext = {
@@ -89,7 +83,7 @@ export function prepareRun(options: RunCompactionOptions & { leafId?: string }):
     commandTokens,
     leastTokens: reason === "threshold" ? LEAST_SPAN_TOKENS : 0,
   };
-  return { session, leafId, reason, start, context, span, tokensBefore, overheadTokens, calibration, cost };
+  return { session, leafId, reason, start, context, span, size, overheadTokens, calibration, cost };
 }
 
 function startOf(view: ContextView): LadderState {

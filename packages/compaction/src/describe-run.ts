@@ -2,6 +2,7 @@ import { latestRequestChars } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
 import type { CompactionResult, CompactionStatus } from "./compaction-result.ts";
 import type { Run } from "./compaction-run.ts";
+import { compactionSizes, totalAfter } from "./context-size.ts";
 import type { PlannedEdit, ViewItem } from "./context-view.ts";
 import { type CompactionSteps, stepsText } from "./outcome.ts";
 import type { LadderState } from "./rung.ts";
@@ -9,16 +10,20 @@ import { sentence } from "./sentence.ts";
 
 /** A run's result as far as it follows from the state that was reached. */
 export function resultOf(run: Run, state: LadderState, status: CompactionStatus): CompactionResult {
-  const { reason, tokensBefore, cost } = run;
+  const { reason, size, start, cost } = run;
   const changed = status === "planned" || status === "compacted" || status === "masked";
   const summary = changed ? state.summary : undefined;
+  const divided = spans(state, status);
+  const { view, tokens } = changed ? state : start;
+  const { turnPrefixEntryIds } = divided;
   return {
     status,
     reason,
     rung: changed ? (state.rung ?? null) : null,
-    tokensBefore,
-    tokensAfter: changed ? state.tokens + run.overheadTokens : tokensBefore,
-    ...spans(state, status),
+    tokensBefore: size.totalTokens,
+    tokensAfter: totalAfter(size, tokens),
+    sizes: compactionSizes({ size, before: start.view.items, after: view.items, turnPrefixEntryIds }),
+    ...divided,
     maskedEntryIds: changed ? editedIds(state.view.edits) : [],
     ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
     ...(summary === undefined ? {} : { summary: summary.summary }),
@@ -81,9 +86,9 @@ function whyDigest({ context }: Run, { rung, failures }: LadderState, status: Co
 }
 
 /** Success is not claimed where what is left still does not fit the model. */
-function stillTooLarge({ context, overheadTokens }: Run, { tokens }: LadderState): string[] {
+function stillTooLarge({ context, size }: Run, { tokens }: LadderState): string[] {
   const { windowTokens } = context.budgets;
-  const tokensAfter = tokens + overheadTokens;
+  const tokensAfter = totalAfter(size, tokens);
   if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
   const [left, window] = [tokensAfter, windowTokens].map((each) => each.toLocaleString("en"));
   return [

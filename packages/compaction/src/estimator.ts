@@ -43,7 +43,8 @@ export function sessionEstimate(options: SessionEstimateOptions): SessionEstimat
   return {
     estimator,
     get overheadTokens() {
-      return learnt.overheadTokens || fixedTokens(fixedTexts(), estimator);
+      const { calibration, overheadTokens } = learnt;
+      return (calibration?.samples ?? 0) > 0 ? overheadTokens : fixedTokens(fixedTexts(), estimator);
     },
     get calibration() {
       return learnt.calibration;
@@ -67,9 +68,10 @@ function learntEstimate({
   settings,
   leafId = session.leafId,
 }: SessionEstimateOptions): SessionEstimate {
-  if (settings.estimator === "chars4") return plain(chars4Estimator);
-  if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator);
-  const { items } = session.projection(leafId);
+  const { items, compaction } = session.projection(leafId);
+  const recorded = () => recordedCalibration(session, leafId, compaction);
+  if (settings.estimator === "chars4") return plain(chars4Estimator, recorded);
+  if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator, recorded);
   const estimate = learned.get(items) ?? learning(calibrationAt(session, leafId));
   learned.set(items, estimate);
   return estimate;
@@ -105,8 +107,17 @@ function imageCount(message: Message): number {
   return content.filter((block) => block?.type === "image").length;
 }
 
-function plain(estimator: TokenEstimator): SessionEstimate {
-  return { estimator, overheadTokens: 0, calibration: undefined };
+/** It learns nothing from usage; but what a compaction found beside the messages is there still. */
+function plain(estimator: TokenEstimator, recorded: () => Calibration | undefined): SessionEstimate {
+  return {
+    estimator,
+    get overheadTokens() {
+      return recorded()?.overheadTokens ?? 0;
+    },
+    get calibration() {
+      return recorded();
+    },
+  };
 }
 
 /** The context is looked at before every request, and a message counts the same each time. */

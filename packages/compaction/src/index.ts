@@ -2,6 +2,7 @@ export { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
 export type { RunCompactionOptions } from "./compaction-options.ts";
 export { type CompactionResult, type CompactionStatus, outcomeOf } from "./compaction-result.ts";
 export { type ReadContextOptions, readContext } from "./context-meter.ts";
+export { type CompactionSizes, type ContextSize, contextSizeOf } from "./context-size.ts";
 export { MASK_PLACEHOLDER } from "./context-view.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
 export { type DigestOptions, digestSummariser } from "./digest.ts";

@@ -24,6 +24,14 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
     rung: null,
     tokensBefore: 0,
     tokensAfter: 0,
+    sizes: {
+      fixedTokens: 0,
+      summarisedTokens: 0,
+      turnPrefixTokens: 0,
+      maskedTokens: 0,
+      keptTokens: 0,
+      summaryTokens: 0,
+    },
     firstKeptEntryId: null,
     splitTurn: false,
     summarizedEntryIds: [],
@@ -82,7 +90,12 @@ function causesOf(run: Run, state: LadderState, cause: unknown): string {
 const LOWEST_ESTIMATE = 4;
 
 /** No compaction makes room for what stands before every message. */
-function overheadAlone({ reason, context, tokensBefore, start }: Run): string | undefined {
+function overheadAlone({
+  reason,
+  context,
+  size: { totalTokens: tokensBefore },
+  start,
+}: Run): string | undefined {
   const { windowTokens } = context.budgets;
   if (reason !== "overflow" || windowTokens === undefined) return undefined;
   if (tokensBefore - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;

@@ -1,5 +1,6 @@
 import type { Entry } from "@bonsai-agent/session";
 import type { Run } from "./compaction-run.ts";
+import { calibrationAfter, totalAfter } from "./context-size.ts";
 import type { PlannedEdit, ViewItem } from "./context-view.ts";
 import { type CompactionManifest, type EntryRange, type ManifestSettings, manifestOf } from "./manifest.ts";
 import type { LadderState } from "./rung.ts";
@@ -7,13 +8,14 @@ import { tailEntries } from "./tail-entries.ts";
 
 /** The record of a run that a summary ended. */
 export function runManifest(run: Run, state: LadderState): CompactionManifest {
-  const { reason, tokensBefore, overheadTokens, calibration, cost } = run;
+  const { reason, size, cost } = run;
+  const calibration = calibrationAfter({ ...run, estimatedTokens: state.tokens });
   const plan = state.plan!;
   return {
     reason,
     rung: state.rung!,
-    tokensBefore,
-    tokensAfter: state.tokens + overheadTokens,
+    tokensBefore: size.totalTokens,
+    tokensAfter: totalAfter(size, state.tokens),
     splitTurn: plan.splitTurn,
     summarised: range(plan.history),
     turnPrefix: range(plan.turnPrefix),

@@ -108,7 +108,7 @@ async function allOrNone(job: SummaryJob, start: (job: SummaryJob) => Promise<st
   return texts;
 }
 
-function spanParts(options: SpanOptions): SpanPart[] {
+export function spanParts(options: SpanOptions): SpanPart[] {
   const { plan } = options;
   return [
     ...(plan.history.length > 0
@@ -135,7 +135,7 @@ function spanPart(
   };
 }
 
-function wholePart(part: SpanPart, mostTokens = Number.POSITIVE_INFINITY): SummaryPart {
+export function wholePart(part: SpanPart, mostTokens = Number.POSITIVE_INFINITY): SummaryPart {
   return {
     ...part,
     isWhole: true,

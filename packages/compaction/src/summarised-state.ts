@@ -1,4 +1,5 @@
 import { type Entry, pinChange } from "@bonsai-agent/session";
+import { PLANNED_ENTRY_ID } from "./context-size.ts";
 import { type ViewItem, viewTokens } from "./context-view.ts";
 import type { LadderState, PlannedSummary } from "./rung.ts";
 
@@ -19,13 +20,13 @@ function summaryItem({ view }: LadderState, { summary }: PlannedSummary): ViewIt
   const message = { role: "compactionSummary" as const, summary, tokensBefore: 0, timestamp: 0 };
   const entry = {
     type: "compaction",
-    id: "planned",
+    id: PLANNED_ENTRY_ID,
     parentId: null,
     timestamp: "",
     summary,
-    firstKeptEntryId: "planned",
+    firstKeptEntryId: PLANNED_ENTRY_ID,
     tokensBefore: 0,
   } as Entry;
-  const source = { entryId: "planned", entry, message };
+  const source = { entryId: PLANNED_ENTRY_ID, entry, message };
   return { ...source, tokens: view.estimator.message(message), source };
 }

@@ -2,13 +2,16 @@ import { byScript } from "@bonsai-agent/messages";
 import type { Budgets } from "./budget.ts";
 import type { Summariser, SummaryKind } from "./summariser.ts";
 
+/** What tells how much can be asked of a summariser. */
+export type SummariserSizes = Pick<Summariser, "contextWindow" | "maxOutputTokens">;
+
 /** The largest answers that are asked for, as shares of the reserve. */
 const reserveShares: Record<SummaryKind, number> = { history: 0.8, turnPrefix: 0.5, branch: 0.25 };
 /** A small summariser must keep most of its window for what it reads. */
 const WINDOW_SHARE = 0.25;
 
 /** The largest answer to ask a summariser for, in tokens. */
-export function maxSummaryTokens(kind: SummaryKind, summariser: Summariser, budgets: Budgets): number {
+export function maxSummaryTokens(kind: SummaryKind, summariser: SummariserSizes, budgets: Budgets): number {
   const { contextWindow, maxOutputTokens } = summariser;
   return Math.floor(
     Math.min(
@@ -30,7 +33,7 @@ export function mostAnswerTokens(requestTokens: number): number {
 }
 
 /** The most tokens that a request to a summariser may have: its window minus its output cap. */
-export function requestCapacity(summariser: Summariser): number {
+export function requestCapacity(summariser: SummariserSizes): number {
   const { contextWindow, maxOutputTokens = 0 } = summariser;
   if (!contextWindow) return Number.POSITIVE_INFINITY;
   const outputTokens = Math.max(Math.min(maxOutputTokens, contextWindow / 2), contextWindow * WINDOW_SHARE);

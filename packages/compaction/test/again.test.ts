@@ -77,7 +77,8 @@ test("what usage taught is not lost to masks, nor to an extension's summary", as
   const masked = await runCompaction({ session, settings, model: small, reason: "threshold" });
   expect(masked.status).toBe("masked");
   expect(masked.edits.every((edit) => edit.type === "context_edit")).toBe(true);
-  expect(sessionEstimate({ session, settings }).calibration).toEqual(before);
+  const { overheadTokens: _, ...learned } = before;
+  expect(sessionEstimate({ session, settings }).calibration).toMatchObject(learned);
   expect(tokensNow(session)).toBe(masked.tokensAfter);
 
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
@@ -86,7 +87,7 @@ test("what usage taught is not lost to masks, nor to an extension's summary", as
   }));
   const theirs = await runCompaction({ session, settings: keeping(5), model, lifecycle });
   expect(theirs).toMatchObject({ status: "compacted", rung: "extension" });
-  expect(sessionEstimate({ session, settings }).calibration).toEqual(before);
+  expect(sessionEstimate({ session, settings }).calibration).toMatchObject(learned);
   expect(tokensNow(session)).toBe(theirs.tokensAfter);
 });
 

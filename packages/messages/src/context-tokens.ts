@@ -20,7 +20,8 @@ export interface ContextTokensOptions {
   /** The usage of messages before this index is older than the latest compaction or edit: not trusted. */
   staleBefore: number;
   /**
-   * Tokens of the system prompt and the tools, where they are known. Asked for only where no usage can be trusted: it may
+   * Tokens beside the messages, where they are known: of the system prompt and the tools; below 0 where the messages are
+   * estimated too high. Asked for only where no usage can be trusted: it may
    * be a getter that takes its time. Default 0.
    */
   overheadTokens?: number;
@@ -40,7 +41,7 @@ export function estimateContextTokens(options: ContextTokensOptions): ContextTok
     (message, index) => index >= staleBefore && isGoodAnswer(message) && isPlausible(options, index),
   );
   if (usageIndex < 0) {
-    const trailingTokens = (options.overheadTokens ?? 0) + estimated(messages, estimator);
+    const trailingTokens = Math.max(0, (options.overheadTokens ?? 0) + estimated(messages, estimator));
     return { tokens: trailingTokens, source: "estimate", trailingTokens };
   }
   const trailingTokens = estimated(messages.slice(usageIndex + 1), estimator);

@@ -90,9 +90,20 @@ function summariserOf(
       return model().contextWindow ?? 0;
     },
     get maxOutputTokens() {
-      return Math.min(model().maxOutputTokens || MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS);
+      return summariserSizes(model()).maxOutputTokens;
     },
     summarise,
+  };
+}
+
+/** A model as summariser, for planning: how much it can read and write. */
+export function summariserSizes(
+  model: CatalogueModel,
+): Required<Pick<Summariser, "name" | "contextWindow" | "maxOutputTokens">> {
+  return {
+    name: nameOf(model),
+    contextWindow: model.contextWindow ?? 0,
+    maxOutputTokens: Math.min(model.maxOutputTokens || MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS),
   };
 }
 

@@ -3,15 +3,15 @@ import {
   type CompactionSettings,
   planCompaction,
   runCompaction,
-  sessionEstimate,
 } from "@bonsai-agent/compaction";
-import type { Session } from "@bonsai-agent/session";
+import type { ProjectionItem, Session } from "@bonsai-agent/session";
 import { openCompactionTarget } from "../compaction-target.ts";
 import { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import { interruptibleDigest } from "../interruptible-digest.ts";
 import type { Invocation } from "../invocation.ts";
-import { type ContextBefore, planPicture } from "../plan-picture.ts";
+import { planPicture } from "../plan-picture.ts";
+import { type PlannedCost, plannedCost } from "../planned-cost.ts";
 import { withProgress } from "../progress.ts";
 import { rehearsal } from "../rehearsal.ts";
 import { compactionReport } from "../reports/compaction-report.ts";
@@ -40,14 +40,34 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   const leafId = leafOf(session, invocation);
   // All of it on one stage, so that the context is in memory once.
   const { session: stage } = rehearsal(session, leafId);
-  const before = contextBefore(stage, settings);
-  const planned = planCompaction({ session: stage, settings, ...model(invocation) });
-  if (planned.status !== "planned" || invocation.options.model !== undefined)
+  const before = contextBefore(stage);
+  const asked = await askedModel(invocation);
+  const { focus } = invocation.options;
+  const planned = planCompaction({
+    session: stage,
+    settings,
+    ...model(invocation),
+    ...(asked === undefined ? {} : { summariser: asked.summariser }),
+    ...(typeof focus === "string" ? { focus } : {}),
+  });
+  if (asked !== undefined) {
+    const cost = plannedCost(planned, asked.model);
+    return finish(invocation, { result: planned, before, file: session.file, ...(cost && { cost }) });
+  }
+  if (planned.status !== "planned")
     return finish(invocation, { result: planned, before, file: session.file });
   const rehearsed = await invocation.io.interruptible((signal) =>
     withProgress(invocation.io, progressLabel, () => compacted(stage, settings, { invocation, signal })),
   );
   return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file });
+}
+
+/** The model that `--model` names, for its sizes and prices: it needs no key. */
+async function askedModel(invocation: Invocation) {
+  const { model: reference } = invocation.options;
+  if (typeof reference !== "string") return undefined;
+  const { namedModel } = await import("../work/named-summariser.ts");
+  return namedModel(invocation, reference);
 }
 
 function tellWhoIsNotAsked({ options, output }: Invocation): void {
@@ -59,9 +79,9 @@ function tellWhoIsNotAsked({ options, output }: Invocation): void {
 }
 
 function foretold(planned: CompactionResult, rehearsed: CompactionResult): CompactionResult {
-  const { status, summary, tokensAfter, rung } = rehearsed;
+  const { status, summary, tokensAfter, sizes, rung } = rehearsed;
   return status === "compacted" && summary !== undefined
-    ? { ...planned, tokensAfter, rung, summary }
+    ? { ...planned, tokensAfter, sizes, rung, summary }
     : planned;
 }
 
@@ -69,7 +89,7 @@ function compact(invocation: Invocation, settings: CompactionSettings): Promise<
   return invocation.io.interruptible(async (signal) => {
     const target = openCompactionTarget(invocation);
     try {
-      const before = contextBefore(target.stage, settings);
+      const before = contextBefore(target.stage);
       const done = await withProgress(invocation.io, progressLabel, (onShow) =>
         withSummaryMakers({ invocation, session: target.stage, signal, onShow }, async (makers) => {
           const result = await compacted(target.stage, settings, { invocation, signal, makers });
@@ -130,16 +150,17 @@ function model({ options }: Invocation): { model?: { contextWindow: number } } {
   return typeof options.window === "number" ? { model: { contextWindow: options.window } } : {};
 }
 
-function contextBefore(session: Session, settings: CompactionSettings): ContextBefore {
-  const { items } = session.projection();
-  return { items, estimator: sessionEstimate({ session, settings }).estimator };
+function contextBefore(session: Session): readonly ProjectionItem[] {
+  return session.projection().items;
 }
 
 interface Finished {
   result: CompactionResult;
   /** The extension that had the last word. */
   decidedBy?: string;
-  before: ContextBefore;
+  before: readonly ProjectionItem[];
+  /** In a dry run with a model: what it would be asked, and what that would cost. */
+  cost?: PlannedCost;
   /** What was, or would be, written to; undefined where nothing came of it. */
   file: string | undefined;
   /** The file is another than the one that was named. */
@@ -150,7 +171,7 @@ interface Finished {
 function finish({ io, output }: Invocation, finished: Finished): ExitCode {
   const { result, decidedBy, before } = finished;
   const { error, status } = result;
-  if (output.wantsJson) output.json(compactionReport(result, decidedBy));
+  if (output.wantsJson) output.json(compactionReport(result, finished));
   else if (error === undefined) {
     const { width } = output;
     output.lines(compactView({ ...finished, picture: planPicture(result, before), width }));

@@ -1,5 +1,6 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
 import { type KnownCost, knownUsd } from "@bonsai-agent/messages";
+import type { PlannedCost } from "../planned-cost.ts";
 
 /** What `bonsai compact --json` prints. */
 export type CompactionReport = Pick<
@@ -9,6 +10,7 @@ export type CompactionReport = Pick<
   | "rung"
   | "tokensBefore"
   | "tokensAfter"
+  | "sizes"
   | "firstKeptEntryId"
   | "splitTurn"
   | "summarizedEntryIds"
@@ -26,6 +28,8 @@ export type CompactionReport = Pick<
   decidedBy?: string;
   /** Why, with the status `cancelled`. */
   detail?: string;
+  /** In a dry run with `--model`. */
+  planned?: PlannedCost;
 };
 
 /** A compaction that asked a model and tells no cost has an unknown one. */
@@ -33,7 +37,10 @@ export function compactionCost({ requests, costUsd }: CompactionResult): KnownCo
   return { usd: costUsd, certainty: requests > 0 && costUsd === 0 ? "unknown" : "known" };
 }
 
-export function compactionReport(result: CompactionResult, decidedBy?: string): CompactionReport {
+export function compactionReport(
+  result: CompactionResult,
+  { decidedBy, cost }: { decidedBy?: string; cost?: PlannedCost },
+): CompactionReport {
   const { summary, entryId } = result;
   return {
     status: result.status,
@@ -41,6 +48,7 @@ export function compactionReport(result: CompactionResult, decidedBy?: string): 
     rung: result.rung,
     tokensBefore: result.tokensBefore,
     tokensAfter: result.tokensAfter,
+    sizes: result.sizes,
     firstKeptEntryId: result.firstKeptEntryId,
     splitTurn: result.splitTurn,
     summarizedEntryIds: result.summarizedEntryIds,
@@ -53,6 +61,7 @@ export function compactionReport(result: CompactionResult, decidedBy?: string): 
     requests: result.requests,
     costUsd: knownUsd(compactionCost(result)),
     ...(decidedBy === undefined ? {} : { decidedBy }),
+    ...(cost === undefined ? {} : { planned: cost }),
     ...(result.status === "cancelled" ? { detail: result.detail } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
-import { costText } from "@bonsai-agent/messages";
+import { costText, usdText } from "@bonsai-agent/messages";
+import type { PlannedCost } from "../planned-cost.ts";
 import { compactionCost } from "../reports/compaction-report.ts";
 import { type Line, span } from "./line.ts";
 import { count, counted } from "./numbers.ts";
@@ -15,6 +16,8 @@ export interface CompactViewOptions {
   picture: PlanPicture;
   /** The file that was, or would be, written to. */
   file: string | undefined;
+  /** What a model would be asked, and what that would cost. */
+  cost?: PlannedCost | undefined;
   /** The file is another than the one that was named. Default: false. */
   isCopy?: boolean | undefined;
   width: number;
@@ -41,6 +44,7 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   yield* planView({ picture, width });
   yield [];
+  yield* plannedLines(options);
   if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
   else yield* written(options);
 }
@@ -59,8 +63,27 @@ function further(width: number): Line[] {
   return wrap(hint, width).map((line) => [span(line, "gray")]);
 }
 
-function headline({ result }: CompactViewOptions): Line {
-  const sizes = `  ${count(result.tokensBefore)} → ${counted(result.tokensAfter, "token")}`;
+function plannedLines({ cost, width }: CompactViewOptions): Line[] {
+  if (cost === undefined) return [];
+  return wrap(plannedText(cost), width).map((line) => [line]);
+}
+
+function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
+  if (requests.length === 0) return `${model} cannot be asked. ${failure ?? ""}`.trimEnd();
+  const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
+  const price =
+    costUsd === null
+      ? "the price is unknown"
+      : costUsd.most === 0
+        ? "free of charge"
+        : `${usdText(costUsd.least)} to ${usdText(costUsd.most)}`;
+  const reads = `about ${counted(inputTokens, "token")} to read`;
+  return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;
+}
+
+function headline({ result, picture }: CompactViewOptions): Line {
+  const about = picture.isSummaryExpected ? "about " : "";
+  const sizes = `  ${count(result.tokensBefore)} → ${about}${counted(result.tokensAfter, "token")}`;
   return [span(headings[result.status] ?? "", ["bold", "green"]), sizes];
 }
 

@@ -25,6 +25,31 @@ export function percent(part: number, whole: number): string {
   return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
 }
 
+/**
+ * Shares of their sum, as `percent` writes them, that add up to 100: what rounding down leaves goes to those that lost most
+ * by it.
+ */
+export function percents(parts: readonly number[]): string[] {
+  const whole = parts.reduce((sum, part) => sum + Math.max(0, part), 0);
+  const exact = parts.map((part) => (whole > 0 && part > 0 ? (part / whole) * 100 : 0));
+  const whole100 = exact.map(Math.floor);
+  let left =
+    Math.round(exact.reduce((sum, each) => sum + each, 0)) - whole100.reduce((sum, each) => sum + each, 0);
+  const byLoss = exact
+    .map((each, at) => ({ at, lost: each % 1 }))
+    .sort((one, other) => other.lost - one.lost);
+  for (const { at } of byLoss) {
+    if (left <= 0) break;
+    whole100[at]! += 1;
+    left -= 1;
+  }
+  return whole100.map((each, at) => {
+    const part = parts[at]!;
+    if (each === 0 && part > 0) return "<1%";
+    return each === 100 && part < whole ? ">99%" : `${each}%`;
+  });
+}
+
 export { usdText as usd } from "@bonsai-agent/messages";
 
 /** Bytes as `974 kB`, in powers of ten. */

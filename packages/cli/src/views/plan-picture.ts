@@ -1,11 +1,11 @@
 /** What happens to a part of the context. */
-export type Fate = "summarised" | "turnPrefix" | "kept";
+export type Fate = "fixed" | "summarised" | "turnPrefix" | "masked" | "kept";
 
 /** A stretch of the context with one fate. */
 export interface PlanPart {
   fate: Fate;
   items: number;
-  /** Estimated, after masking. */
+  /** Of the tokens before. */
   tokens: number;
 }
 
@@ -18,7 +18,10 @@ export interface PlanPlace {
 
 /** A compaction as a picture: one for a plan, and one for what was done. */
 export interface PlanPicture {
-  /** In the order of the context; a part without items is left out. */
+  /**
+   * In the order of the context; a part without tokens and items is left out.
+   * Invariant: they add up to `tokensBefore`; what is fixed and kept, with the summary, to `tokensAfter`.
+   */
   parts: readonly PlanPart[];
   first: PlanPlace | undefined;
   /** The first kept item; undefined when nothing is kept. */
@@ -26,11 +29,12 @@ export interface PlanPicture {
   last: PlanPlace | undefined;
   splitsTurn: boolean;
   maskedItems: number;
-  maskedTokens: number;
   tokensBefore: number;
   tokensAfter: number;
   /** What stands for the summarised parts. */
   summaryTokens: number;
+  /** True where the summary is not written yet. */
+  isSummaryExpected: boolean;
   readFiles: readonly string[];
   modifiedFiles: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { bar } from "./bar.ts";
 import { fileListLines } from "./file-list.ts";
 import { fitLine, type Line, lineWidth, type Span, type Style, span } from "./line.ts";
-import { count, counted, percent } from "./numbers.ts";
+import { count, counted, percent, percents } from "./numbers.ts";
 import type { Fate, PlanPart, PlanPicture, PlanPlace } from "./plan-picture.ts";
 import { kindStyle } from "./role-colour.ts";
 
@@ -16,7 +16,8 @@ interface Look {
   style: Style;
 }
 
-const looks: Readonly<Record<Fate | "summary" | "masked", Look>> = {
+const looks: Readonly<Record<Fate | "summary", Look>> = {
+  fixed: { glyph: "▪", name: "fixed", style: "gray" },
   masked: { glyph: "·", name: "masked", style: "gray" },
   summarised: { glyph: "░", name: "summarised", style: "yellow" },
   turnPrefix: { glyph: "▒", name: "turn prefix", style: "yellow" },
@@ -37,11 +38,14 @@ const stackRows = 10;
 
 function* stack(picture: PlanPicture, width: number): Generator<Line> {
   const box = width < 60 ? 6 : 12;
-  const total = picture.parts.reduce((sum, part) => sum + part.tokens, 0);
+  const shares = percents(picture.parts.map(({ tokens }) => tokens));
   yield boxLine([`┌${"─".repeat(box)}┐`], place(picture.first), width);
-  for (const part of picture.parts) {
-    if (part.fate === "kept") yield cutLine(picture, box, width);
-    yield* partLines(part, { box, total, width });
+  let isCut = false;
+  for (const [at, part] of picture.parts.entries()) {
+    const isBehindCut = part.fate === "masked" || part.fate === "kept";
+    if (isBehindCut && !isCut) yield cutLine(picture, box, width);
+    isCut ||= isBehindCut;
+    yield* partLines(part, { box, total: picture.tokensBefore, width, share: shares[at]! });
   }
   yield boxLine([`└${"─".repeat(box)}┘`], place(picture.last), width);
 }
@@ -52,8 +56,16 @@ function cutLine(picture: PlanPicture, box: number, width: number): Line {
   return boxLine([edge], [span(`${label} `, ["bold", "red"]), ...place(picture.cut)], width);
 }
 
+interface PartSize {
+  box: number;
+  total: number;
+  width: number;
+  /** As text; those of all parts add up. */
+  share: string;
+}
+
 /** A part takes rows in proportion to its tokens, at least one; its middle row, or its only one, says what it is. */
-function* partLines(part: PlanPart, size: { box: number; total: number; width: number }): Generator<Line> {
+function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
   const look = looks[part.fate];
   const rows = Math.max(1, Math.round((part.tokens / Math.max(1, size.total)) * stackRows));
   const legendAt = Math.floor((rows - 1) / 2);
@@ -63,32 +75,38 @@ function* partLines(part: PlanPart, size: { box: number; total: number; width: n
   }
 }
 
-function legend(part: PlanPart, look: Look, { total, width }: { total: number; width: number }): Line {
+function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
   const name = span(look.name.padEnd(11), ["bold", ...styles(look.style)]);
-  if (width < 60) return [name, ` ${count(part.tokens)} `, span(percent(part.tokens, total), "gray")];
+  if (width < 60) return [name, ` ${count(part.tokens)} `, span(share, "gray")];
+  const items = part.fate === "fixed" || part.fate === "masked" ? "" : counted(part.items, "item");
   return [
     name,
-    ` ${counted(part.items, "item").padStart(11)}  ${counted(part.tokens, "token").padStart(14)}  `,
-    span(percent(part.tokens, total).padStart(4), "gray"),
+    ` ${items.padStart(11)}  ${counted(part.tokens, "token").padStart(14)}  `,
+    span(share.padStart(4), "gray"),
+    span(noteOf(part), "gray"),
   ];
+}
+
+function noteOf({ fate }: PlanPart): string {
+  return fate === "fixed" ? "  prompt, tools, what estimates miss" : "";
 }
 
 const maxBarWidth = 60;
 
 function* sizes(picture: PlanPicture, width: number): Generator<Line> {
-  const { tokensBefore, tokensAfter, summaryTokens, maskedItems, maskedTokens } = picture;
-  const before = [...parts(picture), { value: maskedTokens, ...looks.masked }];
-  const kept = parts(picture).filter(({ name }) => name === looks.kept.name);
-  const after = [{ value: summaryTokens, ...looks.summary }, ...kept];
+  const { tokensBefore, tokensAfter, summaryTokens, maskedItems } = picture;
+  const before = parts(picture);
+  const [fixed, kept] = (["fixed", "kept"] as const).map((fate) =>
+    before.filter((part) => part.fate === fate),
+  );
+  const after = [...fixed!, { value: summaryTokens, ...looks.summary }, ...kept!];
   const share = ` (${percent(tokensAfter, tokensBefore)})`;
   const numberWidth = count(Math.max(tokensBefore, tokensAfter)).length;
   const barWidth = Math.max(
     8,
     Math.min(maxBarWidth, width - label("").length - numberWidth - share.length - 1),
   );
-  // Parts are estimated, the size before can be the provider's figure: the bars keep to one scale.
-  const whole = before.reduce((sum, part) => sum + part.value, 0);
-  const size = { width: barWidth, whole };
+  const size = { width: barWidth, whole: Math.max(tokensBefore, tokensAfter) };
   yield [label("before"), ...bar(before, size), ` ${count(tokensBefore).padStart(numberWidth)}`];
   yield [
     label("after"),
@@ -96,21 +114,26 @@ function* sizes(picture: PlanPicture, width: number): Generator<Line> {
     ` ${count(tokensAfter).padStart(numberWidth)}`,
     span(share, ["bold", "green"]),
   ];
-  if (summaryTokens > 0)
-    yield sizeNote(looks.summary, `summary, about ${counted(summaryTokens, "token")}`, width);
-  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(maskedItems, maskedTokens), width);
+  if (summaryTokens > 0) yield sizeNote(looks.summary, summaryNote(picture), width);
+  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(picture), width);
 }
 
-function maskNote(items: number, tokens: number): string {
-  return `masked: ${counted(items, "old tool result")}, ${count(tokens)}`;
+function summaryNote({ summaryTokens, isSummaryExpected }: PlanPicture): string {
+  const more = isSummaryExpected ? ": it is not written yet" : "";
+  return `summary, about ${counted(summaryTokens, "token")}${more}`;
+}
+
+function maskNote({ parts, maskedItems }: PlanPicture): string {
+  const tokens = parts.find(({ fate }) => fate === "masked")?.tokens ?? 0;
+  return `masked: ${counted(maskedItems, "old tool result")}, ${count(tokens)}`;
 }
 
 function label(text: string): string {
   return text.padEnd(8);
 }
 
-function parts(picture: PlanPicture): (Look & { value: number })[] {
-  return picture.parts.map((part) => ({ value: part.tokens, ...looks[part.fate] }));
+function parts(picture: PlanPicture): (Look & { value: number; fate: Fate })[] {
+  return picture.parts.map(({ fate, tokens }) => ({ fate, value: tokens, ...looks[fate] }));
 }
 
 function sizeNote(look: Look, text: string, width: number): Line {

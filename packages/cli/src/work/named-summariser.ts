@@ -10,11 +10,20 @@ import { type ModelShop, openModelShop } from "./model-shop.ts";
 
 /** The model that `--model` names, as summariser. @throws BonsaiError for a name that means none. */
 export async function namedSummariser(invocation: Invocation, reference: string): Promise<Summariser> {
+  return (await namedModel(invocation, reference)).summariser;
+}
+
+/** The same with the model itself. Nothing is asked, so no key is needed. @throws as `namedSummariser` */
+export async function namedModel(
+  invocation: Invocation,
+  reference: string,
+): Promise<{ model: CatalogueModel; summariser: Summariser }> {
   const { io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(invocation);
   const shop = await openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) });
-  return modelSummariser(shop, await findModel(shop.shelf, reference), output);
+  const model = await findModel(shop.shelf, reference);
+  return { model, summariser: modelSummariser(shop, model, output) };
 }
 
 /** A model as summariser. */

@@ -1,12 +1,9 @@
-import {
-  type CompactionResult,
-  type CompactionSettings,
-  type ModelSizes,
-  planCompaction,
-  sessionEstimate,
-} from "@bonsai-agent/compaction";
+import { summariserSizes } from "@bonsai-agent/agent";
+import { type CompactionResult, type CompactionSettings, planCompaction } from "@bonsai-agent/compaction";
+import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { planPicture } from "../../plan-picture.ts";
+import { plannedCost } from "../../planned-cost.ts";
 import { compactView } from "../../views/compact-view.ts";
 import { type Line, span } from "../../views/line.ts";
 import { wrap } from "../../views/text-width.ts";
@@ -21,23 +18,26 @@ export interface CompactionPreview {
 export function compactionPreview(asked: {
   session: Session;
   settings: CompactionSettings;
-  model: ModelSizes;
+  /** It would summarise; undefined where there is none. */
+  model: CatalogueModel | undefined;
   /** What every request holds beside its messages. */
   fixedTexts: () => readonly string[];
 }): CompactionPreview {
-  const { session, settings } = asked;
+  const { session, model } = asked;
   const { items } = session.projection();
-  const { estimator } = sessionEstimate({ session, settings });
-  const result = planCompaction({ ...asked, reason: "manual" });
-  const picture = planPicture(result, { items, estimator });
+  const summariser = model && summariserSizes(model);
+  const result = planCompaction({
+    ...{ ...asked, model: model ?? {}, reason: "manual" },
+    ...(summariser && { summariser }),
+  });
+  const picture = planPicture(result, items);
+  const cost = model && plannedCost(result, model);
   return { result, lines: (width) => previewLines(width) };
 
   function* previewLines(width: number): Generator<Line> {
-    for (const text of wrap(NOTE + (result.rung === "mask" ? "" : SIZE_NOTE), width))
-      yield [span(text, "gray")];
-    yield* compactView({ result, picture, file: undefined, width });
+    for (const text of wrap(NOTE, width)) yield [span(text, "gray")];
+    yield* compactView({ result, picture, cost, file: undefined, width });
   }
 }
 
 const NOTE = "What /compact would do; nothing is done yet.";
-const SIZE_NOTE = " The size afterwards is without the summary, which is not written yet.";

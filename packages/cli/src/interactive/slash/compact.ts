@@ -37,7 +37,7 @@ async function showPreview({ host, screen, tell }: InteractiveWork): Promise<voi
   const { result, lines } = compactionPreview({
     session,
     settings: workshop.settings.compaction,
-    model: isNoModel(model) ? {} : model,
+    model: isNoModel(model) ? undefined : model,
     fixedTexts: fixedTexts(() => ({
       systemPrompt: agent.systemPrompt,
       tools: agent.tools.declarations(),

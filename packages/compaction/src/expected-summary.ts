@@ -1,0 +1,101 @@
+import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
+import { type Budgets, latestRequestChars } from "./budget.ts";
+import { carryOver } from "./carry-over.ts";
+import { chunkParts, type SpanPart } from "./chunks.ts";
+import type { Run } from "./compaction-run.ts";
+import { viewTokens } from "./context-view.ts";
+import type { CompactionPlan } from "./plan.ts";
+import type { LadderState, RungFailure } from "./rung.ts";
+import { fitsWhole, spanParts, wholePart } from "./summarise-span.ts";
+import { summarisedState } from "./summarised-state.ts";
+import type { Summariser, SummaryKind } from "./summariser.ts";
+import { SummaryFailure } from "./summary-failure.ts";
+import { maxSummaryTokens, type SummariserSizes } from "./summary-sizes.ts";
+import { previousProse, summaryText } from "./summary-text.ts";
+
+/** A request to a summariser that has not been sent. */
+export interface PlannedRequest {
+  kind: SummaryKind;
+  /** Estimated. */
+  inputTokens: number;
+  /** The longest answer that would be taken. */
+  maxOutputTokens: number;
+}
+
+/** What models write where the cap leaves them room. */
+const USUAL_TOKENS = { history: 1_500, turnPrefix: 500 };
+/** A summary is shorter than what it is of. */
+const PROSE_SHARE = 0.5;
+
+/** The state with a summary of which the length is a guess; what is carried over behind it is known. */
+export function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}): LadderState {
+  const plan = state.plan!;
+  const { budgets, pinned } = run.context;
+  const carried = carryOver({ plan, pinned, latestRequestChars: latestRequestChars(budgets) });
+  const { firstKeptEntryId } = plan;
+  const frame = { summary: summaryText("", carried), prose: "", firstKeptEntryId, carried, fromHook: false };
+  const expected = summarisedState(state, frame);
+  const [first, ...kept] = expected.view.items;
+  const proseTokens = expectedProseTokens(state, budgets, summariser);
+  const items = [{ ...first!, tokens: first!.tokens + proseTokens }, ...kept];
+  const view = { ...expected.view, items };
+  return { ...expected, view, tokens: viewTokens(items), summary: undefined, rung: undefined };
+}
+
+function expectedProseTokens(
+  { plan, view: { estimator } }: LadderState,
+  budgets: Budgets,
+  summariser: SummariserSizes,
+): number {
+  const expected = (kind: "history" | "turnPrefix") => {
+    const spanTokens = viewTokens(plan![kind]);
+    const most = maxSummaryTokens(kind, summariser, budgets);
+    return Math.min(most, USUAL_TOKENS[kind], Math.ceil(spanTokens * PROSE_SHARE));
+  };
+  const previousTokens = estimator.text(previousProse(plan!.previous) ?? "");
+  return Math.max(previousTokens, expected("history")) + expected("turnPrefix");
+}
+
+/** What would be asked of a summariser; where it cannot be asked, the failure says why. */
+export function plannedRequests(
+  run: Run,
+  state: LadderState,
+  summariser: SummariserSizes & Pick<Summariser, "name">,
+): { plannedRequests: PlannedRequest[]; failures?: readonly RungFailure[] } {
+  const { settings, budgets, focus, signal } = run.context;
+  const job: SummaryJob = {
+    summariser: { ...sizesOf(summariser), summarise: () => Promise.reject(new Error("Only planned.")) },
+    ...{ estimator: state.view.estimator, signal, focus, onUsage: () => {} },
+  };
+  const span = { plan: state.plan as CompactionPlan, job, settings, budgets };
+  try {
+    const whole = fitsWhole(span);
+    const parts = spanParts(span).flatMap((part) => (whole ? [wholePart(part)] : expectedChunks(job, part)));
+    return { plannedRequests: parts.map((part) => plannedRequest(job, part)) };
+  } catch (error) {
+    if (!(error instanceof SummaryFailure)) throw error;
+    return { plannedRequests: [], failures: [{ rung: "chunks", message: error.message, overflow: true }] };
+  }
+}
+
+/** Every part but the first begins with a summary of those before it. */
+function expectedChunks(job: SummaryJob, part: SpanPart): SummaryPart[] {
+  const found: SummaryPart[] = [];
+  const summary = "word ".repeat(Math.min(part.maxSummaryTokens(), USUAL_TOKENS.history));
+  const parts = chunkParts(job, part);
+  for (let next = parts.next(); !next.done; next = parts.next(summary)) found.push(next.value);
+  return found;
+}
+
+function plannedRequest(job: SummaryJob, part: SummaryPart): PlannedRequest {
+  const { kind, prompt, maxSummaryTokens: maxOutputTokens } = summaryRequest(job, part);
+  return { kind, inputTokens: promptTokens(prompt, job.estimator), maxOutputTokens };
+}
+
+function sizesOf({ name, contextWindow, maxOutputTokens }: SummariserSizes & Pick<Summariser, "name">) {
+  return {
+    name,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+  };
+}
