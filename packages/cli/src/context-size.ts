@@ -1,5 +1,5 @@
-import { readContext, sessionEstimate } from "@bonsai-agent/compaction";
-import type { TokenEstimator } from "@bonsai-agent/messages";
+import { contextSizeOf, readContext, sessionEstimate } from "@bonsai-agent/compaction";
+import type { ContextTokens, TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 import { callSettings } from "./settings.ts";
@@ -15,6 +15,10 @@ export interface ContextSize {
   tokens: number;
   /** True where no report can be trusted. */
   isEstimate: boolean;
+  /** The estimated part of `tokens`. */
+  estimatedTokens: number;
+  /** What each message takes of `tokens`, in order: they add up to it, less what is fixed. */
+  messageTokens(): number[];
 }
 
 export function contextSize(
@@ -28,6 +32,27 @@ export function contextSize(
     settings: callSettings(invocation),
     leafId,
   });
-  const { tokens, source } = readContext({ session, estimator, leafId, items, overheadTokens });
-  return { estimator, items: items.length, overheadTokens, tokens, isEstimate: source === "estimate" };
+  const reading = readContext({ session, estimator, leafId, items, overheadTokens });
+  return {
+    ...{ estimator, items: items.length, overheadTokens, tokens: reading.tokens },
+    isEstimate: reading.source === "estimate",
+    estimatedTokens: reading.trailingTokens,
+    messageTokens: () =>
+      sharesOf(
+        items.map(({ message }) => estimator.message(message)),
+        reading,
+      ),
+  };
+}
+
+/** Each is what it adds to those before it, so that rounding loses no token. */
+function sharesOf(estimated: readonly number[], reading: ContextTokens): number[] {
+  const estimatedTokens = estimated.reduce((sum, tokens) => sum + tokens, 0);
+  const size = contextSizeOf({ reading, estimatedTokens });
+  let before = 0;
+  return estimated.map((tokens) => {
+    const from = size.ofEstimate(before);
+    before += tokens;
+    return size.ofEstimate(before) - from;
+  });
 }

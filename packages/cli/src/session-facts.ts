@@ -1,5 +1,5 @@
 import { addUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/messages";
-import type { Entry } from "@bonsai-agent/session";
+import type { Entry, SessionHeader } from "@bonsai-agent/session";
 
 /** What the entries of a session add up to, over all its branches. */
 export interface SessionFacts {
@@ -20,6 +20,7 @@ export interface SessionFacts {
 
 /** Adds entries up, one after the other, and keeps none of them. */
 export class FactCounter {
+  readonly #startMs: number;
   readonly #counts = new Map<string, number>();
   readonly #models = new Map<string, number>();
   readonly #activity = noTimes();
@@ -29,6 +30,12 @@ export class FactCounter {
   /** Who answered last: the model of requests that do not name theirs. */
   #model: string | undefined;
 
+  /** A fork's copied entries are as old as the fork: what was done before is its origin's activity. */
+  constructor({ timestamp = "", parentSession }: Partial<SessionHeader> = {}) {
+    const startMs = parentSession === undefined ? Number.NaN : Date.parse(timestamp);
+    this.#startMs = Number.isNaN(startMs) ? Number.NEGATIVE_INFINITY : startMs;
+  }
+
   add(entry: Entry): void {
     increment(this.#counts, kind(entry));
     const model = modelOf(entry);
@@ -37,7 +44,7 @@ export class FactCounter {
     this.#usage = addUsage(this.#usage, usage);
     this.#model = model ?? this.#model;
     this.#cost.add(usage, entry.type === "usage" ? `${entry.provider}/${entry.model}` : this.#model);
-    const writtenMs = Date.parse(entry.timestamp);
+    const writtenMs = Math.max(this.#startMs, Date.parse(entry.timestamp));
     noteTime(this.#writes, writtenMs);
     if (entry.type === "message" || entry.type === "custom_message") noteTime(this.#activity, writtenMs);
   }

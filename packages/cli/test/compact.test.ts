@@ -67,6 +67,7 @@ describe("bonsai compact", () => {
     const same = [
       "tokensBefore",
       "tokensAfter",
+      "sizes",
       "keptEntryIds",
       "summarizedEntryIds",
       "turnPrefixEntryIds",
@@ -83,6 +84,15 @@ describe("bonsai compact", () => {
     expect(stdout).toMatch(/╞═+╡ {2}cut/);
     expect(stdout).toContain("kept");
     expect(stdout).toMatch(/^before .*\nafter /m);
+    const rows = [
+      ...stdout.matchAll(
+        /(?:fixed|summarised|turn prefix|masked|kept) +(?:\d+ items?)? +([\d,]+).*? (\d+)%/g,
+      ),
+    ];
+    const sum = (at: number) => rows.reduce((all, row) => all + Number(row[at]!.replaceAll(",", "")), 0);
+    const [, before] = /^Plan +([\d,]+) /.exec(stdout) ?? [];
+    expect(sum(1)).toBe(Number(before!.replaceAll(",", "")));
+    expect(sum(2)).toBe(100);
     expect(stdout).toMatch(/^Files modified/m);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
   });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ForkReport } from "../src/commands/fork.ts";
 import type { ContextItem } from "../src/reports/context-item.ts";
+import type { ShowReport } from "../src/reports/show-report.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
@@ -16,6 +17,15 @@ test("bonsai fork starts a new session whose context is the same", async () => {
   const ids = (items: ContextItem[]) => items.map((item) => item.entryId);
   expect(ids(await jsonOf(["context", copy]))).toEqual(ids(await jsonOf(["context", file])));
   expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+test("a fork's activity is its own: none is older than the fork", async () => {
+  const env = { BONSAI_HOME: testFolder() };
+  const { file } = await jsonOf<ForkReport>(["fork", writeLines(sampleLines()), "aaaa0004"], { env });
+  const { createdAt, firstActivity, lastActivity, lastWrite } = await jsonOf<ShowReport>(["show", file]);
+  expect([firstActivity, lastActivity, lastWrite]).toEqual([createdAt, createdAt, createdAt]);
+  const [listed] = await jsonOf<{ lastActivity: string }[]>(["sessions"], { env });
+  expect(listed!.lastActivity).toBe(createdAt);
 });
 
 test("bonsai fork overwrites nothing", async () => {

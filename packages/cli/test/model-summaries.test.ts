@@ -42,6 +42,26 @@ describe("bonsai compact --model", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  test("a dry run tells requests and price beforehand, without a key; what nobody priced is not free", async () => {
+    const file = longSession();
+    const priced = ["compact", file, "--dry-run", "--model", "anthropic/claude-sonnet-4-5"];
+    const env = { ...agentProject(model).env, ANTHROPIC_API_KEY: "" };
+    const report = JSON.parse((await runCli([...priced, "--json"], { env })).stdout) as CompactionReport;
+    expect(report.planned).toMatchObject({ model: "anthropic/claude-sonnet-4-5" });
+    expect(report.planned!.requests.length).toBeGreaterThan(0);
+    for (const { inputTokens } of report.planned!.requests) expect(inputTokens).toBeGreaterThan(1_000);
+    expect(report.planned!.costUsd!.least).toBeGreaterThan(0);
+    expect(report.planned!.costUsd!.most).toBeGreaterThan(report.planned!.costUsd!.least);
+    expect(report.sizes.summaryTokens).toBeGreaterThan(0);
+    const { stdout } = await runCli(priced, { env, columns: 120 });
+    expect(stdout).toMatch(/^Plan {2}[\d,]+ → about [\d,]+ tokens/);
+    expect(stdout).toMatch(
+      /\d requests? to anthropic\/claude-sonnet-4-5: about [\d,]+ tokens to read; \$[\d.]+ to \$[\d.]+\./,
+    );
+    const unpriced = await agentProject(model).run(["compact", file, "--dry-run"]);
+    expect(unpriced.stdout.replaceAll(/\s+/g, " ")).toContain("the price is unknown");
+  });
+
   test("a model that fails is an error, and the session stays as it is", async () => {
     const file = longSession();
     const before = readFileSync(file);

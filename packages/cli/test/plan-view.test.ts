@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lineWidth, renderLine } from "../src/views/line.ts";
+import { percents } from "../src/views/numbers.ts";
 import type { PlanPicture } from "../src/views/plan-picture.ts";
 import { planView } from "../src/views/plan-view.ts";
 
@@ -37,4 +39,15 @@ test("without anything kept there is no cut; without masks, no word of them", ()
   const text = drawn({ ...picture, parts: picture.parts.slice(0, 3), cut: undefined, maskedItems: 0 }, 80);
   expect(text).not.toContain("cut");
   expect(text).not.toContain("masked");
+});
+
+test("Law: shares add up, whatever they are of", () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 9 }), fc.nat(100), (parts, sum) => {
+      const shown = percents(parts, sum).map((each) => (each === "<1%" ? 0 : Number.parseInt(each, 10)));
+      fc.pre(!percents(parts, sum).includes(">99%"));
+      const isNothing = parts.every((part) => part === 0);
+      expect(shown.reduce((all, each) => all + each, 0)).toBe(isNothing ? 0 : sum);
+    }),
+  );
 });

@@ -24,7 +24,7 @@ export {
 } from "./events.ts";
 export type { ExtensionCarryOver } from "./extension-carry-over.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./file-operations.ts";
-export type { CompactionManifest } from "./manifest.ts";
+export { type CompactionManifest, manifestOf } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export {
   type CompactionOutcome,

@@ -16,7 +16,7 @@ export interface SessionSummary {
   firstWords?: string;
   /** Milliseconds since the epoch, as `lastActivityMs`. */
   createdMs: number;
-  /** The time of the last line; of the file, where that line is damaged. */
+  /** The time of the last line; of the file, where that line is damaged. A fork's is never older than the fork. */
   lastActivityMs: number;
   bytes: number;
   /** Lines after the header, damaged ones counted in. */
@@ -51,6 +51,8 @@ export function summarizeSession(file: string, lines: FileLines): SessionSummary
   if (header === undefined) return glance.lines === 0 ? "empty" : "not a session";
   const createdMs = timeMs(header.timestamp) ?? modifiedMs;
   const digest = glance.digest();
+  const isFork = typeof header.parentSession === "string";
+  const lastMs = glance.lastTimeMs() ?? modifiedMs;
   return {
     file,
     id: header.id,
@@ -59,7 +61,7 @@ export function summarizeSession(file: string, lines: FileLines): SessionSummary
     ...(glance.name === undefined ? {} : { name: glance.name }),
     ...(glance.firstWords === undefined ? {} : { firstWords: glance.firstWords }),
     createdMs,
-    lastActivityMs: glance.lastTimeMs() ?? modifiedMs,
+    lastActivityMs: isFork ? Math.max(createdMs, lastMs) : lastMs,
     bytes,
     lines: glance.lines - 1,
     ...(typeof header.parentSession === "string" ? { parentSession: header.parentSession } : {}),

@@ -8,11 +8,12 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const leafId = leafOf(session, invocation);
   const size = contextSize(session, invocation, leafId);
+  const tokens = size.messageTokens();
   const items = session.projection(leafId).items.map(
-    ({ entryId, message }): ContextItem => ({
+    ({ entryId, message }, at): ContextItem => ({
       entryId,
       role: message.role,
-      tokens: size.estimator.message(message),
+      tokens: tokens[at]!,
       message,
     }),
   );

@@ -41,7 +41,10 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
     entryCount,
     counts,
     branchCount,
-    context: { items: size.items, tokens: size.tokens, isEstimate: size.isEstimate },
+    context: {
+      ...{ items: size.items, tokens: size.tokens },
+      ...{ isEstimate: size.isEstimate, estimatedTokens: size.estimatedTokens },
+    },
     usage,
     costUsd: knownUsd(cost),
     cost,
@@ -55,7 +58,7 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
 
 /** What is wanted of all branches, from one reading of the file. */
 function readOnce(session: Session) {
-  const counter = new FactCounter();
+  const counter = new FactCounter(session.header);
   const files = new FileOperationCounter();
   const ends = new BranchEnds(session.index());
   let entryCount = 0;

@@ -1,3 +1,4 @@
+import { manifestOf } from "@bonsai-agent/compaction";
 import { type CompactionEntry, type Session, undoneBy } from "@bonsai-agent/session";
 import type { ContextSize } from "../context-size.ts";
 
@@ -6,8 +7,10 @@ export interface CompactionRecord {
   summary: string;
   /** Messages of the path that the summary stands for, those of earlier compactions included. */
   compactedMessageCount: number;
+  /** Messages of the context that it put into the summary; null where its maker did not record it. */
+  summarisedCount: number | null;
   tokensBefore: number;
-  /** Estimate of the context right after it, with prompt and tools as far as usage taught them. */
+  /** As it was recorded; else an estimate, with prompt and tools as far as usage taught them. */
   tokensAfter: number;
   /** Compactions on the path that are not undone, this one included. */
   compactionCount: number;
@@ -24,16 +27,28 @@ export function compactionRecord(
 ): CompactionRecord | null {
   const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
-  const { items } = session.projection(live.id);
+  const { tokensAfter, summarised, turnPrefix } = manifestOf(live) ?? {};
   return {
     summary: live.summary,
     compactedMessageCount: compactedMessages(session, live),
     tokensBefore: live.tokensBefore,
-    tokensAfter: items.reduce((sum, item) => sum + estimator.message(item.message), overheadTokens),
+    summarisedCount: recordedCount(summarised, turnPrefix),
+    tokensAfter: typeof tokensAfter === "number" ? tokensAfter : estimateAfter(),
     compactionCount: earlier.length + 1,
     previousSummary: earlier[0]?.summary ?? null,
     lastCompactedAt: live.timestamp,
   };
+
+  function estimateAfter(): number {
+    const { items } = session.projection(live!.id);
+    return items.reduce((sum, item) => sum + estimator.message(item.message), overheadTokens);
+  }
+}
+
+/** A damaged record can hold anything. */
+function recordedCount(...ranges: ({ count: number } | undefined)[]): number | null {
+  const sum = ranges.reduce((all, range) => all + Number(range?.count), 0);
+  return Number.isSafeInteger(sum) ? sum : null;
 }
 
 /**

@@ -23,8 +23,8 @@ export interface ShowReport {
   /** Messages by role, other entries by type. */
   counts: Record<string, number>;
   branchCount: number;
-  /** The tokens of the next request as far as it is known; `isEstimate` where no provider's report can be trusted. */
-  context: { items: number; tokens: number; isEstimate: boolean };
+  /** The tokens of the next request as far as it is known; `isEstimate` where no provider's report can be trusted, else `estimatedTokens` since the report. */
+  context: { items: number; tokens: number; isEstimate: boolean; estimatedTokens: number };
   usage: Usage;
   /** Null where not all of it is known; `usage.cost` has what is. */
   costUsd: number | null;

@@ -3,14 +3,14 @@ import { kindWord, messagePreview } from "../preview.ts";
 import type { ContextItem } from "../reports/context-item.ts";
 import { bar } from "./bar.ts";
 import { type Line, type Style, span } from "./line.ts";
-import { count, counted, percent } from "./numbers.ts";
+import { count, counted, percents, sizeSource } from "./numbers.ts";
 import { kindStyle } from "./role-colour.ts";
 import { table } from "./table.ts";
 import { wrap } from "./text-width.ts";
 
 export interface ContextViewOptions {
   items: readonly ContextItem[];
-  size: Pick<ContextSize, "tokens" | "isEstimate">;
+  size: Pick<ContextSize, "tokens" | "isEstimate" | "estimatedTokens">;
   leafId: string | null;
   width: number;
 }
@@ -71,15 +71,14 @@ function* shares(
     value: share.tokens,
     glyph: share.name === besideName ? "·" : glyphs[Math.min(at, glyphs.length - 1)]!,
   }));
-  const whole = Math.max(size.tokens, size.tokens - beside);
-  const rows = parts.map(({ name, tokens, glyph, style }): Line[] => [
+  const percentages = percents(parts.map(({ value }) => value));
+  const rows = parts.map(({ name, tokens, glyph, style }, at): Line[] => [
     [span(glyph, style)],
     [name],
     [count(tokens)],
-    [percent(tokens, whole)],
-    [name === besideName && width >= 60 ? span("learned from usage", "gray") : ""],
+    [percentages[at]!],
+    [name === besideName && width >= 60 ? span("and what estimates miss", "gray") : ""],
   ]);
-  if (beside < 0) rows.push([[], ["estimated too high"], [`-${count(-beside)}`]]);
   const columns = [{}, {}, { align: "right" }, { align: "right" }, {}] as const;
   yield bar(parts, { width: Math.min(width, 80) });
   yield* table(rows, { columns, width });
@@ -88,11 +87,11 @@ function* shares(
 
 const besideName = "prompt and tools";
 
-function totalLine({ tokens, isEstimate }: ContextViewOptions["size"]): Line {
-  const text = counted(tokens, "token");
-  return isEstimate
+function totalLine(size: ContextViewOptions["size"]): Line {
+  const text = counted(size.tokens, "token");
+  return size.isEstimate
     ? [span(`about ${text}`, "bold"), " in all"]
-    : [span(text, "bold"), " in all", span("  as reported", "gray")];
+    : [span(text, "bold"), " in all", span(`  ${sizeSource(size)}`, "gray")];
 }
 
 /** Tokens by role, most first; beyond so many roles the rest is one. */

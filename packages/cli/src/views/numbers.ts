@@ -26,28 +26,34 @@ export function percent(part: number, whole: number): string {
 }
 
 /**
- * Shares of their sum, as `percent` writes them, that add up to 100: what rounding down leaves goes to those that lost most
+ * Shares of a whole, as `percent` writes them, that add up to `sum`: what rounding down leaves goes to those that lost most
  * by it.
  */
-export function percents(parts: readonly number[]): string[] {
-  const whole = parts.reduce((sum, part) => sum + Math.max(0, part), 0);
-  const exact = parts.map((part) => (whole > 0 && part > 0 ? (part / whole) * 100 : 0));
-  const whole100 = exact.map(Math.floor);
-  let left =
-    Math.round(exact.reduce((sum, each) => sum + each, 0)) - whole100.reduce((sum, each) => sum + each, 0);
+export function percents(parts: readonly number[], sum = 100): string[] {
+  const whole = parts.reduce((all, part) => all + part, 0);
+  const exact = parts.map((part) => (whole > 0 ? (part / whole) * sum : 0));
+  const shown = exact.map(Math.floor);
+  let left = whole > 0 ? sum - shown.reduce((all, each) => all + each, 0) : 0;
   const byLoss = exact
     .map((each, at) => ({ at, lost: each % 1 }))
     .sort((one, other) => other.lost - one.lost);
   for (const { at } of byLoss) {
     if (left <= 0) break;
-    whole100[at]! += 1;
+    shown[at]! += 1;
     left -= 1;
   }
-  return whole100.map((each, at) => {
-    const part = parts[at]!;
-    if (each === 0 && part > 0) return "<1%";
-    return each === 100 && part < whole ? ">99%" : `${each}%`;
+  return shown.map((each, at) => {
+    if (each === 0 && parts[at]! > 0) return "<1%";
+    return each === 100 && parts[at]! < whole ? ">99%" : `${each}%`;
   });
+}
+
+/** Where a size is known from: what a provider reported, what was estimated since, or estimates alone. */
+export function sizeSource(size: { isEstimate: boolean; estimatedTokens: number }): string {
+  if (size.isEstimate) return "estimated";
+  return size.estimatedTokens === 0
+    ? "as reported"
+    : `as reported, ${count(size.estimatedTokens)} estimated since`;
 }
 
 export { usdText as usd } from "@bonsai-agent/messages";

@@ -6,7 +6,18 @@ import type { ShowReport } from "../reports/show-report.ts";
 import { bar } from "./bar.ts";
 import { fileListLines } from "./file-list.ts";
 import { type Line, lineWidth, type Style, span } from "./line.ts";
-import { age, bytes, count, counted, duration, largest, moment, percent, usd } from "./numbers.ts";
+import {
+  age,
+  bytes,
+  count,
+  counted,
+  duration,
+  largest,
+  moment,
+  percent,
+  sizeSource,
+  usd,
+} from "./numbers.ts";
 import { oneLine, printableLines } from "./printable.ts";
 import { kindStyle } from "./role-colour.ts";
 import { table } from "./table.ts";
@@ -70,7 +81,7 @@ function contextSize({ context }: ShowReport): Line {
   const items = ` in ${counted(context.items, "item")}`;
   return context.isEstimate
     ? [`about ${tokens}${items}`]
-    : [`${tokens}${items}`, span("  as reported", "gray")];
+    : [`${tokens}${items}`, span(`  ${sizeSource(context)}`, "gray")];
 }
 
 function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): Line {
@@ -151,9 +162,17 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOp
   const when = span(`  ${age(Date.parse(record.lastCompactedAt), nowMs)}${times}`, "gray");
   if (lineWidth([title, when]) <= width) yield [title, when];
   else yield* [[title], [when]];
-  yield [`  ${counted(record.compactedMessageCount, "message")} became a summary:`];
+  yield* wrap(becameSummary(record), width - 2).map((text) => [`  ${text}`]);
   yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
   yield* quoted(record.summary, width);
+}
+
+/** A compaction counts the messages of the context; those before an earlier one are in its summary already. */
+function becameSummary({ compactedMessageCount: all, summarisedCount }: CompactionRecord): string {
+  if (summarisedCount === null || summarisedCount === all)
+    return `${counted(all, "message")} became a summary:`;
+  const news = `${counted(summarisedCount, "message")} of the context became a summary`;
+  return `${news}, which stands for ${count(all)} on this path:`;
 }
 
 function ordinal(value: number): string {

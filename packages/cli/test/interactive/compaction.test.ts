@@ -38,7 +38,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/undo\n");
   await terminal.until("taken back");
   await terminal.until(/~10\dk\/100k/);
-  expect(told(opened)).toMatch(/taken back: [\d,]+ → about 106,\d+ tokens\. ! That is above 83,616 tokens/);
+  expect(told(opened)).toMatch(/taken back: [\d,]+ → about 107,364 tokens\. ! That is above 83,616 tokens/);
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");
 });
@@ -369,7 +369,9 @@ test("/compact preview shows the plan that /compact then carries out, and writes
   await terminal.until("What /compact would do; nothing is done yet.");
   expect(terminal.screen()).toMatch(/summarised +\d+ items/);
   expect(terminal.screen()).toMatch(/Plan +107,364 →/);
-  expect(told(opened)).toContain("The size afterwards is without the summary, which is not written yet.");
+  expect(terminal.screen()).toMatch(/→ about [\d,]+ tokens/);
+  expect(told(opened)).toContain("it is not written yet");
+  expect(told(opened)).toMatch(/\d requests? to [^ ]+: about [\d,]+ tokens to read; the price is unknown\./);
   terminal.press("esc");
   await terminal.until((screen) => !screen.includes("What /compact would do"));
   expect(readFileSync(file, "utf8")).toBe(before);

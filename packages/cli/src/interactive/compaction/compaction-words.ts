@@ -1,4 +1,4 @@
-import type { CompactionManifest, CompactionOutcome, RungName } from "@bonsai-agent/compaction";
+import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { count, counted, usd } from "../../views/numbers.ts";
 import { oneLine } from "../../views/printable.ts";
@@ -48,7 +48,8 @@ const ways: Readonly<Record<RungName, string>> = {
 };
 
 function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
-  const { rung, requests, costUsd } = manifestOf(entry);
+  // An extension's own details are no manifest.
+  const { rung, requests, costUsd } = manifestOf(entry) ?? {};
   const isForeign = entry?.fromHook === true;
   const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : wayOf(rung, requests);
   const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
@@ -129,11 +130,4 @@ export function refusalOf({ status, detail }: CompactionOutcome): string | undef
 
 function failedWords({ detail }: CompactionOutcome, error: Error | undefined): string {
   return error === undefined ? detail : errorText(error);
-}
-
-/** Any part may be missing: an extension's own details are no manifest. */
-function manifestOf(entry: CompactionEntry | undefined): Partial<CompactionManifest> {
-  const details = entry?.details as { manifest?: unknown } | null | undefined;
-  const manifest = details?.manifest;
-  return typeof manifest === "object" && manifest !== null ? manifest : {};
 }

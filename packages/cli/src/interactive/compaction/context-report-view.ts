@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { type BarPart, bar } from "../../views/bar.ts";
 import { type Line, type Style, span } from "../../views/line.ts";
-import { count, counted, percent } from "../../views/numbers.ts";
+import { count, counted, percent, percents, sizeSource } from "../../views/numbers.ts";
 import { kindStyle } from "../../views/role-colour.ts";
 import { table } from "../../views/table.ts";
 import { wrap } from "../../views/text-width.ts";
@@ -23,24 +23,28 @@ interface Row {
 /** Where the tokens of the next request are: a bar, a table and the largest messages. */
 export function* contextReportView(report: ContextReport, width: number): Generator<Line> {
   const { totalTokens, room } = report;
-  const whole = Math.max(totalTokens, room?.windowTokens ?? 0);
   yield* wrap(headline(report), width).map((line) => [span(line, "bold")]);
   const used = report.parts.map(partRow);
   const rows = [...used, ...unexplainedRow(report)];
   const left = room === undefined ? [] : roomRows(room);
   const barParts = [...rows, ...left].map(
-    ({ tokens, glyph, style }): BarPart => ({ value: Math.max(0, tokens), glyph, style }),
+    ({ tokens, glyph, style }): BarPart => ({ value: tokens, glyph, style }),
   );
-  if (whole > 0) yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
+  if (totalTokens > 0 || room !== undefined) yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
   yield [];
   const total = {
     name: "in all",
     tokens: totalTokens,
     glyph: " ",
     style: "bold",
-    note: said(report),
+    note: sizeSource(report),
   } as const;
-  yield* rowTable([...rows, total, ...left], whole, width);
+  const [all = "", ...others] = percents([totalTokens, ...left.map(({ tokens }) => tokens)]);
+  const shares = percents(
+    rows.map(({ tokens }) => tokens),
+    Number.parseInt(all, 10) || 0,
+  );
+  yield* rowTable([...rows, total, ...left], [...shares, all, ...others], width);
   yield* room === undefined ? [] : thresholdLines(room, totalTokens, width);
   if (report.largest.length > 0) yield* largestTable(report, width);
 }
@@ -50,10 +54,6 @@ function headline({ totalTokens, estimatedTokens, room }: ContextReport): string
   const tokens = `${mark}${count(totalTokens)}`;
   if (room === undefined) return `Context: ${tokens} tokens; the model's window is unknown`;
   return `Context: ${tokens} of ${counted(room.windowTokens, "token")} (${percent(totalTokens, room.windowTokens)})`;
-}
-
-function said({ isEstimate }: ContextReport): string {
-  return isEstimate ? "estimated" : "as reported, what came after it estimated";
 }
 
 const labels: Readonly<Record<string, string>> = {
@@ -91,25 +91,9 @@ function noteOf({ name, items, maskedItems, files }: ContextPart): string {
 }
 
 function unexplainedRow({ unexplainedTokens: tokens, isEstimate }: ContextReport): Row[] {
-  if (tokens === 0) return [];
-  const row = { tokens, style: "gray" } as const;
-  return tokens > 0
-    ? [
-        {
-          ...row,
-          name: "not accounted for",
-          glyph: "▪",
-          note: isEstimate ? "learned from earlier answers" : "reported beyond these estimates",
-        },
-      ]
-    : [
-        {
-          ...row,
-          name: "estimated too high",
-          glyph: " ",
-          note: isEstimate ? "by earlier answers" : "less was reported",
-        },
-      ];
+  if (tokens <= 0) return [];
+  const note = isEstimate ? "learned from earlier answers" : "reported beyond these estimates";
+  return [{ tokens, style: "gray", name: "not accounted for", glyph: "▪", note }];
 }
 
 function roomRows({ freeTokens, reserveTokens, thresholdTokens }: ContextRoom): Row[] {
@@ -121,12 +105,12 @@ function roomRows({ freeTokens, reserveTokens, thresholdTokens }: ContextRoom): 
   ];
 }
 
-function rowTable(rows: readonly Row[], whole: number, width: number): Iterable<Line> {
-  const cells = rows.map(({ name, tokens, glyph, style, note }): Line[] => [
+function rowTable(rows: readonly Row[], shares: readonly string[], width: number): Iterable<Line> {
+  const cells = rows.map(({ name, tokens, glyph, style, note }, at): Line[] => [
     [span(glyph, style)],
     [span(name, name === "in all" ? "bold" : undefined)],
     [count(tokens)],
-    [tokens < 0 ? "" : percent(tokens, whole)],
+    [shares[at]!],
     [span(width < ROOMY_COLUMNS ? "" : note, "gray")],
   ]);
   const columns = [{}, { flexible: true }, { align: "right" }, { align: "right" }, {}] as const;

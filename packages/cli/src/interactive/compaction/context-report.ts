@@ -2,6 +2,8 @@ import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
 import {
   budgetsFor,
   type CompactionSettings,
+  type ContextSize,
+  contextSizeOf,
   MASK_PLACEHOLDER,
   type ModelSizes,
   readContext,
@@ -47,12 +49,13 @@ export interface ContextRoom {
 
 /**
  * Where the tokens of the next request are.
- * Invariant: the parts and `unexplainedTokens` add up to `totalTokens`.
+ * Invariant: the parts and `unexplainedTokens` add up to `totalTokens`. Where less was read than is estimated, all parts
+ * share what was read.
  */
 export interface ContextReport {
   /** Estimated, in the order of the request; none is empty. */
   parts: readonly ContextPart[];
-  /** What the provider reported beyond the estimates of the parts; negative where those were too high. */
+  /** What the provider reported beyond the estimates of the parts. */
   unexplainedTokens: number;
   totalTokens: number;
   /** True where no report of the provider can be trusted. */
@@ -82,19 +85,34 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const fixedTexts = () => [fixed.prompt, ...fixed.instructions, ...fixed.tools];
   const { estimator, overheadTokens } = sessionEstimate({ session, settings, fixedTexts });
   const { tokens, source, trailingTokens } = readContext({ session, estimator, items, overheadTokens });
-  const parts = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)].filter(
-    (part) => part.tokens > 0,
-  );
-  const explained = parts.reduce((sum, part) => sum + part.tokens, 0);
+  const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
+  const reading = { tokens, source, trailingTokens };
+  const size = contextSizeOf({ reading, estimatedTokens: sumOf(estimated) });
+  const parts = sharesOf(estimated, size);
   return {
     parts,
-    unexplainedTokens: tokens - explained,
+    unexplainedTokens: size.fixedTokens,
     totalTokens: tokens,
     isEstimate: source === "estimate",
     estimatedTokens: trailingTokens,
     room: roomOf(options, tokens),
-    largest: largestOf(items, estimator),
+    largest: largestOf(items, estimator, size),
   };
+}
+
+function sumOf(parts: readonly ContextPart[]): number {
+  return parts.reduce((sum, part) => sum + part.tokens, 0);
+}
+
+/** Each is what it adds to those before it, so that rounding loses no token. */
+function sharesOf(estimated: readonly ContextPart[], size: ContextSize): ContextPart[] {
+  let before = 0;
+  const shares = estimated.map((part) => {
+    const from = size.ofEstimate(before);
+    before += part.tokens;
+    return { ...part, tokens: size.ofEstimate(before) - from };
+  });
+  return shares.filter(({ tokens }) => tokens > 0);
 }
 
 /** What stands before the messages of every request. */
@@ -155,9 +173,16 @@ function roomOf({ settings, model }: ContextReportOptions, totalTokens: number):
   };
 }
 
-function largestOf(items: readonly ProjectionItem[], estimator: TokenEstimator): LargeItem[] {
+function largestOf(
+  items: readonly ProjectionItem[],
+  estimator: TokenEstimator,
+  size: ContextSize,
+): LargeItem[] {
   return items
-    .map(({ entryId, message }) => ({ entryId, message, tokens: estimator.message(message) }))
+    .map(({ entryId, message }) => ({
+      ...{ entryId, message },
+      tokens: size.ofEstimate(estimator.message(message)),
+    }))
     .sort((one, other) => other.tokens - one.tokens)
     .slice(0, LARGEST)
     .map(({ entryId, message, tokens }) => ({

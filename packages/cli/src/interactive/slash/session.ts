@@ -33,7 +33,7 @@ function sessionRows(
   state: AgentState,
   { nowMs, isFree }: { nowMs: number; isFree: IsFree },
 ): [string, string][] {
-  const counter = new FactCounter();
+  const counter = new FactCounter(session.header);
   for (const { entry } of session.scan()) counter.add(entry);
   const { counts, usage, cost, models, lastActivity } = counter.facts();
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
