@@ -1,7 +1,11 @@
+import { compactionSettings } from "@bonsai-agent/compaction";
+import type { CatalogueModel } from "@bonsai-agent/models";
+import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { compactionPreview } from "../src/interactive/compaction/compaction-preview.ts";
 import { lineWidth, renderLine } from "../src/views/line.ts";
-import { percents } from "../src/views/numbers.ts";
+import { wholeShares } from "../src/views/numbers.ts";
 import type { PlanPicture } from "../src/views/plan-picture.ts";
 import { planView } from "../src/views/plan-view.ts";
 
@@ -35,6 +39,26 @@ test.each([80, 40])("the plan is a picture at %i columns", async (width) => {
   await expect(drawn(picture, width)).toMatchFileSnapshot(`golden/plan-${width}.txt`);
 });
 
+test("/compact preview tells requests and price; an unknown price is not free", () => {
+  const { session } = history("U:8000 A:8000 | U:30000 A:4000");
+  const settings = compactionSettings({});
+  const model: CatalogueModel = {
+    provider: "some",
+    id: "model",
+    api: "openai-completions",
+    contextWindow: 100_000,
+  };
+  const shown = (prices?: CatalogueModel["usdPerMillionTokens"]) => {
+    const priced = prices === undefined ? model : { ...model, usdPerMillionTokens: prices };
+    const { lines } = compactionPreview({ session, settings, model: priced, fixedTexts: () => [] });
+    return [...lines(120)].map((line) => renderLine(line, false)).join("\n");
+  };
+  expect(shown()).toMatch(/1 request to some\/model: about [\d,]+ tokens to read; the price is unknown\./);
+  const text = shown({ input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 });
+  expect(text).toMatch(/tokens to read; \$[\d.]+ to \$[\d.]+\./);
+  expect(text).toMatch(/→ about [\d,]+ tokens/);
+});
+
 test("without anything kept there is no cut; without masks, no word of them", () => {
   const text = drawn({ ...picture, parts: picture.parts.slice(0, 3), cut: undefined, maskedItems: 0 }, 80);
   expect(text).not.toContain("cut");
@@ -44,8 +68,7 @@ test("without anything kept there is no cut; without masks, no word of them", ()
 test("Law: shares add up, whatever they are of", () => {
   fc.assert(
     fc.property(fc.array(fc.nat(1_000_000), { minLength: 1, maxLength: 9 }), fc.nat(100), (parts, sum) => {
-      const shown = percents(parts, sum).map((each) => (each === "<1%" ? 0 : Number.parseInt(each, 10)));
-      fc.pre(!percents(parts, sum).includes(">99%"));
+      const shown = wholeShares(parts, sum);
       const isNothing = parts.every((part) => part === 0);
       expect(shown.reduce((all, each) => all + each, 0)).toBe(isNothing ? 0 : sum);
     }),

@@ -11,6 +11,7 @@ describe("bonsai show", () => {
     expect(Object.keys(compaction!)).toEqual([
       "summary",
       "compactedMessageCount",
+      "summarisedCount",
       "tokensBefore",
       "tokensAfter",
       "compactionCount",

@@ -31,8 +31,8 @@ export function compactionRecord(
   return {
     summary: live.summary,
     compactedMessageCount: compactedMessages(session, live),
-    tokensBefore: live.tokensBefore,
     summarisedCount: recordedCount(summarised, turnPrefix),
+    tokensBefore: live.tokensBefore,
     tokensAfter: typeof tokensAfter === "number" ? tokensAfter : estimateAfter(),
     compactionCount: earlier.length + 1,
     previousSummary: earlier[0]?.summary ?? null,

@@ -25,26 +25,29 @@ export function percent(part: number, whole: number): string {
   return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
 }
 
-/**
- * Shares of a whole, as `percent` writes them, that add up to `sum`: what rounding down leaves goes to those that lost most
- * by it.
- */
-export function percents(parts: readonly number[], sum = 100): string[] {
+/** Shares of a whole in whole numbers that add up to `sum`: what rounding down leaves goes to those that lost most by it. */
+export function wholeShares(parts: readonly number[], sum = 100): number[] {
   const whole = parts.reduce((all, part) => all + part, 0);
   const exact = parts.map((part) => (whole > 0 ? (part / whole) * sum : 0));
-  const shown = exact.map(Math.floor);
-  let left = whole > 0 ? sum - shown.reduce((all, each) => all + each, 0) : 0;
+  const shares = exact.map(Math.floor);
+  let left = whole > 0 ? sum - shares.reduce((all, each) => all + each, 0) : 0;
   const byLoss = exact
     .map((each, at) => ({ at, lost: each % 1 }))
     .sort((one, other) => other.lost - one.lost);
   for (const { at } of byLoss) {
     if (left <= 0) break;
-    shown[at]! += 1;
+    shares[at]! += 1;
     left -= 1;
   }
-  return shown.map((each, at) => {
-    if (each === 0 && parts[at]! > 0) return "<1%";
-    return each === 100 && parts[at]! < whole ? ">99%" : `${each}%`;
+  return shares;
+}
+
+/** The same, as `percent` writes them. */
+export function percents(parts: readonly number[], sum = 100): string[] {
+  const whole = parts.reduce((all, part) => all + part, 0);
+  return wholeShares(parts, sum).map((share, at) => {
+    if (share === 0 && parts[at]! > 0) return "<1%";
+    return share === 100 && parts[at]! < whole ? ">99%" : `${share}%`;
   });
 }
 

@@ -77,8 +77,11 @@ describe("context report", () => {
     fc.assert(
       fc.property(treeArbitrary({ maxTokens: 4_000 }), fc.integer({ min: 1, max: 90_000 }), (tree, last) => {
         const text = textOf(reportOf(`${tree} | U:200 A:10@${last}`), 120);
-        const rows = [...text.matchAll(/^(?:[^ ] )? *([a-z ]+?) +[\d,]+ +[<>]?(\d+|<1)%/gm)];
-        const shares = rows.map(([, name, share]) => ({ name, share: share === "<1" ? 0 : Number(share) }));
+        const rows = [...text.matchAll(/^(?:[^ ] )? *([a-z ]+?) +[\d,]+ +([<>]?\d+)%/gm)];
+        const shares = rows.map(([, name, share]) => ({
+          name,
+          share: share === "<1" ? 0 : share === ">99" ? 100 : Number(share),
+        }));
         const sum = (wanted: (name: string) => boolean) =>
           shares.reduce((all, { name, share }) => all + (wanted(name!) ? share : 0), 0);
         const outside = (name: string) => ["free", "reserve", "in all"].includes(name);

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { type BarPart, bar } from "../../views/bar.ts";
 import { type Line, type Style, span } from "../../views/line.ts";
-import { count, counted, percent, percents, sizeSource } from "../../views/numbers.ts";
+import { count, counted, percent, percents, sizeSource, wholeShares } from "../../views/numbers.ts";
 import { kindStyle } from "../../views/role-colour.ts";
 import { table } from "../../views/table.ts";
 import { wrap } from "../../views/text-width.ts";
@@ -39,10 +39,11 @@ export function* contextReportView(report: ContextReport, width: number): Genera
     style: "bold",
     note: sizeSource(report),
   } as const;
-  const [all = "", ...others] = percents([totalTokens, ...left.map(({ tokens }) => tokens)]);
+  const outer = [totalTokens, ...left.map(({ tokens }) => tokens)];
+  const [all = "", ...others] = percents(outer);
   const shares = percents(
     rows.map(({ tokens }) => tokens),
-    Number.parseInt(all, 10) || 0,
+    wholeShares(outer)[0],
   );
   yield* rowTable([...rows, total, ...left], [...shares, all, ...others], width);
   yield* room === undefined ? [] : thresholdLines(room, totalTokens, width);
