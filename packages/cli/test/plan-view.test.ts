@@ -43,10 +43,8 @@ test("/compact preview tells requests and price; an unknown price is not free", 
   const { session } = history("U:8000 A:8000 | U:30000 A:4000");
   const settings = compactionSettings({});
   const model: CatalogueModel = {
-    provider: "some",
-    id: "model",
-    api: "openai-completions",
-    contextWindow: 100_000,
+    ...{ provider: "some", id: "model", name: "Some model", api: "openai-chat", contextWindow: 100_000 },
+    ...{ input: ["text"], reasoning: false, baseUrl: "http://127.0.0.1:1" },
   };
   const shown = (prices?: CatalogueModel["usdPerMillionTokens"]) => {
     const priced = prices === undefined ? model : { ...model, usdPerMillionTokens: prices };

@@ -2,7 +2,12 @@ export { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
 export type { RunCompactionOptions } from "./compaction-options.ts";
 export { type CompactionResult, type CompactionStatus, outcomeOf } from "./compaction-result.ts";
 export { type ReadContextOptions, readContext } from "./context-meter.ts";
-export { type CompactionSizes, type ContextSize, contextSizeOf } from "./context-size.ts";
+export {
+  type CompactionSizes,
+  type ContextSize,
+  type ContextSizeOptions,
+  contextSizeOf,
+} from "./context-size.ts";
 export { MASK_PLACEHOLDER } from "./context-view.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
 export { type DigestOptions, digestSummariser } from "./digest.ts";
@@ -22,6 +27,7 @@ export {
   compactionEventRules,
   type TreePreparation,
 } from "./events.ts";
+export type { PlannedRequest } from "./expected-summary.ts";
 export type { ExtensionCarryOver } from "./extension-carry-over.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./file-operations.ts";
 export { type CompactionManifest, manifestOf } from "./manifest.ts";

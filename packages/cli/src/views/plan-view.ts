@@ -88,7 +88,7 @@ function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
 }
 
 function noteOf({ fate }: PlanPart): string {
-  return fate === "fixed" ? "  prompt, tools, what estimates miss" : "";
+  return fate === "fixed" ? "  prompt and tools" : "";
 }
 
 const maxBarWidth = 60;
