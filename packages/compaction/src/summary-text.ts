@@ -61,15 +61,12 @@ function portionSaysNothing(portion: string): boolean {
     .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
     .map(bare)
     .filter((text) => text !== "" && !NOTHING.test(text));
-  // In any language, a word alone under each of several headings is the one for nothing.
-  return said.length === 0 || (said.length >= LEAST_WORDS && said.every((text) => LONE_WORD.test(text)));
+  return said.length === 0;
 }
 
+/** "None", as models write it that keep the headings and answer in the user's language; and what may follow it. */
 const NOTHING =
-  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/i;
-const LEAST_WORDS = 3;
-const CJK = String.raw`[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]`;
-const LONE_WORD = new RegExp(String.raw`^(?:${CJK}{1,3}|(?!${CJK})[\p{L}\p{M}]{1,12})$`, "u");
+  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable|keine?[nrs]?|nichts|entfällt|aucune?|rien|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|niente|geen|niets|brak|ingen|inget|yok|нет|ничего|немає|無|无|無し|没有|沒有|なし|特になし|없음|لا شيء|لا يوجد)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/iu;
 /** A line that says nothing is short. */
 const EMPTY_LINE_CHARS = 60;
 

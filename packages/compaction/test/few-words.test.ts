@@ -1,0 +1,157 @@
+import { emptyUsage, type Message } from "@bonsai-agent/messages";
+import { createSession, type Session } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
+import { joinedProse, saysNothing } from "../src/summary-text.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const settings = compactionSettings({
+  keepRecentTokens: 200,
+  estimator: "chars4",
+  summarizer: { fallback: "always" },
+});
+const LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor.";
+const CODE = "```ts\nexport function f(a: number) {\n  return a + 1;\n}\n```";
+const LOG = Array.from({ length: 60 }, (_, at) => `2024-01-01T00:00:${at} INFO request ${at} done`).join(
+  "\n",
+);
+const IMAGE = [{ type: "image" as const, data: "AAAA", mimeType: "image/png" }];
+
+function user(content: Message["content" & keyof Message]): object {
+  return { role: "user", content, timestamp: 1 };
+}
+
+function assistant(content: object[], stopReason = "stop"): object {
+  return {
+    ...{ role: "assistant", content, api: "x", provider: "x", model: "x", stopReason, timestamp: 1 },
+    usage: emptyUsage(),
+  };
+}
+
+const said = (text: string) => assistant([{ type: "text", text }]);
+const call = (at: number) => [
+  assistant(
+    [
+      {
+        type: "toolCall",
+        id: `c${at}`,
+        name: at % 2 ? "read" : "bash",
+        arguments: at % 2 ? { path: "a.ts" } : { command: "ls" },
+      },
+    ],
+    "toolUse",
+  ),
+  {
+    ...{
+      role: "toolResult",
+      toolCallId: `c${at}`,
+      toolName: at % 2 ? "read" : "bash",
+      isError: false,
+      timestamp: 1,
+    },
+    content: [{ type: "text", text: "x".repeat(400) }],
+  },
+];
+
+const shapes: readonly [name: string, turn: (at: number) => object[]][] = [
+  ["code", () => [user(CODE), said(CODE)]],
+  ["lorem ipsum", () => [user(LOREM), said(LOREM)]],
+  ["pastes", () => [user(LOG), said(LOG)]],
+  ["images", () => [user(IMAGE as never), said("")]],
+  ["tool calls", call],
+  ["one letter each", () => [user("x"), said("y")]],
+];
+
+function sessionOf(turn: (at: number) => object[], turns = 40): Session {
+  const session = createSession({ cwd: "/project" });
+  for (let at = 0; at < turns; at += 1)
+    for (const message of turn(at)) session.append({ type: "message", message: message as Message });
+  return session;
+}
+
+test.each(shapes)("a digest of forty turns of %s says how much there was", async (_name, turn) => {
+  const messages = Array.from({ length: 40 }, (_, at) => turn(at)).flat() as Message[];
+  for (const kind of ["history", "turnPrefix", "branch"] as const) {
+    const signal = new AbortController().signal;
+    const request = { kind, messages, prompt: { system: "", user: "" }, maxSummaryTokens: 4_000, signal };
+    const { text } = await digestSummariser().summarise(request);
+    expect(saysNothing(text)).toBe(false);
+    expect(text).toContain(`Summarised so far: ${messages.length} messages (`);
+    expect(text).toMatch(/about [\d,]+ tokens\)/);
+    if (turn === call) expect(text).toContain("tool calls bash 20, read 20");
+    const next = await digestSummariser().summarise({ ...request, previousSummary: text });
+    expect(next.text.match(/Summarised so far: /g)).toHaveLength(1);
+    expect(next.text).toContain(
+      `Summarised so far: ${messages.length * 2} messages (the last ${messages.length} of them;`,
+    );
+  }
+});
+
+test.each(shapes)("an overflow in many turns of %s ends with less", async (_name, turn) => {
+  // Forty single letters are less than any summary.
+  const session = sessionOf(turn, 400);
+  const keep = compactionSettings({ keepRecentTokens: 20, estimator: "chars4" });
+  const before = session.projection().items.length;
+  const result = await runCompaction({
+    session,
+    settings: keep,
+    model: { contextWindow: 3_000 },
+    reason: "overflow",
+    digest: digestSummariser(),
+  });
+  expect(["compacted", "masked"]).toContain(result.status);
+  if (result.status === "compacted") expect(session.projection().items.length).toBeLessThan(before);
+  expect(result.summary ?? "Summarised so far").toContain("Summarised so far");
+});
+
+const outline = (word: string) =>
+  summarySections.history.map((heading) => `## ${heading}\n${word}`).join("\n\n");
+const words = [
+  "(none)",
+  "None",
+  "- none.",
+  "-",
+  "—",
+  "*None yet*",
+  "n/a",
+  "N.A.",
+  "(keine)",
+  "Aucun.",
+  "无",
+  "なし",
+  "（没有）",
+  "- [ ] (none)",
+  "",
+  "1. (nothing so far)",
+];
+
+test.each(words)(
+  "a model's summary of headings with %j under each says nothing, in both parts of a split turn too",
+  async (word) => {
+    expect(saysNothing(outline(word))).toBe(true);
+    expect(saysNothing(joinedProse(outline(word), outline(word)))).toBe(true);
+    expect(saysNothing(joinedProse(undefined, outline(word)))).toBe(true);
+    const session = sessionOf(() => [user(LOREM), said(LOREM)]);
+    const { rung, failures } = await runCompaction({
+      session,
+      settings,
+      summariser: scriptedSummariser([{ text: outline(word) }]),
+      digest: digestSummariser(),
+    });
+    expect(rung).toBe("digest");
+    expect(failures).toMatchObject([{ rung: "summarise", message: "The summary says nothing." }]);
+  },
+);
+
+test.each([
+  "Go on.",
+  "none of the doors",
+  "(see a.ts)",
+  "- a.ts",
+  "修复登录",
+  "`null` is a value of it",
+  "0",
+])("%j under a heading is something", (word) => {
+  expect(saysNothing(outline(word))).toBe(false);
+  expect(saysNothing(joinedProse(undefined, `## Request\n${word}`))).toBe(false);
+});
