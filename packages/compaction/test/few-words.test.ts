@@ -17,7 +17,7 @@ const LOG = Array.from({ length: 60 }, (_, at) => `2024-01-01T00:00:${at} INFO r
 );
 const IMAGE = [{ type: "image" as const, data: "AAAA", mimeType: "image/png" }];
 
-function user(content: Message["content" & keyof Message]): object {
+function user(content: string | object[]): object {
   return { role: "user", content, timestamp: 1 };
 }
 
@@ -57,7 +57,7 @@ const shapes: readonly [name: string, turn: (at: number) => object[]][] = [
   ["code", () => [user(CODE), said(CODE)]],
   ["lorem ipsum", () => [user(LOREM), said(LOREM)]],
   ["pastes", () => [user(LOG), said(LOG)]],
-  ["images", () => [user(IMAGE as never), said("")]],
+  ["images", () => [user(IMAGE), said("")]],
   ["tool calls", call],
   ["one letter each", () => [user("x"), said("y")]],
 ];
@@ -65,7 +65,7 @@ const shapes: readonly [name: string, turn: (at: number) => object[]][] = [
 function sessionOf(turn: (at: number) => object[], turns = 40): Session {
   const session = createSession({ cwd: "/project" });
   for (let at = 0; at < turns; at += 1)
-    for (const message of turn(at)) session.append({ type: "message", message: message as Message });
+    for (const message of turn(at)) session.append({ type: "message", message: message as never });
   return session;
 }
 
