@@ -29,6 +29,8 @@ interface Shape {
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 /** No model counts a text ten times as high as another does: what was learned lies far within. */
 const isRatio = (value: unknown) => typeof value === "number" && value >= 0.1 && value <= 10;
+/** Below 0 where the estimate of the messages is above what was reported. */
+const isDifference = (value: unknown) => typeof value === "number" && Number.isFinite(value);
 const isSwitch = (value: unknown) => typeof value === "boolean";
 const rule = (isSound: FieldRule["isSound"]) => (field: string) =>
   optional({ field, isSound, safe: () => undefined });
@@ -38,7 +40,7 @@ const someAmounts = (...fields: string[]) => fields.map((field) => optional(amou
 
 const RANGE: Shape = { rules: [...someAmounts("count"), ...someText("first", "last")] };
 const CALIBRATION: Shape = {
-  rules: [rule(isRatio)("ratio"), ...someAmounts("overheadTokens", "samples")],
+  rules: [rule(isRatio)("ratio"), rule(isDifference)("overheadTokens"), ...someAmounts("samples")],
 };
 const MANIFEST: Shape = {
   rules: [
