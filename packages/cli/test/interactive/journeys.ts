@@ -92,7 +92,9 @@ export function journeys(open: OpenLive): void {
     terminal.press("ctrl+u");
     terminal.type("/resume\n");
     await terminal.until(/^ 1\/2$/m);
-    // The session before is the one where something happened last.
+    // The fork began last, and stands first.
+    terminal.press("down");
+    await terminal.until(/^ 2\/2$/m);
     terminal.press("enter");
     await terminal.until("End Three.");
   });
