@@ -176,9 +176,11 @@ export class EntryIndex {
     return depth;
   }
 
-  /** Number of the newest earlier record with the same id; -1 for none. */
+  /** Number of the newest earlier undamaged record with the same id; -1 for none. */
   earlierOfSameId(number: number): number {
-    return this.#ids.earlier(number);
+    let earlier = this.#ids.earlier(number);
+    while (earlier >= 0 && this.isDamaged(earlier)) earlier = this.#ids.earlier(earlier);
+    return earlier;
   }
 
   /** Lines that are no entries, in file order. */

@@ -90,10 +90,15 @@ function contentsOf(store: SessionStore, sessionId: string): Contents {
       const kind = head.read(line, store);
       if (kind === "blank") return;
       if (contents.start === "nothing") contents.start = startOf({ line, kind, sessionId, store });
-      if (kind === "entry" && !head.torn) contents.ids.add(head.id);
+      if (kind === "entry" && isWhole(line, { head, store })) contents.ids.add(head.id);
     },
   });
   return contents;
+}
+
+/** Parsed, not judged by its end: a line that lost its last brace ends with that of its message. */
+function isWhole(line: Line, { head, store }: { head: EntryHead; store: SessionStore }): boolean {
+  return !head.torn && parseLine(line, store) !== undefined;
 }
 
 function startOf(first: {
@@ -152,7 +157,7 @@ function copyEntries(store: SessionStore, writer: LineWriter): string | undefine
     from: 0,
     until: store.size(),
     visit(line) {
-      if (head.read(line, store) !== "entry" || head.torn) return;
+      if (head.read(line, store) !== "entry" || !isWhole(line, { head, store })) return;
       writer.copy(line);
       last = head.id;
     },

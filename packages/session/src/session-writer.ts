@@ -42,7 +42,8 @@ export class SessionWriter {
   /** What was appended since the last look, and the end of what was then. */
   #recent: string[] = [];
   #lookedBytes: number;
-  #witness: { offset: number; bytes: Buffer } | undefined;
+  /** The end of the store at the last look. */
+  #witness: { offset: number; bytes: Buffer };
   #madeIds: IdSource | undefined;
   #shortIds: boolean;
   #expectedBytes: number;
@@ -55,6 +56,7 @@ export class SessionWriter {
     this.#onForeign = options.onForeign;
     this.#onLook = options.onLook;
     this.#expectedBytes = this.#lookedBytes = options.reader.store.size();
+    this.#witness = endOf(options.reader.store, this.#expectedBytes);
     this.#shortIds = this.#expectedBytes <= KNOWN_IDS_BYTES;
   }
 
@@ -89,8 +91,9 @@ export class SessionWriter {
   /** @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`. */
   write(entries: readonly Entry[]): void {
     const { store } = this.#reader;
-    // Before this is added: then it comes behind what it hangs on.
-    if (store.size() < this.#expectedBytes) this.lookForForeign();
+    // Before this is added, so that it comes behind what it hangs on. Where somebody else appended, the file can be longer
+    // than it was and have lost entries all the same.
+    if (store.size() !== this.#expectedBytes) this.lookForForeign();
     // The newline in front ends whatever a crash, a full disk or another writer left unfinished.
     const text = `\n${entries.map(serialized).join("\n")}\n`;
     try {
@@ -123,7 +126,7 @@ export class SessionWriter {
     if (state === "failed") return;
     this.#recent = [];
     this.#lookedBytes = size;
-    if (state === "mended") this.#witness = undefined;
+    this.#witness = endOf(this.#reader.store, size);
     if (state === "mended" || size === this.#expectedBytes) {
       this.#expectedBytes = size;
       return;
@@ -142,15 +145,11 @@ export class SessionWriter {
     const size = store.size();
     const last = this.#recent.at(-1);
     if (size < this.#expectedBytes) return true;
-    if (this.#witness !== undefined && !holds(store, this.#witness)) return true;
+    if (!holds(store, this.#witness)) return true;
     if (last === undefined) return false;
+    if (size !== this.#expectedBytes) return !this.#holdsRecent(size);
     const bytes = Buffer.from(last.slice(-WITNESS_BYTES));
-    const witness = { offset: size - bytes.length, bytes };
-    if (size === this.#expectedBytes) {
-      this.#witness = witness;
-      return !holds(store, witness);
-    }
-    return !this.#holdsRecent(size);
+    return !holds(store, { offset: size - bytes.length, bytes });
   }
 
   /** Somebody else appended too: looks for what was appended here among what is new. */
@@ -159,6 +158,11 @@ export class SessionWriter {
     const added = readBytes(this.#reader.store, { offset, lengthBytes: Math.max(0, size - offset) });
     return this.#recent.every((text) => added.includes(text));
   }
+}
+
+function endOf(store: SessionStore, size: number): { offset: number; bytes: Buffer } {
+  const offset = Math.max(0, size - WITNESS_BYTES);
+  return { offset, bytes: readBytes(store, { offset, lengthBytes: size - offset }) };
 }
 
 function holds(store: SessionStore, { offset, bytes }: { offset: number; bytes: Buffer }): boolean {
