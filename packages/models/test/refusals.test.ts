@@ -62,6 +62,34 @@ describe("what the numbers are", () => {
     expect(failure.windowTokens).toBeUndefined();
   });
 
+  test.each([
+    "The input of 41002 tokens exceeds the context window of the model.",
+    "Your prompt, 41002 tokens, exceeds the maximum.",
+    "The context of 41002 tokens is larger than the model's window.",
+    "The conversation's 41002 tokens do not fit the context window.",
+    "41002 tokens are above the limit.",
+    "The prompt exceeds the context window with 41002 tokens.",
+    "Maximum context length exceeded, your prompt is 41002 tokens.",
+    "41002 input tokens: context window exceeded.",
+  ])("what exceeds the bound is not taken for it: %s", (words) => {
+    const failure = refused(400, words, asked);
+    expect(failure.kind).toBe("inputTooLong");
+    expect(failure.windowTokens).toBeUndefined();
+  });
+
+  test.each([
+    "A context of 32768 tokens was exceeded.",
+    "Context size 32768 exceeded.",
+    "The model's 32768-token context exceeded.",
+    "The 32768 token limit was exceeded.",
+    "A limit of 32768 tokens is exceeded by the prompt.",
+    "The model with 32768 maximum context length cannot fit the prompt.",
+    "Prompt too long: the limit is 32768 tokens.",
+    "Only 32768 tokens fit into the context.",
+  ])("a bound that was exceeded is read: %s", (words) => {
+    expect(refused(400, words, asked)).toMatchObject({ kind: "inputTooLong", windowTokens: 32_768 });
+  });
+
   test("a cap that is named as too large is told by its limit, whatever else is in the text", () => {
     const words = "max_tokens=30000 cannot be greater than max_model_len=28672. Request fewer output tokens.";
     expect(refused(400, words, { ...asked, maxOutputTokens: 30_000 }).kind).toBe("outputCapTooLarge");

@@ -181,9 +181,20 @@ function capNumbers({ numbers }: Statement): Judgement["numbers"] {
 const BOUND =
   /^(?:max|maximum|limit|window|context|ctx|most|only|than|beyond|above|exceeds?|exceeded|exceeding|not|within|up|supports?|supported|allowed|allows|accepts|takes|permitted)$/;
 
+/** Right before a number, these make it a bound whatever is said behind it. */
+const BOUND_BEFORE = /^(?:max|maximum|limit|most|only|than|beyond|above|exceeds?|exceeding|up)$/;
+/** What is said of a number that is itself too large: "N tokens exceed …", "N is longer than …", "N do not fit". */
+const EXCEEDS =
+  /^(?:tokens? )?(?:exceeds?|exceeding|surpass(?:es)?|overflows?|(?:(?:which|that) )?(?:is|are|was|were) (?:above|over|beyond|too|\w+er|more)|(?:do|does|did|can|could|will) ?not|(?:cannot|cant|dont|doesnt|didnt|wont))\b/;
+
 /** "Over the limit of N", "N maximum", "no more than N tokens"; not "exceeded by N", nor "N tokens in your prompt". */
 function isBound({ before, after }: NumberToken): boolean {
   if (/^(?:by|exceeded|exception|has|have|had|contains?|got|given|received|sent)$/.test(before[0] ?? ""))
     return false;
-  return [...before.slice(0, 5), ...after.slice(0, 3)].some((word) => BOUND.test(word));
+  const behind = after.slice(0, 3).some((word) => BOUND.test(word));
+  const [nearest] = before.slice(0, 5).filter((word) => BOUND.test(word) || /^your?$/.test(word));
+  if (/^your?$/.test(nearest ?? "")) return false;
+  if (before.slice(0, 3).some((word) => BOUND_BEFORE.test(word)) && before[0] !== "with") return true;
+  if (EXCEEDS.test(after.join(" ")) || /^(?:input|prompt)$/.test(after[0] ?? "")) return false;
+  return behind || (nearest !== undefined && before[0] !== "with");
 }
