@@ -51,12 +51,15 @@ export const TOO_LARGE = "answer_too_large";
 /** The code of an answer that ended without a failure and says nothing. */
 export const EMPTY_ANSWER = "answer_empty";
 
+/** Neither a blank nor a character that takes no room, such as a zero-width space. */
+const SEEN = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/u;
+
 /** The failure of an answer that ended as if it were complete, without a word or a call; undefined for any other. */
 export function emptyAnswer(
   { provider, id: modelId }: CatalogueModel,
   answer: AssistantMessage,
 ): ModelFailure | undefined {
-  if (toolCalls(answer).length > 0 || messageText(answer).trim() !== "") return undefined;
+  if (toolCalls(answer).length > 0 || SEEN.test(messageText(answer))) return undefined;
   const failure = { kind: "other", code: EMPTY_ANSWER, provider, modelId, retryOnce: true } as const;
   // The same cap would cut the next one off too.
   if (answer.stopReason === "length")

@@ -584,6 +584,10 @@ describe("an answer that says nothing", () => {
     yield answer.text(" \n");
     answer.stop("stop");
   };
+  const invisible: Step = async function* (_call, answer) {
+    yield answer.text("\u200b\u2060 \u00ad\ufeff\u200e");
+    answer.stop("stop");
+  };
   const nothing: Step = async function* (_call, answer) {
     yield* [];
     answer.stop("stop");
@@ -591,6 +595,7 @@ describe("an answer that says nothing", () => {
   test.each([
     ["thinking alone", thinks, "The model thought, and ended its answer without a word or a tool call."],
     ["blanks", blank, "The model's answer was empty."],
+    ["characters that nobody sees", invisible, "The model's answer was empty."],
     ["nothing", nothing, "The model's answer was empty."],
   ])("%s: is asked for once more, then told", async (_name, step, message) => {
     const { ask, calls, notices } = stage([step]);
