@@ -28,8 +28,9 @@ export const CARRIED = "## Carried Over";
 export const SPLIT_TURN = "**Turn Context (split turn):**";
 
 /** Brackets that read like `<` and `[`, and what begins a heading or bold text. */
-const OPENERS = "<＜﹤‹˂ᐸ⟨〈〈❮";
-const SQUARES = "[［【〔⟦❲";
+const OPENERS = "<＜﹤‹˂ᐸ⟨〈〈❮«《";
+const SQUARES = "[［【〔⟦❲〖﹝〘〚";
+const CLOSERS = "\\]］】〕⟧❳〗﹞〙〛";
 const LEADS = "#＃﹟*＊﹡∗";
 const SPECIALS = OPENERS + SQUARES + LEADS;
 const SPECIAL = new RegExp(`[${SPECIALS.replace("[", "\\[")}]`, "g");
@@ -71,21 +72,24 @@ function isMark(text: string, at: number, tags: Words): boolean {
 
 /** The longest name in a `[Tool result name]:`. */
 const LONGEST_LABEL = 200;
+const CLOSED = new RegExp(`^\\s*[${CLOSERS}]`);
+const SAID = new RegExp(`^[^\\n${CLOSERS}]*[${CLOSERS}]\\s{0,9}[:：]`);
 
 function isBracketMark(text: string, from: number): boolean {
   if (wordAt(text, from, SENTENCES) !== undefined) return true;
   const title = wordAt(text, from, TITLES);
-  if (title !== undefined && /^\s*[\]］】〕⟧❳]/.test(text.slice(title, title + 9))) return true;
+  if (title !== undefined && CLOSED.test(text.slice(title, title + 9))) return true;
   const speaker = wordAt(text, from, SPEAKERS);
   if (speaker === undefined) return false;
   const rest = text.slice(speaker, speaker + LONGEST_LABEL);
-  return /^[^\n\]］】〕⟧❳]*[\]］】〕⟧❳]\s{0,9}[:：]/.test(rest);
+  return SAID.test(rest);
 }
 
 /** Headings begin a line; a few list or quotation marks may stand before one. */
 function beginsLine(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 40), at);
-  return !/[\p{L}\p{N}]/u.test(before.slice(before.lastIndexOf("\n") + 1));
+  const line = before.slice(before.lastIndexOf("\n") + 1).replace(/^[^\p{L}\p{N}]*\d{1,9}[.)]/u, "");
+  return !/[\p{L}\p{N}]/u.test(line);
 }
 
 /** Names to look for, as `folded` leaves them. */
@@ -120,7 +124,7 @@ function wordAt(text: string, from: number, { spelt, longest }: Words): number |
 
 /** Letters that look like those of our marks. */
 const LOOKALIKES: Readonly<Record<string, string>> = Object.fromEntries(
-  [..."аaсcԁdеeհhіiјjоoрpѕsυuуyхxαaεeιiκkοoρpτtνvɡgнhтtкkмm"].flatMap((letter, at, all) =>
+  [..."аaсcԁdеeհhіiјjоoрpѕsυuуyхxαaεeιiκkοoρpτtνvɡgнhтtкkмmıiոn"].flatMap((letter, at, all) =>
     at % 2 === 0 ? [[letter, all[at + 1]!]] : [],
   ),
 );
