@@ -1,4 +1,4 @@
-import type { Session } from "@bonsai-agent/session";
+import { MemoryStore, openSession, type Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -53,7 +53,14 @@ function addsUp({ tokensBefore, tokensAfter, sizes }: CompactionResult): void {
   for (const tokens of Object.values(sizes)) expect(tokens).toBeGreaterThanOrEqual(0);
 }
 
-/** What whoever reads the context next finds. */
+/** The session as the next opening of its file reads it. */
+function openedAgain(session: Session): Session {
+  const bytes = Buffer.alloc(session.store.size());
+  session.store.read(bytes, 0);
+  return openSession({ store: new MemoryStore(bytes) });
+}
+
+/** What whoever reads the context next finds, in the same process. */
 function nextReading(session: Session, estimatorName: Case["estimator"]): number {
   const settings = compactionSettings({ estimator: estimatorName as "chars4" });
   const { estimator, overheadTokens } = sessionEstimate({ session, settings });
@@ -85,13 +92,15 @@ test("who reads the context after a compaction finds the size that it told, one 
       const first = await run();
       fc.pre(first.status === "compacted" || first.status === "masked");
       expect(nextReading(session, each.estimator)).toBe(first.tokensAfter);
+      expect(nextReading(openedAgain(session), each.estimator)).toBe(first.tokensAfter);
       const { manifest } = (first.entry?.details ?? {}) as { manifest?: Record<string, unknown> };
       if (manifest !== undefined) expect(manifest).toMatchObject({ tokensAfter: first.tokensAfter });
       history(goesOn ? "U:900 A:300@5000 | U:40 A:40" : "U:900 A:300", session);
       const second = await run();
       addsUp(second);
-      if (second.status === "compacted")
-        expect(nextReading(session, each.estimator)).toBe(second.tokensAfter);
+      if (second.status !== "compacted") return;
+      expect(nextReading(session, each.estimator)).toBe(second.tokensAfter);
+      expect(nextReading(openedAgain(session), each.estimator)).toBe(second.tokensAfter);
     }),
     runs,
   );
