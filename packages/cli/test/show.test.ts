@@ -26,6 +26,19 @@ describe("bonsai show", () => {
     });
   });
 
+  test("the shares of the entries add up to 100%", async () => {
+    const base = (id: string) => ({ id, parentId: null, timestamp: header.timestamp });
+    const entries = [
+      { type: "message", ...base("aaaa0001"), message: { role: "user", content: "hi", timestamp: nowMs } },
+      { type: "model_change", ...base("aaaa0002"), provider: "p", modelId: "m" },
+      { type: "session_info", ...base("aaaa0003"), name: "n" },
+    ];
+    const { stdout } = await runCli(["show", writeLines([header, ...entries])]);
+    const shares = [...stdout.matchAll(/ (\d+)% +█/g)].map(([, share]) => Number(share));
+    expect(shares).toHaveLength(3);
+    expect(shares.reduce((all, share) => all + share, 0)).toBe(100);
+  });
+
   test("what a tool asked of models is counted with the answers", async () => {
     const usage = { input: 7, output: 3, cacheRead: 0, cacheWrite: 0, cost: { total: 0.25 } };
     const message = {

@@ -14,7 +14,7 @@ import {
   duration,
   largest,
   moment,
-  percent,
+  percents,
   sizeSource,
   usd,
 } from "./numbers.ts";
@@ -110,13 +110,15 @@ const maxGaugeWidth = 24;
 
 function entryRows(report: ShowReport, width: number): Line[][] {
   const rows = Object.entries(report.counts);
-  const most = largest(rows.map(([, value]) => value));
-  return rows.map(([kind, value]) => {
+  const values = rows.map(([, value]) => value);
+  const most = largest(values);
+  const shares = percents(values);
+  return rows.map(([kind, value], at) => {
     const word = kindWord(kind);
     return [
       [span(word, kindStyle(word))],
       [count(value)],
-      [span(percent(value, report.entryCount), "gray")],
+      [span(shares[at]!, "gray")],
       gauge(value / most, Math.min(maxGaugeWidth, width - 28), kindStyle(word)),
     ];
   });
