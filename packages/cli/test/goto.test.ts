@@ -79,6 +79,18 @@ describe("bonsai goto", () => {
     expect(context.at(-1)).toMatchObject({ entryId: report.summaryEntryId, role: "branchSummary" });
   });
 
+  test("--summarize says so where no branch was left to summarise", async () => {
+    const file = writeLines(sampleLines());
+    const rows = await jsonOf<TreeRow[]>(["tree", file, "--all"]);
+    const target = rows.find(({ active }) => active)!;
+    await runCli(["goto", file, target.id]);
+    const leaf = rows.findLast(({ active }) => active)!;
+    const { stdout } = await runCli(["goto", file, leaf.id, "--summarize"]);
+    expect(stdout).toContain("No summary was made: nothing that the model sees was left.");
+    const { stdout: asked } = await runCli(["goto", file, target.id]);
+    expect(asked).not.toContain("summary was made");
+  });
+
   test("--summarize that is interrupted moves nothing", async () => {
     const file = longSession();
     const before = readFileSync(file);

@@ -16,7 +16,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const session = openNamedSession(invocation);
   const navigation = await navigate(session, invocation);
   const report = gotoReport(session, navigation);
-  invocation.output.result(report, () => gotoView({ report, session, width: invocation.output.width }));
+  const asksSummary = invocation.options.summarize === true;
+  const { width } = invocation.output;
+  invocation.output.result(report, () => gotoView({ report, session, width, asksSummary }));
   return navigation.status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 

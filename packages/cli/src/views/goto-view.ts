@@ -11,10 +11,12 @@ export interface GotoViewOptions {
   report: GotoReport;
   session: Session;
   width: number;
+  /** Whether a summary of the branch that is left was asked for. */
+  asksSummary: boolean;
 }
 
 /** Where one came from, where one stands, and what is to be written anew. */
-export function* gotoView({ report, session, width }: GotoViewOptions): Generator<Line> {
+export function* gotoView({ report, session, width, asksSummary }: GotoViewOptions): Generator<Line> {
   const moved = report.leafId !== report.previousLeafId;
   if (moved) yield placeLine("was at", report.previousLeafId, session, width);
   yield placeLine(moved ? "now at" : "still at", report.leafId, session, width);
@@ -25,7 +27,8 @@ export function* gotoView({ report, session, width }: GotoViewOptions): Generato
     yield [
       `${report.summaryEntryId} holds the summary of the branch that was left${decidedBy === undefined ? "" : `, made by ${decidedBy}`}.`,
     ];
-  }
+  } else if (asksSummary && report.status === undefined)
+    yield ["No summary was made: nothing that the model sees was left."];
   if (report.editorText === undefined) return;
   yield [];
   yield [span("This message is to be written anew:", "bold")];
