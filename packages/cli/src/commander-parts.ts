@@ -104,10 +104,15 @@ export function usageError(error: CommanderError, argv: readonly string[]): Bons
     });
   }
   const command = grammar.find((form) => argv.includes(form.name))?.name;
+  // A prompt can begin with the name of a command.
+  const hint =
+    error.code === "commander.excessArguments"
+      ? " `bonsai -p WORDS` sends words to the model, whatever they are."
+      : "";
   return new BonsaiError({
     code: "wrong_usage",
     message,
-    hint: `\`bonsai ${command === undefined ? "" : `${command} `}--help\` says what is possible.`,
+    hint: `\`bonsai ${command === undefined ? "" : `${command} `}--help\` says what is possible.${hint}`,
     cause: error,
   });
 }
