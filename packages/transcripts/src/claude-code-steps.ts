@@ -1,5 +1,6 @@
 import { type AssistantMessage, contentText, type Usage } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
+import { answerId, ClaudeCodeAnswers } from "./claude-code-answers.ts";
 import { ClaudeCodeCompactions } from "./claude-code-compactions.ts";
 import type { QueuedMessage } from "./claude-code-queue.ts";
 import {
@@ -12,7 +13,7 @@ import {
   userContent,
 } from "./claude-code-records.ts";
 import { assistantDraft, injectedDraft, maskDraft, omitDraft, resultDraft } from "./content.ts";
-import { type Fields, fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./fields.ts";
+import { fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
 import type { NoticeLog } from "./notices.ts";
 import { countSkipped, Trail } from "./step.ts";
@@ -26,18 +27,8 @@ export class ClaudeCodeSteps {
   readonly #skipped: Map<string, number>;
   /** Where what hangs on a record goes: records without a step stand for their parent. */
   readonly #places = new Map<string, string | null>();
-  /** The step of each answer of the model: it is written as one record a content block. */
-  readonly #answers = new Map<string, string>();
-  /** The latest result of each answer: parallel results hang side by side in the file, here in a row. */
-  readonly #lastResults = new Map<string, string>();
-  readonly #idOfAnswer = new Map<string, string>();
-  readonly #answerOfStep = new Map<string, string>();
-  readonly #answerOfCall = new Map<string, string>();
   readonly #stepOfResult = new Map<string, string>();
-  /** How many results of each answer are still to come. */
-  readonly #resultsToCome = new Map<string, number>();
-  /** What was said among the results of an answer: it stands behind them all. */
-  readonly #waiting = new Map<string, Array<{ node: UuidNode; drafts: readonly EntryDraft[] }>>();
+  readonly #answers: ClaudeCodeAnswers;
   readonly #compactions: ClaudeCodeCompactions;
   /** Who answered last; before the first answer, who answers first. */
   #model: string;
@@ -47,6 +38,9 @@ export class ClaudeCodeSteps {
     this.#notices = options.notices;
     this.#skipped = options.skipped;
     this.#model = firstModel(options.nodes);
+    this.#answers = new ClaudeCodeAnswers(options.nodes, (node, drafts, parent) =>
+      this.#addAll(node, drafts, parent),
+    );
     this.#compactions = new ClaudeCodeCompactions({ ...options, trail: this.trail, places: this.#places });
   }
 
@@ -56,12 +50,11 @@ export class ClaudeCodeSteps {
     replacements: ReadonlyMap<string, { replacement: string; at: string | undefined }>;
     left: readonly QueuedMessage[];
   }): string | null {
-    this.#countResults();
     for (const node of this.#nodes) {
       this.#enter(node.line);
       this.#places.set(node.uuid, this.#place(node));
     }
-    for (const answer of [...this.#waiting.keys()]) this.#addWaiting(answer);
+    this.#answers.addAllWaiting();
     this.#enter(undefined);
     this.trail.head = this.#leaf(options.pinned);
     for (const { line, content, record } of options.left)
@@ -85,32 +78,11 @@ export class ClaudeCodeSteps {
     this.trail.add({ key: `queued:${line}`, at, draft });
   }
 
-  /** Each call's first result counts, wherever it stands. */
-  #countResults(): void {
-    const answers = new Map<string, string>();
-    for (const { record, uuid } of this.#nodes) {
-      if (record.type !== "assistant") continue;
-      for (const block of messageBlocks(record)) {
-        const call = block.type === "text" ? undefined : stringAt(block, "id");
-        if (call !== undefined) answers.set(call, answerId(record, uuid));
-      }
-    }
-    const seen = new Set<string>();
-    for (const { record } of this.#nodes) {
-      for (const call of record.type === "user" ? resultIds(record) : []) {
-        const answer = answers.get(call);
-        if (answer === undefined || seen.has(call)) continue;
-        seen.add(call);
-        this.#resultsToCome.set(answer, (this.#resultsToCome.get(answer) ?? 0) + 1);
-      }
-    }
-  }
-
   #leaf(pinned: string | undefined): string | null {
     const pin = pinned === undefined ? undefined : this.#places.get(pinned);
     if (pin !== undefined) return pin;
     const last = lastTip(this.#nodes);
-    return last === undefined ? this.trail.head : this.#tip(this.#places.get(last.uuid) ?? null);
+    return last === undefined ? this.trail.head : this.#answers.tip(this.#places.get(last.uuid) ?? null);
   }
 
   /** Makes the steps of a record and returns where its children go. */
@@ -136,46 +108,6 @@ export class ClaudeCodeSteps {
   #parentOf(node: UuidNode): string | null {
     const parent = node.parent === null ? null : (this.#places.get(node.parent) ?? null);
     return this.#compactions.continued(parent, node.line);
-  }
-
-  /** The end of an answer's results, for what comes after them all. */
-  #tip(parent: string | null): string | null {
-    const answer = parent === null ? undefined : this.#answerOfStep.get(parent);
-    if (answer === undefined) return parent;
-    this.#addWaiting(answer);
-    return this.#endOf(answer);
-  }
-
-  #endOf(answer: string): string {
-    return this.#lastResults.get(answer) ?? answer;
-  }
-
-  /**
-   * Adds what is no part of an answer or its results. What is said among results stands behind them all, also
-   * behind those that are still to come; what is said after them can be one of several branches.
-   */
-  #say(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null, isAmong = false): string | null {
-    const answer = parent === null ? undefined : this.#answerOfStep.get(parent);
-    if (answer === undefined) return this.#addAll(node, drafts, parent);
-    const toCome = this.#resultsToCome.get(this.#idOfAnswer.get(answer)!) ?? 0;
-    if (toCome <= 0 && !isAmong) return this.#addAll(node, drafts, this.#tip(parent));
-    const waiting = this.#waiting.get(answer) ?? [];
-    this.#waiting.set(answer, waiting);
-    waiting.push({ node, drafts });
-    if (toCome > 0) return parent;
-    this.#addWaiting(answer);
-    return this.#endOf(answer);
-  }
-
-  #addWaiting(answer: string): void {
-    const waiting = this.#waiting.get(answer) ?? [];
-    this.#waiting.delete(answer);
-    for (const { node, drafts } of waiting) {
-      const end = this.#addAll(node, drafts, this.#endOf(answer));
-      if (end === null) continue;
-      this.#lastResults.set(answer, end);
-      this.#answerOfStep.set(end, answer);
-    }
   }
 
   #addAll(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null): string | null {
@@ -204,11 +136,11 @@ export class ClaudeCodeSteps {
     if (isOwn) this.#model = model;
     else if (record.isApiErrorMessage !== true && content.every((block) => block.type === "text"))
       return this.#placeProgramAnswer(node, contentText(content), parent);
-    const known = this.#answers.get(id);
+    const known = this.#answers.step(id);
     if (known !== undefined) {
       this.#extend(this.trail.step(known)!.draft as AnswerDraft, content, record);
-      this.#ownCalls(known, content);
-      return parent !== null && this.#answerOfStep.get(parent) === known ? parent : known;
+      this.#answers.addCalls(known, content);
+      return this.#answers.holds(known, parent) ? parent : known;
     }
     const draft = assistantDraft({
       content,
@@ -219,11 +151,9 @@ export class ClaudeCodeSteps {
       stopReason: recordStopReason(record),
       errorMessage: record.isApiErrorMessage === true ? contentText(content) : undefined,
     });
-    const step = this.#add(node, draft, this.#tip(parent));
-    this.#answers.set(id, step);
-    this.#idOfAnswer.set(step, id);
-    this.#answerOfStep.set(step, step);
-    this.#ownCalls(step, content);
+    const step = this.#add(node, draft, this.#answers.tip(parent));
+    this.#answers.add(id, step);
+    this.#answers.addCalls(step, content);
     // Its own program never shows a failed request to the model either.
     if (record.isApiErrorMessage === true) return this.#add(node, omitDraft(step), step);
     return step;
@@ -235,13 +165,9 @@ export class ClaudeCodeSteps {
     const note = this.#add(
       node,
       { ...injectedDraft("claude-code.notice", said), display: true },
-      this.#tip(parent),
+      this.#answers.tip(parent),
     );
     return this.#add(node, omitDraft(note), note);
-  }
-
-  #ownCalls(step: string, content: AssistantMessage["content"]): void {
-    for (const block of content) if (block.type === "toolCall") this.#answerOfCall.set(block.id, step);
   }
 
   /** Adds a further block of an answer; the last record has the final counts. */
@@ -270,13 +196,13 @@ export class ClaudeCodeSteps {
     });
     if (drafts.length === 0 && head === parent) this.#notices.add("empty_messages", line);
     const isAmong = blocks.some((block) => block.type === "tool_result");
-    return drafts.length === 0 ? head : this.#say(node, drafts, head, isAmong);
+    return drafts.length === 0 ? head : this.#answers.say(node, drafts, head, isAmong);
   }
 
   #placeResult(node: UuidNode, block: UuidNode["record"], parent: string | null): string {
     const callId = stringAt(block, "tool_use_id") ?? "";
-    const answer = this.#answerOfCall.get(callId);
-    const isSibling = answer !== undefined && parent !== null && this.#answerOfStep.get(parent) === answer;
+    const answer = this.#answers.ofCall(callId);
+    const isInRow = answer !== undefined && this.#answers.holds(answer, parent);
     const first = !this.#stepOfResult.has(callId);
     const draft = resultDraft({
       callId,
@@ -286,22 +212,10 @@ export class ClaudeCodeSteps {
       at: isoTime(node.record.timestamp),
     });
     // A second result of the same call stands on a branch of its own.
-    const step = this.#add(node, draft, isSibling && first ? this.#endOf(answer) : parent);
+    const step = this.#add(node, draft, isInRow && first ? this.#answers.endOf(answer) : parent);
     if (first) this.#stepOfResult.set(callId, step);
-    if (isSibling && first) {
-      this.#lastResults.set(answer, step);
-      this.#answerOfStep.set(step, answer);
-    }
-    if (first && answer !== undefined) this.#resultCame(answer);
+    if (first && answer !== undefined) this.#answers.addResult(answer, isInRow ? step : undefined);
     return step;
-  }
-
-  #resultCame(answer: string): void {
-    const id = this.#idOfAnswer.get(answer)!;
-    const toCome = (this.#resultsToCome.get(id) ?? 0) - 1;
-    this.#resultsToCome.set(id, toCome);
-    // What stands beside the last result is said after it.
-    if (toCome <= 0) this.#addWaiting(answer);
   }
 
   /** Text that the user queued while the model worked is the user's; the rest was put in by the program. */
@@ -315,7 +229,7 @@ export class ClaudeCodeSteps {
       countSkipped(this.#skipped, `attachment/${stringAt(attachment, "type") ?? "untyped"}`);
       return parent;
     }
-    return this.#say(node, [injectedDraft("claude-code.attachment", content)], parent);
+    return this.#answers.say(node, [injectedDraft("claude-code.attachment", content)], parent);
   }
 
   #placeQueued(node: UuidNode, prompt: unknown, parent: string | null): string | null {
@@ -326,18 +240,18 @@ export class ClaudeCodeSteps {
       customType: "claude-code.injected",
       at: isoTime(node.record.timestamp),
     });
-    return drafts.length === 0 ? parent : this.#say(node, drafts, parent);
+    return drafts.length === 0 ? parent : this.#answers.say(node, drafts, parent);
   }
 
   #placeSystem(node: UuidNode, parent: string | null): string | null {
     const { record } = node;
     const subtype = stringAt(record, "subtype") ?? "untyped";
-    if (isBoundary(record)) return this.#compactions.placeBoundary(node, this.#tip(parent));
+    if (isBoundary(record)) return this.#compactions.placeBoundary(node, this.#answers.tip(parent));
     if (subtype === "microcompact_boundary") return this.#placeMasks(node, parent);
     if (subtype === "snip_boundary") return this.#placeSnips(node, parent);
     const content = stringAt(record, "content");
     if (subtype === "local_command" && content !== undefined) {
-      return this.#say(node, [injectedDraft("claude-code.injected", content)], parent);
+      return this.#answers.say(node, [injectedDraft("claude-code.injected", content)], parent);
     }
     countSkipped(this.#skipped, `system/${subtype}`);
     return parent;
@@ -346,7 +260,7 @@ export class ClaudeCodeSteps {
   #placeMasks(node: UuidNode, parent: string | null): string | null {
     const ids = stringsAt(fieldsAt(node.record, "microcompactMetadata"), "compactedToolIds");
     const targets = ids.flatMap((id) => this.#stepOfResult.get(id) ?? []);
-    return this.#say(
+    return this.#answers.say(
       node,
       targets.map((target) => maskDraft(target)),
       parent,
@@ -356,7 +270,7 @@ export class ClaudeCodeSteps {
   #placeSnips(node: UuidNode, parent: string | null): string | null {
     const uuids = stringsAt(fieldsAt(node.record, "snipMetadata"), "removedUuids");
     const targets = new Set(uuids.flatMap((uuid) => this.#places.get(uuid) ?? []));
-    return this.#say(node, [...targets].map(omitDraft), parent);
+    return this.#answers.say(node, [...targets].map(omitDraft), parent);
   }
 
   #add(node: UuidNode, draft: EntryDraft, parent: string | null): string {
@@ -375,17 +289,6 @@ function firstModel(nodes: readonly UuidNode[]): string {
     if (model !== undefined && model !== SYNTHETIC) return model;
   }
   return "unknown";
-}
-
-/** An answer is written as one record a content block, all with one id. */
-function answerId(record: Fields, uuid: string): string {
-  return stringAt(fieldsAt(record, "message"), "id") ?? uuid;
-}
-
-function resultIds(record: Fields): string[] {
-  return messageBlocks(record).flatMap((block) =>
-    block.type === "tool_result" ? (stringAt(block, "tool_use_id") ?? "") : [],
-  );
 }
 
 function isInterruption(draft: EntryDraft): boolean {
