@@ -1,4 +1,4 @@
-import type { ShellCommand } from "@bonsai-agent/extension";
+import { type ShellCommand, shellCommands } from "@bonsai-agent/extension";
 
 /** A command that should be asked about, and why. */
 export interface Danger {
@@ -28,6 +28,20 @@ const word =
   (words) =>
     words.some((each) => pattern.test(each));
 
+/** True where a program that runs others is given one of these, by itself or by way of others. */
+const runs =
+  (programs: RegExp): Test =>
+  (words, { name }) =>
+    shellCommands(lineOfWords([name, ...words]))
+      .slice(1)
+      .some((each) => programs.test(each.name));
+
+/** Words as a line that a shell would read as those words. */
+export function lineOfWords(words: readonly unknown[]): string {
+  return words.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
+}
+
+const FILE_DELETERS = /^(?:rm|shred|unlink)$/;
 const EVERYTHING = /^(?:\/|~\/?|\.\.?\/?|(?:.*\/)?\*|\$\{?HOME\}?\/?)$/;
 const DEVICE =
   /^\/dev\/(?!(?:null|zero|full|stdout|stderr|tty|random|urandom|fd\/.*|shm\/.*|pts\/.*|tcp\/.*|udp\/.*)$)/;
@@ -36,19 +50,17 @@ const SQL =
 
 /** In programs of other languages that stand in the line. */
 const DELETING =
-  /\b(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|unlinkSync|unlink|removedirs|os\.(?:remove|system|popen|exec\w+)|subprocess|child_process|execSync|system|qx)\b/;
+  /\b(?:rmtree|rm_rf|rm_r|remove_tree|rmSync|rmdirSync|unlinkSync|unlink|fs(?:\.promises|Promises)?\.rm(?:dir)?|removedirs|os\.(?:remove|system|popen|exec\w+)|subprocess|child_process|execSync|system|qx)\b/;
 
 /** `git` and its like: what stands behind the program's own options. */
 const ROWS: readonly Row[] = [
   ["rm", option("rR", "--recursive"), "it deletes folders with all that is in them"],
   ["rm unlink shred", word(EVERYTHING), "it deletes everything in a place"],
   ["shred srm wipe", always, "it makes files unrecoverable"],
-  [
-    "find fd",
-    /(?:^| )(?:-delete|(?:-exec|-execdir|-x|-X|--exec) (?:\S*\/)?(?:rm|shred|unlink))(?: |$)/,
-    "it deletes all files that it finds",
-  ],
-  ["xargs parallel", /(?:^| )(?:\S*\/)?(?:rm|shred|unlink)(?: |$)/, "it deletes all files that it is given"],
+  ["find", word(/^-delete$/), "it deletes all files that it finds"],
+  ["find fd", runs(FILE_DELETERS), "it deletes all files that it finds"],
+  ["xargs", runs(FILE_DELETERS), "it deletes all files that it is given"],
+  ["parallel", /(?:^| )(?:\S*\/)?(?:rm|shred|unlink)(?: |$)/, "it deletes all files that it is given"],
   ["mv", word(/^\/dev\/null$/), "it throws files away"],
   ["rsync", word(/^--del(?:ete\S*)?$/), "it deletes what the source does not have"],
   ["sudo doas su pkexec runas", always, "it takes the rights of another user"],
@@ -112,7 +124,7 @@ const ROWS: readonly Row[] = [
 
   [
     "npm pnpm yarn bun",
-    /^(?:npm )?(?:publish|unpublish|deprecate|dist-tag (?:add|rm)|owner|access|token)\b/,
+    /^(?:(?:recursive|multi|m|workspace \S+|workspaces foreach(?: -\S+)*) )?(?:npm )?(?:publish|unpublish|deprecate|dist-tag (?:add|rm)|owner|access|token)\b/,
     "it publishes packages, or changes published ones",
   ],
   ["npx pnpx bunx lerna changeset", /(?:^| )publish\b/, "it publishes packages"],
@@ -234,7 +246,7 @@ const READABLE = /^(?:echo|printf|cat|tee|head|tail)$/;
 function isForeignCode(command: ShellCommand): boolean {
   if (!SHELLS.test(command.name)) return false;
   if (command.substituted.some(({ name }) => DOWNLOADS.test(name))) return true;
-  const scripts = command.args.filter(({ text }) => !text.startsWith("-"));
+  const scripts = command.args.filter(({ text }) => !/^-|^\/dev\/(?:stdin|fd\/0)$/.test(text));
   if (scripts.length > 0 && !command.args.some(({ text }) => text === "-s" || text === "-")) return false;
   for (let before = command.readsFrom; before !== undefined; before = before.readsFrom)
     if (REAL_SHELLS.test(command.name) && !READABLE.test(before.name)) return true;
@@ -248,6 +260,7 @@ function withoutOwnOptions(name: string, words: readonly string[]): readonly str
   let at = 0;
   while (words[at]?.startsWith("-"))
     at +=
+      (name === "npm" && /^(?:-w|--workspace)$/.test(words[at]!)) ||
       /^(?:-C|-c|--git-dir|--work-tree|--namespace|-H|--host|--context|--prefix|--dir|-n|--kube-context|-R|--repo|--filter|-F)$/.test(
         words[at]!,
       )

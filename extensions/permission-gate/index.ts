@@ -1,6 +1,6 @@
 import { createContext, Script } from "node:vm";
 import { type ExtensionAPI, type ExtensionContext, shellCommands } from "@bonsai-agent/extension";
-import { type Danger, dangersOf, worded } from "./dangers.ts";
+import { type Danger, dangersOf, lineOfWords, worded } from "./dangers.ts";
 
 const ONCE = "Run it this once";
 const ALWAYS = "Always allow exactly this in this session";
@@ -38,7 +38,7 @@ export default function permissionGate(bonsai: ExtensionAPI): void {
 function lineOf(command: unknown): string | undefined {
   if (typeof command === "string") return command;
   if (!Array.isArray(command)) return undefined;
-  return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
+  return lineOfWords(command);
 }
 
 /** An expression that takes longer on a command goes round in circles. */

@@ -70,7 +70,8 @@ function outermost({ text, kinds = "" }: ShellWord): Braces | undefined {
   return first;
 }
 
-function checkSize(chars: number): void {
+/** @throws RangeError for what would fill the memory */
+export function checkSize(chars: number): void {
   if (chars > MOST_CHARS) throw new RangeError("The command's words are too many to be read.");
 }
 

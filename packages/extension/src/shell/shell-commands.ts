@@ -1,4 +1,4 @@
-import { expandWord, isDynamicName, setVariables, type Variables } from "./expand-word.ts";
+import { checkSize, expandWord, isDynamicName, setVariables, type Variables } from "./expand-word.ts";
 import { isShell, type RunBy, runBy } from "./run-by.ts";
 import { readParenthesis, readQuoted, readWord, type ShellWord, unescaped } from "./shell-word.ts";
 
@@ -251,18 +251,60 @@ function runThrough(command: ShellCommand, depth: number, variables: Variables):
   });
 }
 
-/** What a shell without a script reads, where it stands in the line itself. */
-function readByShell({ name, args, input, readsFrom }: ShellCommand): RunBy[] {
-  const isScript = args.some(({ text }, at) => !text.startsWith("-") && args[at - 1]?.text !== "-o");
-  if (!isShell(name) || (isScript && !args.some(({ text }) => /^-[a-zA-Z]*s$/.test(text)))) return [];
+/** Files that are the standard input by another name. */
+const STANDARD_INPUT = /^(?:-|\/dev\/stdin|\/(?:dev|proc\/self)\/fd\/0)$/;
+
+/** What a shell without a script in a file reads, where it stands in the line itself. */
+function readByShell({ name, args, redirects, input, readsFrom }: ShellCommand): RunBy[] {
+  const isSourced = name === "source" || name === ".";
+  if (!isShell(name) && !isSourced) return [];
+  const script = args.find(
+    ({ text }, at) => (!text.startsWith("-") || text === "-") && args[at - 1]?.text !== "-o",
+  );
+  const read = redirects.findLast(({ operator }) => operator === "<")?.target;
+  for (const word of [script, read]) {
+    const program = word === undefined ? undefined : substitutedProcess(word);
+    // As if it stood before the shell in a pipe.
+    if (program !== undefined) return [{ text: `(${program}) | sh` }];
+  }
+  const isFile = isSourced || args.every(({ text }) => !/^-[a-zA-Z]*s$/.test(text));
+  if (isFile && (script === undefined ? isSourced : !STANDARD_INPUT.test(script.text))) return [];
   const text = input ?? (readsFrom === undefined ? undefined : written(readsFrom));
   return text === undefined ? [] : [{ text }];
 }
 
+/** The commands of a word that is `<(…)`. */
+function substitutedProcess({ text, kinds }: ShellWord): string | undefined {
+  return kinds?.[0] === "x" && text.startsWith("<(") && text.endsWith(")") ? text.slice(2, -1) : undefined;
+}
+
 /** What a command writes, where that stands in the line itself. */
 function written({ name, args, input, readsFrom }: ShellCommand): string | undefined {
-  if (name === "echo" || name === "printf") return unescaped(args.map(({ text }) => text).join(" "));
-  const isPassed = name === "tee" || (name === "cat" && !args.some(({ text }) => /^[^-]/.test(text)));
+  const words = args.map(({ text }) => text);
+  if (name === "echo") return unescaped(words.slice(countLeading(words, /^-[neE]+$/)).join(" "));
+  if (name === "printf") return unescaped(formatted(words.slice(countLeading(words, /^--$/))));
+  const isPassed =
+    name === "tee" || (name === "cat" && words.every((word) => /^-/.test(word) || STANDARD_INPUT.test(word)));
   if (!isPassed) return undefined;
   return input ?? (readsFrom === undefined ? undefined : written(readsFrom));
+}
+
+function countLeading(words: readonly string[], option: RegExp): number {
+  const at = words.findIndex((word) => !option.test(word));
+  return at === -1 ? words.length : at;
+}
+
+/** What `printf` makes of its format: it is repeated until no word is left. */
+function formatted([format = "", ...values]: readonly string[]): string {
+  let text = "";
+  let at = 0;
+  do {
+    const begin = at;
+    text += format.replaceAll(/%(?:%|[-+ #0]*\d*(?:\.\d+)?[a-zA-Z])/g, (found) =>
+      found === "%%" ? "%" : (values[at++] ?? ""),
+    );
+    checkSize(text.length);
+    if (at === begin) break;
+  } while (at < values.length);
+  return text;
 }
