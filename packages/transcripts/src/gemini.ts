@@ -159,7 +159,9 @@ class GeminiSteps {
     if (calls.length > 0 && calls.every((call) => call.status === "cancelled")) this.#cancel(record);
   }
 
+  /** Its calls and a note can both say it. */
   #cancel(record: Fields): void {
+    if (this.#trail.isCancelled()) return;
     this.#notices.add("cancelled_turns");
     const turn = { key: nameOf(record.id), at: isoTime(record.timestamp), parent: this.#trail.head };
     this.#trail.head = this.#trail.cancel({ ...turn, provider: "google", model: this.#model });

@@ -105,6 +105,14 @@ export class Trail {
     return this.add({ key: `${key}/aborted`, at, parent, draft }).key;
   }
 
+  /** True where the turn that ends at the head is marked as aborted. */
+  isCancelled(): boolean {
+    const last = this.#lastMessage(this.head)?.draft;
+    return (
+      last?.type === "message" && last.message.role === "assistant" && last.message.stopReason === "aborted"
+    );
+  }
+
   #lastMessage(from: string | null): Step | undefined {
     let step = from === null ? undefined : this.#byKey.get(from);
     while (step !== undefined && step.draft.type !== "message" && step.draft.type !== "compaction")

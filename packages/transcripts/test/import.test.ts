@@ -336,6 +336,11 @@ describe("importTranscript", () => {
     expect(stops("1.jsonl", gemini(told))).toEqual(["aborted", 1]);
     expect(stops("2.jsonl", gemini(answer(), told))).toEqual(["aborted", 1]);
     expect(stops("3.jsonl", gemini(answer(call("cancelled"))))).toEqual(["toolUse", "aborted", 1]);
+    expect(stops("3b.jsonl", gemini(answer(call("cancelled")), told, told))).toEqual([
+      "toolUse",
+      "aborted",
+      1,
+    ]);
     expect(stops("4.jsonl", gemini(answer(call("success"), call("cancelled"))))).toEqual([
       "toolUse",
       undefined,
