@@ -218,9 +218,13 @@ test("no tool and no command of the user shows a stored key, also one that was s
   const home = join(cwd, "home");
   mkdirSync(home);
   const [api, access, header, given, lent, fresh] = ["api", "oauth", "head", "model", "lent", "new"].map(
-    (name) => `${name}-0123456789abcdef`,
+    (name) => `${name}-0123456789/abcdef+g==`,
   ) as [string, string, string, string, string, string];
-  const entries = { one: { type: "api_key", key: api }, two: { type: "oauth", access, expires: 1 } };
+  const address = "https://git.example.com";
+  const entries = {
+    one: { type: "api_key", key: api },
+    two: { type: "oauth", access, expires: 1, enterpriseUrl: address },
+  };
   writeFileSync(join(home, "auth.json"), JSON.stringify(entries));
   const provider = { headers: { Authorization: `Bearer ${header}` }, apiKey: given };
   writeFileSync(join(home, "models.json"), JSON.stringify({ providers: { mine: provider } }));
@@ -248,4 +252,5 @@ test("no tool and no command of the user shows a stored key, also one that was s
   expect(stored).toContain("[key of one]");
   expect(stored).toContain("Bearer [key of models.json]");
   expect(output).toContain("[key of three] [key of four]");
+  expect(output).toContain(address);
 });

@@ -18,14 +18,25 @@ const secretField = /key|token|secret|password|authorization|access|refresh|cook
 export function knownSecrets(home: string): NamedSecret[] {
   const auth = jsonFile(join(home, "auth.json"));
   const stored = entriesOf(auth).flatMap(([provider, entry]) =>
-    textsOf(entry, ({ field }) => field !== "type").map((value) => ({ name: `key of ${provider}`, value })),
+    textsOf(entry, isStoredSecret).map((value) => ({ name: `key of ${provider}`, value })),
   );
-  const models = textsOf(jsonFile(join(home, "models.json")), ({ field, above }) =>
-    above === "headers" ? true : secretField.test(field) && field !== "apiKeyEnv",
+  const models = textsOf(jsonFile(join(home, "models.json")), ({ field, above }, value) =>
+    above === "headers"
+      ? secretField.test(field) || !isPlace(value)
+      : secretField.test(field) && field !== "apiKeyEnv",
   );
   // A header can have a word before the key.
   const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
   return [...stored, ...headers.map((value) => ({ name: "key of models.json", value }))];
+}
+
+function isStoredSecret({ field }: Place, value: string): boolean {
+  return field !== "type" && (secretField.test(field) || !isPlace(value));
+}
+
+/** An address or a path, where its name does not say otherwise: keys in base 64 have slashes as well. */
+function isPlace(value: string): boolean {
+  return /[/\\]/.test(value);
 }
 
 interface Place {
@@ -38,11 +49,11 @@ const MOST_LEVELS = 20;
 
 function textsOf(
   value: unknown,
-  isSecret: (place: Place) => boolean,
+  isSecret: (place: Place, value: string) => boolean,
   place: Place = { field: "", above: "" },
   level = 0,
 ): string[] {
-  if (typeof value === "string") return isSecret(place) ? [value.trim()] : [];
+  if (typeof value === "string") return isSecret(place, value) ? [value.trim()] : [];
   if (level > MOST_LEVELS) return [];
   return entriesOf(value).flatMap(([name, inner]) => {
     const field = Array.isArray(value) ? place.field : name;

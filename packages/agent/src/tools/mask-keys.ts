@@ -5,9 +5,11 @@ const keyName = /(?:API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET|TOKEN|PASSWORD)$/i;
 /** A shorter value is a switch or a word, and stands in outputs for other reasons. */
 const MIN_KEY_CHARS = 16;
 
-/** The variables whose names say that a key is in them. */
+/** The variables whose names say that a key is in them; one that holds a path names a file of keys. */
 export function environmentKeys(env: NodeJS.ProcessEnv): NamedSecret[] {
-  return Object.entries(env).flatMap(([name, value = ""]) => (keyName.test(name) ? [{ name, value }] : []));
+  return Object.entries(env).flatMap(([name, value = ""]) =>
+    keyName.test(name) && !/[/\\]/.test(value) ? [{ name, value }] : [],
+  );
 }
 
 /** Owner of an output that comes in pieces: a key is found also where one piece has its beginning and the next its end. */
@@ -49,7 +51,7 @@ export function maskedText(secrets: readonly NamedSecret[]): MaskedText {
 }
 
 function maskable(secrets: readonly NamedSecret[]): readonly NamedSecret[] {
-  const keys = secrets.filter(({ value }) => value.length >= MIN_KEY_CHARS && !/[\s/\\]/.test(value));
+  const keys = secrets.filter(({ value }) => value.length >= MIN_KEY_CHARS && !/\s/.test(value));
   // Where one is the beginning of another, the longer is meant.
   return keys.toSorted((a, b) => b.value.length - a.value.length);
 }
