@@ -3,7 +3,7 @@ import { untilAborted, withLinkedSignal } from "./run/linked-signal.ts";
 import type { Tool, ToolResult } from "./tool.ts";
 import { checkedInput, preparedInput } from "./tool-input.ts";
 import { checkedResult, failed, resultMessage } from "./tool-result.ts";
-import { maskKeys } from "./tools/mask-keys.ts";
+import { maskedWithin, maskKeys } from "./tools/mask-keys.ts";
 import type { Workplace } from "./workplace.ts";
 
 export interface CallOptions {
@@ -101,7 +101,9 @@ function withoutKeys({ work }: CallOptions, result: ToolResult): ToolResult {
   const content = result.content.map((block) =>
     block.type === "text" ? { ...block, text: mask(block.text) } : block,
   );
-  return { ...result, content };
+  // People see these, such as the diff of an edit.
+  const details = maskedWithin(result.details, mask);
+  return { ...result, content, ...(details === result.details ? {} : { details }) };
 }
 
 async function changedResult({ work, call }: CallOptions, result: ToolResult): Promise<ToolResult> {

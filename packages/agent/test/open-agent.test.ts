@@ -235,6 +235,7 @@ test("no tool and no command of the user shows a stored key, also one that was s
     { name: "bash", arguments: { command: "cat home/*.json notes.txt" } },
     { name: "read", arguments: { path: "home/auth.json" } },
     { name: "grep", arguments: { pattern: "Bearer", path: "home" } },
+    { name: "edit", arguments: { path: "notes.txt", edits: [{ oldText: "\n", newText: "\nmore\n" }] } },
   ];
   await opened(
     (_call, count) => {

@@ -1,3 +1,4 @@
+import { MAX_LEVELS } from "@bonsai-agent/messages";
 import type { NamedSecret } from "@bonsai-agent/models";
 
 /** By which name a variable holds a key. */
@@ -28,6 +29,38 @@ export interface MaskedText {
 export function maskKeys(secrets: readonly NamedSecret[]): (text: string) => string {
   const keys = maskable(secrets);
   return (text) => keys.reduce((masked, { name, value }) => masked.replaceAll(value, `[${name}]`), text);
+}
+
+/**
+ * Plain data with all its texts masked; what has no key in it is given back as it is. So is what is nested deeper than
+ * can be stored: it is left out later.
+ */
+export function maskedWithin(
+  value: unknown,
+  mask: (text: string) => string,
+  seen: Map<object, unknown> = new Map(),
+  level = 0,
+): unknown {
+  if (typeof value === "string") return mask(value);
+  if (typeof value !== "object" || value === null || level > MAX_LEVELS) return value;
+  if (seen.has(value)) return seen.get(value);
+  // For what is within itself.
+  seen.set(value, value);
+  const masked = withMaskedFields(value, (each) => maskedWithin(each, mask, seen, level + 1));
+  seen.set(value, masked);
+  return masked;
+}
+
+function withMaskedFields(value: object, masked: (each: unknown) => unknown): unknown {
+  if (Array.isArray(value)) {
+    const all = value.map(masked);
+    return all.some((each, at) => each !== value[at]) ? all : value;
+  }
+  const isData = Object.values(Object.getOwnPropertyDescriptors(value)).every(({ get }) => get === undefined);
+  if (Object.getPrototypeOf(value) !== Object.prototype || !isData) return value;
+  const before = Object.entries(value);
+  const after = before.map(([name, each]) => [name, masked(each)] as const);
+  return after.some(([, each], at) => each !== before[at]![1]) ? Object.fromEntries(after) : value;
 }
 
 export function maskedText(secrets: readonly NamedSecret[]): MaskedText {
