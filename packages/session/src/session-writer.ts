@@ -42,8 +42,8 @@ export class SessionWriter {
   /** What was appended since the last look, and the end of what was then. */
   #recent: string[] = [];
   #lookedBytes: number;
-  /** The end of the store at the last look. */
-  #witness: { offset: number; bytes: Buffer };
+  /** The end of the file at the last look; absent where no file is there that others could cut. */
+  #witness: { offset: number; bytes: Buffer } | undefined;
   #madeIds: IdSource | undefined;
   #shortIds: boolean;
   #expectedBytes: number;
@@ -145,7 +145,7 @@ export class SessionWriter {
     const size = store.size();
     const last = this.#recent.at(-1);
     if (size < this.#expectedBytes) return true;
-    if (!holds(store, this.#witness)) return true;
+    if (this.#witness !== undefined && !holds(store, this.#witness)) return true;
     if (last === undefined) return false;
     if (size !== this.#expectedBytes) return !this.#holdsRecent(size);
     const bytes = Buffer.from(last.slice(-WITNESS_BYTES));
@@ -160,7 +160,8 @@ export class SessionWriter {
   }
 }
 
-function endOf(store: SessionStore, size: number): { offset: number; bytes: Buffer } {
+function endOf(store: SessionStore, size: number): { offset: number; bytes: Buffer } | undefined {
+  if (store.file === undefined) return undefined;
   const offset = Math.max(0, size - WITNESS_BYTES);
   return { offset, bytes: readBytes(store, { offset, lengthBytes: size - offset }) };
 }
