@@ -14,7 +14,7 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const runs = { numRuns: 120 };
+const runs = { numRuns: 60 };
 
 /** What an answer reports has little to do with what is estimated: it can be far more, and far less. */
 const reported = fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined });
