@@ -33,6 +33,21 @@ function contextIds(file: string): Promise<string[]> {
 }
 
 describe("bonsai compact", () => {
+  test("says where what is left is still more than the window", async () => {
+    const at = "2026-01-05T09:00:00.000Z";
+    const texts = [...Array(8).fill("Look at this and that. ".repeat(400)), "A huge one. ".repeat(20_000)];
+    const entries = texts.map((content, index) => ({
+      ...{ type: "message", id: `a000000${index}`, parentId: index === 0 ? null : `a000000${index - 1}` },
+      ...{ timestamp: at, message: { role: "user", content, timestamp: index } },
+    }));
+    const file = writeLines([header, ...entries]);
+    const { code, stdout } = await runCli(["compact", file, "--digest", "--window", "32k"], { columns: 100 });
+    expect(code).toBe(0);
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+      /It still holds [\d,]+ tokens, more than the model's window of 32,000: keep less/,
+    );
+  });
+
   test("-o compacts a copy and leaves the session byte for byte", async () => {
     const file = longSession();
     const before = readFileSync(file);

@@ -101,9 +101,17 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
   }
   if (file !== undefined) yield writtenTo(file);
   if (result.requests > 0) yield [requestWords(result)];
+  const caveat = caveatOf(result);
+  if (caveat !== undefined) yield* wrap(caveat, width).map((text) => [span(text, "yellow")]);
   const undo =
     result.status === "masked"
       ? "Old tool results are masked in the model's view only: the file has them whole."
       : "Nothing is lost from the file: `bonsai undo FILE` takes the compaction back.";
   for (const text of wrap(undo, width)) yield [span(text, "gray")];
+}
+
+/** What the detail says behind its first sentence: that the context is too large still, why it was the digest's. */
+function caveatOf({ detail }: CompactionResult): string | undefined {
+  const at = detail.search(/(?<=\.) /);
+  return at < 0 ? undefined : detail.slice(at + 1);
 }
