@@ -108,11 +108,11 @@ test("whatever stands in a field, a session is shown without a crash and without
       fc.constantFrom(...commands),
       async (place, value, [name, ...flags]) => {
         fc.pre(place.at > 0);
-        const { stdout, stderr } = await runCli([name!, damagedFile(place, value), ...flags], {
-          columns: 80,
-        });
+        const file = damagedFile(place, value);
+        const { stdout, stderr } = await runCli([name!, file, ...flags], { columns: 80 });
         expect(stderr).not.toContain("unexpected_error");
-        expect(stdout).not.toMatch(/undefined|NaN|\[object Object\]|native code/);
+        // The file's own folder has a random name, which may hold these letters.
+        expect(stdout.replaceAll(file, "FILE")).not.toMatch(/undefined|NaN|\[object Object\]|native code/);
       },
     ),
     { numRuns: 400 },
