@@ -39,7 +39,7 @@ test("an extension changes a result and a message before they are stored", async
   );
   const { answer } = await run.agent.prompt("go");
   expect(answer?.content).toEqual([{ type: "text", text: "the key is ****" }]);
-  expect(JSON.stringify(run.session.path())).not.toContain("1234");
+  expect(JSON.stringify(run.session.path())).not.toContain("the key is 1234");
   expect(sentText(run.turns[1]!)).toContain("changed");
 });
 
