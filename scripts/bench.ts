@@ -26,8 +26,8 @@ if (only === "--file" && more[0] !== undefined) {
 }
 
 function benchFiles(): string[] {
-  return readdirSync(join(root, "packages")).flatMap((room) => {
-    const folder = join(root, "packages", room, "bench");
+  return readdirSync(join(root, "packages")).flatMap((directory) => {
+    const folder = join(root, "packages", directory, "bench");
     return readdirIfThere(folder)
       .filter((name) => name.endsWith(".bench.ts"))
       .map((name) => join(folder, name));

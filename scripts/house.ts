@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { checkChangesets } from "./house/changesets.ts";
 import { checkDist } from "./house/dist.ts";
 import { checkErrorTable } from "./house/error-table.ts";
+import { houseFigures } from "./house/figures.ts";
 import { checkFirstParty } from "./house/first-party.ts";
 import { checkLayers } from "./house/layers.ts";
 import { checkNoticeTable } from "./house/notice-table.ts";
@@ -28,5 +29,6 @@ for (const [name, check] of Object.entries(checks)) {
   for (const error of errors) console.error(`house, ${name}: ${error}`);
   failed += errors.length;
 }
+console.log(houseFigures(root));
 console.log(failed === 0 ? "house: in order" : `house: ${failed} to mend`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -107,8 +107,8 @@ function shown(result: object): string {
 function typesSection(root: string, groups: readonly EventGroup[]): string {
   const own = new Map([...typesOf(root, "agent"), ...typesOf(root, "compaction")]);
   const others = new Map(
-    ["messages", "models", "session", "lifecycle"].flatMap((room) =>
-      [...typesOf(root, room).keys()].map((name) => [name, room]),
+    ["messages", "models", "session", "lifecycle"].flatMap((folder) =>
+      [...typesOf(root, folder).keys()].map((name) => [name, folder]),
     ),
   );
   const named = new Set<string>();
@@ -117,8 +117,8 @@ function typesSection(root: string, groups: readonly EventGroup[]): string {
     for (const [name] of text.matchAll(/\b[A-Z]\w+\b/g)) {
       const type = own.get(name);
       if (type === undefined || type.text.includes("z.output")) {
-        const room = type === undefined ? others.get(name) : "compaction";
-        if (room !== undefined) elsewhere.set(name, room);
+        const folder = type === undefined ? others.get(name) : "compaction";
+        if (folder !== undefined) elsewhere.set(name, folder);
       } else if (!named.has(name)) {
         named.add(name);
         visit(type.text.replaceAll(/\/\*[\s\S]*?\*\//g, ""));
@@ -130,11 +130,13 @@ function typesSection(root: string, groups: readonly EventGroup[]): string {
   const blocks = [...named].sort().map((name) => `\`\`\`ts\n${own.get(name)!.text}\n\`\`\`\n`);
   const rows = [...elsewhere]
     .sort()
-    .map(([name, room]) => `| \`${name}\` | [\`@bonsai-agent/${room}\`](../packages/${room}/README.md) |`);
+    .map(
+      ([name, folder]) => `| \`${name}\` | [\`@bonsai-agent/${folder}\`](../packages/${folder}/README.md) |`,
+    );
   return ["## Types", "", ...blocks, "| type | package |", "| --- | --- |", ...rows, ""].join("\n");
 }
 
-function typesOf(root: string, room: string): Map<string, DeclaredType> {
-  const files = filesBelow(join(root, "packages", room, "src"), [".ts"]);
+function typesOf(root: string, folder: string): Map<string, DeclaredType> {
+  const files = filesBelow(join(root, "packages", folder, "src"), [".ts"]);
   return new Map(files.flatMap((file) => readDeclaredTypes(file)).map((type) => [type.name, type]));
 }

@@ -24,7 +24,7 @@ export function checkFirstParty(root: string): Findings {
   return { errors: readExtensions(root).flatMap((each) => checkExtension(root, each)), warnings: [] };
 }
 
-function checkExtension(root: string, { room: name, folder, manifest }: Package): string[] {
+function checkExtension(root: string, { directory: name, folder, manifest }: Package): string[] {
   const missing = ["index.ts", "README.md", `test/${name}.test.ts`].filter(
     (file) => !existsSync(join(folder, file)),
   );

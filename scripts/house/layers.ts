@@ -36,21 +36,21 @@ export function checkLayers(root: string): Findings {
 }
 
 function checkPackage(root: string, pkg: Package, packages: Package[]): string[] {
-  const allowed = ARROWS[pkg.room];
-  if (allowed === undefined) return [`packages/${pkg.room} has no row in the table of layers`];
+  const allowed = ARROWS[pkg.directory];
+  if (allowed === undefined) return [`packages/${pkg.directory} has no row in the table of layers`];
   const declared = {
     ...pkg.manifest.dependencies,
-    ...(pkg.room === "cli" ? pkg.manifest.devDependencies : {}),
+    ...(pkg.directory === "cli" ? pkg.manifest.devDependencies : {}),
   };
   return filesBelow(`${pkg.folder}/src`, [".ts"]).flatMap((file) =>
     importsOf(readFileSync(file, "utf8")).flatMap((name) => {
       const target = packages.find((other) => name === other.name || name.startsWith(`${other.name}/`));
       // Its own name too: what it gives to extensions, by the name that they import.
       if (target === undefined || target === pkg) return relativeOut(root, pkg, file, name);
-      if (!allowed.includes(target.room))
-        return [`${shown(root, file)} imports ${name}: ${pkg.room} may not`];
+      if (!allowed.includes(target.directory))
+        return [`${shown(root, file)} imports ${name}: ${pkg.directory} may not`];
       if (declared[target.name] === undefined)
-        return [`${pkg.room}/package.json does not declare ${target.name}`];
+        return [`${pkg.directory}/package.json does not declare ${target.name}`];
       if (/\/(src|dist)\//.test(name))
         return [`${shown(root, file)} imports ${name}, past its public exports`];
       return [];

@@ -5,12 +5,12 @@ import { type Findings, filesBelow, readPackages, shown } from "./workspace.ts";
 /** Exports are named one by one, and no declaration that users compile against says `any`. */
 export function checkPublicTypes(root: string): Findings {
   const errors: string[] = [];
-  for (const pkg of readPackages(root).filter((each) => each.room !== "cli")) {
+  for (const pkg of readPackages(root).filter((each) => each.directory !== "cli")) {
     const index = join(pkg.folder, "src/index.ts");
-    if (!existsSync(index)) errors.push(`${pkg.room} has no src/index.ts`);
+    if (!existsSync(index)) errors.push(`${pkg.directory} has no src/index.ts`);
     else if (/export\s*\*/.test(readFileSync(index, "utf8"))) errors.push(`${shown(root, index)} exports *`);
     const declarations = filesBelow(join(pkg.folder, "dist"), [".d.ts"]);
-    if (declarations.length === 0) errors.push(`${pkg.room} has no built declarations: build first`);
+    if (declarations.length === 0) errors.push(`${pkg.directory} has no built declarations: build first`);
     for (const file of declarations) errors.push(...anyIn(root, file));
   }
   return { errors, warnings: [] };

@@ -46,6 +46,6 @@ export function checkCodeTable({ root, pkg, rows, used, about, does }: CodeTable
     ...missing.map(
       ([code, file]) => `${shown(root, file)} uses ${code}, which has no row in the README's ${about}`,
     ),
-    ...stale.map((code) => `packages/${pkg.room}/README.md documents ${code}, which nothing ${does}`),
+    ...stale.map((code) => `packages/${pkg.directory}/README.md documents ${code}, which nothing ${does}`),
   ];
 }

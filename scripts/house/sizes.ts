@@ -21,7 +21,7 @@ function largeFiles(root: string): string[] {
 
 /** Biome counts; its own default is 50 lines of code a function. */
 function largeFunctions(root: string): string[] {
-  const sources = readPackages(root).map((pkg) => `packages/${pkg.room}/src`);
+  const sources = readPackages(root).map((pkg) => `packages/${pkg.directory}/src`);
   const biome = spawnSync(
     join(root, "node_modules/.bin/biome"),
     ["lint", `--only=${FUNCTION_RULE}`, "--reporter=json", "--max-diagnostics=none", ...sources],

@@ -8,8 +8,8 @@ export interface Findings {
 }
 
 export interface Package {
-  /** Folder name under packages/. */
-  room: string;
+  /** Its name below packages/ or extensions/. */
+  directory: string;
   name: string;
   private: boolean;
   folder: string;
@@ -27,7 +27,7 @@ export function readPackages(root: string): Package[] {
   return packagesBelow(join(root, "packages"));
 }
 
-/** The first-party extensions; a room is a folder name under extensions/ then. */
+/** The first-party extensions. */
 export function readExtensions(root: string): Package[] {
   return packagesBelow(join(root, "extensions"));
 }
@@ -35,11 +35,11 @@ export function readExtensions(root: string): Package[] {
 function packagesBelow(parent: string): Package[] {
   if (!existsSync(parent)) return [];
   return readdirSync(parent)
-    .filter((room) => existsSync(join(parent, room, "package.json")))
-    .map((room) => {
-      const folder = join(parent, room);
+    .filter((directory) => existsSync(join(parent, directory, "package.json")))
+    .map((directory) => {
+      const folder = join(parent, directory);
       const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
-      return { room, name: manifest.name, private: manifest.private === true, folder, manifest };
+      return { directory, name: manifest.name, private: manifest.private === true, folder, manifest };
     });
 }
 

@@ -17,8 +17,8 @@ let root: string;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "bonsai-house-"));
-  room("messages", {});
-  room("session", { "@bonsai-agent/messages": "workspace:*" });
+  folder("messages", {});
+  folder("session", { "@bonsai-agent/messages": "workspace:*" });
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -28,7 +28,7 @@ function write(path: string, text: string): void {
   writeFileSync(file, text);
 }
 
-function room(name: string, dependencies: Record<string, string>): void {
+function folder(name: string, dependencies: Record<string, string>): void {
   write(`packages/${name}/package.json`, JSON.stringify({ name: `@bonsai-agent/${name}`, dependencies }));
   write(`packages/${name}/src/index.ts`, "export {};\n");
   write(`packages/${name}/dist/index.d.ts`, "export {};\n");
@@ -57,13 +57,13 @@ test.each([
 });
 
 test("an import of an undeclared package is an error", () => {
-  room("session", {});
+  folder("session", {});
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
   expect(checkLayers(root).errors.join()).toContain("does not declare @bonsai-agent/messages");
 });
 
 test("a package without a row in the table of layers is an error", () => {
-  room("attic", {});
+  folder("attic", {});
   expect(checkLayers(root).errors).toEqual(["packages/attic has no row in the table of layers"]);
 });
 
@@ -178,6 +178,6 @@ test("pieces of a bundle that nothing in it names are leftovers", () => {
   write("packages/session/dist/c-1.mjs", 'import "node:fs";\n');
   expect(checkDist(root).errors).toEqual([]);
   write("packages/session/dist/a-0.mjs", 'import "./main.mjs";\n');
-  const bundle = readPackages(root).find(({ room }) => room === "session")!;
+  const bundle = readPackages(root).find(({ directory }) => directory === "session")!;
   expect(staleOutputs(bundle)).toEqual([join(root, "packages/session/dist/a-0.mjs")]);
 });
