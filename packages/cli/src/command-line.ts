@@ -1,17 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { Argument, Command, CommanderError } from "commander";
-import {
-  addedOptions,
-  type ExtensionFlags,
-  givenFlags,
-  optionOf,
-  parsed,
-  settle,
-  usageError,
-} from "./commander-parts.ts";
+import { addedOptions, givenFlags, optionOf, parsed, settle, usageError } from "./commander-parts.ts";
 import { ExitCode } from "./exit-code.ts";
+import type { CommandGrammar } from "./extensions/extension-flags.ts";
 import { grammar } from "./grammar.ts";
-import type { CommandGrammar } from "./invocation.ts";
+import type { ExtensionFlags } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
 import { notEmpty } from "./option-value.ts";
 import { Output } from "./output.ts";

@@ -1,7 +1,8 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { OptionGrammar } from "./extensions/extension-flags.ts";
 import { grammar } from "./grammar.ts";
-import type { OptionGrammar } from "./invocation.ts";
+import type { ExtensionFlag, ExtensionFlags } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
 import { optionValues } from "./option-value.ts";
 import { Output } from "./output.ts";
@@ -24,14 +25,6 @@ export function optionOf(form: OptionGrammar): Option {
   // A flag without a value has nothing to parse.
   return /[<[]/.test(form.flags) ? option.argParser<unknown>(optionValues[form.kind ?? "text"]) : option;
 }
-
-/** What is known of a flag that an extension registered. */
-interface ExtensionFlag {
-  type: "boolean" | "string";
-  description?: string;
-}
-
-export type ExtensionFlags = ReadonlyMap<string, ExtensionFlag>;
 
 export function isOurs(command: Command, name: string): boolean {
   return command.options.some(({ long }) => long === `--${name}`);

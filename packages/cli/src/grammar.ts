@@ -1,5 +1,4 @@
-import { extensionFlags } from "./extensions/extension-flags.ts";
-import type { CommandGrammar, OptionGrammar } from "./invocation.ts";
+import { type CommandGrammar, extensionFlags, type OptionGrammar } from "./extensions/extension-flags.ts";
 
 const session = ["<session>", "a session file, or the id of a session (its beginning will do)"] as const;
 const entry = ["<entry>", "the id of an entry (its beginning will do); `bonsai tree` lists them"] as const;

@@ -1,4 +1,3 @@
-import type { ExitCode } from "./exit-code.ts";
 import type { CliIo } from "./io.ts";
 import type { Output } from "./output.ts";
 
@@ -14,9 +13,6 @@ export interface Invocation {
   readonly extensionFlags?: ReadonlyMap<string, boolean | string>;
 }
 
-/** What a module in `commands/` exports as `run`. Returns the exit code; nothing means done. */
-export type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;
-
 /** One call of the agent, parsed: `bonsai [prompt…]`. */
 export interface AgentCall extends Omit<Invocation, "args"> {
   /** The words of the prompt, each as the shell gave it; preliminary while flags are unknown. */
@@ -25,31 +21,28 @@ export interface AgentCall extends Omit<Invocation, "args"> {
   readonly unknownFlags: readonly string[];
   /** What stands behind `bonsai`. */
   readonly argv: readonly string[];
+  /** Of the program. */
+  readonly version: string;
+  /** The names of flags that an extension registered and nobody can give it: they are the command's own. */
+  takenFlags(flags: ExtensionFlags): readonly string[];
+  /**
+   * Reads the call again, now with the flags of its extensions. A flag of ours that an extension has too stays ours.
+   * @throws BonsaiError `wrong_usage` for a flag that nobody knows
+   */
+  withFlags(flags: ExtensionFlags): FlaggedCall;
 }
 
-/** The grammar of one command. */
-export interface CommandGrammar {
-  readonly name: string;
-  /** One line for the overview. */
-  readonly summary: string;
-  /** `<required>` and `[optional]`, with what each is. */
-  readonly args: readonly (readonly [syntax: string, description: string])[];
-  readonly options?: readonly OptionGrammar[];
-  /** Commands that work as they stand, with what they do. */
-  readonly examples: readonly (readonly [command: string, effect: string])[];
-  load(): Promise<{ run: Command }>;
+/** What is known of a flag that an extension registered. */
+export interface ExtensionFlag {
+  type: "boolean" | "string";
+  description?: string;
 }
 
-/**
- * One flag; `kind` says how its value is read (default: as text that is not empty); a "list" has the values of all its
- * occurrences.
- */
-export interface OptionGrammar {
-  readonly flags: string;
-  readonly description: string;
-  readonly kind?: "tokens" | "count" | "text or nothing" | "list";
-  /** The only values that are allowed. */
-  readonly choices?: readonly string[];
-  /** Flags that cannot stand beside this one. */
-  readonly conflicts?: readonly string[];
+export type ExtensionFlags = ReadonlyMap<string, ExtensionFlag>;
+
+/** What a call says once the flags of its extensions are known. */
+export interface FlaggedCall {
+  call: AgentCall;
+  /** The extensions' flags that were given, by name. */
+  values: ReadonlyMap<string, boolean | string>;
 }

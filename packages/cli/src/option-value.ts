@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import type { OptionGrammar } from "./invocation.ts";
+import type { OptionGrammar } from "./extensions/extension-flags.ts";
 
 /** How the value of a flag is read from the command line. */
 export const optionValues: Readonly<

@@ -26,8 +26,8 @@ export class Output {
   readonly noticeWidth: number;
   readonly #io: CliIo;
   readonly #isQuiet: boolean;
-  /** What was told already: settings and sessions are read more than once. */
-  readonly #told = new Set<string>();
+  /** Messages so far: settings and sessions are read more than once. */
+  readonly #notified = new Set<string>();
 
   /** @param isQuiet nothing on stderr; errors are not its business */
   constructor(io: CliIo, wantsJson: boolean, isQuiet = false) {
@@ -86,10 +86,10 @@ export class Output {
     this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
   }
 
-  /** Tells what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
-  tell({ code, message }: Notice): void {
-    if (this.#isQuiet || this.#told.has(message)) return;
-    this.#told.add(message);
+  /** Prints what is worth knowing beside the result, on stderr: for a human, or as one line of JSON. */
+  notify({ code, message }: Notice): void {
+    if (this.#isQuiet || this.#notified.has(message)) return;
+    this.#notified.add(message);
     if (this.wantsJson) this.#io.stderr.write(`${outputJson({ notice: { code, message } })}\n`);
     else {
       const lines = printableLines(message).flatMap((line) => wrap(line, this.noticeWidth - 2));

@@ -1,3 +1,4 @@
+import { isAgentLine } from "./agent-line.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { type CliIo, canBeLivedIn } from "./io.ts";
 
@@ -10,7 +11,6 @@ export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode>
   try {
     if (wantsOverview(argv, io)) return await (await import("./print-overview.ts")).printOverview(io, argv);
     const line = normalised(argv);
-    const { isAgentLine } = await import("./agent-line.ts");
     if (isAgentLine(line, io)) {
       const { runAgentLine } = await import("./work/run-agent.ts");
       return await runAgentLine(line, io);

@@ -13,7 +13,7 @@ export function projectSettingsFile({ io, output }: SettingsCall, home: string):
   const file = join(projectFolder(folder), "settings.json");
   if (!existsSync(file) || !isProjectOf(folder, home)) return undefined;
   if (isTrusted(folder, home)) return file;
-  output.tell({
+  output.notify({
     code: "project_not_trusted",
     message: `The settings in ${file} are left aside: this project is not trusted. \`bonsai trust\` trusts it.`,
   });

@@ -16,7 +16,7 @@ export function openNamedSession(invocation: Invocation): Session {
 export function openSessionFile(
   file: string,
   { io, output }: Pick<Invocation, "io" | "output">,
-  onNotice: (notice: Notice) => void = (notice) => output.tell(notice),
+  onNotice: (notice: Notice) => void = (notice) => output.notify(notice),
 ): Session {
   return withReadingProgress(io, file, () => openSession(file, { onNotice }));
 }

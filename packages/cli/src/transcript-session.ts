@@ -12,7 +12,7 @@ export function transcriptSession(invocation: Invocation): ImportedSession | und
   const found = detectTranscript(path);
   if (found === undefined || found.format === "session") return undefined;
   const imported = importTranscript({ path });
-  invocation.output.tell({
+  invocation.output.notify({
     code: "transcript_read",
     message: `${path} is a transcript of ${found.program}: it stays as it is, and what is compacted is a session made of it.`,
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { UndoReport } from "../src/commands/undo.ts";
+import type { UndoReport } from "../src/reports/compaction-record.ts";
 import type { ContextItem } from "../src/reports/context-item.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { sampleLines, writeLines } from "./sample-session.ts";

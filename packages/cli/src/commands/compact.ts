@@ -72,7 +72,7 @@ async function askedModel(invocation: Invocation) {
 
 function tellWhoIsNotAsked({ options, output }: Invocation): void {
   if (options.extension === undefined) return;
-  output.tell({
+  output.notify({
     code: "extension_not_asked",
     message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
   });

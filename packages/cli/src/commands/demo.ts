@@ -36,7 +36,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
-      output.tell({ code: "cancelled", message: `Stopped. What there is so far lies in ${folder}.` });
+      output.notify({ code: "cancelled", message: `Stopped. What there is so far lies in ${folder}.` });
       return ExitCode.cancelled;
     }
   });

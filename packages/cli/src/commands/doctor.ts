@@ -21,7 +21,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     () => problems,
     () => doctorView({ problems, file, copy, width: output.width }),
   );
-  if (copy !== undefined && output.wantsJson) output.tell({ code: "repaired_copy", message: copy });
+  if (copy !== undefined && output.wantsJson) output.notify({ code: "repaired_copy", message: copy });
 }
 
 function problemRow({ line, kind, entryId, message, repair }: Problem): ProblemRow {

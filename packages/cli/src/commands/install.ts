@@ -20,7 +20,7 @@ export function run({ args, io, output }: Invocation): Promise<ExitCode> {
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
-      output.tell({ code: "cancelled", message: `Cancelled: ${source} was not installed.` });
+      output.notify({ code: "cancelled", message: `Cancelled: ${source} was not installed.` });
       return ExitCode.cancelled;
     }
   });

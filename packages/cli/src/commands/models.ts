@@ -58,7 +58,7 @@ async function knownModels(
   { io, output }: Invocation,
   home: string,
 ): Promise<Pick<Shelf, "keys" | "catalogue">> {
-  const keys = fileKeys({ home, env: io.env, onNotice: (notice) => output.tell(notice) });
+  const keys = fileKeys({ home, env: io.env, onNotice: (notice) => output.notify(notice) });
   return { keys, catalogue: await loadCatalogue({ home, env: io.env }) };
 }
 

@@ -29,7 +29,7 @@ export function extensionChoice(
   const own = projectExtensions(cwd, home);
   const isProjectTrusted = own !== undefined && isTrusted(cwd, home);
   if (own !== undefined && !isProjectTrusted && !onlyFlags) {
-    output.tell({
+    output.notify({
       code: "project_not_trusted",
       message: `The extensions in ${own} are left aside: this project is not trusted. \`bonsai trust\` trusts it, and lists what runs then.`,
     });

@@ -54,7 +54,7 @@ export async function openSessionExtensions({
   const settings = agentCallSettings(invocation);
   const choice = () => extensionChoice(invocation, { home, settings });
   if (!mayHaveExtensions(choice())) return undefined;
-  const onNotice: ExtensionHost["onNotice"] = (notice) => output.tell(notice);
+  const onNotice: ExtensionHost["onNotice"] = (notice) => output.notify(notice);
   const terminal = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });
   const { ui, setTimer } = patience(terminal);
   const lifecycle = new Lifecycle<LifecycleEvents>({
@@ -62,7 +62,7 @@ export async function openSessionExtensions({
     setTimer,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
-  const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) }));
+  const shop = once(() => openModelShop({ io, home, settings, onNotice: (notice) => output.notify(notice) }));
   let model: CatalogueModel | undefined;
   const host = hostOf(
     { cwd: io.cwd, lifecycle, ui, model: () => model, onNotice, flagValues: invocation.extensionFlags },

@@ -29,7 +29,7 @@ export function runJson(call: AgentCall): Promise<ExitCode> {
     };
     try {
       const workshop = await openWorkshop(call, {
-        tell: (notice) => call.output.tell(notice),
+        tell: (notice) => call.output.notify(notice),
         ui,
         signal,
         listen: (lifecycle) => tellEvents(lifecycle, tell),

@@ -55,7 +55,7 @@ export class PrintProgress {
 
   notice(notice: AgentNotice): void {
     this.#screen.endLine();
-    this.#call.output.tell(notice);
+    this.#call.output.notify(notice);
   }
 
   /** What the answer itself does not say. */

@@ -1,6 +1,6 @@
 import { manifestOf } from "@bonsai-agent/compaction";
+import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import { type CompactionEntry, type Session, undoneBy } from "@bonsai-agent/session";
-import type { ContextSize } from "../context-size.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
@@ -23,7 +23,7 @@ export interface CompactionRecord {
 /** The record of the compaction that the model's view begins with; null without one. */
 export function compactionRecord(
   session: Session,
-  { estimator, overheadTokens }: Pick<ContextSize, "estimator" | "overheadTokens">,
+  { estimator, overheadTokens }: { estimator: TokenEstimator; overheadTokens: number },
 ): CompactionRecord | null {
   const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
@@ -82,3 +82,35 @@ function compactedMessages(session: Session, live: CompactionEntry): number {
 }
 
 const messageTypes: ReadonlySet<string> = new Set(["message", "custom_message"]);
+
+/** What `bonsai undo --json` prints. */
+export interface UndoReport {
+  /** The compaction that counts no more. */
+  compactionId: string;
+  /** The entry that says so. */
+  entryId: string;
+  /** Estimates of the context. */
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
+/**
+ * Takes the latest compaction of the current branch back.
+ * @param contextTokens how large the context is at the moment
+ * @throws BonsaiError `nothing_to_undo`, and what appending throws; then nothing has changed.
+ */
+export function undoLatestCompaction(session: Session, contextTokens: () => number): UndoReport {
+  const { compaction } = session.projection();
+  if (compaction === undefined) throw nothingToUndo();
+  const tokensBefore = contextTokens();
+  const { id } = session.undoCompaction(compaction.id);
+  return { compactionId: compaction.id, entryId: id, tokensBefore, tokensAfter: contextTokens() };
+}
+
+function nothingToUndo(): BonsaiError {
+  return new BonsaiError({
+    code: "nothing_to_undo",
+    message: "No compaction stands on the current branch.",
+    hint: "`/tree` or `bonsai tree FILE` shows where the compactions are; `/tree` or `bonsai goto` leads to another branch.",
+  });
+}

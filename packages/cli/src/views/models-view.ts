@@ -1,6 +1,6 @@
 import type { ModelRow } from "../reports/model-row.ts";
 import { fitLine, type Line, span } from "./line.ts";
-import { counted } from "./numbers.ts";
+import { counted, price, tokens } from "./numbers.ts";
 import { oneLine } from "./printable.ts";
 import { type Column, table } from "./table.ts";
 import { wrap } from "./text-width.ts";
@@ -129,18 +129,4 @@ function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Gen
   yield [];
   const hint = `\`bonsai models --all\` lists the ${rows.length} known models; \`bonsai demo\` works without any.`;
   for (const text of wrap(hint, width)) yield [span(text, "gray")];
-}
-
-/** 272000 as `272k`, 1048576 as `1.05M`. */
-export function tokens(count: number | null): string {
-  if (count === null) return "?";
-  if (count >= 999_500) return `${Number((count / 1_000_000).toFixed(2))}M`;
-  return count >= 1_000 ? `${Math.round(count / 1_000)}k` : String(count);
-}
-
-const dollars = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
-
-/** US dollars per million tokens. */
-export function price(value: number | undefined): string {
-  return value === undefined ? "–" : dollars.format(value);
 }

@@ -101,3 +101,17 @@ export function duration(ms: number): string {
 export function moment(ms: number): string {
   return Number.isNaN(ms) ? "?" : new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
+
+/** 272000 as `272k`, 1048576 as `1.05M`. */
+export function tokens(count: number | null): string {
+  if (count === null) return "?";
+  if (count >= 999_500) return `${Number((count / 1_000_000).toFixed(2))}M`;
+  return count >= 1_000 ? `${Math.round(count / 1_000)}k` : String(count);
+}
+
+const dollars = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+/** US dollars per million tokens. */
+export function price(value: number | undefined): string {
+  return value === undefined ? "–" : dollars.format(value);
+}

@@ -1,5 +1,4 @@
-import { extensionFlags } from "../extensions/extension-flags.ts";
-import type { OptionGrammar } from "../invocation.ts";
+import { extensionFlags, type OptionGrammar } from "../extensions/extension-flags.ts";
 
 /** The flags of `bonsai [prompt…]`, in the order of the overview. */
 export const agentFlags: readonly OptionGrammar[] = [

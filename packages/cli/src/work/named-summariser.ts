@@ -21,12 +21,12 @@ export async function namedModel(
   const { io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(invocation);
-  const shop = await openModelShop({ io, home, settings, onNotice: (notice) => output.tell(notice) });
+  const shop = await openModelShop({ io, home, settings, onNotice: (notice) => output.notify(notice) });
   const model = await findModel(shop.shelf, reference);
   return { model, summariser: modelSummariser(shop, model, output) };
 }
 
 /** A model as summariser. */
 export function modelSummariser({ models }: ModelShop, model: CatalogueModel, output: Output): Summariser {
-  return summariserFor({ models, model, onNotice: (notice) => output.tell(modelNotice(notice)) });
+  return summariserFor({ models, model, onNotice: (notice) => output.notify(modelNotice(notice)) });
 }

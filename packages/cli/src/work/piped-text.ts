@@ -16,7 +16,7 @@ export async function readPipedText({ io, output }: AgentCall): Promise<string> 
   const { stdin } = io;
   if (stdin === undefined || stdin.isTTY) return "";
   const timer = setTimeout(() => {
-    output.tell(waiting);
+    output.notify(waiting);
   }, patienceMs);
   const parts: Buffer[] = [];
   let bytes = 0;

@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { agentCall, withExtensionFlags } from "../agent-call.ts";
+import { agentCall } from "../agent-call.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { reportFailure } from "../failure.ts";
 import type { AgentCall } from "../invocation.ts";
@@ -23,7 +23,7 @@ export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<
 async function runCall(call: AgentCall): Promise<ExitCode> {
   checkFlags(call);
   if (isInteractive(call)) return (await import("../interactive/interactive-mode.ts")).runInteractive(call);
-  if (call.options.resume === true) withExtensionFlags(call, new Map());
+  if (call.options.resume === true) call.withFlags(new Map());
   if (call.options.resume === true) return (await import("./resume-list.ts")).listToResume(call);
   if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
   if (isBare(call)) {

@@ -7,7 +7,6 @@ import {
 import type { FrontEndUI } from "@bonsai-agent/extension";
 import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { takenFlags, withExtensionFlags } from "../agent-call.ts";
 import { agentExtensionHost } from "../extensions/agent-extension-host.ts";
 import { AgentSeat } from "../extensions/agent-seat.ts";
 import { CallExtensions } from "../extensions/call-extensions.ts";
@@ -66,7 +65,7 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
   const { log, onNotice } = voices(call, home, options.tell);
   const warn = ({ code, message }: { code: string; message: string }) =>
     onNotice({ level: "warning", code, message });
-  const settingsCall = { ...call, output: { tell: warn } };
+  const settingsCall = { ...call, output: { notify: warn } };
   const settings = agentCallSettings(settingsCall);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
@@ -91,8 +90,8 @@ export async function openWorkshop(call: AgentCall, options: OpenWorkshopOptions
       await untilAborted(opening, signal);
       signal.throwIfAborted();
     }
-    for (const name of takenFlags(extensions.flags, io)) onNotice(flagTaken(name));
-    const flagged = withExtensionFlags(call, extensions.flags);
+    for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
+    const flagged = call.withFlags(extensions.flags);
     flags = flagged.values;
     const close = () => extensions.unload();
     const { cwd } = io;

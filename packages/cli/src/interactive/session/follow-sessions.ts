@@ -9,7 +9,7 @@ export function followSessions({ host, chat, screen }: InteractiveWork): void {
     // The session that the program was started with stands there already, and under it what was told since.
     if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
-    welcome(chat, host.agent);
+    welcome(chat, host.agent, host.workshop.call.version);
     screen.redraw();
   });
 }

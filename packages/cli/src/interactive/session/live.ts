@@ -87,7 +87,7 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
     enter(opened: AgentHost) {
       host = opened;
       chat.rebuild(opened.agent.session);
-      if (call.words.length === 0) welcome(chat, opened.agent);
+      if (call.words.length === 0) welcome(chat, opened.agent, call.version);
     },
   };
 }

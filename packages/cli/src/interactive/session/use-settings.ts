@@ -19,5 +19,5 @@ export function useSettings(work: InteractiveWork): void {
 
 /** What is left aside was told at the start. */
 export function quietCall({ host }: InteractiveWork): SettingsCall {
-  return { ...host.workshop.call, output: { tell: () => {} } };
+  return { ...host.workshop.call, output: { notify: () => {} } };
 }

@@ -1,5 +1,4 @@
 import type { Agent } from "@bonsai-agent/agent";
-import { bonsaiVersion } from "../../version.ts";
 import type { ChatView } from "../chat/chat-view.ts";
 import { isNoModel } from "../no-model.ts";
 
@@ -7,10 +6,11 @@ import { isNoModel } from "../no-model.ts";
 export function welcome(
   chat: Pick<ChatView, "line">,
   { session, model }: Pick<Agent, "session" | "model">,
+  version: string,
 ): void {
   if (session.leafId !== null || isNoModel(model)) return;
   chat.line({
-    text: `bonsai ${bonsaiVersion()} · say what to do; /help lists commands and keys`,
+    text: `bonsai ${version} · say what to do; /help lists commands and keys`,
     look: "dim",
   });
 }

@@ -1,4 +1,4 @@
-import { undoLatestCompaction } from "../../commands/undo.ts";
+import { undoLatestCompaction } from "../../reports/compaction-record.ts";
 import { count, counted } from "../../views/numbers.ts";
 import { passedThreshold } from "../compaction/passed-threshold.ts";
 import type { InteractiveWork } from "../interactive-work.ts";

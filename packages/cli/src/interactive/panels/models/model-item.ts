@@ -1,5 +1,5 @@
 import type { Catalogue, CatalogueModel, KeyFile, UsableModel } from "@bonsai-agent/models";
-import { price, tokens } from "../../../views/models-view.ts";
+import { price, tokens } from "../../../views/numbers.ts";
 import type { PickRow } from "../pick-list.ts";
 
 /** A model as the list has it. */
