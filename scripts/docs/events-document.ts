@@ -11,9 +11,9 @@ export const EVENTS_DOCUMENT = "docs/events.md";
 export const GENERATED_MARK = "<!-- Below this line: made by `pnpm events-table`. -->\n";
 
 const SOURCES = [
-  ["Sessions", "packages/agent/src/events/session-events.ts", "SessionEvents"],
+  ["Sessions", "packages/agent/src/events.ts", "SessionEvents"],
   ["Compaction and the tree", "packages/compaction/src/events.ts", "CompactionEvents"],
-  ["Runs", "packages/agent/src/events/run-events.ts", "RunEvents"],
+  ["Runs", "packages/agent/src/events.ts", "RunEvents"],
 ] as const;
 
 interface EventGroup {

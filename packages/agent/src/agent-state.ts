@@ -1,7 +1,7 @@
 import { readContext, sessionEstimate } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
-import type { QueuedInput } from "./run/prompt-input.ts";
-import type { Workplace } from "./workplace.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import type { QueuedInput } from "./run/prompt.ts";
 
 /** How full the context is. */
 export interface ContextUsage {
@@ -33,7 +33,7 @@ export interface AgentState {
   readonly context: ContextUsage;
 }
 
-export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isCompacting">): AgentState {
+export function stateOf(work: AgentParts, doing: Pick<AgentState, "isBusy" | "isCompacting">): AgentState {
   const { session, selection, queue } = work;
   return {
     sessionId: session.id,
@@ -53,7 +53,7 @@ export function stateOf(work: Workplace, doing: Pick<AgentState, "isBusy" | "isC
   };
 }
 
-export function contextUsage({ session, settings, selection, fixedTexts }: Workplace): ContextUsage {
+export function contextUsage({ session, settings, selection, fixedTexts }: AgentParts): ContextUsage {
   const estimate = sessionEstimate({ session, settings: settings.compaction, fixedTexts });
   const { tokens, source, trailingTokens } = readContext({
     ...{ session, estimator: estimate.estimator },

@@ -1,31 +1,36 @@
-import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import {
+  type CompactionOutcome,
+  digestSummariser,
+  type Navigation,
+  navigateTree,
+} from "@bonsai-agent/compaction";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import type { AgentOptions, PromptOptions } from "./agent-options.ts";
+import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./agent-parts.ts";
 import { type AgentState, stateOf } from "./agent-state.ts";
-import type { LifecycleEvents } from "./events/lifecycle-events.ts";
-import type { SessionStartReason } from "./events/session-events.ts";
-import { makeWorkplace } from "./make-workplace.ts";
-import { type NavigateOptions, navigate } from "./navigation.ts";
+import type { SessionStartReason } from "./events.ts";
+import type { LifecycleEvents } from "./lifecycle.ts";
 import { Activity, type ActivityKind } from "./run/activity.ts";
-import { checkedMessage } from "./run/checked-message.ts";
 import { CompactionTriggers } from "./run/compaction-triggers.ts";
-import type { CustomInput, SendMessageOptions } from "./run/custom-input.ts";
-import type { QueuedInput } from "./run/prompt-input.ts";
+import {
+  type CustomInput,
+  checkedMessage,
+  type QueuedInput,
+  type RunFollower,
+  type RunResult,
+  type SendMessageOptions,
+} from "./run/prompt.ts";
 import { Prompting } from "./run/prompting.ts";
-import type { RunFollower } from "./run/run-follower.ts";
-import type { RunResult } from "./run/run-result.ts";
 import type { RunCommand } from "./run-command.ts";
-import type { AgentSettings } from "./settings/settings-schema.ts";
+import type { AgentSettings } from "./settings.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
-import type { Workplace } from "./workplace.ts";
 
 /** One session at work. The rooms behind it each own one thing; this is the door. */
 export class Agent {
-  readonly #work: Workplace;
+  readonly #work: AgentParts;
   readonly #compaction: CompactionTriggers;
   readonly #activity: Activity;
   readonly #prompting: Prompting;
@@ -35,7 +40,7 @@ export class Agent {
 
   constructor(options: AgentOptions) {
     const { followers = [], runCommand = refuseCommand } = options;
-    this.#work = makeWorkplace(options);
+    this.#work = agentParts(options);
     this.#compaction = new CompactionTriggers(this.#work);
     this.#activity = new Activity(this.#work.patience, (ended) => this.#prompting.ended(ended));
     this.#prompting = new Prompting({
@@ -272,7 +277,7 @@ export class Agent {
 function followUp(
   follower: RunFollower,
   ended: Parameters<RunFollower["runEnded"]>[0],
-  onNotice: Workplace["onNotice"],
+  onNotice: AgentParts["onNotice"],
 ): void {
   try {
     follower.runEnded(ended);
@@ -284,4 +289,40 @@ function followUp(
 
 function refuseCommand(): Promise<never> {
   return Promise.reject(new Error("This agent was given no shell."));
+}
+
+export interface NavigateOptions {
+  /** Take a summary of the branch that is left along. Default false. */
+  summarise?: boolean;
+  /** The built-in digest summarises, also where there is a model. Default false. */
+  useDigest?: boolean;
+  /** What that summary should dwell on. */
+  focus?: string;
+  /** The focus takes the place of the instructions. Default false. */
+  replaceInstructions?: boolean;
+  /** Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more. */
+  label?: string;
+  signal?: AbortSignal;
+}
+
+/** Moves to another place in the tree; a model summarises where there is one. */
+function navigate(
+  work: AgentParts,
+  targetId: string,
+  { summarise = false, useDigest = false, focus, replaceInstructions, label, signal }: NavigateOptions,
+): Promise<Navigation> {
+  const { session, settings, selection, summariser, events } = work;
+  return navigateTree({
+    session,
+    targetId,
+    settings: settings.compaction,
+    summarise,
+    summariser: useDigest ? digestSummariser() : summariser,
+    model: selection.model,
+    lifecycle: events.forCompaction,
+    ...(focus === undefined ? {} : { focus }),
+    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
+    ...(label === undefined ? {} : { label }),
+    ...(signal === undefined ? {} : { signal }),
+  });
 }

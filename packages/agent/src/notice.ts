@@ -1,3 +1,5 @@
+import type { ModelNotice } from "@bonsai-agent/models";
+
 /** Something that a user should know and that did not stop the work. */
 export interface AgentNotice {
   level: "info" | "warning";
@@ -5,4 +7,60 @@ export interface AgentNotice {
   code: string;
   /** One sentence, and what to do about it. */
   message: string;
+}
+
+/** What happened on the way of a request, in words for the user. */
+export function modelNotice(notice: ModelNotice): AgentNotice {
+  switch (notice.type) {
+    case "retry":
+      return {
+        level: "warning",
+        code: "model_retry",
+        message: `${sentence(notice.failure.message)} Retry ${notice.attempt} of ${notice.maxAttempts} in ${Math.ceil(notice.delayMs / 1000)} s.`,
+      };
+    case "repair":
+      return {
+        level: "info",
+        code: "history_repaired",
+        message: notice.repairs.map((repair) => sentence(repair.detail)).join(" "),
+      };
+    case "output_cap_lowered":
+      return {
+        level: "info",
+        code: "output_cap_lowered",
+        message: `The answer may have ${counted(notice.toTokens)} tokens instead of ${counted(notice.fromTokens)}: more does not fit the model's window.`,
+      };
+    case "window_learned":
+      return {
+        level: "warning",
+        code: "window_learned",
+        message: `The server's window is ${counted(notice.toTokens)} tokens, not ${notice.fromTokens === undefined ? "unknown" : counted(notice.fromTokens)}; that holds for this session.`,
+      };
+    case "usage_ignored":
+      return {
+        level: "warning",
+        code: "usage_ignored",
+        message: `${notice.provider}/${notice.modelId} counts tokens in a way that cannot be (${shownCount(notice)}): what it counts so is ignored, in sizes and costs.`,
+      };
+  }
+}
+
+function shownCount({
+  reportedTokens,
+  estimatedTokens,
+}: Pick<Extract<ModelNotice, { type: "usage_ignored" }>, "reportedTokens" | "estimatedTokens">): string {
+  const reported = Number.isNaN(reportedTokens) ? "no whole number from 0 up" : counted(reportedTokens);
+  return estimatedTokens === undefined
+    ? reported
+    : `${reported}, for a request of about ${counted(estimatedTokens)}`;
+}
+
+/** Servers end their texts as they like, and another sentence follows. */
+function sentence(text: string): string {
+  const trimmed = text.trim();
+  return /[.!?。…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
+}
+
+function counted(tokens: number): string {
+  return tokens.toLocaleString("en");
 }

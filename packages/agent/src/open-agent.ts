@@ -2,20 +2,20 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { Agent } from "./agent.ts";
-import type { ConfirmPath } from "./confirm-path.ts";
-import { defaultLifecycle } from "./events/default-lifecycle.ts";
-import type { LifecycleEvents } from "./events/lifecycle-events.ts";
-import { digestFollower, titleFollower } from "./listing/session-followers.ts";
+import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
+import { SessionBlurbs, type SessionBlurbsOptions } from "./listing/session-blurb.ts";
+import { SessionTitles, type SessionTitlesOptions } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
 import { type ProjectInstruction, projectInstructions } from "./project-instructions.ts";
+import type { RunFollower } from "./run/prompt.ts";
 import type { ConfirmLongRun } from "./run/request-limit.ts";
-import type { RunFollower } from "./run/run-follower.ts";
-import type { AgentSettings } from "./settings/settings-schema.ts";
+import { commandRunner } from "./run-command.ts";
+import type { AgentSettings } from "./settings.ts";
 import { systemPrompt } from "./system-prompt.ts";
-import { taskTool } from "./task/task-tool.ts";
+import { taskTool } from "./task-tool.ts";
 import type { Tool } from "./tool.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
-import { commandRunner } from "./tools/command-runner.ts";
+import type { ConfirmPath } from "./tools/path-guard.ts";
 
 export interface OpenAgentOptions {
   session: Session;
@@ -119,7 +119,7 @@ function followersFor(
 ): RunFollower[] {
   if (isSubAgent) return [];
   const common = { session, models, smallModel, onNotice };
-  const digest = digestFollower(common);
+  const digest = blurbFollower(common);
   return settings.titles ? [titleFollower({ ...common, lifecycle }), digest] : [digest];
 }
 
@@ -139,4 +139,24 @@ function reportUnknownTools(
     code: "tools_unknown",
     message: `The setting tools names ${unknown.join(", ")}, which no tool is called; there are: ${tools.names.join(", ")}.`,
   });
+}
+
+/** Names a session after its first exchange. */
+export function titleFollower(options: SessionTitlesOptions): RunFollower {
+  const titles = new SessionTitles(options);
+  return {
+    runEnded({ result }) {
+      if (result.status === "done" && result.answer !== undefined) titles.exchangeEnded();
+    },
+    close: () => titles.close(),
+  };
+}
+
+/** Keeps up what the session list shows of a session. */
+function blurbFollower(options: SessionBlurbsOptions): RunFollower {
+  const digests = new SessionBlurbs(options);
+  return {
+    runEnded: ({ messages }) => digests.runEnded(messages()),
+    close: () => digests.close(),
+  };
 }

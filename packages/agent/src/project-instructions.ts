@@ -2,8 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { lstat, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, extname, join, resolve, sep } from "node:path";
-import { errorCode } from "./tools/file-problem.ts";
-import { firstBytes } from "./tools/text-limits.ts";
+import { errorCode, firstBytes } from "./tools/result-text.ts";
 
 /** About 8,000 tokens, in every request: what is longer belongs into files that are read when they are needed. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;

@@ -1,3 +1,8 @@
+import type { NamedSecret } from "@bonsai-agent/models";
+import { untilAborted } from "./run/activity.ts";
+import { OutputRecord, TerminalText } from "./tools/command-output.ts";
+import { shellCommand } from "./tools/shell-command.ts";
+
 /** A command that the user runs by hand. */
 export interface CommandRun {
   command: string;
@@ -19,3 +24,91 @@ export interface CommandOutput {
 
 /** Runs a shell command in the project, its whole process tree killed on abort. Rejects where it cannot be started. */
 export type RunCommand = (run: CommandRun) => Promise<CommandOutput>;
+
+/** Where a user's command runs instead of in the project's shell: on another machine, in a container. */
+export interface CommandOperations {
+  /** Rejects where the command cannot be run. An exit code of null is one that nobody knows. */
+  exec(
+    command: string,
+    cwd: string,
+    options: { onData: (data: Buffer) => void; signal: AbortSignal },
+  ): Promise<{ exitCode: number | null }>;
+}
+
+/** Bounds and keeps what comes back as that of a command that runs here. After an abort nothing is waited for. */
+export function commandElsewhere(operations: CommandOperations, cwd: string): RunCommand {
+  return async ({ command, signal, onOutput }) => {
+    const output = new OutputRecord();
+    const text = new TerminalText();
+    const take = (plain: string) => {
+      output.append(plain);
+      if (plain !== "") onOutput?.(plain);
+    };
+    let onData = (data: Buffer) => take(text.push(data));
+    try {
+      const exitCode = await exitCodeOf(operations, { command, cwd, signal, onData: (data) => onData(data) });
+      take(text.end());
+      return {
+        output: output.tail,
+        exitCode,
+        cancelled: signal.aborted,
+        truncated: output.isLong,
+        fullOutputPath: output.path,
+      };
+    } finally {
+      onData = () => {};
+      output.close();
+    }
+  };
+}
+
+interface Execution {
+  command: string;
+  cwd: string;
+  signal: AbortSignal;
+  onData: (data: Buffer) => void;
+}
+
+/** Undefined where nobody knows, or it was stopped before there was one. */
+async function exitCodeOf(
+  operations: CommandOperations,
+  { command, cwd, signal, onData }: Execution,
+): Promise<number | undefined> {
+  try {
+    const running = operations.exec(command, cwd, { onData, signal });
+    return (await untilAborted(running, signal)).exitCode ?? undefined;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  }
+}
+
+interface CommandRunnerOptions {
+  cwd: string;
+  /** Default: the environment of this process. */
+  env?: NodeJS.ProcessEnv | undefined;
+  /** What must not stand in outputs, asked at each command. Default: the keys of `env` alone. */
+  secrets?: (() => readonly NamedSecret[]) | undefined;
+}
+
+/** Runs what a user types behind `!`, as the bash tool runs a command but without a time limit. */
+export function commandRunner({
+  cwd,
+  env = process.env,
+  secrets = () => [],
+}: CommandRunnerOptions): RunCommand {
+  return async ({ command, signal, onOutput }) => {
+    const { end, exitCode, output } = await shellCommand({
+      ...{ command, cwd, env, signal },
+      secrets: secrets(),
+      onText: onOutput,
+    });
+    return {
+      output: output.tail,
+      exitCode,
+      cancelled: end === "abort",
+      truncated: output.isLong,
+      fullOutputPath: output.path,
+    };
+  };
+}

@@ -1,26 +1,118 @@
-import type { ToolCall, ToolResultMessage } from "@bonsai-agent/messages";
-import { untilAborted, withLinkedSignal } from "./run/linked-signal.ts";
-import type { Tool, ToolResult } from "./tool.ts";
-import { checkedInput, preparedInput } from "./tool-input.ts";
-import { checkedResult, failed, resultMessage } from "./tool-result.ts";
+import { deepCopy, MAX_LEVELS, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import { MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
+import { z } from "zod";
+import type { AgentParts } from "./agent-parts.ts";
+import { untilAborted, withLinkedSignal } from "./run/activity.ts";
+import { checkedResult, errorResult, failed, resultMessage, type Tool, type ToolResult } from "./tool.ts";
+import { readParameters } from "./tool-registry.ts";
 import { maskedWithin, maskKeys } from "./tools/mask-keys.ts";
-import type { Workplace } from "./workplace.ts";
 
-export interface CallOptions {
-  work: Workplace;
+interface ToolBatchOptions {
+  work: AgentParts;
+  calls: readonly ToolCall[];
+  signal: AbortSignal;
+  /** Called in the order of the calls, each as soon as it and those before it have ended. */
+  onResult: (result: ToolResultMessage) => Promise<void>;
+}
+
+/**
+ * Runs the calls of one answer: side by side, except for tools that want to be alone. Every call gets exactly one
+ * result, also after an abort.
+ * @returns true when all results say that the model need not be asked again
+ * @throws what `onResult` throws, after the tools that still run were stopped.
+ */
+export function runToolBatch(options: ToolBatchOptions): Promise<boolean> {
+  return withLinkedSignal(options.signal, async (own) => {
+    const batch = { ...options, signal: own.signal };
+    const delivery = new Delivery(options.onResult, (error) => own.abort(error));
+    let isLast = options.calls.length > 0;
+    const runAt = async (index: number) => {
+      const { message, terminate } = await endOf(batch, options.calls[index]!);
+      isLast &&= terminate;
+      await delivery.add(index, message);
+    };
+    for (const group of groups(batch)) await Promise.all(group.map(runAt));
+    delivery.throwIfFailed();
+    return isLast;
+  });
+}
+
+/** Owner of the order in which results are handed on. */
+class Delivery {
+  readonly #onResult: ToolBatchOptions["onResult"];
+  readonly #onFailure: (error: unknown) => void;
+  readonly #ended = new Map<number, ToolResultMessage>();
+  #next = 0;
+  #delivering = Promise.resolve();
+  #failure: { error: unknown } | undefined;
+
+  constructor(onResult: ToolBatchOptions["onResult"], onFailure: (error: unknown) => void) {
+    this.#onResult = onResult;
+    this.#onFailure = onFailure;
+  }
+
+  add(index: number, result: ToolResultMessage): Promise<void> {
+    this.#ended.set(index, result);
+    this.#delivering = this.#delivering.then(() => this.#deliver());
+    return this.#delivering;
+  }
+
+  throwIfFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #deliver(): Promise<void> {
+    for (let result = this.#ended.get(this.#next); result !== undefined; ) {
+      if (this.#failure !== undefined) return;
+      this.#ended.delete(this.#next);
+      this.#next += 1;
+      try {
+        await this.#onResult(result);
+      } catch (error) {
+        this.#failure = { error };
+        this.#onFailure(error);
+      }
+      result = this.#ended.get(this.#next);
+    }
+  }
+}
+
+/** Indices of calls that run together. */
+function groups({ work, calls }: ToolBatchOptions): number[][] {
+  const found: number[][] = [];
+  let isOpen = false;
+  for (const [index, call] of calls.entries()) {
+    const isAlone = work.tools.get(call.name)?.executionMode === "sequential";
+    if (isOpen && !isAlone) found.at(-1)!.push(index);
+    else found.push([index]);
+    isOpen = !isAlone;
+  }
+  return found;
+}
+
+async function endOf({ work, signal }: ToolBatchOptions, call: ToolCall): Promise<EndedCall> {
+  if (signal.aborted) {
+    const message = errorResult(call, "Not run: the user stopped the work.", work.now());
+    return { message, terminate: false };
+  }
+  return runCall({ work, call, signal });
+}
+
+interface CallOptions {
+  work: AgentParts;
   call: ToolCall;
   signal: AbortSignal;
 }
 
 /** A call that has ended. */
-export interface EndedCall {
+interface EndedCall {
   message: ToolResultMessage;
   /** True where the model need not hear of it. */
   terminate: boolean;
 }
 
 /** Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change the result. Never throws. */
-export async function runCall(options: CallOptions): Promise<EndedCall> {
+async function runCall(options: CallOptions): Promise<EndedCall> {
   const { work, call } = options;
   const { events } = work;
   const { id: toolCallId, name: toolName, arguments: args } = call;
@@ -128,6 +220,50 @@ async function changedResult({ work, call }: CallOptions, result: ToolResult): P
   };
 }
 
-function unknownTool(name: string, { tools }: Workplace): string {
+function unknownTool(name: string, { tools }: AgentParts): string {
   return `There is no tool ${name}. The tools are: ${tools.active.join(", ") || "none"}.`;
+}
+
+type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };
+
+/** The arguments of a call as its tool takes them, or what is wrong with them, in words for the model. */
+export function checkedInput(tool: Tool, input: Record<string, unknown>): CheckedInput {
+  if (MALFORMED_ARGUMENTS in input) {
+    return {
+      ok: false,
+      problem: malformed(input[MALFORMED_ARGUMENTS]),
+    };
+  }
+  const result = readParameters(tool).schema.safeParse(input);
+  if (result.success) return { ok: true, input: result.data };
+  return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
+}
+
+/** Whole JSON objects are malformed only where they are nested too deep. */
+function malformed(text: unknown): string {
+  if (isJsonObject(text))
+    return `The arguments are nested deeper than ${MAX_LEVELS} levels. Repeat the call with flatter arguments; send what is nested as a text.`;
+  return "The arguments are no JSON object, or they were cut off. Repeat the call with complete arguments; send long contents in smaller pieces.";
+}
+
+function isJsonObject(text: unknown): boolean {
+  try {
+    const value: unknown = JSON.parse(String(text));
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The arguments as a guard is to see them: what the tool made of what the model said, as a copy.
+ * @throws what `prepareArguments` throws.
+ */
+function preparedInput({ name, prepareArguments }: Tool, args: unknown): Record<string, unknown> {
+  const input = deepCopy(args) as Record<string, unknown>;
+  if (prepareArguments === undefined || MALFORMED_ARGUMENTS in input) return input;
+  const prepared: unknown = prepareArguments(input);
+  if (typeof prepared === "object" && prepared !== null && !Array.isArray(prepared))
+    return prepared as Record<string, unknown>;
+  throw new TypeError(`The tool ${name} made no object of the arguments.`);
 }

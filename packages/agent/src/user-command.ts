@@ -1,8 +1,7 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
-import { commandElsewhere } from "./command-operations.ts";
-import { recordMessage } from "./run/record-message.ts";
-import type { CommandOutput, RunCommand } from "./run-command.ts";
-import type { Workplace } from "./workplace.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import { recordMessage } from "./run/recording.ts";
+import { type CommandOutput, commandElsewhere, type RunCommand } from "./run-command.ts";
 
 export interface UserCommandOptions {
   /** True for `!!`: the model never sees it. Default false. */
@@ -17,7 +16,7 @@ export interface UserCommandOptions {
  * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
  */
 export async function runUserCommand(
-  { work, runCommand, cwd }: { work: Workplace; runCommand: RunCommand; cwd: string },
+  { work, runCommand, cwd }: { work: AgentParts; runCommand: RunCommand; cwd: string },
   command: string,
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {

@@ -6,7 +6,7 @@ import { createSession, openSession } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import { lifecycleEventRules } from "../src/lifecycle.ts";
 import { defineTool, type Tool } from "../src/tool.ts";
 import { unpaired } from "./pairs.ts";
 import { echo, filler, scriptedAgent, summary } from "./scripted-agent.ts";

@@ -2,7 +2,7 @@ import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
 import { ModelClient, ProviderError } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { agentSettings } from "../src/settings/settings.ts";
+import { agentSettings } from "../src/settings.ts";
 import { defineTool } from "../src/tool.ts";
 import {
   actor,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
-import { titleFollower } from "../src/listing/session-followers.ts";
+import { lifecycleEventRules } from "../src/lifecycle.ts";
+import { titleFollower } from "../src/open-agent.ts";
 import { type Stage, stage } from "./extension-stage.ts";
 import { calls, echo, recordEvents, sentText } from "./scripted-agent.ts";
 

@@ -4,7 +4,7 @@ import { createSessionIn, MemoryStore, type SessionStore } from "@bonsai-agent/s
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import { lifecycleEventRules } from "../src/lifecycle.ts";
 import { defineTool, type Tool } from "../src/tool.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, echo, filler, recordEvents, scriptedAgent } from "./scripted-agent.ts";

@@ -1,9 +1,9 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { fixedContext } from "../src/fixed-context.ts";
-import { cleanTitle, proseOf, titleOf } from "../src/listing/titles-text.ts";
-import { TerminalText } from "../src/tools/terminal-text.ts";
-import { matches } from "../src/tools/text-match.ts";
+import { cleanTitle, proseOf, titleOf } from "../src/listing/title-text.ts";
+import { fixedContext } from "../src/system-prompt.ts";
+import { TerminalText } from "../src/tools/command-output.ts";
+import { matches } from "../src/tools/edit-plan.ts";
 
 // A reader that starts over at each place takes minutes for a megabyte.
 

@@ -1,6 +1,6 @@
 import type { ModelFailure } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
-import { modelNotice } from "../src/model-notice.ts";
+import { modelNotice } from "../src/notice.ts";
 
 function retryMessage(message: string): string {
   const failure: ModelFailure = { kind: "rateLimit", message, provider: "p", modelId: "m", retryable: true };

@@ -13,9 +13,9 @@ import {
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
-import { agentSettings } from "../src/settings/settings.ts";
+import { agentSettings } from "../src/settings.ts";
 import { actor, sentText } from "./scripted-agent.ts";
 
 let cwd: string;

@@ -1,9 +1,8 @@
 import type { ScenarioAnswer } from "@bonsai-agent/models";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
-import type { SendMessageOptions } from "../src/run/custom-input.ts";
-import type { RunResult } from "../src/run/run-result.ts";
+import { lifecycleEventRules } from "../src/lifecycle.ts";
+import type { RunResult, SendMessageOptions } from "../src/run/prompt.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { lifecycleEventRules } from "../src/events/lifecycle-events.ts";
-import { agentSettings } from "../src/settings/settings.ts";
-import { agentSettingsSchema, settingsObject } from "../src/settings/settings-schema.ts";
+import { lifecycleEventRules } from "../src/lifecycle.ts";
+import { agentSettings, agentSettingsSchema, settingsObject } from "../src/settings.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const section = (heading: string) => (readme.split(`## ${heading}\n`)[1] ?? "").split(/^## /m)[0]!;

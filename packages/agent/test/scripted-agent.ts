@@ -11,10 +11,10 @@ import {
 import { createSession, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";
-import type { AgentOptions } from "../src/agent-options.ts";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import type { AgentOptions } from "../src/agent-parts.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import type { AgentNotice } from "../src/notice.ts";
-import { agentSettings } from "../src/settings/settings.ts";
+import { agentSettings } from "../src/settings.ts";
 import { defineTool, type Tool } from "../src/tool.ts";
 
 export const actor: CatalogueModel = {

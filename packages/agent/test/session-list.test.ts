@@ -7,10 +7,10 @@ import {
   type ScenarioAnswer,
   scriptedProvider,
 } from "@bonsai-agent/models";
-import { createSession, type Session, type SessionDigest } from "@bonsai-agent/session";
+import { createSession, type Session, type SessionBlurb } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { changedFiles } from "../src/listing/changed-files.ts";
-import { SessionDigests } from "../src/listing/session-digest.ts";
+import { SessionBlurbs } from "../src/listing/session-blurb.ts";
 import type { AgentNotice } from "../src/notice.ts";
 
 let ids = 0;
@@ -184,7 +184,7 @@ function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAns
         }),
     },
   });
-  const digests = new SessionDigests({
+  const digests = new SessionBlurbs({
     session,
     models,
     ...(play === undefined ? {} : { smallModel: small }),
@@ -200,12 +200,12 @@ function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAns
 
 const newSession = () => createSession({ cwd: "/project" });
 
-function stored(session: Session): SessionDigest[] {
+function stored(session: Session): SessionBlurb[] {
   return session
     .entries()
     .flatMap((entry) =>
       entry.type === "custom" && entry.customType === "bonsai.session_digest"
-        ? [entry.data as SessionDigest]
+        ? [entry.data as SessionBlurb]
         : [],
     );
 }

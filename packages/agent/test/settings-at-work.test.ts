@@ -6,8 +6,7 @@ import { ModelClient, type ProviderCall, type ScenarioCall, scriptedProvider } f
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
-import { agentSettings } from "../src/settings/settings.ts";
-import type { AgentSettingsInput } from "../src/settings/settings-schema.ts";
+import { type AgentSettingsInput, agentSettings } from "../src/settings.ts";
 import { actor } from "./scripted-agent.ts";
 
 let folder: string;

@@ -16,9 +16,13 @@ import {
 } from "@bonsai-agent/models";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { CachedPrefix } from "../src/summary/cached-prefix.ts";
-import { cheaperWay, type SummaryWays } from "../src/summary/cached-prefix-choice.ts";
-import { modelSummariser, summariserFor } from "../src/summary/model-summariser.ts";
+import {
+  CachedPrefix,
+  cheaperWay,
+  modelSummariser,
+  type SummaryWays,
+  summariserFor,
+} from "../src/summariser.ts";
 
 const prices: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const model: CatalogueModel = {

@@ -15,13 +15,11 @@ import { createSession, listSessions, openSession, type Session } from "@bonsai-
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/events/lifecycle-events.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import type { AgentNotice } from "../src/notice.ts";
 import { openAgent } from "../src/open-agent.ts";
-import { agentSettings } from "../src/settings/settings.ts";
-import { taskTool } from "../src/task/task-tool.ts";
-import type { TaskUpdate } from "../src/task/task-tool-progress.ts";
-import type { TaskDetails } from "../src/task/task-tool-report.ts";
+import { agentSettings } from "../src/settings.ts";
+import { type TaskDetails, type TaskUpdate, taskTool } from "../src/task-tool.ts";
 import { defineTool, type Tool } from "../src/tool.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-task-"));

@@ -11,10 +11,9 @@ import { openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/events/lifecycle-events.ts";
-import { SessionTitles } from "../src/listing/titles.ts";
-import { withoutSecrets } from "../src/listing/titles-secrets.ts";
-import { cleanTitle, titleOf } from "../src/listing/titles-text.ts";
+import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
+import { SessionTitles } from "../src/listing/session-title.ts";
+import { cleanTitle, titleOf, withoutSecrets } from "../src/listing/title-text.ts";
 import type { AgentNotice } from "../src/notice.ts";
 
 test.each<[string, string, string | undefined]>([

@@ -3,7 +3,7 @@ import Type from "typebox";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool, type Tool } from "../src/tool.ts";
-import { checkedInput } from "../src/tool-input.ts";
+import { checkedInput } from "../src/tool-call.ts";
 import { ToolRegistry } from "../src/tool-registry.ts";
 import { calls, echo, scriptedAgent } from "./scripted-agent.ts";
 

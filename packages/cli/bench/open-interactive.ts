@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { agentCall } from "../src/agent-call.ts";
+import type { CliIo } from "../src/app/io.ts";
 import { runInteractive } from "../src/interactive/interactive-mode.ts";
-import type { CliIo } from "../src/io.ts";
 import { BlankTerminal } from "./blank-terminal.ts";
 
 export interface OpenInteractiveOptions {

@@ -1,10 +1,11 @@
+import { BonsaiError } from "@bonsai-agent/messages";
 import { Command } from "commander";
-import { addedOptions, givenFlags, isOurs, optionOf, parsed, settle } from "./commander-parts.ts";
-import type { AgentCall, ExtensionFlags, FlaggedCall } from "./invocation.ts";
-import type { CliIo } from "./io.ts";
-import { Output } from "./output.ts";
+import type { AgentCall, ExtensionFlags, FlaggedCall } from "./app/invocation.ts";
+import type { CliIo } from "./app/io.ts";
+import { Output } from "./app/output.ts";
+import { addedOptions, givenFlags, isOurs, optionOf, parsed, settle } from "./commander.ts";
+import { agentFlags } from "./grammar.ts";
 import { bonsaiVersion } from "./version.ts";
-import { agentFlags } from "./work/agent-flags.ts";
 
 /**
  * Reads the command line of an agent's call. What it does not know may be a flag of an extension: then the words are
@@ -58,4 +59,14 @@ function unknownFlagsOf(command: Command, argv: readonly string[]): readonly str
   return command.args
     .slice(0, command.args.length - behind)
     .filter((word) => /^-./.test(word) && word !== "--");
+}
+
+/** @throws BonsaiError `wrong_usage` for words on the command line where prompts come as lines */
+export function refuseWords({ words }: Pick<AgentCall, "words">): void {
+  if (words.length === 0) return;
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: "With --mode rpc, prompts come on standard input, not on the command line.",
+    hint: 'Send {"type":"prompt","message":"…"} as a line.',
+  });
 }

@@ -1,13 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { Argument, Command, CommanderError } from "commander";
-import { addedOptions, givenFlags, optionOf, parsed, settle, usageError } from "./commander-parts.ts";
-import { ExitCode } from "./exit-code.ts";
-import type { CommandGrammar } from "./extensions/extension-flags.ts";
-import { grammar } from "./grammar.ts";
-import type { ExtensionFlags } from "./invocation.ts";
-import type { CliIo } from "./io.ts";
-import { notEmpty } from "./option-value.ts";
-import { Output } from "./output.ts";
+import { ExitCode, type ExtensionFlags } from "./app/invocation.ts";
+import type { CliIo } from "./app/io.ts";
+import { Output } from "./app/output.ts";
+import { addedOptions, givenFlags, notEmpty, optionOf, parsed, settle, usageError } from "./commander.ts";
+import { type CommandGrammar, grammar } from "./grammar.ts";
 
 /** Reads a command line by the grammar and runs its command. Throws what the command throws. */
 export async function runCommand(argv: readonly string[], io: CliIo): Promise<ExitCode> {
@@ -62,7 +59,7 @@ async function commandFlags(argv: readonly string[], io: CliIo): Promise<Extensi
   command.allowExcessArguments();
   for (const option of taken) command.addOption(optionOf(option));
   parsed(command, argv.slice(argv.indexOf(name) + 1));
-  const { flagsOfExtensions } = await import("./extensions/flags-of-extensions.ts");
+  const { flagsOfExtensions } = await import("./flags-of-extensions.ts");
   const canBeFound = taken.some(({ flags }) => flags === "--no-extensions");
   const options = { ...command.opts(), ...(canBeFound ? {} : { extensions: false }) };
   return new Map(await flagsOfExtensions({ options, io, output: new Output(io, false, true) }));

@@ -1,11 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { ExitCode } from "./exit-code.ts";
-import type { CliIo } from "./io.ts";
-import { Output } from "./output.ts";
-import { outputJson } from "./output-json.ts";
-import { type Line, span } from "./views/line.ts";
-import { printableLines } from "./views/printable.ts";
-import { wrap } from "./views/text-width.ts";
+import { ExitCode } from "./app/invocation.ts";
+import type { CliIo } from "./app/io.ts";
+import { type Line, span } from "./app/line.ts";
+import { Output, outputJson } from "./app/output.ts";
+import { printableLines, wrap } from "./app/terminal-text.ts";
 
 /** Codes of errors that are the caller's wording, not a failure of the work. */
 const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);

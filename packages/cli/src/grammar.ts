@@ -1,4 +1,75 @@
-import { type CommandGrammar, extensionFlags, type OptionGrammar } from "./extensions/extension-flags.ts";
+import type { ExitCode, Invocation } from "./app/invocation.ts";
+
+/** What a module in `commands/` exports as `run`. Returns the exit code; nothing means done. */
+type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;
+
+/** The grammar of one command. */
+export interface CommandGrammar {
+  readonly name: string;
+  /** One line for the overview. */
+  readonly summary: string;
+  /** `<required>` and `[optional]`, with what each is. */
+  readonly args: readonly (readonly [syntax: string, description: string])[];
+  readonly options?: readonly OptionGrammar[];
+  /** Commands that work as they stand, with what they do. */
+  readonly examples: readonly (readonly [command: string, effect: string])[];
+  load(): Promise<{ run: Command }>;
+}
+
+/**
+ * One flag; `kind` says how its value is read (default: as text that is not empty); a "list" has the values of all its
+ * occurrences.
+ */
+export interface OptionGrammar {
+  readonly flags: string;
+  readonly description: string;
+  readonly kind?: "tokens" | "count" | "text or nothing" | "list";
+  /** The only values that are allowed. */
+  readonly choices?: readonly string[];
+  /** Flags that cannot stand beside this one. */
+  readonly conflicts?: readonly string[];
+}
+
+/** The flags of every command that runs extensions. */
+const extensionFlags: readonly OptionGrammar[] = [
+  { flags: "-e, --extension <path>", description: "load an extension; may be repeated", kind: "list" },
+  { flags: "--no-extensions", description: "load no extensions but those of -e" },
+];
+
+/** The flags of `bonsai [prompt…]`, in the order of the overview. */
+export const agentFlags: readonly OptionGrammar[] = [
+  { flags: "-p, --print", description: "print the answer and end" },
+  {
+    flags: "--mode <mode>",
+    description: "text (default), json: one event a line, rpc: commands on standard input",
+    choices: ["text", "json", "rpc"],
+  },
+  {
+    flags: "-c, --continue",
+    description: "go on with the latest session of this folder",
+    conflicts: ["resume", "session", "fork"],
+  },
+  {
+    flags: "-r, --resume [id]",
+    description: "go on with a session; without an id, pick one",
+    conflicts: ["session", "fork"],
+  },
+  { flags: "--session <session>", description: "go on with this session file or id", conflicts: ["fork"] },
+  { flags: "--fork <session>", description: "go on in a copy of this session file or id" },
+  { flags: "--leaf <id>", description: "with --fork: copy up to this entry" },
+  {
+    flags: "--no-session",
+    description: "keep the session in memory; nothing is written",
+  },
+  { flags: "--model <provider/id>", description: "the model to work with" },
+  { flags: "--thinking <level>", description: "off, minimal, low, medium, high or xhigh" },
+  { flags: "--tools <names>", description: "offer the model only these tools, like read,grep" },
+  { flags: "--no-tools", description: "offer the model no tools" },
+  { flags: "--name <name>", description: "name the session" },
+  { flags: "-q, --quiet", description: "say nothing on standard error but errors" },
+  { flags: "--debug", description: "write what happens to the log folder" },
+  ...extensionFlags,
+];
 
 const session = ["<session>", "a session file, or the id of a session (its beginning will do)"] as const;
 const entry = ["<entry>", "the id of an entry (its beginning will do); `bonsai tree` lists them"] as const;
@@ -254,6 +325,6 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai demo", "see what a compaction does, without a key"],
       ["bonsai demo --json", "every request and what happened in between, for a script"],
     ],
-    load: () => import("./commands/demo.ts"),
+    load: () => import("./app/demo/demo.ts"),
   },
 ];

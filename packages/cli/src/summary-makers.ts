@@ -1,8 +1,9 @@
-import type { CompactionLifecycle, Summariser } from "@bonsai-agent/compaction";
+import { setImmediate as turn } from "node:timers/promises";
+import { type CompactionLifecycle, digestSummariser, type Summariser } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
-import type { Invocation } from "./invocation.ts";
+import type { Invocation } from "./app/invocation.ts";
 
-export interface SummaryMakersOptions {
+interface SummaryMakersOptions {
   invocation: Invocation;
   /** What is summarised. */
   session: Session;
@@ -35,7 +36,7 @@ export async function withSummaryMakers<Result>(
   const reference = typeof model === "string" ? model : undefined;
   if (extension !== undefined) return withExtensions(options, reference, work);
   if (reference === undefined) return work({ decidedBy: nobody });
-  const { namedSummariser } = await import("./work/named-summariser.ts");
+  const { namedSummariser } = await import("./app/model-choice.ts");
   return work({ summariser: await namedSummariser(options.invocation, reference), decidedBy: nobody });
 }
 
@@ -49,9 +50,9 @@ async function withExtensions<Result>(
   work: (makers: SummaryMakers) => Promise<Result>,
 ): Promise<Result> {
   const [{ openSessionExtensions }, { findModel }, { modelSummariser }] = await Promise.all([
-    import("./extensions/session-extensions.ts"),
-    import("./work/model-choice.ts"),
-    import("./work/named-summariser.ts"),
+    import("./session-extensions.ts"),
+    import("./app/model-choice.ts"),
+    import("./app/model-choice.ts"),
   ]);
   // None but those that are named: a command on a file does the same wherever it runs.
   const alone = { ...invocation, options: { ...invocation.options, extensions: false } };
@@ -88,5 +89,22 @@ function watched(lifecycle: CompactionLifecycle): Required<Pick<SummaryMakers, "
       hasHandlers: (name) => lifecycle.hasHandlers(name),
     },
     decidedBy: (field) => sources[field],
+  };
+}
+
+/**
+ * The built-in digest. It works in one go, in which no signal reaches the process: a turn of the event loop before
+ * and after lets a Ctrl-C be heard while there is still nothing written.
+ */
+export function interruptibleDigest(): Summariser {
+  const digest = digestSummariser();
+  return {
+    ...digest,
+    async summarise(request) {
+      await turn();
+      const answer = await digest.summarise(request);
+      await turn();
+      return answer;
+    },
   };
 }

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, MemoryStore, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { detectTranscript, type ImportedSession, importTranscript } from "@bonsai-agent/transcripts";
-import type { Invocation } from "./invocation.ts";
-import type { CliIo } from "./io.ts";
-import { sessionFile } from "./session-file.ts";
+import type { Invocation } from "./app/invocation.ts";
+import type { CliIo } from "./app/io.ts";
+import { sessionFile } from "./app/session-file.ts";
 
 /** The session that a command's first argument makes, where that is another agent's transcript; it is only read. */
 export function transcriptSession(invocation: Invocation): ImportedSession | undefined {

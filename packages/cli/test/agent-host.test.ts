@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import { agentCall } from "../src/agent-call.ts";
-import { AgentHost } from "../src/work/agent-host.ts";
-import { forkedSession, newSession, placeOf } from "../src/work/session-choice.ts";
-import { openWorkshop } from "../src/work/workshop.ts";
+import { AgentHost } from "../src/app/agent-host.ts";
+import { openAppContext } from "../src/app/app-context.ts";
+import { forkedSession, newSession, placeOf } from "../src/app/session-choice.ts";
 import { agentProject, says } from "./agent-project.ts";
 
 async function openHost(): Promise<AgentHost> {
@@ -18,7 +18,7 @@ async function openHost(): Promise<AgentHost> {
     now: Date.now,
     interruptible: (work) => work(new AbortController().signal),
   });
-  const workshop = await openWorkshop(call, { tell: () => {} });
+  const workshop = await openAppContext(call, { tell: () => {} });
   const host = await AgentHost.open(workshop);
   onTestFinished(() => host.close());
   await host.start();

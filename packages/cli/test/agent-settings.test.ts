@@ -5,7 +5,7 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { debugLog } from "../src/work/debug-log.ts";
+import { debugLog } from "../src/app/debug-log.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { nowMs } from "./run-cli.ts";
 import { testFolder } from "./sample-session.ts";

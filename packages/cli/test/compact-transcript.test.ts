@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/reports/compaction-report.ts";
-import type { ContextItem } from "../src/reports/context-item.ts";
+import type { CompactionReport } from "../src/app/compact-view.ts";
+import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { testFolder, writeLines } from "./sample-session.ts";
 

@@ -2,9 +2,9 @@ import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSyn
 import { join } from "node:path";
 import { recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/reports/compaction-report.ts";
-import type { ContextItem } from "../src/reports/context-item.ts";
-import type { ShowReport } from "../src/reports/show-report.ts";
+import type { CompactionReport } from "../src/app/compact-view.ts";
+import type { ContextItem } from "../src/commands/context.ts";
+import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { header, longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/reports/context-item.ts";
-import type { ShowReport } from "../src/reports/show-report.ts";
+import type { ContextItem } from "../src/commands/context.ts";
+import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { header, longSession, sampleLines, writeLines } from "./sample-session.ts";
 

@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { diagnoseSession, openSession } from "@bonsai-agent/session";
 import { afterAll, expect, test } from "vitest";
-import { textWidth } from "../src/views/text-width.ts";
+import { textWidth } from "../src/app/terminal-text.ts";
 import { runCli } from "./run-cli.ts";
 
 interface Told {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { ContextItem } from "../src/commands/context.ts";
 import type { ForkReport } from "../src/commands/fork.ts";
-import type { ContextItem } from "../src/reports/context-item.ts";
-import type { ShowReport } from "../src/reports/show-report.ts";
+import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
 

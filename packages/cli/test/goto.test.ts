@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { ContextItem } from "../src/reports/context-item.ts";
-import type { GotoReport } from "../src/reports/goto-report.ts";
-import type { TreeRow } from "../src/reports/tree-row.ts";
+import type { TreeRow } from "../src/app/session-tree.ts";
+import type { ContextItem } from "../src/commands/context.ts";
+import type { GotoReport } from "../src/commands/goto.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { longSession, sampleLines, writeLines } from "./sample-session.ts";
 

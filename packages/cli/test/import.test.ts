@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ImportedReport } from "../src/reports/import-report.ts";
+import type { ImportedReport } from "../src/commands/import.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { testFolder, writeLines } from "./sample-session.ts";
 

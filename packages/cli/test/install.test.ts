@@ -1,9 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { InstallReport } from "../src/reports/install-report.ts";
-import type { ListReport } from "../src/reports/list-report.ts";
-import type { PackageReport } from "../src/reports/package-report.ts";
+import type { InstallReport, PackageReport } from "../src/commands/install.ts";
+import type { ListReport } from "../src/commands/list.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { testFolder } from "./sample-session.ts";
 

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { JsonLinesOut } from "../src/modes/json-lines-out.ts";
-import { outputJson } from "../src/output-json.ts";
+import { outputJson } from "../src/app/output.ts";
+import { JsonLinesOut } from "../src/modes/json-lines.ts";
 import { runCli } from "./run-cli.ts";
 import { header, testFolder } from "./sample-session.ts";
 

@@ -2,10 +2,9 @@ import { readFileSync, statSync } from "node:fs";
 import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
 import { expect, test } from "vitest";
-import { Output } from "../src/output.ts";
-import { outputJson, outputJsonList } from "../src/output-json.ts";
-import { rehearsal } from "../src/rehearsal.ts";
-import { liveCompactions } from "../src/reports/compaction-record.ts";
+import { liveCompactions } from "../src/app/compaction-record.ts";
+import { Output, outputJson, outputJsonList } from "../src/app/output.ts";
+import { rehearsal } from "../src/app/rehearsal.ts";
 import { runCli } from "./run-cli.ts";
 import { header, writeLines } from "./sample-session.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createSessionIn, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { sessionStoreCases } from "@bonsai-agent/session/store-conformance";
 import { describe, expect, test } from "vitest";
-import { LateFileStore } from "../src/work/late-file-store.ts";
+import { LateFileStore } from "../src/app/session-choice.ts";
 import { testFolder } from "./sample-session.ts";
 
 function fileStore(content: string): SessionStore {

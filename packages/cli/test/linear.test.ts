@@ -1,11 +1,10 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { diffLines } from "../src/interactive/chat/diff-lines.ts";
-import { closerOf, markdownChunks } from "../src/interactive/chat/markdown-chunks.ts";
-import { outputLines, shownLine } from "../src/interactive/chat/output-lines.ts";
-import { isReadableMarkdown } from "../src/interactive/chat/readable-markdown.ts";
-import { printable, printableLines } from "../src/views/printable.ts";
-import { mentionsIn } from "../src/work/mention.ts";
+import { mentionsIn } from "../src/app/file-mentions.ts";
+import { printable, printableLines } from "../src/app/terminal-text.ts";
+import { outputLines, shownLine } from "../src/interactive/chat/chat-text.ts";
+import { closerOf, isReadableMarkdown, markdownChunks } from "../src/interactive/chat/markdown-text.ts";
+import { diffLines } from "../src/interactive/chat/tool-block.ts";
 
 // A reader that starts over at each place takes minutes for a megabyte.
 

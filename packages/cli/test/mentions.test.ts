@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { mentionsIn } from "../src/work/mention.ts";
+import { mentionsIn } from "../src/app/file-mentions.ts";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 
 const png = Buffer.from(

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/reports/compaction-report.ts";
-import type { GotoReport } from "../src/reports/goto-report.ts";
+import type { CompactionReport } from "../src/app/compact-view.ts";
+import type { GotoReport } from "../src/commands/goto.ts";
 import { agentProject } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
 import { longSession, sampleLines, writeLines } from "./sample-session.ts";

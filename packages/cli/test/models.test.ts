@@ -2,9 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import type { ModelRow } from "../src/reports/model-row.ts";
-import { lineWidth, renderLine } from "../src/views/line.ts";
-import { modelsView } from "../src/views/models-view.ts";
+import { lineWidth, renderLine } from "../src/app/line.ts";
+import { type ModelRow, modelsView } from "../src/commands/models.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { testFolder } from "./sample-session.ts";
 

@@ -1,6 +1,6 @@
 import type { FrontEndUI } from "@bonsai-agent/extension";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { patience } from "../src/extensions/patience.ts";
+import { patience } from "../src/app/questions.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -3,11 +3,10 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compactionPreview } from "../src/interactive/compaction/compaction-preview.ts";
-import { lineWidth, renderLine } from "../src/views/line.ts";
-import { wholeShares } from "../src/views/numbers.ts";
-import type { PlanPicture } from "../src/views/plan-picture.ts";
-import { planView } from "../src/views/plan-view.ts";
+import { lineWidth, renderLine } from "../src/app/line.ts";
+import { wholeShares } from "../src/app/numbers.ts";
+import { type PlanPicture, planView } from "../src/app/plan-view.ts";
+import { compactionPreview } from "../src/interactive/slash/compaction-commands.ts";
 
 const picture: PlanPicture = {
   parts: [

@@ -1,6 +1,6 @@
 import { createSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { previewOf } from "../src/preview.ts";
+import { previewOf } from "../src/app/preview.ts";
 
 test("a summary in one line: its headings lead what stands below them", () => {
   const session = createSession({ cwd: "/project" });

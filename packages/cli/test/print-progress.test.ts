@@ -3,9 +3,7 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { agentCall } from "../src/agent-call.ts";
-import { AnswerScreen } from "../src/modes/answer-screen.ts";
-import { PrintProgress } from "../src/modes/print-progress.ts";
-import { RunCost } from "../src/modes/run-cost.ts";
+import { AnswerScreen, PrintProgress, RunCost } from "../src/modes/print-mode.ts";
 
 function lastLine(state: Partial<AgentState>, status: RunResult["status"] = "done"): string {
   let stderr = "";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { processIo } from "../src/io.ts";
+import { processIo } from "../src/app/io.ts";
 import { longSession, testFolder } from "./sample-session.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));

@@ -1,8 +1,8 @@
 import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import type { CliIo } from "../src/io.ts";
-import { withProgress, withReadingProgress } from "../src/progress.ts";
+import type { CliIo } from "../src/app/io.ts";
+import { withProgress, withReadingProgress } from "../src/app/output.ts";
 import { testFolder } from "./sample-session.ts";
 
 function terminal(isTTY: boolean): { io: CliIo; written: string[] } {

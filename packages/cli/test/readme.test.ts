@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { grammar } from "../src/grammar.ts";
-import { agentFlags } from "../src/work/agent-flags.ts";
+import { agentFlags, grammar } from "../src/grammar.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 

@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from "node:stream";
-import type { InStream } from "../src/io.ts";
+import type { InStream } from "../src/app/io.ts";
 import { run } from "../src/program.ts";
 
 export interface CliRun {

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SessionRow } from "../src/commands/sessions.ts";
-import type { ShowReport } from "../src/reports/show-report.ts";
+import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { header, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 

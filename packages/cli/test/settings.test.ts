@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/reports/compaction-report.ts";
+import type { CompactionReport } from "../src/app/compact-view.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { longSession, testFolder } from "./sample-session.ts";
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ShowReport } from "../src/reports/show-report.ts";
-import { renderLine } from "../src/views/line.ts";
-import { showView } from "../src/views/show-view.ts";
+import { renderLine } from "../src/app/line.ts";
+import { type ShowReport, showView } from "../src/commands/show.ts";
 import { jsonOf, nowMs, runCli } from "./run-cli.ts";
 import { header, sampleLines, writeLines } from "./sample-session.ts";
 

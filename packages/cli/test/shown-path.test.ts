@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { shownPath } from "../src/shown-path.ts";
+import { shownPath } from "../src/app/paths.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { TreeRow } from "../src/reports/tree-row.ts";
+import type { TreeRow } from "../src/app/session-tree.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { header, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { UndoReport } from "../src/reports/compaction-record.ts";
-import type { ContextItem } from "../src/reports/context-item.ts";
+import type { UndoReport } from "../src/app/compaction-record.ts";
+import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 import { sampleLines, writeLines } from "./sample-session.ts";
 

@@ -1,11 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bar } from "../src/views/bar.ts";
-import { fitLine, type Line, lineWidth, renderLine, span } from "../src/views/line.ts";
-import { age, bytes, count, counted, duration, percent, usd } from "../src/views/numbers.ts";
-import { oneLine, printable } from "../src/views/printable.ts";
-import { table } from "../src/views/table.ts";
-import { textWidth, truncate, wrap } from "../src/views/text-width.ts";
+import { bar, fitLine, type Line, lineWidth, renderLine, span, table } from "../src/app/line.ts";
+import { age, bytes, count, counted, duration, percent, usd } from "../src/app/numbers.ts";
+import { oneLine, printable, textWidth, truncate, wrap } from "../src/app/terminal-text.ts";
 
 const anyText = fc.string({ unit: "binary", maxLength: 60 });
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

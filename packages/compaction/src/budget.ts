@@ -1,6 +1,13 @@
-import type { Model } from "@bonsai-agent/messages";
+import {
+  byScript,
+  byScriptEstimator,
+  type ContextTokens,
+  type Message,
+  type Model,
+} from "@bonsai-agent/messages";
 import type { CompactionReason } from "./outcome.ts";
-import type { CompactionSettings } from "./settings-schema.ts";
+import type { CompactionSettings } from "./settings.ts";
+import type { Summariser, SummaryKind } from "./summariser.ts";
 
 /** The sizes of the session's model that compaction needs. */
 export type ModelSizes = Pick<Model, "contextWindow" | "maxOutputTokens">;
@@ -15,7 +22,7 @@ export interface Budgets {
   outputTokens: number;
 }
 
-export interface BudgetOptions {
+interface BudgetOptions {
   settings: CompactionSettings;
   model: ModelSizes;
   /** Default "threshold". */
@@ -84,4 +91,134 @@ function manualKeep(keepTokens: number, settings: CompactionSettings): number {
 function outputTokens(modelLimit: number | undefined, windowTokens: number | undefined): number {
   const limit = Math.min(modelLimit || DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS);
   return windowTokens === undefined ? limit : Math.min(limit, Math.floor(windowTokens / 2));
+}
+
+type Rule = CompactionSettings["threshold"]["rule"];
+
+/** The most tokens that the context may hold without compaction, by rule. */
+const limits: Record<Rule, (budgets: Budgets & { windowTokens: number }, percent: number) => number> = {
+  reserve: ({ windowTokens, reserveTokens }) => windowTokens - reserveTokens,
+  percent: ({ windowTokens }, percent) => Math.floor((windowTokens * percent) / 100),
+  outputLimit: ({ windowTokens, outputTokens }) => windowTokens - outputTokens,
+  reservePlusKeep: ({ windowTokens, reserveTokens, keepTokens }) => windowTokens - reserveTokens - keepTokens,
+  // The rule says "at or above", so the largest context that passes is one token less.
+  effectiveWindow: ({ windowTokens, outputTokens, reserveTokens }) =>
+    windowTokens - outputTokens - reserveTokens - 1,
+};
+
+/** The most tokens that the context may hold: one more calls for compaction. Undefined for an unknown window. */
+export function thresholdTokens(settings: CompactionSettings, budgets: Budgets): number | undefined {
+  const { windowTokens } = budgets;
+  if (windowTokens === undefined) return undefined;
+  const { rule, percent } = settings.threshold;
+  return Math.max(0, limits[rule]({ ...budgets, windowTokens }, percent));
+}
+
+/** What the provider told when it refused a request as too long. */
+export interface Refusal {
+  /** Its own count of the request; absent where it told none. */
+  inputTokens?: number | undefined;
+}
+
+/** A window that nobody knows is smaller than what was just refused. */
+export function sizesAfterRefusal(
+  model: ModelSizes,
+  { inputTokens }: Refusal,
+  { tokens }: ContextTokens,
+): ModelSizes {
+  return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
+}
+
+/**
+ * A provider that refused the request knows better than any count: the context is above the window. Without its count,
+ * the best of ours is taken, whatever the settings say of how to count.
+ */
+export function refusedTokens(of: {
+  messages: readonly Message[];
+  windowTokens: number | undefined;
+  refusal: Refusal;
+  reading: ContextTokens;
+}): number {
+  const { messages, windowTokens = 0, refusal, reading } = of;
+  const counted = () => messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
+  return Math.max(reading.tokens, refusal.inputTokens ?? counted(), windowTokens + 1);
+}
+
+/** A rule that leaves less than this part of the window is no measure of what fits. */
+const LEAST_SHARE = 0.5;
+/** Where neither count nor usage explains the refusal, the window may be smaller than believed: half may be too much. */
+const UNEXPLAINED_SHARE = 0.5;
+const UNKNOWN_WINDOW_SHARE = 0.25;
+
+/** What must fit at the retry, for there is only one: by the threshold's limit, less where nobody knows how much is too much. */
+export function limitAfterRefusal(of: {
+  /** As the threshold's rule has it. */
+  limitTokens: number;
+  windowTokens: number;
+  isWindowKnown: boolean;
+  refusal: Refusal;
+  reading: ContextTokens;
+}): number {
+  const { limitTokens, windowTokens, isWindowKnown, refusal, reading } = of;
+  const limit = Math.max(limitTokens, Math.floor(windowTokens * LEAST_SHARE));
+  // A count that fits is none: who stops at a full window counts no further.
+  if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
+  if (!isWindowKnown) return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), knownToFit(reading));
+  const isExplained = reading.source === "usage" && reading.tokens > windowTokens;
+  return isExplained ? limit : Math.floor(limit * UNEXPLAINED_SHARE);
+}
+
+/** No model that can work with tools has a smaller window. */
+const LEAST_WINDOW_TOKENS = 4_000;
+
+/** What the latest answer was given to was taken. */
+function knownToFit({ source, tokens, trailingTokens }: ContextTokens): number {
+  if (source === "estimate") return Number.POSITIVE_INFINITY;
+  return Math.max(tokens - trailingTokens, LEAST_WINDOW_TOKENS);
+}
+
+/** What tells how much can be asked of a summariser. */
+export type SummariserSizes = Pick<Summariser, "contextWindow" | "maxOutputTokens">;
+
+/** The largest answers that are asked for, as shares of the reserve. */
+const reserveShares: Record<SummaryKind, number> = { history: 0.8, turnPrefix: 0.5, branch: 0.25 };
+/** A small summariser must keep most of its window for what it reads. */
+const WINDOW_SHARE = 0.25;
+
+/** The largest answer to ask a summariser for, in tokens. */
+export function maxSummaryTokens(kind: SummaryKind, summariser: SummariserSizes, budgets: Budgets): number {
+  const { contextWindow, maxOutputTokens } = summariser;
+  return Math.floor(
+    Math.min(
+      budgets.reserveTokens * reserveShares[kind],
+      maxOutputTokens || Number.POSITIVE_INFINITY,
+      contextWindow ? contextWindow * WINDOW_SHARE : Number.POSITIVE_INFINITY,
+    ),
+  );
+}
+
+/** After a refusal, an answer may take so much of what its request holds: the next request has to hold it too. */
+const ANSWER_SHARE = 0.5;
+/** With less, a model cannot say anything under six headings. */
+const LEAST_ANSWER_TOKENS = 1_000;
+
+/** The largest answer to a request of so many tokens, where a refusal has shown that the window is not what was believed. */
+export function mostAnswerTokens(requestTokens: number): number {
+  return Math.max(LEAST_ANSWER_TOKENS, Math.floor(requestTokens * ANSWER_SHARE));
+}
+
+/** The most tokens that a request to a summariser may have: its window minus its output cap. */
+export function requestCapacity(summariser: SummariserSizes): number {
+  const { contextWindow, maxOutputTokens = 0 } = summariser;
+  if (!contextWindow) return Number.POSITIVE_INFINITY;
+  const outputTokens = Math.max(Math.min(maxOutputTokens, contextWindow / 2), contextWindow * WINDOW_SHARE);
+  return Math.floor(contextWindow - outputTokens);
+}
+
+/** An estimate may err by so much on paths and values. */
+const SAFETY = 1.1;
+
+/** Tokens of a text, rather too many than too few: for what is promised to stay within a bound. */
+export function highTokens(text: string): number {
+  return Math.ceil(byScript(text) * SAFETY);
 }

@@ -1,12 +1,25 @@
-import { contentText } from "@bonsai-agent/messages";
-import { clip } from "./clip.ts";
-import { originalMessage, type ViewItem } from "./context-view.ts";
-import { type ExtensionCarryOver, renderExtensionCarryOver } from "./extension-carry-over.ts";
-import { block, type FileLists, filesOf, renderFiles } from "./file-lists.ts";
-import { ownDetails } from "./own-details.ts";
-import { pinnedLine } from "./pins.ts";
+import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import {
+  type CustomMessageEntry,
+  type Entry,
+  type EntryDraftWithId,
+  PIN_CUSTOM_TYPE,
+  PINNED_CUSTOM_TYPE,
+  type PinChange,
+  pinChange,
+  pinChangeIn,
+  type Session,
+  UNPIN_CUSTOM_TYPE,
+  undoneBy,
+} from "@bonsai-agent/session";
+import { highTokens } from "./budget.ts";
+import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
+import { inert, isOwnTag } from "./marks.ts";
+import { isMadeHere, ownDetails, texts } from "./own-details.ts";
 import type { CompactionPlan } from "./plan.ts";
-import { withoutReminders } from "./reminders.ts";
+import { clip, withoutReminders } from "./serialise.ts";
+import { tailEntries } from "./tokens.ts";
+import { originalMessage, type ViewItem } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */
 export interface CarryOver extends FileLists {
@@ -18,13 +31,13 @@ export interface CarryOver extends FileLists {
   extensions?: ExtensionCarryOver | undefined;
 }
 
-export interface LatestRequest {
+interface LatestRequest {
   entryId: string;
   /** Word for word, up to the limit. */
   text: string;
 }
 
-export interface CarryOverOptions {
+interface CarryOverOptions {
   plan: CompactionPlan;
   /** What is pinned on the path. */
   pinned: readonly string[];
@@ -62,7 +75,7 @@ function requestText(item: ViewItem): string | undefined {
 }
 
 /** A latest request as details store it; undefined for anything else. */
-export function earlierRequest(value: unknown): LatestRequest | undefined {
+function earlierRequest(value: unknown): LatestRequest | undefined {
   const { entryId, text } = (value ?? {}) as Partial<LatestRequest>;
   return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
 }
@@ -86,4 +99,243 @@ export function carriedBlocks(carried: CarryOver): string[] {
     block("latest-request", request === undefined ? [] : [request.text]),
     renderExtensionCarryOver(carried.extensions),
   ].filter((text) => text !== "");
+}
+
+/** What a summary's details hold beside the manifest: what it carries over, and its prose. */
+export function summaryDetails(carried: CarryOver, prose: string) {
+  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
+  return {
+    readFiles,
+    modifiedFiles,
+    recentFiles,
+    prose,
+    ...(pinned.length === 0 ? {} : { pinned }),
+    ...(latestRequest === undefined ? {} : { latestRequest }),
+    ...(carryOver === undefined ? {} : { carryOver }),
+  };
+}
+
+/** What details that `summaryDetails` made say; undefined for an extension's own. */
+export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
+  if (!isMadeHere(details)) return undefined;
+  const stored: Record<string, unknown> = { ...details };
+  return {
+    prose: details.prose,
+    carried: {
+      pinned: texts(stored.pinned),
+      readFiles: texts(stored.readFiles),
+      modifiedFiles: texts(stored.modifiedFiles),
+      recentFiles: texts(stored.recentFiles),
+      latestRequest: earlierRequest(stored.latestRequest),
+    },
+  };
+}
+
+/** A message of the session that pins or unpins a text: append it, or have the agent send it. */
+export type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
+
+/** Characters of one pinned text, and of all of a path: a summary carries every one of them word for word. */
+const LONGEST_CHARS = 4_000;
+const ALL_CHARS = 16_000;
+
+/**
+ * The texts that are pinned on a path, oldest first, each once. Reads no more than what the model sees of it.
+ * @param leafId where the path ends; default: the session's leaf
+ */
+export function pinnedTexts(session: Session, leafId: string | null = session.leafId): string[] {
+  const { before, changes } = changesSince(session, leafId);
+  return changed(before, changes);
+}
+
+/**
+ * The same at the session's leaf, as it will be.
+ * @param waiting messages that are not stored yet, oldest first; others than those of pins count for nothing
+ */
+export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
+  const changes = waiting.map((message) => pinChangeIn(message)).filter((change) => change !== undefined);
+  return changed(pinnedTexts(session), changes);
+}
+
+/** What a message says of itself. */
+export type WaitingMessage = Pick<CustomMessageEntry, "customType" | "details">;
+
+function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
+  const held = new Set(before);
+  for (const { text, isPinned } of changes) {
+    if (!isPinned) held.delete(text);
+    else held.add(text);
+  }
+  return [...held];
+}
+
+/** What a path pins and unpins, oldest first, since the latest word on all that was pinned before. */
+function changesSince(session: Session, leafId: string | null) {
+  const changes: PinChange[] = [];
+  const undone = new Set<string | undefined>();
+  for (const entry of tailEntries(session, leafId, session.projection(leafId).compaction)) {
+    undone.add(undoneBy(entry));
+    const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
+    if (before !== undefined) return { before, changes: changes.reverse() };
+    const change = pinChange(entry);
+    if (change !== undefined) changes.push(change);
+  }
+  return { before: [], changes: changes.reverse() };
+}
+
+/** What an entry says was pinned up to it, nothing included; undefined for one that does not speak of that. */
+function pinnedBefore(entry: Entry): string[] | undefined {
+  if (entry.type === "custom" && entry.customType === PINNED_CUSTOM_TYPE)
+    return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
+  if (entry.type !== "compaction") return undefined;
+  const { prose, pinned } = ownDetails(entry);
+  return typeof prose === "string" ? texts(pinned) : undefined;
+}
+
+/** The entry to write beside a summary whose details have no room for what is pinned; none where nothing is. */
+export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
+  return pinned.length === 0 ? [] : [{ type: "custom", customType: PINNED_CUSTOM_TYPE, data: { pinned } }];
+}
+
+/**
+ * The message that pins a text: the model sees it from then on, after every compaction too. A text that is pinned already
+ * takes no more room.
+ * @param waiting as `pinnedSoon` has them. Default: none
+ * @throws BonsaiError `pin_empty`, `pin_too_long`, `pins_full`
+ */
+export function pinMessage(
+  session: Session,
+  given: string,
+  waiting: readonly WaitingMessage[] = [],
+): PinMessage {
+  const text = given.trim();
+  if (text === "")
+    throw new BonsaiError({
+      code: "pin_empty",
+      message: "There is no text to pin.",
+      hint: "Say what the agent must keep to, like `/pin Never push to main.`",
+    });
+  if (text.length > LONGEST_CHARS)
+    throw new BonsaiError({
+      code: "pin_too_long",
+      message: `A pinned text has at most ${count(LONGEST_CHARS)} characters; this one has ${count(text.length)}.`,
+      hint: "Put it into a file of the project, and pin where it stands.",
+    });
+  const pinned = pinnedSoon(session, waiting);
+  const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
+  if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
+    throw new BonsaiError({
+      code: "pins_full",
+      message: `All pinned texts together have at most ${count(ALL_CHARS)} characters; ${count(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${count(text.length)}.`,
+      hint: "Unpin what counts no more.",
+    });
+  return message(PIN_CUSTOM_TYPE, "The user has pinned this. It holds from here on:", text);
+}
+
+/** The message that takes a pin back: the next compaction does not carry the text any more. */
+export function unpinMessage(text: string): PinMessage {
+  return message(UNPIN_CUSTOM_TYPE, "The user has unpinned this. It does not hold any more:", text);
+}
+
+function message(customType: string, said: string, text: string): PinMessage {
+  const details = { text, line: pinnedLine(text) };
+  return { customType, content: `${said}\n\n${text}`, display: true, details };
+}
+
+/** A pinned text as a summary carries it: it can neither end its frame nor begin another. */
+function pinnedLine(text: string): string {
+  return inert(text);
+}
+
+/** The pinned texts that a summary does not hold word for word. */
+export function pinsMissingIn(summary: string, pinned: readonly string[]): string[] {
+  const lines = `\n${summary}\n`;
+  return pinned.filter((text) => !lines.includes(`\n${pinnedLine(text)}\n`));
+}
+
+function count(chars: number): string {
+  return chars.toLocaleString("en");
+}
+
+/** Texts that extensions want carried over, by tag. */
+export type ExtensionCarryOver = Readonly<Record<string, readonly string[]>>;
+
+/** What all that extensions carry over may take of the context; in a small window, an eighth of it. */
+const CARRIED_TOKENS = 2_000;
+const WINDOW_SHARE = 1 / 8;
+
+const TAG = /^[a-z][a-z-]*$/;
+const LONGEST_TAG = 40;
+
+/** True for what can be carried over, else what is wrong with it. */
+export function checkCarryOver(value: unknown): true | string {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return "a carryOver that is no object of lists";
+  for (const [tag, texts] of Object.entries(value)) {
+    const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
+    if (isOwnTag(tag)) return `${named}, which is Bonsai's own`;
+    if (!TAG.test(tag) || tag.length > LONGEST_TAG)
+      return `${named} (allowed are up to ${LONGEST_TAG} letters a to z and hyphens, a letter first)`;
+    if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))
+      return `${named} whose value is no list of texts`;
+  }
+  return true;
+}
+
+/**
+ * What there is room for. Each tag gets an equal share of what those before it left; its texts are taken in order, the
+ * first that does not fit is cut to head and tail, and those after it are counted.
+ */
+export function boundedCarryOver(
+  carryOver: ExtensionCarryOver | undefined,
+  windowTokens: number | undefined,
+): ExtensionCarryOver {
+  const given = Object.entries(carryOver ?? {})
+    .map(([tag, texts]) => [tag, texts.filter((text) => text.trim() !== "")] as const)
+    .filter(([, texts]) => texts.length > 0);
+  let left = Math.min(CARRIED_TOKENS, Math.floor((windowTokens ?? Number.POSITIVE_INFINITY) * WINDOW_SHARE));
+  const bounded = given.map(([tag, texts], at) => {
+    const kept = withinTokens(texts, Math.floor(left / (given.length - at)));
+    left -= tokensOf(kept);
+    return [tag, kept] as const;
+  });
+  return Object.fromEntries(bounded);
+}
+
+function withinTokens(texts: readonly string[], maxTokens: number): string[] {
+  const kept: string[] = [];
+  let left = maxTokens;
+  for (const [at, text] of texts.entries()) {
+    const tokens = tokensOf([text]);
+    if (tokens <= left) {
+      kept.push(text);
+      left -= tokens;
+      continue;
+    }
+    const others = texts.length - at - 1;
+    return [...kept, clipped(text, left), ...(others === 0 ? [] : [`(and ${others} more)`])];
+  }
+  return kept;
+}
+
+/** Few characters say too little beside the mark of what is missing. */
+const LEAST_CHARS = 200;
+
+function clipped(text: string, maxTokens: number): string {
+  let chars = Math.max(LEAST_CHARS, maxTokens * 4);
+  while (chars > LEAST_CHARS && highTokens(clip(text, chars)) > maxTokens)
+    chars = Math.max(LEAST_CHARS, Math.floor(chars * 0.8));
+  return clip(text, chars);
+}
+
+function tokensOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + highTokens(`${text}\n`), 0);
+}
+
+/** The data blocks as they stand in the summary; empty where there is nothing. */
+export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
+  const tags = Object.keys(carryOver);
+  return Object.entries(carryOver)
+    .map(([tag, texts]) => block(tag, texts, tags))
+    .filter((text) => text !== "")
+    .join("\n\n");
 }

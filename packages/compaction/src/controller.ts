@@ -1,17 +1,11 @@
 import { BonsaiError, type ContextTokens, isGoodAnswer, type Message } from "@bonsai-agent/messages";
-import { sendableTokens } from "./aims.ts";
-import { CompactionBreaker } from "./breaker.ts";
-import { budgetsFor, type ModelSizes } from "./budget.ts";
-import type { RunCompactionOptions } from "./compaction-options.ts";
-import { type CompactionResult, outcomeOf } from "./compaction-result.ts";
-import { readContext } from "./context-meter.ts";
-import { sessionEstimate } from "./estimator.ts";
+import { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
-import type { Refusal } from "./refusal.ts";
-import { runCompaction } from "./run-compaction.ts";
-import { CONTEXT_TOO_LARGE, failureOf } from "./run-failure.ts";
-import type { CompactionSettings } from "./settings-schema.ts";
-import { thresholdTokens } from "./threshold.ts";
+import { type RunCompactionOptions, sendableTokens } from "./prepare-run.ts";
+import { CONTEXT_TOO_LARGE, type CompactionResult, failureOf, outcomeOf } from "./result.ts";
+import { runCompaction } from "./run.ts";
+import type { CompactionSettings } from "./settings.ts";
+import { readContext, sessionEstimate } from "./tokens.ts";
 
 /** Where a threshold can be looked at. */
 export type CompactionSite = CompactionSettings["sites"][number];
@@ -311,4 +305,58 @@ function isUser({ role }: Message): boolean {
 
 function skipped(reason: CompactionReason, { tokens }: ContextTokens, detail: string): CompactionOutcome {
   return { status: "skipped", reason, detail, tokensBefore: tokens, tokensAfter: tokens };
+}
+
+/** Failures in a row after which automatic compaction pauses. */
+const FAILURES = 3;
+/** So many compactions within so many requests: the context fills up as fast as it is emptied. */
+const COMPACTIONS = 3;
+const WITHIN_REQUESTS = 3;
+
+/** Owner of the record that pauses automatic compaction when it does not help. */
+class CompactionBreaker {
+  #failures = 0;
+  #requests = 0;
+  /** The request counts at which compactions happened, latest last. */
+  #compactedAt: number[] = [];
+  /** True from when compactions were seen not to help until something else does. */
+  #isOverfull = false;
+
+  requestAnswered(): void {
+    this.#requests += 1;
+  }
+
+  failed(): void {
+    this.#failures += 1;
+  }
+
+  compacted(): void {
+    this.#failures = 0;
+    this.#compactedAt = [...this.#compactedAt, this.#requests].slice(-COMPACTIONS);
+  }
+
+  close(): void {
+    this.#failures = 0;
+    this.#compactedAt = [];
+    this.#isOverfull = false;
+  }
+
+  /** The context is below the threshold. */
+  relieved(): void {
+    this.#isOverfull = false;
+  }
+
+  /** Why compaction by threshold is paused; undefined while it is not. */
+  whyOpen(): string | undefined {
+    if (this.#failures >= FAILURES) return `${this.#failures} compactions in a row have failed`;
+    this.#isOverfull ||= this.#fillsUpAtOnce();
+    if (!this.#isOverfull) return undefined;
+    return `${COMPACTIONS} compactions within ${WITHIN_REQUESTS} requests did not keep the context down`;
+  }
+
+  #fillsUpAtOnce(): boolean {
+    const oldest = this.#compactedAt[0];
+    if (this.#compactedAt.length < COMPACTIONS || oldest === undefined) return false;
+    return this.#requests - oldest <= WITHIN_REQUESTS;
+  }
 }

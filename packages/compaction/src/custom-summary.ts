@@ -1,13 +1,9 @@
-import { BonsaiError, jsonText } from "@bonsai-agent/messages";
-import { renderPinned } from "./carry-over.ts";
-import type { CustomCompaction } from "./events.ts";
-import { renderExtensionCarryOver } from "./extension-carry-over.ts";
-import { legalCuts } from "./legal-cut.ts";
+import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
+import { pinsMissingIn, renderExtensionCarryOver, renderPinned, summaryOfDetails } from "./carry-over.ts";
+import type { CompactionPreparation, CustomCompaction } from "./events.ts";
 import { inert } from "./marks.ts";
-import { pinsMissingIn } from "./pins.ts";
-import type { LadderState, PlannedSummary } from "./rung.ts";
-import { summarisedState } from "./summarised-state.ts";
-import { summaryOfDetails } from "./summary-details.ts";
+import { legalCuts } from "./plan.ts";
+import { type LadderContext, type LadderState, type PlannedSummary, summarisedState } from "./rung.ts";
 import { givenBack, withCarriedOver } from "./summary-text.ts";
 
 /**
@@ -102,4 +98,26 @@ const CODES: ReadonlySet<string> = new Set([
 /** True where an extension's summary is what could not be taken. */
 export function isCustomSummaryError(error: BonsaiError | undefined): boolean {
   return error !== undefined && CODES.has(error.code);
+}
+
+/** What a preparation is the public side of. */
+export interface PreparedCompaction {
+  state: LadderState;
+  context: LadderContext;
+}
+
+/** By the list of messages: it is the same one in whatever copy of the event a handler gets. */
+const prepared = new WeakMap<readonly Message[], PreparedCompaction>();
+
+/** Remembers, for as long as somebody holds the preparation, what it was made of. */
+export function rememberPrepared<Preparation extends CompactionPreparation>(
+  preparation: Preparation,
+  source: PreparedCompaction,
+): Preparation {
+  prepared.set(preparation.messagesToSummarize, source);
+  return preparation;
+}
+
+export function preparedCompaction(preparation: CompactionPreparation): PreparedCompaction | undefined {
+  return prepared.get(preparation.messagesToSummarize);
 }

@@ -1,8 +1,8 @@
 import { byScriptEstimator, toolCalls } from "@bonsai-agent/messages";
-import { clip } from "./clip.ts";
 import type { DigestInput } from "./digest/digest-input.ts";
 import { digestItems } from "./digest/items.ts";
 import { chooseItems, type Item, renderItems } from "./digest/render.ts";
+import { clip } from "./serialise.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
 
 export interface DigestOptions {

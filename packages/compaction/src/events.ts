@@ -1,11 +1,34 @@
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
 import type { Message, Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
-import { isBoolean, isObject, isResultOf, isText, isTextList, type ResultFields } from "./event-result.ts";
-import { checkCarryOver, type ExtensionCarryOver } from "./extension-carry-over.ts";
-import type { FileOperations } from "./file-operations.ts";
+import { checkCarryOver, type ExtensionCarryOver } from "./carry-over.ts";
+import type { FileOperations } from "./files.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
-import type { CompactionSettings } from "./settings-schema.ts";
+import type { CompactionSettings } from "./settings.ts";
+
+/** What each field of an event's result must be, or in words what is wrong with it; no field can be missing here. */
+type ResultFields<Result> = {
+  readonly [Field in keyof Required<Result>]: (value: unknown) => boolean | string;
+};
+
+/**
+ * A guard for handlers' results: fields that are known must be what they should be; an object of nothing but
+ * unknown fields is a slip of the pen (`{cancle: true}`), not a result.
+ */
+function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => boolean | string {
+  return (value) => {
+    const given = Object.entries(value).filter(([, each]) => each !== undefined);
+    const known = given.filter(([name]) => Object.hasOwn(fields, name));
+    if (given.length > 0 && known.length === 0) return false;
+    const verdicts = known.map(([name, each]) => fields[name as keyof Result](each));
+    return verdicts.find((verdict) => verdict !== true) ?? true;
+  };
+}
+
+const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+const isText = (value: unknown): boolean => typeof value === "string";
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
 /** What a compaction is about to do. Read-only. */
 export interface CompactionPreparation {
@@ -55,7 +78,7 @@ export interface BeforeCompactResult {
   carryOver?: ExtensionCarryOver;
 }
 
-export interface MaskedResult {
+interface MaskedResult {
   entryId: string;
   /** Empty for a command of the user. */
   toolName: string;

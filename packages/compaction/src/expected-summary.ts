@@ -1,17 +1,13 @@
 import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
-import { type Budgets, latestRequestChars } from "./budget.ts";
+import { type Budgets, latestRequestChars, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
-import { chunkParts, type SpanPart } from "./chunks.ts";
-import type { Run } from "./compaction-run.ts";
-import { viewTokens } from "./context-view.ts";
 import type { CompactionPlan } from "./plan.ts";
-import type { LadderState, RungFailure } from "./rung.ts";
-import { fitsWhole, spanParts, wholePart } from "./summarise-span.ts";
-import { summarisedState } from "./summarised-state.ts";
-import type { Summariser, SummaryKind } from "./summariser.ts";
-import { SummaryFailure } from "./summary-failure.ts";
-import { maxSummaryTokens, type SummariserSizes } from "./summary-sizes.ts";
+import type { Run } from "./prepare-run.ts";
+import { type LadderState, type RungFailure, summarisedState } from "./rung.ts";
+import { chunkParts, fitsWhole, type SpanPart, spanParts, wholePart } from "./summarise.ts";
+import { type Summariser, SummaryFailure, type SummaryKind } from "./summariser.ts";
 import { previousProse, summaryText } from "./summary-text.ts";
+import { viewTokens } from "./view.ts";
 
 /** A request to a summariser that has not been sent. */
 export interface PlannedRequest {

@@ -1,22 +1,16 @@
-export { type Budgets, budgetsFor, type ModelSizes } from "./budget.ts";
-export type { RunCompactionOptions } from "./compaction-options.ts";
-export { type CompactionResult, type CompactionStatus, outcomeOf } from "./compaction-result.ts";
-export { type ReadContextOptions, readContext } from "./context-meter.ts";
+export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
+export { type Budgets, budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
 export {
-  type CompactionSizes,
-  type ContextSize,
-  type ContextSizeOptions,
-  contextSizeOf,
-} from "./context-size.ts";
-export { MASK_PLACEHOLDER } from "./context-view.ts";
+  type ExtensionCarryOver,
+  type PinMessage,
+  pinMessage,
+  pinnedSoon,
+  pinnedTexts,
+  unpinMessage,
+  type WaitingMessage,
+} from "./carry-over.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
 export { type DigestOptions, digestSummariser } from "./digest.ts";
-export {
-  countAhead,
-  type SessionEstimate,
-  type SessionEstimateOptions,
-  sessionEstimate,
-} from "./estimator.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,
@@ -28,8 +22,7 @@ export {
   type TreePreparation,
 } from "./events.ts";
 export type { PlannedRequest } from "./expected-summary.ts";
-export type { ExtensionCarryOver } from "./extension-carry-over.ts";
-export { FileOperationCounter, type FileOperations, fileOperations } from "./file-operations.ts";
+export { FileOperationCounter, type FileOperations, fileOperations } from "./files.ts";
 export { type CompactionManifest, manifestOf } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export {
@@ -38,34 +31,45 @@ export {
   type CompactionSteps,
   stepsText,
 } from "./outcome.ts";
-export {
-  type PinMessage,
-  pinMessage,
-  pinnedSoon,
-  pinnedTexts,
-  unpinMessage,
-  type WaitingMessage,
-} from "./pins.ts";
-export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
-export { compactionPresets, type PresetName } from "./presets.ts";
-export type { Refusal } from "./refusal.ts";
-export { runCompaction } from "./run-compaction.ts";
+export type { RunCompactionOptions } from "./prepare-run.ts";
+export { type CompactionResult, type CompactionStatus, outcomeOf } from "./result.ts";
+export { type PlanCompactionOptions, planCompaction, runCompaction } from "./run.ts";
 export type { RungName } from "./rung.ts";
-export { summarySections } from "./sections.ts";
 export { serialise } from "./serialise.ts";
-export { compactionSettings } from "./settings.ts";
-export { type SettingsProblemOptions, settingsProblem } from "./settings-problem.ts";
 export {
   type CompactionSettings,
   type CompactionSettingsInput,
+  compactionPresets,
+  compactionSettings,
   compactionSettingsSchema,
-} from "./settings-schema.ts";
-export type { BranchSummary } from "./summarise-branch.ts";
-export { type SummariseEntriesOptions, summariseEntries } from "./summarise-entries.ts";
+  type PresetName,
+  type SettingsProblemOptions,
+  settingsProblem,
+} from "./settings.ts";
 export {
   type SummarisePreparationOptions,
   summarisePreparation,
 } from "./summarise-preparation.ts";
-export type { Summariser, SummaryAnswer, SummaryKind, SummaryRequest } from "./summariser.ts";
-export { tailEntries } from "./tail-entries.ts";
-export { thresholdTokens } from "./threshold.ts";
+export {
+  type Summariser,
+  type SummaryAnswer,
+  type SummaryKind,
+  type SummaryRequest,
+  summarySections,
+} from "./summariser.ts";
+export {
+  countAhead,
+  type ReadContextOptions,
+  readContext,
+  type SessionEstimate,
+  type SessionEstimateOptions,
+  sessionEstimate,
+  tailEntries,
+} from "./tokens.ts";
+export {
+  type CompactionSizes,
+  type ContextSize,
+  type ContextSizeOptions,
+  contextSizeOf,
+  MASK_PLACEHOLDER,
+} from "./view.ts";

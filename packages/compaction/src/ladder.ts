@@ -1,11 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { CompactionCancelled } from "./compaction-cancelled.ts";
 import { type PlanOptions, planSpan } from "./plan.ts";
 import type { LadderContext, LadderState, Rung } from "./rung.ts";
-import { SummaryFailure } from "./summary-failure.ts";
+import { SummaryFailure } from "./summariser.ts";
 import { saysNothing } from "./summary-text.ts";
 
-export interface ClimbOptions {
+interface ClimbOptions {
   rungs: readonly Rung[];
   start: LadderState;
   context: LadderContext;
@@ -71,4 +70,16 @@ function failureOf(rung: Rung, error: unknown): LadderState["failures"][number] 
   const message = error instanceof Error ? error.message : String(error);
   const overflow = error instanceof SummaryFailure && (error.overflow || error.kind === "does-not-fit");
   return { rung: rung.name, message, cause: error, overflow };
+}
+
+/** Thrown inside a compaction that somebody stopped: the user, or an extension. */
+export class CompactionCancelled extends Error {
+  /** The extension that stopped it; undefined for the user. */
+  readonly by: string | undefined;
+
+  constructor(why: string, by?: string) {
+    super(why);
+    this.name = "CompactionCancelled";
+    this.by = by;
+  }
 }

@@ -1,18 +1,19 @@
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import { type BranchSummaryEntry, pinChange, type Session } from "@bonsai-agent/session";
-import { type Branch, leftBranch } from "./branch.ts";
-import { checkCustomSummary } from "./custom-summary.ts";
-import { digestSummariser } from "./digest.ts";
-import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
 import {
+  type Branch,
   type BranchSource,
   type BranchSummary,
   branchSource,
   givenBranchSummary,
+  leftBranch,
+  rememberBranch,
   type SummariseBranchOptions,
   summariseBranch,
-} from "./summarise-branch.ts";
-import { rememberBranch } from "./summarise-entries.ts";
+} from "./branch-summary.ts";
+import { checkCustomSummary } from "./custom-summary.ts";
+import { digestSummariser } from "./digest.ts";
+import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
 
 export interface NavigateTreeOptions
   extends Pick<BranchSource, "settings" | "model">,

@@ -1,8 +1,7 @@
 import { contentText, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 import { frameTags, inertTags } from "./marks.ts";
-import { withoutReminders } from "./reminders.ts";
-import { summarySections } from "./sections.ts";
-import type { SummaryKind } from "./summariser.ts";
+import { withoutReminders } from "./serialise.ts";
+import { type SummaryKind, summarySections } from "./summariser.ts";
 
 /** What a summary request is made of. */
 export interface PromptParts {

@@ -6,10 +6,8 @@ import {
   type ToolCall,
   toolCalls,
 } from "@bonsai-agent/messages";
-import { clip } from "./clip.ts";
 import { frameTags, inertTags } from "./marks.ts";
-import { withoutReminders } from "./reminders.ts";
-import type { CompactionSettings } from "./settings-schema.ts";
+import type { CompactionSettings } from "./settings.ts";
 
 type Limits = CompactionSettings["serialize"];
 
@@ -97,4 +95,37 @@ function body(content: unknown, maxChars: number): string {
 /** Nothing inside the conversation may end its frame or pass for another speaker. */
 function safe(text: string): string {
   return inertTags(text, frameTags).replaceAll(roleMark, "\\[");
+}
+
+/** Cuts the middle out of a text that is too long: head and tail stay, for errors stand at the end. */
+export function clip(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
+  const room = Math.max(0, maxChars - marker(text.length).length - 1);
+  const head = text.slice(0, boundary(text, Math.ceil(room / 2)));
+  const tail = text.slice(boundary(text, text.length - Math.floor(room / 2)));
+  return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
+}
+
+/** The place, or the one before it where it would split a surrogate pair. */
+function boundary(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff && at > 0 ? at - 1 : at;
+}
+
+const OPEN = "<system-reminder>";
+const CLOSE = "</system-reminder>";
+
+/** The text without what a program, not a person, added to it: such reminders must not become history. */
+export function withoutReminders(text: string): string {
+  let kept = "";
+  let from = 0;
+  for (let open = text.indexOf(OPEN); open >= 0; open = text.indexOf(OPEN, from)) {
+    const close = text.indexOf(CLOSE, open);
+    if (close < 0) break;
+    kept += text.slice(from, open);
+    from = close + CLOSE.length;
+    while (from < text.length && text[from]!.trim() === "") from += 1;
+  }
+  return kept + text.slice(from);
 }

@@ -1,7 +1,109 @@
-import { BonsaiError } from "@bonsai-agent/messages";
-import { compactionPresets, type PresetName } from "./presets.ts";
-import { settingsProblem } from "./settings-problem.ts";
-import { type CompactionSettings, settingsObject } from "./settings-schema.ts";
+import { BonsaiError, type BonsaiErrorOptions, jsonText } from "@bonsai-agent/messages";
+import { z } from "zod";
+
+const tokens = z.number().int().min(0);
+const chars = z.number().int().min(100);
+
+const thresholdSchema = z.strictObject({
+  rule: z
+    .enum(["reserve", "percent", "outputLimit", "reservePlusKeep", "effectiveWindow"])
+    .default("reserve"),
+  reserveTokens: tokens.default(16_384),
+  percent: z.number().min(1).max(100).default(92),
+});
+
+const maskSchema = z.strictObject({
+  enabled: z.boolean().default(true),
+  mode: z.enum(["standard", "local"]).default("standard"),
+  protectTokens: tokens.default(40_000),
+  minimumTokens: tokens.default(20_000),
+  minimumUserTurns: z.number().int().min(0).default(2),
+});
+
+const serializeSchema = z.strictObject({
+  toolResultChars: chars.default(2_000),
+  callChars: chars.default(2_000),
+  commandOutputChars: chars.default(2_000),
+  userChars: chars.default(20_000),
+  assistantChars: chars.default(20_000),
+});
+
+/** The schema itself, for who looks into its shape. */
+const settingsObject = z.strictObject({
+  enabled: z.boolean().default(true),
+  onOverflow: z.boolean().default(true),
+  preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai"),
+  threshold: thresholdSchema.prefault({}),
+  keepRecentTokens: tokens.default(20_000),
+  manualKeep: z.enum(["same", "quarter", "nothing"]).default("same"),
+  scaleBudgets: z.boolean().default(true),
+  mask: maskSchema.prefault({}),
+  serialize: serializeSchema.prefault({}),
+  summarizer: z
+    .strictObject({ fallback: z.enum(["overflow", "always", "never"]).default("overflow") })
+    .prefault({}),
+  estimator: z.enum(["calibrated", "chars4", "chars4Floor"]).default("calibrated"),
+  sites: z
+    .array(z.enum(["beforePrompt", "betweenTools", "afterAnswer"]))
+    .default(["beforePrompt", "betweenTools", "afterAnswer"]),
+  afterThreshold: z.enum(["goOn", "wait", "continueMessage"]).default("goOn"),
+  bodyless429IsOverflow: z.boolean().default(false),
+});
+
+/** The `compaction` part of the settings, with the preset and the defaults filled in. */
+export type CompactionSettings = z.output<typeof settingsObject>;
+/** The `compaction` part of the settings as a user writes it. */
+export type CompactionSettingsInput = z.input<typeof settingsObject>;
+
+/** Validates the `compaction` part of the settings; its JSON Schema is published from it. */
+export const compactionSettingsSchema: z.ZodType<CompactionSettings, CompactionSettingsInput> =
+  settingsObject;
+
+export type PresetName = "bonsai" | "pi" | "klaude" | "tunacode" | "opencode";
+
+/**
+ * Other agents' policies as settings, so that they can be run, compared and replayed; what a preset leaves
+ * out is Bonsai's default.
+ */
+export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsInput>> = {
+  bonsai: {},
+  pi: {
+    threshold: { rule: "reserve" },
+    scaleBudgets: false,
+    mask: { enabled: false },
+    estimator: "chars4",
+    summarizer: { fallback: "never" },
+    afterThreshold: "wait",
+  },
+  klaude: {
+    threshold: { rule: "reserve" },
+    manualKeep: "quarter",
+    mask: { enabled: false },
+    sites: ["beforePrompt", "betweenTools"],
+    estimator: "chars4",
+    summarizer: { fallback: "never" },
+    bodyless429IsOverflow: true,
+  },
+  tunacode: {
+    threshold: { rule: "reservePlusKeep" },
+    manualKeep: "nothing",
+    scaleBudgets: false,
+    mask: { enabled: false },
+    serialize: { toolResultChars: 500 },
+    sites: ["beforePrompt", "betweenTools"],
+    estimator: "chars4Floor",
+    summarizer: { fallback: "never" },
+  },
+  opencode: {
+    threshold: { rule: "outputLimit" },
+    scaleBudgets: false,
+    mask: { enabled: true, protectTokens: 40_000, minimumTokens: 20_000 },
+    sites: ["afterAnswer"],
+    estimator: "chars4",
+    summarizer: { fallback: "never" },
+    afterThreshold: "continueMessage",
+  },
+};
 
 /**
  * The settings to work with: the defaults, over them the preset, over it what the user set.
@@ -32,4 +134,71 @@ function merged(base: unknown, over: unknown): unknown {
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export interface SettingsProblemOptions {
+  error: z.ZodError;
+  /** What was validated. */
+  input: unknown;
+  schema: z.ZodObject;
+  /** Where the validated part stands in the settings. Default: it is the whole. */
+  section?: string;
+}
+
+/** What is wrong with settings, as the parts of a BonsaiError: its message names key, finding and what is allowed. */
+export function settingsProblem({
+  error,
+  input,
+  schema,
+  section,
+}: SettingsProblemOptions): Omit<BonsaiErrorOptions, "code"> {
+  const issue = error.issues[0]!;
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  const path = [...issue.path, ...(unknown === undefined ? [] : [unknown])];
+  const key = [...(section === undefined ? [] : [section]), ...path].join(".");
+  const found = jsonText(valueAt(input, path)) || "nothing";
+  const allowed =
+    unknown === undefined ? allowedValues(issue) : `one of the keys ${keysAt(schema, issue.path)}`;
+  if (key === "")
+    return {
+      message: `The settings are ${found}; allowed is an object.`,
+      hint: "Write them as a JSON object.",
+      cause: error,
+    };
+  return {
+    message: `The setting ${key} is ${found}; allowed is ${allowed}.`,
+    hint: `Correct or remove ${key} in the settings file.`,
+    cause: error,
+  };
+}
+
+function allowedValues(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_value":
+      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "invalid_type":
+      return issue.expected === "int" ? "a whole number" : `a value of type ${issue.expected}`;
+    case "too_small":
+      return `at least ${issue.minimum}`;
+    case "too_big":
+      return `at most ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
+}
+
+function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): string {
+  const inner = path.reduce<unknown>((value, key) => unwrapped(value)?.shape[String(key)], schema);
+  return Object.keys(unwrapped(inner)?.shape ?? {}).join(", ");
+}
+
+/** The object schema below defaults. */
+function unwrapped(schema: unknown): z.ZodObject | undefined {
+  const inner = schema as { shape?: unknown; unwrap?: () => unknown } | undefined;
+  if (inner?.shape !== undefined) return inner as z.ZodObject;
+  return inner?.unwrap === undefined ? undefined : unwrapped(inner.unwrap());
 }

@@ -1,16 +1,13 @@
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
-import { CompactionCancelled } from "./compaction-cancelled.ts";
-import { turnStart } from "./cut.ts";
+import { summaryDetails } from "./carry-over.ts";
+import { type PreparedCompaction, preparedCompaction } from "./custom-summary.ts";
 import { isDigest } from "./digest.ts";
 import type { CompactionPreparation, CustomCompaction } from "./events.ts";
-import { tryRung } from "./ladder.ts";
-import type { CompactionPlan } from "./plan.ts";
-import { type PreparedCompaction, preparedCompaction } from "./prepared-compactions.ts";
+import { CompactionCancelled, tryRung } from "./ladder.ts";
+import { type CompactionPlan, turnStart, unseenFrom } from "./plan.ts";
 import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
+import { chunksRung, digestRung, summariseRung } from "./rungs.ts";
 import type { Summariser } from "./summariser.ts";
-import { summaryDetails } from "./summary-details.ts";
-import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
-import { unseenFrom } from "./unseen.ts";
 
 export interface SummarisePreparationOptions {
   /** As a `session_before_compact` event has it. */

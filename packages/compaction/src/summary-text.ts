@@ -1,9 +1,8 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks, renderCarryOver } from "./carry-over.ts";
 import { manifestOf } from "./manifest.ts";
-import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, SPLIT_TURN } from "./marks.ts";
+import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, readSummary, SPLIT_TURN } from "./marks.ts";
 import { ownDetails } from "./own-details.ts";
-import { readSummary } from "./read-summary.ts";
 
 const NO_HISTORY = "No earlier history.";
 

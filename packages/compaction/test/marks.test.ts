@@ -3,6 +3,7 @@ import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { summaryDetails, summaryOfDetails } from "../src/carry-over.ts";
 import {
   type BeforeCompactResult,
   type CompactionEvents,
@@ -15,9 +16,7 @@ import {
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
-import { inert } from "../src/marks.ts";
-import { readSummary, strippedSummary } from "../src/read-summary.ts";
-import { summaryDetails, summaryOfDetails } from "../src/summary-details.ts";
+import { inert, readSummary, strippedSummary } from "../src/marks.ts";
 import { joinedProse, summaryText } from "../src/summary-text.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 

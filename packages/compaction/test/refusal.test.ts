@@ -2,8 +2,8 @@ import { chars4Estimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import type { RunCompactionOptions } from "../src/compaction-options.ts";
 import { compactionSettings, runCompaction } from "../src/index.ts";
+import type { RunCompactionOptions } from "../src/prepare-run.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ estimator: "chars4" });

@@ -1,9 +1,8 @@
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { clip } from "../src/clip.ts";
 import { compactionSettings } from "../src/index.ts";
-import { serialise } from "../src/serialise.ts";
+import { clip, serialise } from "../src/serialise.ts";
 
 const limits = compactionSettings().serialize;
 const text = (notation: string) =>

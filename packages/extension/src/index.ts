@@ -58,27 +58,53 @@ export type {
   MessageEntry,
   SessionHeader,
 } from "@bonsai-agent/session";
-export type { ArgumentCompletion, CommandInfo, CommandOptions } from "./api/command.ts";
-export type { Component, ComponentKeybindings, ComponentTui } from "./api/component.ts";
-export type { EventBus } from "./api/event-bus.ts";
-export type { ExecOptions, ExecResult } from "./api/exec.ts";
+export { convertToLlm, type LlmMessage, serializeConversation } from "./api/conversation.ts";
 export type {
-  ExtensionAPI,
-  ExtensionFactory,
-  ExtensionHandler,
-  HandlerOptions,
-  SendMessageOptions,
-  SendUserMessageOptions,
+  Component,
+  ComponentKeybindings,
+  ComponentTui,
+  EntryRenderer,
+  ExtensionMessage,
+  MessageRenderer,
+  RenderOptions,
+  Theme,
+  ThemeBg,
+  ThemeColor,
+  ToolRenderContext,
+  ToolRenderOptions,
+} from "./api/drawing.ts";
+export {
+  type ArgumentCompletion,
+  type CommandInfo,
+  type CommandOptions,
+  type EventBus,
+  type ExecOptions,
+  type ExecResult,
+  type ExtensionAPI,
+  type ExtensionFactory,
+  type ExtensionHandler,
+  type FlagOptions,
+  type FlagValue,
+  type HandlerOptions,
+  lifecycleEventNames,
+  type SendMessageOptions,
+  type SendUserMessageOptions,
+  type ShortcutOptions,
 } from "./api/extension-api.ts";
 export type {
+  AskOptions,
   CompactOptions,
   ExtensionCommandContext,
   ExtensionContext,
   ExtensionContextUsage,
   ExtensionMode,
+  ModelContext,
+  ModelRegistry,
   NavigateOptions,
+  ReadonlySessionManager,
+  RequestAuth,
+  SessionTreeNode,
 } from "./api/extension-context.ts";
-export type { ExtensionMessage } from "./api/extension-message.ts";
 export {
   defineTool,
   type ExtensionTool,
@@ -99,50 +125,20 @@ export type {
   OverlayOptions,
   WidgetOptions,
 } from "./api/extension-ui.ts";
-export type { FlagOptions, FlagValue } from "./api/flag.ts";
-export { lifecycleEventNames } from "./api/lifecycle-event-names.ts";
-export type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "./api/model-registry.ts";
 export type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
-export type {
-  EntryRenderer,
-  MessageRenderer,
-  RenderOptions,
-  ToolRenderContext,
-  ToolRenderOptions,
-} from "./api/renderer.ts";
-export type { ReadonlySessionManager, SessionTreeNode } from "./api/session-manager.ts";
-export type { ShortcutOptions } from "./api/shortcut.ts";
-export type { Theme, ThemeBg, ThemeColor } from "./api/theme.ts";
-export { type Installation, type InstallPackageOptions, installPackage } from "./install/install-package.ts";
-export {
-  type InstalledPackage,
-  type InstalledPackages,
-  installedPackages,
-} from "./install/installed-packages.ts";
-export { type RemovePackageOptions, removePackage } from "./install/remove-package.ts";
-export type { Entries } from "./load/entries.ts";
-export { packageExtensions } from "./load/extension-entries.ts";
-export { type FindExtensionsOptions, findExtensions } from "./load/find-extensions.ts";
-export type {
-  ExtensionOrigin,
-  FindProblem,
-  FoundExtension,
-  FoundExtensions,
-} from "./load/found-extension.ts";
-export { hostModules } from "./load/host-modules.ts";
-export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
-export { INSTEAD, type ModuleExports, type VirtualModules } from "./load/virtual-modules.ts";
-export { sessionManagerOf } from "./run/context/session-manager.ts";
-export type { DrawnComponent } from "./run/drawn-component.ts";
-export { lifecycleNotice, strayErrorNotice } from "./run/extension-errors.ts";
+export type { DrawnComponent } from "./host/drawn-component.ts";
+export { lifecycleNotice, strayErrorNotice } from "./host/extension-errors.ts";
 export type {
   AdaptedExtension,
+  ComponentPlace,
   ExtensionAdapter,
   ExtensionHost,
   ExtensionModels,
+  FrontEndDrawing,
+  FrontEndUI,
   SessionControl,
-} from "./run/extension-host.ts";
-export type { ExtensionRenderers, ToolRenderer } from "./run/extension-renderers.ts";
+} from "./host/extension-host.ts";
+export type { ExtensionRenderers, ToolRenderer } from "./host/extension-renderers.ts";
 export type {
   Extensions,
   FailedExtension,
@@ -151,10 +147,27 @@ export type {
   LoadedExtension,
   ReloadOptions,
   ReloadReport,
-} from "./run/extensions.ts";
-export type { ComponentPlace, FrontEndDrawing, FrontEndUI } from "./run/front-end-ui.ts";
-export { loadExtensions } from "./run/load-extensions.ts";
+} from "./host/extensions.ts";
+export { type FindExtensionsOptions, findExtensions } from "./host/find-extensions.ts";
+export { loadExtensions } from "./host/running-extensions.ts";
+export { sessionManagerOf } from "./host/session-manager.ts";
+export { type Installation, type InstallPackageOptions, installPackage } from "./install/install-package.ts";
+export {
+  type InstalledPackage,
+  type InstalledPackages,
+  installedPackages,
+} from "./install/package-records.ts";
+export { type RemovePackageOptions, removePackage } from "./install/remove-package.ts";
+export {
+  type Entries,
+  type ExtensionOrigin,
+  type FindProblem,
+  type FoundExtension,
+  type FoundExtensions,
+  packageExtensions,
+} from "./load/extension-entries.ts";
+export { hostModules } from "./load/host-modules.ts";
+export { type ImportExtensionOptions, importExtension } from "./load/import-extension.ts";
+export { INSTEAD, type ModuleExports, type VirtualModules } from "./load/virtual-modules.ts";
 export { type ShellCommand, type ShellRedirect, shellCommands } from "./shell/shell-commands.ts";
 export type { ShellWord } from "./shell/shell-word.ts";
-export { convertToLlm, type LlmMessage } from "./summary/convert-to-llm.ts";
-export { serializeConversation } from "./summary/serialize-conversation.ts";

@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
-import { BoundedText } from "../src/run/bounded-text.ts";
-import { execProgram } from "../src/run/exec-program.ts";
+import { BoundedText, execProgram } from "../src/host/exec-program.ts";
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-exec-")));
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));

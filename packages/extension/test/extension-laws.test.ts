@@ -1,8 +1,8 @@
 import { type Agent, ToolRegistry } from "@bonsai-agent/agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { Registrations } from "../src/host/registrations.ts";
 import { type ExtensionAPI, type Extensions, type InlineExtension, loadExtensions } from "../src/index.ts";
-import { Registrations } from "../src/run/registrations.ts";
 import { bareHost } from "./bare-host.ts";
 import { saying } from "./test-tool.ts";
 

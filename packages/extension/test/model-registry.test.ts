@@ -7,8 +7,7 @@ import {
   scriptedProvider,
 } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
-import { modelRegistryOf } from "../src/run/context/model-registry.ts";
-import { openModels } from "../src/run/context/opened-models.ts";
+import { modelRegistryOf, openModels } from "../src/host/model-registry.ts";
 import { ownModels } from "./opened-models.ts";
 
 async function stage(play: ScriptedModel = () => ({ text: "Good day." }), current?: CatalogueModel) {

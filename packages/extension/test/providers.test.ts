@@ -2,8 +2,8 @@ import { type AssistantMessage, emptyUsage } from "@bonsai-agent/messages";
 import { finalEvent, type StreamEvent } from "@bonsai-agent/models";
 import { loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import { providerRegistrar } from "../src/host/extension-providers.ts";
 import type { ProviderOptions, ProviderStreamRequest } from "../src/index.ts";
-import { providerRegistrar } from "../src/run/provider-registrar.ts";
 import { ownModels } from "./opened-models.ts";
 
 async function stage(env: Record<string, string> = {}) {

@@ -1,9 +1,5 @@
-import type { HandlerOutcome } from "./call-handler.ts";
-import type { RegisteredHandler } from "./handler.ts";
-import type { HandlerRunner } from "./handler-runner.ts";
-import { frozenCopy } from "./payload.ts";
-import { Proposal } from "./proposal.ts";
-import type { ErasedDecideRule } from "./rule.ts";
+import type { ErasedDecideRule, RegisteredHandler } from "./event.ts";
+import type { HandlerOutcome, HandlerRunner } from "./handler-runner.ts";
 
 /** The combined outcome of a decide event. */
 export interface Decision<Result, Payload = unknown> {
@@ -19,7 +15,7 @@ export interface Decision<Result, Payload = unknown> {
 
 type Fields = Record<string, unknown>;
 
-export interface DecisionRunOptions {
+interface DecisionRunOptions {
   event: string;
   rule: ErasedDecideRule;
   payload: object;
@@ -112,4 +108,105 @@ function isFields(value: unknown): value is Fields {
 function described(value: unknown): string {
   if (isFields(value)) return `fields {${Object.keys(value).join(", ")}}`;
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
+}
+
+/** A field that a second source has set. */
+interface FieldConflict {
+  field: string;
+  sources: [earlier: string, later: string];
+}
+
+/** What the handlers of one decide event have proposed so far. */
+class Proposal {
+  readonly #rule: ErasedDecideRule;
+  readonly #sources = new Map<string, string>();
+  readonly #keySources = new Map<string, string>();
+  #result: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(rule: ErasedDecideRule) {
+    this.#rule = rule;
+  }
+
+  /** Undefined while everybody has abstained. */
+  get result(): Readonly<Record<string, unknown>> | undefined {
+    return this.#result;
+  }
+
+  /** Who last set each field. */
+  get sources(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#sources);
+  }
+
+  /** Invariant: a field once set is never erased; an undefined value abstains. */
+  add(proposed: Record<string, unknown>, source: string): FieldConflict[] {
+    const conflicts: FieldConflict[] = [];
+    for (const [field, value] of Object.entries(proposed)) {
+      if (value === undefined) continue;
+      const earlier = this.#sources.get(field);
+      if (earlier !== undefined && this.#rule.exclusive.includes(field)) {
+        conflicts.push({ field, sources: [earlier, source] });
+      }
+      if (this.#isKeyed(field)) conflicts.push(...this.#keyConflicts(field, value, source));
+      this.#result = Object.freeze({ ...this.#result, [field]: this.#combined(field, value) });
+      this.#sources.set(field, source);
+    }
+    return conflicts;
+  }
+
+  #isKeyed(field: string): boolean {
+    return this.#rule.keyed?.includes(field) ?? false;
+  }
+
+  #keyConflicts(field: string, value: unknown, source: string): FieldConflict[] {
+    return Object.keys(value as object).flatMap((key) => {
+      const name = `${field}.${key}`;
+      const earlier = this.#keySources.get(name);
+      this.#keySources.set(name, source);
+      return earlier === undefined ? [] : [{ field: name, sources: [earlier, source] }];
+    });
+  }
+
+  #combined(field: string, value: unknown): unknown {
+    if (this.#isKeyed(field)) return { ...(this.#result?.[field] as object), ...(value as object) };
+    const merge = this.#sources.has(field) ? this.#rule.merge?.[field] : undefined;
+    return merge === undefined ? value : merge(this.#result?.[field] as object, value as object);
+  }
+}
+
+/**
+ * A frozen copy for handlers, with more fields: what one of them assigns, the next does not see. A getter stays a getter:
+ * what is read or computed there is paid for by the handler that asks for it, and by no other.
+ */
+export function frozenCopy(payload: object, more: object = {}): object {
+  const copy = {};
+  for (const source of [payload, more])
+    for (const key of Reflect.ownKeys(source)) {
+      const field = Reflect.getOwnPropertyDescriptor(source, key)!;
+      if (field.enumerable) Object.defineProperty(copy, key, { ...field, configurable: true });
+    }
+  return Object.freeze(copy);
+}
+
+/** Freezes the values of the named fields, and the arrays and plain objects directly in those; no getter is asked. */
+export function freezeFields(payload: object, fields: readonly PropertyKey[]): void {
+  for (const field of fields) {
+    const value = heldValue(payload, field);
+    if (!isFreezable(value)) continue;
+    Object.freeze(value);
+    for (const key of Array.isArray(value) ? [] : Reflect.ownKeys(value)) {
+      const part = heldValue(value, key);
+      if (isFreezable(part)) Object.freeze(part);
+    }
+  }
+}
+
+function heldValue(of: object, key: PropertyKey): unknown {
+  return Reflect.getOwnPropertyDescriptor(of, key)?.value;
+}
+
+/** Maps, signals, class instances keep their inner state whether frozen or not, and may rely on being writable. */
+function isFreezable(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }

@@ -1,8 +1,6 @@
-import { callHandler, type HandlerOutcome, type SetTimer } from "./call-handler.ts";
-import type { RegisteredHandler } from "./handler.ts";
-import type { LifecycleNotice } from "./notice.ts";
+import type { RegisteredHandler } from "./event.ts";
 
-export interface HandlerRunnerOptions {
+interface HandlerRunnerOptions {
   onNotice: (notice: LifecycleNotice) => void;
   slowHandlerMs: number;
   setTimer: SetTimer;
@@ -15,7 +13,7 @@ export interface HandlerWait {
   source: string;
 }
 
-export interface HandlerRun {
+interface HandlerRun {
   event: string;
   handler: RegisteredHandler;
   payload: object;
@@ -56,4 +54,117 @@ export class HandlerRunner {
     }
     return outcome;
   }
+}
+
+/** Calls back once after a delay; the function returned calls it off. */
+export type SetTimer = (callback: () => void, delayMs: number) => () => void;
+
+/** A timer that does not keep the process alive. */
+export const unrefTimer: SetTimer = (callback, delayMs) => {
+  const timer = setTimeout(callback, delayMs).unref();
+  return () => clearTimeout(timer);
+};
+
+/** How a handler ended. */
+export type HandlerOutcome =
+  | { status: "returned"; value: unknown }
+  | { status: "threw"; error: unknown }
+  | { status: "aborted" };
+
+interface HandlerCall {
+  handler: RegisteredHandler;
+  payload: object;
+  current: unknown;
+  signal: AbortSignal;
+  slowAfterMs: number;
+  setTimer: SetTimer;
+  /** Told once, at the moment when the handler has taken `slowAfterMs`. */
+  onSlow: () => void;
+  /** Told where the handler does not answer at once; what it gives back is called when nobody waits any longer. */
+  onWait: () => (() => void) | undefined;
+}
+
+/** Runs one handler to its end or to the abort, whichever comes first. Never rejects. */
+async function callHandler(call: HandlerCall): Promise<HandlerOutcome> {
+  const { signal } = call;
+  if (signal.aborted) return { status: "aborted" };
+  try {
+    const returned = call.handler.call(call.payload, { current: call.current, signal });
+    if (!isThenable(returned)) return { status: "returned", value: snapshot(returned) };
+    return await settled(returned, call);
+  } catch (error) {
+    // A handler that obeys the signal throws too: that is the abort, not its failure.
+    return signal.aborted ? { status: "aborted" } : { status: "threw", error };
+  }
+}
+
+async function settled(returned: PromiseLike<unknown>, call: HandlerCall): Promise<HandlerOutcome> {
+  const stopTimer = call.setTimer(call.onSlow, call.slowAfterMs);
+  const stopWait = call.onWait();
+  const abort = abortOf(call.signal);
+  try {
+    const value = Promise.resolve(returned).then(snapshot);
+    const answer = value.then((value): HandlerOutcome => ({ status: "returned", value }));
+    return await Promise.race([answer, abort.outcome]);
+  } finally {
+    stopTimer();
+    stopWait?.();
+    abort.forget();
+  }
+}
+
+/** Resolves when the signal aborts; `forget` takes the listener off a signal that outlives the call. */
+function abortOf(signal: AbortSignal): { outcome: Promise<HandlerOutcome>; forget: () => void } {
+  const { promise, resolve } = Promise.withResolvers<HandlerOutcome>();
+  const onAbort = () => resolve({ status: "aborted" });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return { outcome: promise, forget: () => signal.removeEventListener("abort", onAbort) };
+}
+
+/** Reads every field once, where a getter that throws still counts as the handler's own failure. */
+function snapshot(value: unknown): unknown {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : value;
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === "function";
+}
+
+/** Something about a handler that somebody should know and that did not stop the event. */
+export type LifecycleNotice =
+  | { type: "handler_error"; event: string; source: string; error: unknown }
+  | { type: "slow_handler"; event: string; source: string; elapsedMs: number }
+  | { type: "conflict"; event: string; field: string; sources: [earlier: string, later: string] }
+  | {
+      type: "invalid_result";
+      event: string;
+      source: string;
+      received: string;
+      /** Under the policy "cancel" it counts as a no; absent where it is left out. */
+      isRefusal?: boolean;
+    }
+  | { type: "unknown_event"; event: string; source: string };
+
+/** One sentence for people. */
+export function describeNotice(notice: LifecycleNotice): string {
+  const { event } = notice;
+  switch (notice.type) {
+    case "handler_error":
+      return `${notice.source} failed in ${event}: ${errorText(notice.error)}`;
+    case "slow_handler":
+      return `${notice.source} has been busy with ${event} for ${Math.round(notice.elapsedMs / 1000)} s`;
+    case "conflict": {
+      const [earlier, later] = notice.sources;
+      return `${earlier} and ${later} both set ${notice.field} in ${event}: ${later} stands`;
+    }
+    case "invalid_result":
+      return `${notice.source} returned ${notice.received} from ${event}: ${notice.isRefusal ? "taken for a refusal" : "ignored"}`;
+    case "unknown_event":
+      return `${notice.source} listens to ${event}, which no event is called`;
+  }
+}
+
+function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

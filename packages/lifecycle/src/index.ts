@@ -1,17 +1,21 @@
-export type { SetTimer } from "./call-handler.ts";
 export type { Decision } from "./decision.ts";
 export type {
   DecideEvent,
   DecideNames,
+  DecideRule,
   ErrorPolicy,
   EventKind,
+  EventRules,
+  Handler,
+  HandlerContext,
+  HandlerOptions,
+  HandlerPayload,
   NotifyEvent,
   NotifyNames,
+  NotifyRule,
   PayloadOf,
+  PayloadRule,
   ResultOf,
 } from "./event.ts";
-export type { Handler, HandlerContext, HandlerOptions, HandlerPayload } from "./handler.ts";
-export type { HandlerWait } from "./handler-runner.ts";
+export { describeNotice, type HandlerWait, type LifecycleNotice, type SetTimer } from "./handler-runner.ts";
 export { type CallOptions, Lifecycle, type LifecycleOptions } from "./lifecycle.ts";
-export { describeNotice, type LifecycleNotice } from "./notice.ts";
-export type { DecideRule, EventRules, NotifyRule, PayloadRule } from "./rule.ts";

@@ -1,12 +1,25 @@
-import { type SetTimer, unrefTimer } from "./call-handler.ts";
-import { type Decision, DecisionRun } from "./decision.ts";
-import type { DecideNames, NotifyNames, PayloadOf, ResultOf } from "./event.ts";
-import type { Handler, HandlerOptions, HandlerOptionsOf, RegisteredHandler } from "./handler.ts";
-import { HandlerRegistry } from "./handler-registry.ts";
-import { HandlerRunner, type HandlerWait } from "./handler-runner.ts";
-import { describeNotice, type LifecycleNotice } from "./notice.ts";
-import { freezeFields, frozenCopy } from "./payload.ts";
-import type { ErasedDecideRule, EventRules } from "./rule.ts";
+import { EventEmitter } from "eventemitter3";
+import { type Decision, DecisionRun, freezeFields, frozenCopy } from "./decision.ts";
+import type {
+  DecideNames,
+  ErasedDecideRule,
+  EventRules,
+  Handler,
+  HandlerOptions,
+  HandlerOptionsOf,
+  NotifyNames,
+  PayloadOf,
+  RegisteredHandler,
+  ResultOf,
+} from "./event.ts";
+import {
+  describeNotice,
+  HandlerRunner,
+  type HandlerWait,
+  type LifecycleNotice,
+  type SetTimer,
+  unrefTimer,
+} from "./handler-runner.ts";
 
 export interface LifecycleOptions<Events> {
   rules: EventRules<Events>;
@@ -120,4 +133,60 @@ export class Lifecycle<Events> {
 
 function warn(notice: LifecycleNotice): void {
   process.emitWarning(describeNotice(notice), { type: "BonsaiLifecycle", code: notice.type });
+}
+
+type Collect = (handler: RegisteredHandler) => void;
+
+/** Owner of the handlers and of the sources' order. */
+class HandlerRegistry {
+  readonly #emitter = new EventEmitter();
+  readonly #rankOfSource = new Map<string, number>();
+  readonly #undosOfSource = new Map<string, Set<() => void>>();
+  #nextRank = 0;
+
+  /** Gives a source its place in the order, unless it has one. */
+  addSource(source: string): void {
+    if (!this.#rankOfSource.has(source)) this.#rankOfSource.set(source, this.#nextRank++);
+  }
+
+  /** Takes out all handlers of a source, and its place in the order. */
+  removeSource(source: string): void {
+    for (const undo of [...(this.#undosOfSource.get(source) ?? [])]) undo();
+    this.#undosOfSource.delete(source);
+    this.#rankOfSource.delete(source);
+  }
+
+  /** Returns the undo of this one registration; the second call of it does nothing. */
+  add(name: string, handler: RegisteredHandler): () => void {
+    this.addSource(handler.source);
+    const listener = (collect: Collect) => collect(handler);
+    const undos = this.#undosOf(handler.source);
+    const undo = () => {
+      if (undos.delete(undo)) this.#emitter.off(name, listener);
+    };
+    undos.add(undo);
+    this.#emitter.on(name, listener);
+    return undo;
+  }
+
+  has(name: string): boolean {
+    return this.#emitter.listenerCount(name) > 0;
+  }
+
+  /** A copy, by the order of sources, then of registration: changes during a call do not disturb it. */
+  handlersOf(name: string): RegisteredHandler[] {
+    const handlers: RegisteredHandler[] = [];
+    this.#emitter.emit(name, (handler: RegisteredHandler) => handlers.push(handler));
+    return handlers.sort((a, b) => this.#rank(a) - this.#rank(b));
+  }
+
+  #rank(handler: RegisteredHandler): number {
+    return this.#rankOfSource.get(handler.source) ?? this.#nextRank;
+  }
+
+  #undosOf(source: string): Set<() => void> {
+    const undos = this.#undosOfSource.get(source) ?? new Set();
+    this.#undosOfSource.set(source, undos);
+    return undos;
+  }
 }

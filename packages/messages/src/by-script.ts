@@ -1,6 +1,5 @@
 import { estimatorOf, type TokenEstimator } from "./estimate.ts";
-import { Script, scriptOf } from "./script.ts";
-import { charCost, cost, freeChars, rareCost, startCost } from "./script-cost.ts";
+import { charCost, cost, freeChars, rareCost, Script, scriptOf, startCost } from "./script.ts";
 
 /** A run of letters and digits is noise from this length on, if it changes kind at least every fourth character. */
 const noiseChars = 16;

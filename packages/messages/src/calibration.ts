@@ -1,6 +1,5 @@
 import { byScriptEstimator } from "./by-script.ts";
-import { isGoodAnswer, UNSEEN_TOKENS } from "./context-tokens.ts";
-import { estimatorOf, IMAGE_TOKENS, type TokenEstimator } from "./estimate.ts";
+import { estimatorOf, IMAGE_TOKENS, isGoodAnswer, type TokenEstimator, UNSEEN_TOKENS } from "./estimate.ts";
 import type { AssistantMessage, Message } from "./message.ts";
 import { contentBlocks } from "./text.ts";
 import { isPlausibleCount, promptTokens } from "./usage.ts";

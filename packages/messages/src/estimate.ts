@@ -1,5 +1,6 @@
-import type { Message } from "./message.ts";
+import type { AssistantMessage, Message } from "./message.ts";
 import { bashExecutionText, contentBlocks, jsonText } from "./text.ts";
+import { contextTokens, isPlausibleCount, outputTokens } from "./usage.ts";
 
 /** Tokens counted for an image, whatever its size. */
 export const IMAGE_TOKENS = 1200;
@@ -52,4 +53,89 @@ function blockText(block: Record<string, unknown>): string {
     default:
       return "";
   }
+}
+
+/** ceil(UTF-16 code units / 4): the field's plain estimate. Too low on code, far too low on CJK text. */
+export function chars4(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+export const chars4Estimator: TokenEstimator = estimatorOf("chars4", chars4);
+
+/** The plain estimate rounded down, as one of the presets has it. */
+export const chars4FloorEstimator: TokenEstimator = estimatorOf("chars4Floor", (text) =>
+  Math.floor(text.length / 4),
+);
+
+/** How full the context is, and how far the figure can be trusted. */
+export interface ContextTokens {
+  tokens: number;
+  /** "usage": what the provider reported, plus estimates of what came after; "estimate": estimates alone. */
+  source: "usage" | "estimate";
+  /** Index of the message whose usage was taken; absent for "estimate". */
+  usageIndex?: number;
+  /** The estimated part of `tokens`. */
+  trailingTokens: number;
+}
+
+export interface ContextTokensOptions {
+  /** What the model sees, oldest first. */
+  messages: readonly Message[];
+  estimator: TokenEstimator;
+  /** The usage of messages before this index is older than the latest compaction or edit: not trusted. */
+  staleBefore: number;
+  /**
+   * Tokens beside the messages, where they are known: of the system prompt and the tools; below 0 where the messages are
+   * estimated too high. Asked for only where no usage can be trusted: it may
+   * be a getter that takes its time. Default 0.
+   */
+  overheadTokens?: number;
+}
+
+/** System prompt and tools of other programs, which no message shows, have up to so many tokens. */
+export const UNSEEN_TOKENS = 20_000;
+
+/**
+ * The tokens of the context: the usage of the last good answer plus estimates of what came after it,
+ * or, where no usage can be trusted, estimates alone. A usage that is far above what stands before it is not trusted:
+ * files of other programs hold what their servers made up.
+ */
+export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
+  const { messages, estimator, staleBefore } = options;
+  const usageIndex = messages.findLastIndex(
+    (message, index) => index >= staleBefore && isGoodAnswer(message) && isPlausible(options, index),
+  );
+  if (usageIndex < 0) {
+    const trailingTokens = Math.max(0, (options.overheadTokens ?? 0) + estimated(messages, estimator));
+    return { tokens: trailingTokens, source: "estimate", trailingTokens };
+  }
+  const trailingTokens = estimated(messages.slice(usageIndex + 1), estimator);
+  const { usage } = messages[usageIndex] as AssistantMessage;
+  return { tokens: contextTokens(usage) + trailingTokens, source: "usage", usageIndex, trailingTokens };
+}
+
+/** Looks only as far back as it takes: mostly not at a single message. */
+function isPlausible({ messages, estimator }: ContextTokensOptions, index: number): boolean {
+  const tokens = contextTokens((messages[index] as AssistantMessage).usage);
+  let estimatedTokens = 0;
+  for (let at = index; !isPlausibleCount(tokens, estimatedTokens, UNSEEN_TOKENS); at -= 1) {
+    if (at < 0) return false;
+    estimatedTokens += estimator.message(messages[at]!);
+  }
+  return true;
+}
+
+/**
+ * An answer whose usage tells the size of the context: neither aborted nor failed, and something was counted before
+ * the answer itself.
+ */
+export function isGoodAnswer(message: Message): message is AssistantMessage {
+  if (message?.role !== "assistant") return false;
+  const { stopReason, usage } = message;
+  if (stopReason === "aborted" || stopReason === "error") return false;
+  return contextTokens(usage) > outputTokens(usage);
+}
+
+function estimated(messages: readonly Message[], estimator: TokenEstimator): number {
+  return messages.reduce((tokens, message) => tokens + estimator.message(message), 0);
 }

@@ -1,15 +1,62 @@
 import { z } from "zod";
-import { assistantContentSchema, userContentSchema } from "./content-schema.ts";
-import { usageSchema } from "./usage-schema.ts";
+
+export const textContentSchema = z.looseObject({
+  type: z.literal("text"),
+  text: z.string(),
+  textSignature: z.string().optional(),
+});
+export const imageContentSchema = z.looseObject({
+  type: z.literal("image"),
+  data: z.string(),
+  mimeType: z.string(),
+});
+export const thinkingContentSchema = z.looseObject({
+  type: z.literal("thinking"),
+  thinking: z.string(),
+  thinkingSignature: z.string().optional(),
+  redacted: z.boolean().optional(),
+});
+export const toolCallSchema = z.looseObject({
+  type: z.literal("toolCall"),
+  id: z.string(),
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  thoughtSignature: z.string().optional(),
+  namespace: z.string().optional(),
+});
+export const userContentSchema = z.discriminatedUnion("type", [textContentSchema, imageContentSchema]);
+export const assistantContentSchema = z.discriminatedUnion("type", [
+  textContentSchema,
+  thinkingContentSchema,
+  toolCallSchema,
+]);
+
+const usageCostSchema = z.looseObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  total: z.number(),
+});
+export const usageSchema = z.looseObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  cacheWrite1h: z.number().optional(),
+  reasoning: z.number().optional(),
+  totalTokens: z.number().optional(),
+  cost: usageCostSchema,
+});
 
 const userContents = z.union([z.string(), z.array(userContentSchema)]);
 
-export const userMessageSchema = z.looseObject({
+const userMessageSchema = z.looseObject({
   role: z.literal("user"),
   content: userContents,
   timestamp: z.number(),
 });
-export const assistantMessageSchema = z.looseObject({
+const assistantMessageSchema = z.looseObject({
   role: z.literal("assistant"),
   content: z.array(assistantContentSchema),
   api: z.string(),
@@ -23,7 +70,7 @@ export const assistantMessageSchema = z.looseObject({
   responseId: z.string().optional(),
   timestamp: z.number(),
 });
-export const toolResultMessageSchema = z.looseObject({
+const toolResultMessageSchema = z.looseObject({
   role: z.literal("toolResult"),
   toolCallId: z.string(),
   toolName: z.string(),
@@ -33,7 +80,7 @@ export const toolResultMessageSchema = z.looseObject({
   isError: z.boolean(),
   timestamp: z.number(),
 });
-export const bashExecutionMessageSchema = z.looseObject({
+const bashExecutionMessageSchema = z.looseObject({
   role: z.literal("bashExecution"),
   command: z.string(),
   output: z.string(),
@@ -44,7 +91,7 @@ export const bashExecutionMessageSchema = z.looseObject({
   excludeFromContext: z.boolean().optional(),
   timestamp: z.number(),
 });
-export const customMessageSchema = z.looseObject({
+const customMessageSchema = z.looseObject({
   role: z.literal("custom"),
   customType: z.string(),
   content: userContents,
@@ -52,7 +99,7 @@ export const customMessageSchema = z.looseObject({
   details: z.unknown().optional(),
   timestamp: z.number(),
 });
-export const systemMessageSchema = z.looseObject({
+const systemMessageSchema = z.looseObject({
   role: z.literal("system"),
   content: z.unknown().optional(),
   timestamp: z.number().optional(),
@@ -70,3 +117,14 @@ export const messageSchema = z.discriminatedUnion("role", [
   customMessageSchema,
   systemMessageSchema,
 ]);
+
+export const modelSchema = z.looseObject({
+  provider: z.string(),
+  id: z.string(),
+  name: z.string().optional(),
+  contextWindow: z.number().optional(),
+  maxOutputTokens: z.number().optional(),
+  usdPerMillionTokens: z
+    .looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
+    .optional(),
+});

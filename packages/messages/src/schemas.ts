@@ -2,11 +2,11 @@
 export {
   assistantContentSchema,
   imageContentSchema,
+  messageSchema,
+  modelSchema,
   textContentSchema,
   thinkingContentSchema,
   toolCallSchema,
+  usageSchema,
   userContentSchema,
-} from "./content-schema.ts";
-export { messageSchema } from "./message-schema.ts";
-export { modelSchema } from "./model-schema.ts";
-export { usageSchema } from "./usage-schema.ts";
+} from "./message-schema.ts";

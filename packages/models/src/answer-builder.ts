@@ -7,10 +7,15 @@ import {
   type StopReason,
   type ToolCall,
 } from "@bonsai-agent/messages";
-import type { CatalogueModel } from "./catalogue-model.ts";
-import { usageCost } from "./cost.ts";
-import { type IgnoredUsage, impossibleCounts, type RequestSize, type TokenCounts } from "./counted-tokens.ts";
-import type { StreamEvent } from "./stream-event.ts";
+import type { CatalogueModel } from "./model.ts";
+import type { StreamEvent } from "./model-request.ts";
+import {
+  type IgnoredUsage,
+  impossibleCounts,
+  type RequestSize,
+  type TokenCounts,
+  usageCost,
+} from "./usage.ts";
 
 /** Enough to see what it was. */
 const BEGINNING_CHARS = 8_000;

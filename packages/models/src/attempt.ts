@@ -1,7 +1,7 @@
 import type { AnswerBuilder } from "./answer-builder.ts";
 import { TOO_LARGE } from "./failure.ts";
+import type { StreamEvent } from "./model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
-import type { StreamEvent } from "./stream-event.ts";
 
 export interface AttemptOptions {
   provider: Provider;

@@ -1,18 +1,18 @@
-import { type AssistantMessage, promptTokens, type Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "./answer-builder.ts";
 import { attempt } from "./attempt.ts";
-import type { CatalogueModel } from "./catalogue-model.ts";
-import { emptyAnswer, type ModelFailure, TOO_LARGE } from "./failure.ts";
-import type { LearnedWindow } from "./learned-windows.ts";
-import type { ModelRequest } from "./model-request.ts";
-import type { ModelNotice } from "./notice.ts";
-import { Outgoing } from "./outgoing.ts";
-import { silentOverflow } from "./overflow/silent-overflow.ts";
+import { emptyAnswer, type ModelFailure, silentOverflow, TOO_LARGE } from "./failure.ts";
+import { isReachable, type KeySource } from "./keys.ts";
+import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
+import type { CatalogueModel } from "./model.ts";
+import type { ModelNotice, ModelRequest, StreamEvent } from "./model-request.ts";
+import { Outgoing, RefusedThinking } from "./outgoing.ts";
+import { requestFailure } from "./overflow/classify-failure.ts";
 import type { ProviderCall } from "./provider.ts";
-import { requestFailure } from "./request-failure.ts";
-import type { RequestHost } from "./request-host.ts";
-import { RetryBudget } from "./retry.ts";
-import type { StreamEvent } from "./stream-event.ts";
+import type { ProviderTable } from "./provider-table.ts";
+import type { Repair, RepairKind } from "./repair/repair.ts";
+import { RetryBudget, type RetryPolicy } from "./retry.ts";
+import type { IgnoredUsage } from "./usage.ts";
 
 /** An estimate can be a third too high. */
 const ESTIMATE_FACTOR = 1.5;
@@ -202,5 +202,73 @@ export class Exchange {
 
   #tell(notice: ModelNotice): void {
     this.#request.onNotice?.(notice);
+  }
+}
+
+interface RequestHostOptions {
+  providers: ProviderTable;
+  windows: LearnedWindows;
+  keys: KeySource | undefined;
+  policy: RetryPolicy;
+  bodyless429IsOverflow: boolean;
+  now: () => number;
+  random: () => number;
+  sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+/** What the requests of one client share. Owner of which repairs and which wrong usages have been told. */
+export class RequestHost {
+  readonly providers: ProviderTable;
+  readonly windows: LearnedWindows;
+  readonly policy: RetryPolicy;
+  readonly bodyless429IsOverflow: boolean;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly sleep: RequestHostOptions["sleep"];
+  readonly refusedThinking = new RefusedThinking();
+  readonly #keys: KeySource | undefined;
+  readonly #told = new Set<RepairKind>();
+  readonly #wrongCounters = new Set<string>();
+
+  constructor(options: RequestHostOptions) {
+    this.providers = options.providers;
+    this.windows = options.windows;
+    this.policy = options.policy;
+    this.bodyless429IsOverflow = options.bodyless429IsOverflow;
+    this.now = options.now;
+    this.random = options.random;
+    this.sleep = options.sleep;
+    this.#keys = options.keys;
+  }
+
+  /** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
+  key(model: CatalogueModel): string | undefined {
+    const key = this.#keys?.key(model);
+    if (key !== undefined || isReachable(model, undefined)) return key;
+    const { apiKeyEnv, provider } = model;
+    throw new BonsaiError({
+      code: "key_missing",
+      message: `There is no key for ${provider}.`,
+      hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
+    });
+  }
+
+  /** Tells of a usage that cannot be, once for each model: a server that counts wrong does so at every answer. */
+  tellIgnoredUsage(
+    usage: IgnoredUsage | undefined,
+    { provider, id: modelId }: CatalogueModel,
+    tell: (notice: ModelNotice) => void,
+  ): void {
+    const name = `${provider}/${modelId}`;
+    if (usage === undefined || this.#wrongCounters.has(name)) return;
+    this.#wrongCounters.add(name);
+    tell({ type: "usage_ignored", provider, modelId, ...usage });
+  }
+
+  /** Tells of repairs, each kind once: the same history comes again with every request. */
+  tellRepairs(repairs: readonly Repair[], tell: (notice: ModelNotice) => void): void {
+    const fresh = repairs.filter(({ kind }) => !this.#told.has(kind));
+    for (const { kind } of fresh) this.#told.add(kind);
+    if (fresh.length > 0) tell({ type: "repair", repairs: fresh });
   }
 }

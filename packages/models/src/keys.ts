@@ -1,5 +1,20 @@
-import type { ProviderConfig } from "./catalogue-model.ts";
-import type { NamedSecret } from "./known-secrets.ts";
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { textFile } from "./json-file.ts";
+import { isLoopback, type ProviderConfig } from "./model.ts";
 
 /** Where keys come from. */
 export interface KeySource {
@@ -25,4 +40,263 @@ export interface KeyFile extends KeySource {
    * @throws BonsaiError `keys_invalid`
    */
   lend(provider: string, key: string): () => void;
+}
+
+/** True where the provider has a key, or needs none. @throws what the key source throws */
+export function isReachable(provider: ProviderConfig, keys: KeySource | undefined): boolean {
+  return provider.apiKeyEnv === undefined || isLoopback(provider) || keys?.key(provider) !== undefined;
+}
+
+/** Something about the file of keys that its owner should know. */
+export interface KeyNotice {
+  code: "keys_exposed";
+  message: string;
+}
+
+export interface FileKeysOptions {
+  /** Bonsai's home folder: the keys stand in `<home>/auth.json`. */
+  home: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Told once. Default: nobody. */
+  onNotice?: ((notice: KeyNotice) => void) | undefined;
+}
+
+/**
+ * Keys that were lent, then of the environment, then of `<home>/auth.json`: `{"anthropic": {"type": "api_key", "key": "…"}}`. The file is
+ * read whenever a key is asked for, so a key that was just stored is used at once. No error holds a key.
+ * @throws BonsaiError, on each call: `keys_unreadable`, `keys_invalid`
+ */
+export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
+  const file = join(home, "auth.json");
+  let isTold = onNotice === undefined;
+  const entries = (): AuthEntries => {
+    const message = isTold ? undefined : exposure(file);
+    if (message !== undefined) {
+      isTold = true;
+      onNotice?.({ code: "keys_exposed", message });
+    }
+    return readAuthFile(file);
+  };
+  let lent: readonly { provider: string; key: string }[] = [];
+  const found = (provider: ProviderConfig): { key: string; origin: KeyOrigin } | undefined => {
+    const loan = lent.findLast((each) => each.provider === provider.provider);
+    if (loan !== undefined) return { key: loan.key, origin: "lent" };
+    const { apiKeyEnv } = provider;
+    const own = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
+    if (own) return { key: sendable(own, apiKeyEnv!), origin: "environment" };
+    const key = storedKey(entries(), provider.provider, file);
+    return key === undefined ? undefined : { key, origin: "file" };
+  };
+  return {
+    key: (provider) => found(provider)?.key,
+    source: (provider) => found(provider)?.origin,
+    store: (provider, key) => {
+      const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };
+      writeAuthFile(file, { ...readAuthFile(file), [provider]: entry });
+    },
+    remove: (provider) => {
+      const { [provider]: removed, ...rest } = readAuthFile(file);
+      if (removed !== undefined) writeAuthFile(file, rest);
+      return removed !== undefined;
+    },
+    secrets: () => [
+      ...lent.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key })),
+      ...knownSecrets(home),
+    ],
+    lend: (provider, key) => {
+      const loan = { provider, key: sendable(key.trim(), `the key for ${provider}`) };
+      lent = [...lent, loan];
+      return () => {
+        lent = lent.filter((each) => each !== loan);
+      };
+    },
+  };
+}
+
+/** Entries of other kinds (a sign-in that another program stored) are no keys, and no errors. */
+function storedKey(entries: AuthEntries, provider: string, file: string): string | undefined {
+  if (!Object.hasOwn(entries, provider)) return undefined;
+  const { type = "api_key", key } = entries[provider]!;
+  if (type !== "api_key") return undefined;
+  const place = `${file}: ${provider}.key`;
+  if (typeof key === "string") return sendable(key.trim(), place);
+  throw new BonsaiError({
+    code: "keys_invalid",
+    message: `${place} is ${key === undefined ? "missing" : `a value of type ${typeof key}`}; allowed is a text.`,
+    hint: `Write it as {"${provider}": {"type": "api_key", "key": "…"}}, or remove ${provider}.`,
+  });
+}
+
+/** Anything else would be refused as a header, in words that show it. */
+function sendable(key: string, place: string): string {
+  if (/^[\x21-\x7e]+$/.test(key) && !/["'`]/.test(key)) return key;
+  throw new BonsaiError({
+    code: "keys_invalid",
+    message: `${place} ${key === "" ? "is empty" : "holds a blank, a line break, a quotation mark or a letter that no key has"}.`,
+    hint: "Copy the key again, without what stands around it.",
+  });
+}
+
+function exposure(file: string): string | undefined {
+  if (process.platform === "win32" || !existsSync(file)) return undefined;
+  const stat = statSync(file);
+  const mode = stat.mode & 0o777;
+  if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
+  return `${file} holds keys, and others can read it (mode ${mode.toString(8)}): run chmod 600 on it.`;
+}
+
+/** What stands in the file, by provider; entries of kinds that Bonsai does not know are kept as they are. */
+type AuthEntries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/**
+ * Reads a file of keys; without one there are none.
+ * @throws BonsaiError `keys_unreadable`, without a word of what stands in the file
+ */
+function readAuthFile(file: string): AuthEntries {
+  const text = contents(file);
+  if (text === undefined) return {};
+  const value = parsed(text, file);
+  if (!isObject(value)) throw damaged(file, "is no JSON object");
+  // It is written anew with each key that is saved.
+  if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
+  for (const [provider, entry] of Object.entries(value)) {
+    if (!isObject(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
+  }
+  return value as AuthEntries;
+}
+
+/** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
+function writeAuthFile(file: string, entries: AuthEntries): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const target = linked(file);
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  try {
+    writeWhole(temporary, `${JSON.stringify(entries, null, 2)}\n`);
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function writeWhole(path: string, text: string): void {
+  const fd = openSync(path, "wx", 0o600);
+  try {
+    writeSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function linked(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
+    throw error;
+  }
+}
+
+function contents(file: string): string | undefined {
+  try {
+    return textFile(file);
+  } catch (cause) {
+    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
+  }
+}
+
+/** The parser's own message quotes the text, so it is neither told nor kept. */
+function parsed(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw damaged(file, "is no JSON");
+  }
+}
+
+function damaged(file: string, what: string): BonsaiError {
+  return new BonsaiError({
+    code: "keys_unreadable",
+    message: `The file of keys ${file} ${what}.`,
+    hint: 'Its shape is {"anthropic": {"type": "api_key", "key": "…"}}. Mend it, or move it away.',
+  });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Something that must not be shown, with what is shown instead. */
+export interface NamedSecret {
+  name: string;
+  value: string;
+}
+
+/** What stands under such a name lets somebody in. */
+const secretField = /key|token|secret|password|authorization|access|refresh|cookie|credential/i;
+
+/**
+ * All that stands in Bonsai's files of keys: every text of `auth.json` (other programs store sign-ins there as well), and
+ * the headers and keys of `models.json`. The files are read at each call, so a key that was just stored is among them;
+ * one that cannot be read has none.
+ */
+function knownSecrets(home: string): NamedSecret[] {
+  const auth = jsonFile(join(home, "auth.json"));
+  const stored = entriesOf(auth).flatMap(([provider, entry]) =>
+    textsOf(entry, isStoredSecret).map((value) => ({ name: `key of ${provider}`, value })),
+  );
+  const models = textsOf(jsonFile(join(home, "models.json")), ({ field, above }, value) =>
+    above === "headers"
+      ? secretField.test(field) || !isPlace(value)
+      : secretField.test(field) && field !== "apiKeyEnv",
+  );
+  // A header can have a word before the key.
+  const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
+  return [...stored, ...headers.map((value) => ({ name: "key of models.json", value }))];
+}
+
+function isStoredSecret({ field }: Place, value: string): boolean {
+  return field !== "type" && (secretField.test(field) || !isPlace(value));
+}
+
+/** An address or a path, where its name does not say otherwise: keys in base 64 have slashes as well. */
+function isPlace(value: string): boolean {
+  return /[/\\]/.test(value);
+}
+
+interface Place {
+  field: string;
+  /** The name of the object around it. */
+  above: string;
+}
+
+const MOST_LEVELS = 20;
+
+function textsOf(
+  value: unknown,
+  isSecret: (place: Place, value: string) => boolean,
+  place: Place = { field: "", above: "" },
+  level = 0,
+): string[] {
+  if (typeof value === "string") return isSecret(place, value) ? [value.trim()] : [];
+  if (level > MOST_LEVELS) return [];
+  return entriesOf(value).flatMap(([name, inner]) => {
+    const field = Array.isArray(value) ? place.field : name;
+    const above = Array.isArray(value) ? place.above : place.field;
+    return textsOf(inner, isSecret, { field, above }, level + 1);
+  });
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+function jsonFile(path: string): unknown {
+  try {
+    return JSON.parse(textFile(path) ?? "null");
+  } catch {
+    // Whoever needs a key of it says what is wrong with the file.
+    return undefined;
+  }
 }

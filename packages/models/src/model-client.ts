@@ -1,16 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { ProviderLoader } from "./built-in-providers.ts";
-import type { CatalogueModel, ProviderApi } from "./catalogue-model.ts";
-import { Exchange } from "./exchange.ts";
-import type { KeySource } from "./keys.ts";
-import type { NamedSecret } from "./known-secrets.ts";
+import { Exchange, RequestHost } from "./exchange.ts";
+import type { KeySource, NamedSecret } from "./keys.ts";
 import { LearnedWindows } from "./learned-windows.ts";
-import type { ModelRequest } from "./model-request.ts";
+import type { CatalogueModel, ProviderApi } from "./model.ts";
+import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import type { Provider } from "./provider.ts";
-import { ProviderTable } from "./provider-table.ts";
-import { RequestHost } from "./request-host.ts";
+import { type ProviderLoader, ProviderTable } from "./provider-table.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
-import type { StreamEvent } from "./stream-event.ts";
 
 export interface ModelClientOptions {
   /** Default: no keys, which is enough for servers that want none. */

@@ -1,15 +1,12 @@
-import type { Message } from "@bonsai-agent/messages";
-import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
-import type { ModelRequest } from "./model-request.ts";
-import { OutputCap } from "./overflow/output-cap.ts";
-import type { WithoutThinking } from "./refused-thinking.ts";
-import type { Repair } from "./repair/repair.ts";
-import { repairOf } from "./repair/repair-details.ts";
+import { byScriptEstimator, jsonText, type Message } from "@bonsai-agent/messages";
+import type { ModelFailure } from "./failure.ts";
+import type { CatalogueModel, ThinkingLevel } from "./model.ts";
+import type { ModelRequest, ToolDeclaration } from "./model-request.ts";
+import { type Repair, repairOf } from "./repair/repair.ts";
 import { hasImages, withoutOlderImages } from "./repair/repair-images.ts";
 import { repairMessages } from "./repair/repair-messages.ts";
-import { requestTokens } from "./request-tokens.ts";
 
-export interface OutgoingOptions {
+interface OutgoingOptions {
   request: ModelRequest;
   /** With the window that its server taught. */
   model: CatalogueModel;
@@ -94,4 +91,147 @@ export class Outgoing {
     if (count > 0) this.#tell([repairOf("too_many_bytes", count)]);
     return count > 0;
   }
+}
+
+/** Less room than this is no answer: the input is what has to shrink. */
+const MIN_OUTPUT_TOKENS = 1_024;
+/** More is hardly ever said at once, and some providers reserve what is asked for. */
+const DEFAULT_OUTPUT_TOKENS = 32_000;
+/** Refusals of the cap in one request, after which the input is taken for too long. */
+const MAX_LOWERINGS = 2;
+
+interface OutputCapOptions {
+  model: CatalogueModel;
+  /** What the caller wants. Default 32,000. */
+  wantedTokens: number | undefined;
+  /** The estimate of the request. */
+  inputTokens: number;
+}
+
+/** A cap that was lowered. */
+interface LoweredCap {
+  fromTokens: number;
+  toTokens: number;
+}
+
+/** How many tokens one answer may have: what was wanted, what the model can, what the window leaves. */
+class OutputCap {
+  #tokens: number;
+  #lowerings = 0;
+
+  constructor({ model, wantedTokens = DEFAULT_OUTPUT_TOKENS, inputTokens }: OutputCapOptions) {
+    const { contextWindow = 0, maxOutputTokens = 0 } = model;
+    const room = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
+    const own = maxOutputTokens > 0 ? maxOutputTokens : Number.POSITIVE_INFINITY;
+    this.#tokens = Math.max(1, Math.min(wantedTokens, own, Math.max(MIN_OUTPUT_TOKENS, room)));
+  }
+
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  /** Lowers the cap after a refusal, by its numbers, else to half; undefined where too little would be left. */
+  lower(failure: ModelFailure): LoweredCap | undefined {
+    const fromTokens = this.#tokens;
+    const toTokens = this.#lowered(failure);
+    // A model that cannot say more is no matter of room.
+    const leastTokens = failure.outputLimitTokens === undefined ? MIN_OUTPUT_TOKENS : 1;
+    if (this.#lowerings >= MAX_LOWERINGS || toTokens < leastTokens) return undefined;
+    this.#lowerings += 1;
+    this.#tokens = toTokens;
+    return { fromTokens, toTokens };
+  }
+
+  #lowered({ windowTokens, inputTokens, outputLimitTokens }: ModelFailure): number {
+    const half = Math.floor(this.#tokens / 2);
+    const room =
+      windowTokens === undefined || inputTokens === undefined ? undefined : windowTokens - inputTokens;
+    const told = outputLimitTokens ?? room;
+    if (told === undefined) return half;
+    // "At least N input tokens": a count that was not the last word does not hold twice.
+    return this.#lowerings === 0 && told < this.#tokens ? told : Math.min(told, half);
+  }
+}
+
+/** What a context is asked without, because its provider refused it before. */
+interface WithoutThinking {
+  /** Thinking of answers up to this time is left out, in milliseconds since the epoch. */
+  upToMs: number;
+  /** Whether the model is asked not to think either: some servers want the thinking of earlier calls while it does. */
+  isOff: boolean;
+}
+
+interface Refusal {
+  contextMs: number;
+  upToMs: number;
+  count: number;
+}
+
+/** Refused once with thinking on in a later turn as well, a context is no longer asked with it. */
+const MAX_REFUSALS = 2;
+
+/**
+ * Which contexts a provider refused for their thinking, for one client: to send them again as they are would cost a
+ * refused request each time. By session and model, until the context changes.
+ */
+export class RefusedThinking {
+  readonly #refusals = new Map<string, Refusal>();
+
+  /** Nothing for a context that was not refused. */
+  of(request: ModelRequest): WithoutThinking | undefined {
+    const refusal = this.#refusals.get(keyOf(request));
+    if (refusal === undefined || refusal.contextMs !== contextMs(request)) return undefined;
+    const { upToMs, count } = refusal;
+    const isSameTurn = !request.messages.some(
+      (message) => message?.role === "user" && message.timestamp > upToMs,
+    );
+    return { upToMs, isOff: isSameTurn || count >= MAX_REFUSALS };
+  }
+
+  /** Remembers a context that was taken only after its thinking had been left out; it may be damaged in any way. */
+  add(request: ModelRequest): void {
+    const key = keyOf(request);
+    const known = this.#refusals.get(key);
+    const stamp = contextMs(request);
+    const count = known?.contextMs === stamp ? known.count + 1 : 1;
+    this.#refusals.set(key, { contextMs: stamp, upToMs: latest(request.messages), count });
+  }
+}
+
+function keyOf({ model: { provider, id }, cacheKey = "" }: ModelRequest): string {
+  return JSON.stringify([provider, id, cacheKey]);
+}
+
+/** When what stands in the context last changed otherwise than by growing. */
+function contextMs({ messages, prefixChangedAtMs = Number.NEGATIVE_INFINITY }: ModelRequest): number {
+  const summaries = messages.filter((message) => message?.role === "compactionSummary");
+  return Math.max(prefixChangedAtMs, latest(summaries));
+}
+
+function latest(messages: ModelRequest["messages"]): number {
+  const times = messages.map((message) => message?.timestamp ?? Number.NaN);
+  return times.reduce((max, time) => (time > max ? time : max), Number.NEGATIVE_INFINITY);
+}
+
+interface RequestTokensOptions {
+  systemPrompt: string;
+  tools: readonly ToolDeclaration[];
+  messages: readonly Message[];
+}
+
+/** Messages do not change and come again with every request of a session. */
+const known = new WeakMap<Message, number>();
+
+/** The estimated tokens of a whole request. */
+function requestTokens({ systemPrompt, tools, messages }: RequestTokensOptions): number {
+  const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(jsonText(tools));
+  return messages.reduce((sum, message) => sum + messageTokens(message), fixed);
+}
+
+function messageTokens(message: Message): number {
+  const cached = known.get(message);
+  if (cached !== undefined) return cached;
+  const tokens = byScriptEstimator.message(message);
+  known.set(message, tokens);
+  return tokens;
 }

@@ -1,6 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { builtInProviders, type ProviderLoader } from "./built-in-providers.ts";
-import type { CatalogueModel, ProviderApi } from "./catalogue-model.ts";
+import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { Provider } from "./provider.ts";
 
 /** Who answers for a provider by its name. */
@@ -68,3 +67,14 @@ function gone(name: string): BonsaiError {
     hint: "Load it again, or choose another model.",
   });
 }
+
+/** Makes what speaks a protocol. */
+export type ProviderLoader = () => Promise<Provider>;
+
+/** The protocols that Bonsai speaks by itself. The SDKs are large: each is loaded when it is first used. */
+const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, ProviderLoader>> = {
+  "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
+  "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),
+  "openai-chat": async () => (await import("./openai/openai-chat.ts")).openaiChatProvider(),
+  scripted: async () => (await import("./scenario-file.ts")).scenarioProvider(),
+};

@@ -1,8 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "./answer-builder.ts";
-import type { CatalogueModel, ThinkingLevel } from "./catalogue-model.ts";
-import type { ProviderResponse, RequestPurpose, ToolDeclaration } from "./model-request.ts";
-import type { StreamEvent } from "./stream-event.ts";
+import type { CatalogueModel, ThinkingLevel } from "./model.ts";
+import type { ProviderResponse, RequestPurpose, StreamEvent, ToolDeclaration } from "./model-request.ts";
 
 /** One attempt of a request: defaults filled in, history repaired. */
 export interface ProviderCall {

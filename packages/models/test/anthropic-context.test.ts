@@ -6,8 +6,7 @@ import {
 } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { anthropicCallId } from "../src/anthropic/anthropic-call-id.ts";
-import { anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";
+import { anthropicCallId, anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";
 import { claude } from "./anthropic-exchange.ts";
 
 const png = { type: "image", data: "iVBORw0=", mimeType: "image/png" } as const;

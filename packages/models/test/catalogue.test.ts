@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
-import { defaultModels } from "../src/catalogue/default-models.ts";
+import { defaultModels } from "../src/catalogue/usable-models.ts";
 
 function homeWith(models?: unknown): string {
   const home = mkdtempSync(join(tmpdir(), "bonsai-catalogue-"));

@@ -3,12 +3,10 @@ import type { Message, Usage } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { AnswerBuilder } from "../src/answer-builder.ts";
-import type { CatalogueModel } from "../src/catalogue-model.ts";
+import type { CatalogueModel } from "../src/model.ts";
 import { ModelClient, type ModelClientOptions } from "../src/model-client.ts";
-import type { ModelRequest } from "../src/model-request.ts";
-import type { ModelNotice } from "../src/notice.ts";
+import { finalEvent, type ModelNotice, type ModelRequest, type StreamEvent } from "../src/model-request.ts";
 import { type ProviderCall, ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
-import { finalEvent, type StreamEvent } from "../src/stream-event.ts";
 
 const model: CatalogueModel = {
   provider: "lab",

@@ -13,8 +13,8 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import type { ProviderConfig } from "../src/catalogue-model.ts";
-import { fileKeys, type KeyNotice } from "../src/file-keys.ts";
+import { fileKeys, type KeyNotice } from "../src/keys.ts";
+import type { ProviderConfig } from "../src/model.ts";
 
 const anthropic: ProviderConfig = {
   provider: "anthropic",

@@ -11,7 +11,7 @@ import {
   ModelClient,
   type ModelCompat,
 } from "../src/index.ts";
-import { chatRequest } from "../src/openai/openai-chat-request.ts";
+import { chatRequest } from "../src/openai/openai-chat.ts";
 import { claude } from "./anthropic-exchange.ts";
 import { answerOf, callOf, delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
 

@@ -1,6 +1,6 @@
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { isOllama } from "../src/catalogue/ollama-window.ts";
+import { isOllama } from "../src/catalogue/server-window.ts";
 import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
 import { delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
 

@@ -2,10 +2,9 @@ import type { Message } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
-import { wireCallId } from "../src/openai/openai-call-id.ts";
-import { chatRequest } from "../src/openai/openai-chat-request.ts";
-import { responsesRequest } from "../src/openai/openai-responses-request.ts";
-import { openAiServer } from "../src/openai/openai-servers.ts";
+import { chatRequest } from "../src/openai/openai-chat.ts";
+import { responsesRequest } from "../src/openai/openai-responses.ts";
+import { openAiServer, wireCallId } from "../src/openai/openai-servers.ts";
 import { answerOf, callOf, callOfTool, gpt, local, readTool, resultOf, user } from "./openai-exchange.ts";
 
 const image = { type: "image" as const, data: "aGk=", mimeType: "image/png" };

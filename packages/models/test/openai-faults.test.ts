@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { APIConnectionError } from "openai";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { requestError, streamError } from "../src/openai/openai-error.ts";
-import { OpenAiWire } from "../src/openai/openai-wire.ts";
+import { OpenAiWire, requestError, streamError } from "../src/openai/openai-wire.ts";
 import {
   callDelta,
   callOf,

@@ -2,7 +2,7 @@ import type { Message } from "@bonsai-agent/messages";
 import { type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { type CatalogueModel, MALFORMED_ARGUMENTS, type ProviderCall } from "../src/index.ts";
-import { responsesRequest } from "../src/openai/openai-responses-request.ts";
+import { responsesRequest } from "../src/openai/openai-responses.ts";
 import {
   answerOf,
   callOf,

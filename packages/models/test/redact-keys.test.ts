@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redactKeys } from "../src/redact-keys.ts";
+import { redactKeys } from "../src/json-file.ts";
 
 // No clock is read: where time were quadratic, these would take hours.
 test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ModelFailure } from "../src/failure.ts";
-import { refusal } from "../src/openai/openai-error.ts";
+import { refusal } from "../src/openai/openai-wire.ts";
 import { type AskedTokens, classifyFailure } from "../src/overflow/classify-failure.ts";
 import { ourFigures, readRefusals } from "./refusals/corpus.ts";
 

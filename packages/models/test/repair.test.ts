@@ -8,7 +8,7 @@ import {
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { CatalogueModel } from "../src/catalogue-model.ts";
+import type { CatalogueModel } from "../src/model.ts";
 import { withoutOlderImages } from "../src/repair/repair-images.ts";
 import { repairMessages } from "../src/repair/repair-messages.ts";
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { CatalogueModel } from "../src/catalogue-model.ts";
 import type { ModelFailure } from "../src/failure.ts";
+import type { CatalogueModel } from "../src/model.ts";
 import { ModelClient } from "../src/model-client.ts";
-import type { ModelNotice } from "../src/notice.ts";
+import { finalEvent, type ModelNotice, type StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 import { defaultRetryPolicy, RetryBudget } from "../src/retry.ts";
-import { finalEvent, type StreamEvent } from "../src/stream-event.ts";
 
 const failure: ModelFailure = {
   kind: "other",

@@ -2,11 +2,11 @@ import { type Message, promptTokens, type Usage } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AnswerBuilder, MALFORMED_ARGUMENTS } from "../src/answer-builder.ts";
-import type { CatalogueModel } from "../src/catalogue-model.ts";
+import type { CatalogueModel } from "../src/model.ts";
+import type { StreamEvent } from "../src/model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../src/provider.ts";
-import type { ScenarioAnswer } from "../src/scripted/scenario.ts";
-import { scriptedProvider } from "../src/scripted/scripted.ts";
-import type { StreamEvent } from "../src/stream-event.ts";
+import type { ScenarioAnswer } from "../src/scenario.ts";
+import { scriptedProvider } from "../src/scripted.ts";
 
 const model: CatalogueModel = {
   provider: "scripted",

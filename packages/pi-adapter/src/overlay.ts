@@ -1,3 +1,5 @@
+import type { AdaptedExtension } from "@bonsai-agent/extension";
+
 /**
  * `base` with `extra` laid over it. A view, no copy: what `base` computes when it is asked stays computed then, and its
  * methods keep their `this`. What is assigned to the view stays in the view.
@@ -21,4 +23,17 @@ export function overlay<Base extends object, Extra extends object>(
       return descriptor && { ...descriptor, configurable: true };
     },
   }) as Omit<Base, keyof Extra> & Extra;
+}
+
+/** Tells of a thing, by its name, once. `what` goes on from the extension's name. */
+export type Tell = (thing: string, what: string) => void;
+
+/** What an extension of pi does in vain is said once for each thing, not at each call. */
+export function onceTold({ name, onNotice }: AdaptedExtension): Tell {
+  const told = new Set<string>();
+  return (thing, what) => {
+    if (told.has(thing)) return;
+    told.add(thing);
+    onNotice({ level: "info", code: "pi_not_supported", message: `${name} ${what}.` });
+  };
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { piPayloads } from "../src/events/pi-event.ts";
+import { piPayloads } from "../src/events.ts";
 import { closeSessions, openPiSession, told } from "./open-pi-session.ts";
 
 afterEach(closeSessions);

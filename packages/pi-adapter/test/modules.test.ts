@@ -4,7 +4,7 @@ import { piModules } from "../src/index.ts";
 import * as agentCore from "../src/modules/agent-core.ts";
 import * as ai from "../src/modules/ai.ts";
 import * as codingAgent from "../src/modules/coding-agent.ts";
-import { insteadOfAgentCore, insteadOfAi, insteadOfCodingAgent } from "../src/modules/instead.ts";
+import { insteadOfAgentCore, insteadOfAi, insteadOfCodingAgent } from "../src/pi-modules.ts";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const modules = piModules();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OutputEnd } from "../src/coding-agent/output-end.ts";
+import { OutputEnd } from "../src/tools/bash-operations.ts";
 
 test("a short output is whole, also where a character comes in two pieces", () => {
   const end = new OutputEnd();

@@ -3,9 +3,12 @@ import { emptyUsage } from "@bonsai-agent/messages";
 import { finalEvent, type StreamEvent } from "@bonsai-agent/models";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { createAssistantMessageEventStream, type PiStreamEvent } from "../src/models/assistant-stream.ts";
-import { fromPiEvents } from "../src/models/from-pi-events.ts";
-import { piStream } from "../src/models/to-pi-events.ts";
+import {
+  createAssistantMessageEventStream,
+  fromPiEvents,
+  type PiStreamEvent,
+  piStream,
+} from "../src/models/streams.ts";
 import { all } from "./all.ts";
 
 type Block =

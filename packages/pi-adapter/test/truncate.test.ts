@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatSize, truncateHead, truncateLine, truncateTail } from "../src/coding-agent/truncate.ts";
+import { formatSize, truncateHead, truncateLine, truncateTail } from "../src/tools/truncate.ts";
 
 const texts = fc.array(fc.string({ unit: fc.constantFrom("a", " ", "é", "漢", "😀", "\n") }), {
   maxLength: 12,

@@ -1,10 +1,10 @@
 import type { ExtensionContext, ExtensionUI, Theme } from "@bonsai-agent/extension";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { afterEach, expect, test, vi } from "vitest";
-import { bonsaiProvider } from "../src/api/pi-provider.ts";
-import type { PiTheme } from "../src/context/pi-theme.ts";
-import { piUi } from "../src/context/pi-ui.ts";
-import { PromptEvents } from "../src/events/prompt-events.ts";
+import { piUi } from "../src/context.ts";
+import { PromptEvents } from "../src/events.ts";
+import { bonsaiProvider } from "../src/models/provider.ts";
+import type { PiTheme } from "../src/theme.ts";
 import { all } from "./all.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { writtenForPi } from "../src/origin/written-for-pi.ts";
+import { writtenForPi } from "../src/written-for-pi.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "written-for-pi-"));
 afterAll(() => rmSync(folder, { recursive: true }));

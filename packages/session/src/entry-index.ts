@@ -1,9 +1,7 @@
 import { EntryHead, type LineKind } from "./entry-head.ts";
-import { IdTable } from "./id-table.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
-import { RecordColumns } from "./record-columns.ts";
-import type { SessionStore } from "./session-store.ts";
-import { type Stray, StrayParents } from "./stray-parents.ts";
+import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
+import type { SessionStore } from "./store.ts";
 
 /** An entry as the index knows it: its head, and where its line lies. */
 export interface EntryRecord {

@@ -1,12 +1,21 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type CopySource, ParsedEntries, StoredLines } from "./copy-source.ts";
-import { type Entry, SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { carriedMetadata } from "./fork-metadata.ts";
-import { writeNewFile } from "./new-file.ts";
+import {
+  type Entry,
+  type EntryDraft,
+  LEAF_CUSTOM_TYPE,
+  SESSION_VERSION,
+  type SessionHeader,
+} from "./entry.ts";
+import { parseBytes } from "./entry-head.ts";
+import type { EntryIndex } from "./entry-index.ts";
+import { JsonlStore } from "./jsonl-store.ts";
+import { readBytes } from "./line-reader.ts";
+import { LineWriter } from "./line-writer.ts";
 import type { Session } from "./session.ts";
-import { newSessionFile, sessionFileName } from "./session-home.ts";
+import { newSessionFile, randomHex, sessionFileName, writeNewFile } from "./session-file.ts";
+import { entryFrom, entryLine } from "./sound-entry.ts";
 
 export interface CloneOptions {
   /** Path of the new file. Without it, a name of the usual form is chosen. */
@@ -107,4 +116,185 @@ function unknownEntry(id: string): BonsaiError {
     message: `No entry ${id} in this session.`,
     hint: "List the ids with `bonsai tree FILE`.",
   });
+}
+
+interface CopiedPath {
+  /** Ids of the copied entries. */
+  ids: Set<string>;
+  /** The last of them. */
+  end: string | null;
+  /** Labels and names of the whole origin, in file order. */
+  metadata: readonly Entry[];
+  now: Date;
+}
+
+/**
+ * The entries that a fork needs after its copied path, so that labels and name are what they were in the
+ * origin: those that were set on other branches, or changed later. The leaf stays where the path ends.
+ */
+function carriedMetadata({ ids, end, metadata, now }: CopiedPath): Entry[] {
+  const wanted = state(metadata);
+  const copied = state(metadata.filter(({ id }) => ids.has(id)));
+  const drafts: EntryDraft[] = [];
+  for (const [targetId, label] of wanted.labels) {
+    if (!ids.has(targetId) || copied.labels.get(targetId) === label) continue;
+    drafts.push({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
+  }
+  if (wanted.name !== copied.name) {
+    drafts.push({ type: "session_info", ...(wanted.name === undefined ? {} : { name: wanted.name }) });
+  }
+  return chained(drafts, { end, timestamp: now.toISOString(), taken: ids });
+}
+
+interface MetadataState {
+  labels: Map<string, string | undefined>;
+  name: string | undefined;
+}
+
+function state(entries: readonly Entry[]): MetadataState {
+  const found: MetadataState = { labels: new Map(), name: undefined };
+  for (const entry of entries) {
+    if (entry.type === "label") found.labels.set(entry.targetId, entry.label);
+    if (entry.type === "session_info") found.name = entry.name;
+  }
+  return found;
+}
+
+/** One chain below the path, and a record that the leaf is still the path's end. */
+function chained(
+  drafts: readonly EntryDraft[],
+  { end, timestamp, taken }: { end: string | null; timestamp: string; taken: Set<string> },
+): Entry[] {
+  if (drafts.length === 0) return [];
+  let parentId = end;
+  const entries = drafts.map((draft) => {
+    const entry = { ...draft, id: newId(taken), parentId, timestamp };
+    parentId = entry.id;
+    return entry;
+  });
+  const leaf = {
+    type: "custom" as const,
+    customType: LEAF_CUSTOM_TYPE,
+    id: newId(taken),
+    parentId: end,
+    timestamp,
+  };
+  return [...entries, leaf];
+}
+
+function newId(taken: Set<string>): string {
+  let id: string;
+  do id = randomHex(4);
+  while (taken.has(id));
+  taken.add(id);
+  return id;
+}
+
+/** A session's entries as something to copy lines from. */
+interface CopySource<Item> {
+  /** From a root to this entry; none for null. */
+  path(at: string | null): Item[];
+  /** All entries, in file order. */
+  all(): Iterable<Item>;
+  id(item: Item): string;
+  /** Labels and names of all branches, in file order. */
+  metadata(): Entry[];
+  write(fd: number, items: Iterable<Item>, added: readonly Entry[]): void;
+}
+
+/**
+ * Copies stored lines byte for byte, and parses none. Only for a file of today's version whose entries hang
+ * where they say.
+ */
+class StoredLines implements CopySource<number> {
+  readonly #store: JsonlStore;
+  readonly #index: EntryIndex;
+
+  private constructor(store: JsonlStore, index: EntryIndex) {
+    this.#store = store;
+    this.#index = index;
+  }
+
+  /** Undefined where lines cannot be copied as they are. The caller closes it. */
+  static of(session: Session): StoredLines | undefined {
+    const version = session.header.version ?? 1;
+    if (session.file === undefined || version < SESSION_VERSION) return undefined;
+    const index = session.index();
+    return isSound(index) ? new StoredLines(JsonlStore.open(session.file), index) : undefined;
+  }
+
+  path(at: string | null): number[] {
+    return at === null ? [] : this.#index.ancestry(this.#index.find(at));
+  }
+
+  all(): Iterable<number> {
+    return Array.from({ length: this.#index.count }, (_, number) => number);
+  }
+
+  id(number: number): string {
+    return this.#index.id(number);
+  }
+
+  metadata(): Entry[] {
+    const numbers = [...this.#index.numbersOf("label"), ...this.#index.numbersOf("session_info")];
+    return numbers.sort((a, b) => a - b).map((number) => this.#entry(number));
+  }
+
+  write(fd: number, numbers: Iterable<number>, added: readonly Entry[]): void {
+    const writer = new LineWriter(fd, this.#store);
+    for (const number of numbers) writer.copy(this.#index.record(number));
+    for (const entry of added) writer.write(JSON.stringify(entry));
+    writer.end();
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  #entry(number: number): Entry {
+    const record = this.#index.record(number);
+    return entryFrom(parseBytes(readBytes(this.#store, record)), { ...record, version: SESSION_VERSION })!;
+  }
+}
+
+/** Every entry has an id and a body, and hangs on the parent that its line names. */
+function isSound(index: EntryIndex): boolean {
+  if (index.strays().length > 0 || index.unnamed().length > 0) return false;
+  for (let number = 0; number < index.count; number++) if (index.isDamaged(number)) return false;
+  return index.unnamed().length === 0;
+}
+
+/** Copies entries as reading understood them: old versions migrated, damages bridged, sessions in memory. */
+class ParsedEntries implements CopySource<Entry> {
+  readonly #session: Session;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  path(at: string | null): Entry[] {
+    return at === null ? [] : this.#session.path(at);
+  }
+
+  *all(): Generator<Entry> {
+    for (const { entry } of this.#session.scan()) yield entry;
+  }
+
+  id(entry: Entry): string {
+    return entry.id;
+  }
+
+  metadata(): Entry[] {
+    const kept: Entry[] = [];
+    for (const { entry } of this.#session.scan())
+      if (entry.type === "label" || entry.type === "session_info") kept.push(entry);
+    return kept;
+  }
+
+  write(fd: number, entries: Iterable<Entry>, added: readonly Entry[]): void {
+    const writer = new LineWriter(fd);
+    for (const entry of entries) writer.write(entryLine(entry));
+    for (const entry of added) writer.write(JSON.stringify(entry));
+    writer.end();
+  }
 }

@@ -1,4 +1,3 @@
-export { type CreateSessionOptions, createSession, createSessionIn } from "./create-session.ts";
 export {
   type BranchSummaryEntry,
   CALIBRATION_CUSTOM_TYPE,
@@ -23,50 +22,63 @@ export {
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
 export type { EntryIndex, EntryRecord } from "./entry-index.ts";
-export { entryTexts } from "./entry-text.ts";
-export { type FindSessionOptions, findSession } from "./find-session.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
-export { MemoryStore, OverlayStore } from "./memory-store.ts";
-export { NewFile } from "./new-file.ts";
-export type { SessionNotice } from "./notice.ts";
-export { type OpenSessionOptions, openSession } from "./open-session.ts";
-export type { PathSettings } from "./path-settings.ts";
-export { type PinChange, pinChange, pinChangeIn } from "./pin.ts";
-export type { Problem, ProblemKind } from "./problem.ts";
+export type { PathSettings } from "./latest-entries.ts";
+export { writeSessionFile } from "./line-writer.ts";
+export {
+  type CreateSessionOptions,
+  createSession,
+  createSessionIn,
+  type OpenSessionOptions,
+  openSession,
+} from "./open-session.ts";
+export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
   editedMessage,
   liveCompaction,
+  type PinChange,
   type Projection,
   type ProjectionItem,
+  pinChange,
+  pinChangeIn,
   project,
+  undoneBy,
 } from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";
-export { type FindInTexts, type SearchHit, searchEntries, searchEntriesWith } from "./search.ts";
-export { searchExpression, type TextRange } from "./search-pattern.ts";
+export {
+  entryTexts,
+  type FindInTexts,
+  type SearchHit,
+  searchEntries,
+  searchEntriesWith,
+  searchExpression,
+  type TextRange,
+} from "./search.ts";
 export { Session } from "./session.ts";
 export {
-  type ChangedLines,
-  readSessionDigest,
-  SESSION_DIGEST_CUSTOM_TYPE,
-  type SessionDigest,
-} from "./session-digest.ts";
-export {
   bonsaiHome,
+  NewFile,
   newSessionFile,
   type SessionFileOptions,
   type SessionFolderOptions,
   sessionFolder,
-} from "./session-home.ts";
+} from "./session-file.ts";
 export {
+  type FindSessionOptions,
+  findSession,
   type ListSessionsOptions,
   listSessions,
   type SessionList,
   type SkippedFile,
 } from "./session-list.ts";
 export type { ScannedEntry } from "./session-reader.ts";
-export type { SessionStore } from "./session-store.ts";
-export type { SessionSummary } from "./session-summary.ts";
+export {
+  type ChangedLines,
+  readSessionBlurb,
+  SESSION_BLURB_CUSTOM_TYPE,
+  type SessionBlurb,
+  type SessionSummary,
+} from "./session-summary.ts";
 export type { Durability } from "./session-writer.ts";
-export { undoneBy } from "./view-seeker.ts";
-export { writeSessionFile } from "./write-session-file.ts";
+export { MemoryStore, OverlayStore, type SessionStore } from "./store.ts";

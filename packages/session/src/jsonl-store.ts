@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { replaceFile, writeNewFile } from "./new-file.ts";
+import { replaceFile, writeNewFile } from "./session-file.ts";
 import { readHeader } from "./session-header.ts";
-import { readOnlyFailure, type SessionStore } from "./session-store.ts";
+import { readOnlyFailure, type SessionStore } from "./store.ts";
 
 const { O_APPEND, O_RDONLY, O_RDWR } = constants;
 

@@ -1,5 +1,9 @@
 import { writeSync } from "node:fs";
-import type { SessionStore } from "./session-store.ts";
+import { resolve } from "node:path";
+import type { Entry, SessionHeader } from "./entry.ts";
+import { writeNewFile } from "./session-file.ts";
+import { entryLine } from "./sound-entry.ts";
+import type { SessionStore } from "./store.ts";
 
 /** Larger ones are slower: with 1 MB, the system took four times as long to write 195 MB. */
 const BUFFER_BYTES = 1 << 17;
@@ -70,4 +74,21 @@ export class LineWriter {
 
 function writeAll(fd: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}
+
+/**
+ * Writes a whole session to a new file, mode 0600: it appears complete or not at all.
+ * @throws BonsaiError `session_exists`: a file is never overwritten; `session_not_created`.
+ */
+export function writeSessionFile(session: {
+  file: string;
+  header: SessionHeader;
+  entries: readonly Entry[];
+}): void {
+  writeNewFile(resolve(session.file), (fd) => {
+    const writer = new LineWriter(fd);
+    writer.write(JSON.stringify(session.header));
+    for (const entry of session.entries) writer.write(entryLine(entry));
+    writer.end();
+  });
 }

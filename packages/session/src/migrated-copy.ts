@@ -1,12 +1,11 @@
 import { existsSync, linkSync, unlinkSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { entryLine } from "./entry-body.ts";
 import { JsonlStore } from "./jsonl-store.ts";
-import { MemoryStore } from "./memory-store.ts";
 import { readHeader } from "./session-header.ts";
 import { SessionReader } from "./session-reader.ts";
-import type { SessionStore } from "./session-store.ts";
+import { entryLine } from "./sound-entry.ts";
+import { MemoryStore, type SessionStore } from "./store.ts";
 
 /** A session in today's version. */
 export interface Copy {

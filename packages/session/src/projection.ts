@@ -1,7 +1,12 @@
 import { contentText, type Message } from "@bonsai-agent/messages";
-import type { CompactionEntry, ContextEditEntry, Entry } from "./entry.ts";
-import { needlessPins } from "./pin.ts";
-import { ViewSeeker } from "./view-seeker.ts";
+import {
+  type CompactionEntry,
+  type ContextEditEntry,
+  type Entry,
+  PIN_CUSTOM_TYPE,
+  UNDO_CUSTOM_TYPE,
+  UNPIN_CUSTOM_TYPE,
+} from "./entry.ts";
 
 /** One message that the model sees, with the entry that it came from. */
 export interface ProjectionItem {
@@ -125,4 +130,125 @@ function shownMessage(message: Message | undefined): Message | undefined {
   if (typeof message !== "object" || message === null || !SHOWN_ROLES.has(message.role)) return undefined;
   if (message.role === "bashExecution" && message.excludeFromContext) return undefined;
   return message;
+}
+
+/**
+ * Walks a path from its leaf towards the root, as far as the model's view of it reaches: to the first kept
+ * entry of the latest compaction that nothing undoes. It is the one place where that rule stands, for whole
+ * paths and for reading a file backwards.
+ *
+ * A compaction whose first kept entry is not before it keeps what the compaction before it kept, or
+ * everything: damage never hides history.
+ */
+export class ViewSeeker {
+  /** The live compaction, once it was met. */
+  compaction: CompactionEntry | undefined;
+  readonly #undone = new Set<string>();
+  /** The live compaction, then those before it: how many entries each keeps, once that is known. */
+  readonly #compactions: Array<{ keptCount: number | undefined }> = [];
+  /** Which of them wait for this entry. */
+  readonly #awaited = new Map<string, Array<{ keptCount: number | undefined }>>();
+  #count = 0;
+
+  /** Takes the next older entry of the path; true when the model sees nothing older. */
+  older(entry: Entry): boolean {
+    this.#count += 1;
+    for (const compaction of this.#awaited.get(entry.id) ?? []) compaction.keptCount = this.#count;
+    this.#awaited.delete(entry.id);
+    const undone = undoneBy(entry);
+    if (undone !== undefined) this.#undone.add(undone);
+    if (entry.type === "compaction" && !this.#undone.has(entry.id)) this.#meet(entry);
+    return this.#compactions[0]?.keptCount !== undefined;
+  }
+
+  /** How many entries, counted from the leaf, the view takes from the path, besides the summary. */
+  get keptCount(): number {
+    for (const { keptCount } of this.#compactions) if (keptCount !== undefined) return keptCount;
+    return this.#count;
+  }
+
+  /** True when the live compaction names a first kept entry that the path does not have before it. */
+  get lacksKeptEntry(): boolean {
+    return this.compaction !== undefined && this.#compactions[0]?.keptCount === undefined;
+  }
+
+  #meet(entry: CompactionEntry): void {
+    this.compaction ??= entry;
+    const keepsNothing = entry.firstKeptEntryId === entry.id;
+    const compaction = { keptCount: keepsNothing ? this.#count : undefined };
+    this.#compactions.push(compaction);
+    if (keepsNothing) return;
+    const others = this.#awaited.get(entry.firstKeptEntryId);
+    if (others === undefined) this.#awaited.set(entry.firstKeptEntryId, [compaction]);
+    else others.push(compaction);
+  }
+}
+
+/** The compaction that an entry undoes. */
+export function undoneBy(entry: Entry): string | undefined {
+  if (entry.type !== "custom" || entry.customType !== UNDO_CUSTOM_TYPE) return undefined;
+  const { data } = entry;
+  const id =
+    typeof data === "object" && data !== null && "compactionId" in data ? data.compactionId : undefined;
+  return typeof id === "string" ? id : undefined;
+}
+
+/** What an entry says of a pinned text. */
+export interface PinChange {
+  /** Word for word. */
+  text: string;
+  /** The text as it stands in a summary that carries it, on lines of its own. */
+  line: string;
+  isPinned: boolean;
+}
+
+/** What an entry pins or unpins; undefined for any other, and where its details are damaged. */
+export function pinChange(entry: Entry): PinChange | undefined {
+  return entry.type === "custom_message" ? pinChangeIn(entry) : undefined;
+}
+
+/** The same of a message as front ends have it. */
+export function pinChangeIn({
+  customType,
+  details,
+}: {
+  customType?: unknown;
+  details?: unknown;
+}): PinChange | undefined {
+  if (customType !== PIN_CUSTOM_TYPE && customType !== UNPIN_CUSTOM_TYPE) return undefined;
+  const { text, line } = (details ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof text !== "string" || typeof line !== "string" || line.trim() === "") return undefined;
+  return { text, line, isPinned: customType === PIN_CUSTOM_TYPE };
+}
+
+/**
+ * The pins, and what was said about them, that the model need not see: what the summary says already, what was taken
+ * back, what is said twice.
+ *
+ * Invariant: a text that is pinned is in the view exactly once; one that is not is there only where the summary holds it,
+ * with the word that it counts no more.
+ */
+function needlessPins(
+  visible: readonly Entry[],
+  compaction: CompactionEntry | undefined,
+): ReadonlySet<Entry> {
+  const needless = new Set<Entry>();
+  /** By line: what says how it stands with that text now. */
+  const telling = new Map<string, { entry: Entry; isPinned: boolean }>();
+  for (const entry of visible) {
+    const change = pinChange(entry);
+    if (change === undefined) continue;
+    const earlier = telling.get(change.line);
+    const isNews = earlier?.isPinned !== change.isPinned;
+    if (isNews) telling.set(change.line, { entry, isPinned: change.isPinned });
+    const silenced = isNews ? earlier?.entry : entry;
+    if (silenced !== undefined) needless.add(silenced);
+  }
+  for (const [line, { entry, isPinned }] of telling)
+    if (holdsLine(compaction?.summary, line) === isPinned) needless.add(entry);
+  return needless;
+}
+
+function holdsLine(summary: unknown, line: string): boolean {
+  return typeof summary === "string" && `\n${summary}\n`.includes(`\n${line}\n`);
 }

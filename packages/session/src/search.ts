@@ -1,8 +1,7 @@
+import { BonsaiError, contentBlocks } from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
-import { entryTexts } from "./entry-text.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
-import { type SearchPattern, searchPattern, type TextRange } from "./search-pattern.ts";
 import type { Session } from "./session.ts";
 
 /** One entry that holds the query. */
@@ -131,4 +130,116 @@ function snippet(text: string, { start, end }: TextRange): string {
   const to = Math.min(text.length, Math.min(end, start + 2 * SNIPPET_CHARACTERS) + SNIPPET_CHARACTERS);
   const line = text.slice(from, to).toWellFormed().replaceAll(/\s+/g, " ").trim();
   return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
+}
+
+/** Where something stands in a text. */
+export interface TextRange {
+  start: number;
+  end: number;
+}
+
+/** A query, ready to be looked for in texts and, before they are parsed, in stored lines. */
+interface SearchPattern {
+  /** Where the query stands in a text. */
+  find(text: string): TextRange | undefined;
+  /** False only when no text of this stored line, read as Latin-1, can hold the query. */
+  mayMatchLine(line: string): boolean;
+}
+
+/** A text, to be found in upper and lower case. */
+function searchPattern(query: string): SearchPattern {
+  const expression = new RegExp(escaped(query), "i");
+  const find = (text: string) => {
+    const match = expression.exec(text);
+    return match === null ? undefined : { start: match.index, end: match.index + match[0].length };
+  };
+  return { find, mayMatchLine: lineFilter(query) };
+}
+
+/**
+ * JSON may write any character as `\uXXXX`, and some in other ways; but letters and digits it writes as they
+ * are or as `\u`. So a line that has neither the query's longest run of them nor any `\u` cannot match.
+ */
+function lineFilter(query: string): (line: string) => boolean {
+  const runs = query.match(/[A-Za-z0-9 ]+/g) ?? [];
+  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "");
+  if (longest === "") return () => true;
+  const filter = new RegExp(`${longest}|\\\\u`, "i");
+  return (line) => filter.test(line);
+}
+
+/**
+ * A query that is a regular expression. It is run where it can be ended: some take for ever.
+ * @throws BonsaiError `bad_search_pattern`
+ */
+export function searchExpression(query: string): RegExp {
+  try {
+    return new RegExp(query, "i");
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "bad_search_pattern",
+      message: `"${query}" is no regular expression: ${(cause as Error).message}`,
+      hint: "Escape special characters with a backslash, or search for plain text.",
+      cause,
+    });
+  }
+}
+
+function escaped(query: string): string {
+  return query.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+}
+
+/** Every text of an entry that a person may look for, one by one: a match never spans two of them. */
+export function* entryTexts(entry: Entry): Generator<string> {
+  switch (entry.type) {
+    case "message":
+      yield* messageTexts(entry.message as unknown);
+      break;
+    case "custom_message":
+      yield* contentTexts(entry.content);
+      break;
+    case "context_edit":
+      yield* contentTexts(entry.replacement?.content);
+      break;
+    default:
+      yield* namedTexts(entry);
+  }
+}
+
+function* namedTexts(entry: Entry): Generator<string> {
+  const { summary, label, name, modelId } = entry as unknown as Record<string, unknown>;
+  for (const text of [summary, label, name, modelId]) if (typeof text === "string") yield text;
+}
+
+function* messageTexts(message: unknown): Generator<string> {
+  if (typeof message !== "object" || message === null) return;
+  const { content, command, output, errorMessage } = message as Record<string, unknown>;
+  yield* contentTexts(content);
+  for (const text of [command, output, errorMessage]) if (typeof text === "string") yield text;
+}
+
+function* contentTexts(content: unknown): Generator<string> {
+  for (const block of contentBlocks(content)) {
+    if (typeof block.text === "string") yield block.text;
+    if (typeof block.thinking === "string") yield block.thinking;
+    if (block.type === "toolCall") yield* callTexts(block);
+  }
+}
+
+function* callTexts(call: Record<string, unknown>): Generator<string> {
+  if (typeof call.name === "string") yield call.name;
+  yield* leafTexts(call.arguments);
+}
+
+/** The strings and numbers inside arguments, as they were meant, not as JSON writes them. */
+function* leafTexts(value: unknown): Generator<string> {
+  // A stack of our own: arguments can be nested deeper than calls may be.
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next === "string" || typeof next === "number") yield String(next);
+    else if (typeof next === "object" && next !== null) {
+      for (const inner of Object.values(next).reverse()) open.push(inner);
+    }
+  }
 }

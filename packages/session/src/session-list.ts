@@ -1,7 +1,8 @@
-import { type Dirent, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { FileLines } from "./file-lines.ts";
-import { sessionFolder, sessionsFolder } from "./session-home.ts";
+import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { basename, join, resolve, sep } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { FileLines } from "./line-reader.ts";
+import { sessionFolder, sessionsFolder } from "./session-file.ts";
 import { type SessionSummary, type SkipReason, summarizeSession } from "./session-summary.ts";
 
 export interface ListSessionsOptions {
@@ -41,7 +42,7 @@ export function listSessions(options: ListSessionsOptions = {}): SessionList {
 }
 
 /** The `.jsonl` files that the options ask for, in no particular order. */
-export function sessionFiles({ folder, cwd, home }: ListSessionsOptions): string[] {
+function sessionFiles({ folder, cwd, home }: ListSessionsOptions): string[] {
   if (folder !== undefined) return jsonlFiles(resolve(folder));
   if (cwd !== undefined) return jsonlFiles(sessionFolder(home === undefined ? { cwd } : { cwd, home }));
   const all = sessionsFolder(home);
@@ -78,4 +79,88 @@ function belongs(session: SessionSummary, { folder, cwd }: ListSessionsOptions):
   return (
     folder !== undefined || cwd === undefined || session.cwd === "" || resolve(session.cwd) === resolve(cwd)
   );
+}
+
+export interface FindSessionOptions {
+  /** A path, a session id, or the beginning of one. */
+  session: string;
+  /** Look among the sessions of this working directory first. */
+  cwd?: string;
+  /** Default: `bonsaiHome()`. */
+  home?: string;
+}
+
+const HEADER_BYTES = 64 * 1024;
+
+/**
+ * The absolute path of the session that a user means.
+ * @throws BonsaiError `session_not_found`, `session_ambiguous`
+ */
+export function findSession({ session, cwd, home }: FindSessionOptions): string {
+  if (looksLikePath(session)) return existingPath(session);
+  const place = home === undefined ? {} : { home };
+  const near = cwd === undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
+  const found = near.length > 0 ? near : matches(session, sessionFiles(place));
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0 && existsSync(session)) return resolve(session);
+  throw found.length === 0 ? notFound(session) : ambiguous(session, found);
+}
+
+function looksLikePath(session: string): boolean {
+  return session.endsWith(".jsonl") || session.includes("/") || session.includes(sep);
+}
+
+function existingPath(path: string): string {
+  if (existsSync(path)) return resolve(path);
+  throw notFound(path);
+}
+
+/** Files whose session has this id; where there are none, files whose session's id begins so. */
+function matches(query: string, files: readonly string[]): string[] {
+  if (query === "") return [];
+  const known = files.map((file) => ({ file, id: idFromName(file) ?? headerId(file) ?? "" }));
+  const exact = known.filter(({ id }) => id === query);
+  return (exact.length > 0 ? exact : known.filter(({ id }) => id.startsWith(query))).map(({ file }) => file);
+}
+
+function idFromName(file: string): string | undefined {
+  return /^\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl$/.exec(basename(file))?.[1];
+}
+
+/** For files that were renamed. */
+function headerId(file: string): string | undefined {
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  try {
+    const fd = openSync(file, "r");
+    try {
+      const head = bytes.toString("utf8", 0, readSync(fd, bytes, 0, HEADER_BYTES, 0)).trimStart();
+      const header = JSON.parse(head.split("\n", 1)[0]!) as { type?: unknown; id?: unknown } | null;
+      return header?.type === "session" && typeof header.id === "string" ? header.id : undefined;
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    // Whatever cannot be read has no id that somebody could mean; its path still opens it, or tells why not.
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code !== undefined) return undefined;
+    throw error;
+  }
+}
+
+function notFound(session: string): BonsaiError {
+  return new BonsaiError({
+    code: "session_not_found",
+    message: `No session file or id matches "${session}".`,
+    hint: "List the sessions with `bonsai sessions`, or give the path of a file.",
+  });
+}
+
+const LISTED_MATCHES = 5;
+
+function ambiguous(session: string, files: readonly string[]): BonsaiError {
+  const more = files.length > LISTED_MATCHES ? `, and ${files.length - LISTED_MATCHES} more` : "";
+  return new BonsaiError({
+    code: "session_ambiguous",
+    message: `"${session}" matches ${files.length} sessions: ${files.slice(0, LISTED_MATCHES).join(", ")}${more}.`,
+    hint: "Give more of the id, or the path of the file.",
+  });
 }

@@ -1,10 +1,9 @@
 import type { Entry } from "./entry.ts";
-import { entryFrom } from "./entry-body.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
-import { readBytes } from "./line-reader.ts";
-import { LineWindow } from "./line-window.ts";
-import type { SessionStore } from "./session-store.ts";
+import { LineWindow, readBytes } from "./line-reader.ts";
+import { entryFrom } from "./sound-entry.ts";
+import type { SessionStore } from "./store.ts";
 import { leafAfter, readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
 
 /** An entry, and the number of its record in the index. */

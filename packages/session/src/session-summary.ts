@@ -1,6 +1,56 @@
 import { contentText } from "@bonsai-agent/messages";
-import type { FileLines } from "./file-lines.ts";
-import { readSessionDigest, SESSION_DIGEST_CUSTOM_TYPE, type SessionDigest } from "./session-digest.ts";
+import type { FileLines } from "./line-reader.ts";
+
+/** `customType` of the entry that keeps what a list shows of a session; `data` is a SessionDigest. */
+export const SESSION_BLURB_CUSTOM_TYPE = "bonsai.session_digest";
+
+/** A file that was edited or written, with the lines that were added and removed in all. */
+export interface ChangedLines {
+  path: string;
+  added: number;
+  removed: number;
+}
+
+/** What a session was about and what it changed, as of its latest change of a file. */
+export interface SessionBlurb {
+  /** At most about 100 tokens; empty where there is none. */
+  summary: string;
+  /** Files that were changed, those that are not listed included. */
+  fileCount: number;
+  /** Lines, over all files. */
+  added: number;
+  removed: number;
+  /** The latest changes, the last one first. */
+  files: ChangedLines[];
+}
+
+/** A stored digest, as far as it makes sense; undefined for what is none. */
+export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
+  if (!isPlainObject(data)) return undefined;
+  const { summary, fileCount, added, removed, files } = data;
+  if (!isCount(fileCount) || !isCount(added) || !isCount(removed)) return undefined;
+  return {
+    summary: typeof summary === "string" ? summary : "",
+    fileCount,
+    added,
+    removed,
+    files: Array.isArray(files) ? files.filter(isChangedLines) : [],
+  };
+}
+
+function isChangedLines(value: unknown): value is ChangedLines {
+  return (
+    isPlainObject(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed)
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** What a list of sessions shows of one, without its history having been parsed. */
 export interface SessionSummary {
@@ -24,7 +74,7 @@ export interface SessionSummary {
   /** Absolute path of the origin of a fork. */
   parentSession?: string;
   /** What it was about and what it changed, where somebody has kept that. */
-  digest?: SessionDigest;
+  digest?: SessionBlurb;
 }
 
 /** Why a file of a session folder is not in the list. */
@@ -37,7 +87,7 @@ const ANY_INFO = Buffer.from('"session_info"');
 /** A timestamp stands before the message, so a line's head shows it. */
 const LINE_HEAD_BYTES = 512;
 const CUSTOM_PREFIX = Buffer.from(`${TYPE_PREFIX}custom",`);
-const DIGEST_TYPE = Buffer.from(`"customType":"${SESSION_DIGEST_CUSTOM_TYPE}"`);
+const DIGEST_TYPE = Buffer.from(`"customType":"${SESSION_BLURB_CUSTOM_TYPE}"`);
 /** What nobody writes as a digest is not read as one. */
 const MOST_DIGEST_BYTES = 64 * 1024;
 const CARRIAGE_RETURN = 13;
@@ -45,7 +95,7 @@ const [LETTER_T, LETTER_S, LETTER_C, COLON] = [0x74, 0x73, 0x63, 0x3a];
 
 /** Reads what a list shows of one file. @throws what the file system throws. */
 export function summarizeSession(file: string, lines: FileLines): SessionSummary | SkipReason {
-  const glance = new Glance();
+  const glance = new FileSummary();
   const { bytes, modifiedMs } = lines.visit(file, (buffer, start, end) => glance.see(buffer, start, end));
   const { header } = glance;
   if (header === undefined) return glance.lines === 0 ? "empty" : "not a session";
@@ -81,7 +131,7 @@ interface SeenHeader {
  * One pass over a file's lines. Writers put `type` first, so a look at a line's first bytes tells what it is;
  * only a line with another order of keys is searched as a whole, and only the few that matter are parsed.
  */
-class Glance {
+class FileSummary {
   header: SeenHeader | undefined;
   name: string | undefined;
   firstWords: string | undefined;
@@ -115,9 +165,9 @@ class Glance {
     return timeMs(/"timestamp":"([^"]+)"/.exec(head)?.[1]);
   }
 
-  digest(): SessionDigest | undefined {
+  digest(): SessionBlurb | undefined {
     const line = this.#digestLine && parsed(this.#digestLine, 0, this.#digestLine.length);
-    return isRecord(line) ? readSessionDigest(line.data) : undefined;
+    return isRecord(line) ? readSessionBlurb(line.data) : undefined;
   }
 
   #seeName(line: unknown): void {

@@ -1,10 +1,13 @@
+import { unlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, EntryDraftWithId } from "./entry.ts";
-import { IdSource } from "./id-source.ts";
-import { readBytes } from "./line-reader.ts";
-import { OwnLines } from "./own-lines.ts";
+import { JsonlStore } from "./jsonl-store.ts";
+import { forEachLine, readBytes } from "./line-reader.ts";
+import { randomHex } from "./session-file.ts";
 import type { SessionReader } from "./session-reader.ts";
-import type { SessionStore } from "./session-store.ts";
+import type { SessionStore } from "./store.ts";
 
 /**
  * What survives what: `process` (a kill of the process; each append is in the system's hands) or `power` (a
@@ -19,7 +22,7 @@ const KNOWN_IDS_BYTES = 4 << 20;
 const LOOK_EVERY_APPENDS = 64;
 const LOOK_EVERY_MS = 50;
 
-export interface SessionWriterOptions {
+interface SessionWriterOptions {
   reader: SessionReader;
   durability: Durability;
   onForeign: () => void;
@@ -188,5 +191,83 @@ function serialized(entry: Entry): string {
       hint: "Put only plain values into an entry: no circles, no BigInt, nothing that is nested without end.",
       cause,
     });
+  }
+}
+
+/** More than a long session of work appends. */
+const MOST_BYTES_IN_MEMORY = 16 << 20;
+
+/**
+ * What this process appended to a session, so that it can be written again where the file loses it. What is too much for
+ * memory lies in a file without a name, which the system clears away with the process.
+ */
+class OwnLines {
+  #texts: string[] = [];
+  #bytes = 0;
+  #older: JsonlStore | undefined;
+
+  /** Adds lines, each with its newline; blank ones may stand between. */
+  add(text: string): void {
+    this.#texts.push(text);
+    this.#bytes += text.length;
+    if (this.#bytes > MOST_BYTES_IN_MEMORY) this.#putAway();
+  }
+
+  /** Calls with each line, in the order in which they were appended. */
+  each(visit: (line: string) => void): void {
+    const store = this.#older;
+    if (store !== undefined) {
+      const visitStored = (line: { offset: number; lengthBytes: number }) =>
+        visit(readBytes(store, line).toString());
+      forEachLine({ store, from: 0, until: store.size(), visit: visitStored });
+    }
+    for (const text of this.#texts) for (const line of text.split("\n")) if (line !== "") visit(line);
+  }
+
+  close(): void {
+    this.#older?.close();
+    this.#older = undefined;
+    this.#texts = [];
+    this.#bytes = 0;
+  }
+
+  #putAway(): void {
+    try {
+      this.#older ??= namelessFile();
+      this.#older.append(this.#texts.join(""));
+      this.#texts = [];
+    } catch {
+      // A full disk: then memory holds it, and the next time is as far away as this one was.
+    }
+    this.#bytes = 0;
+  }
+}
+
+function namelessFile(): JsonlStore {
+  const store = JsonlStore.create(join(tmpdir(), `bonsai-own-${randomHex(8)}.tmp`), "");
+  unlinkSync(store.file);
+  return store;
+}
+
+/** An odd number near 2^32 / golden ratio: its multiples meet every 32-bit number once. */
+const STEP = 0x9e3779b1;
+
+/**
+ * New entry ids, of which no two are the same. They walk through all 32-bit numbers from a random start, so
+ * that nobody needs to remember them, and two processes on one file hardly ever meet.
+ */
+class IdSource {
+  #value = Number.parseInt(randomHex(4), 16);
+  readonly #prefix = randomHex(4);
+
+  /** 8 hexadecimal characters. */
+  short(): string {
+    this.#value = (this.#value + STEP) >>> 0;
+    return this.#value.toString(16).padStart(8, "0");
+  }
+
+  /** 16 hexadecimal characters, for a file whose ids are not all known. */
+  long(): string {
+    return this.#prefix + this.short();
   }
 }

@@ -7,22 +7,17 @@ import {
   type SessionHeader,
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
-import { entryLine } from "./entry-body.ts";
 import type { EntryIndex } from "./entry-index.ts";
-import { LatestEntries } from "./latest-entries.ts";
-import { LiveView } from "./live-view.ts";
+import { LatestEntries, type PathSettings, PathSettingsSeeker, seekInIndex } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
-import type { SessionNotice } from "./notice.ts";
-import { type PathSettings, PathSettingsSeeker, seekInIndex } from "./path-settings.ts";
-import type { Problem } from "./problem.ts";
+import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, project } from "./projection.ts";
-import { restoreEntries, restoreFile } from "./restore-entries.ts";
-import { restoringAlone } from "./restore-lock.ts";
-import { findProblems } from "./session-problems.ts";
+import { restoreEntries, restoreFile, restoringAlone } from "./restore-entries.ts";
 import { type ScannedEntry, SessionReader } from "./session-reader.ts";
-import { readOnlyFailure, type SessionStore } from "./session-store.ts";
 import { type Durability, SessionWriter } from "./session-writer.ts";
-import type { Tail } from "./tail.ts";
+import { entryLine } from "./sound-entry.ts";
+import { readOnlyFailure, type SessionStore } from "./store.ts";
+import { LiveView, type Tail } from "./tail.ts";
 
 /** What the session is made of; `openSession` and `createSession` put it together. */
 export interface SessionParts {

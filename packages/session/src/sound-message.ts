@@ -1,16 +1,127 @@
-import {
-  amount,
-  type FieldRule,
-  type Fields,
-  flag,
-  isFields,
-  isMet,
-  isText,
-  mendFields,
-  optional,
-  text,
-} from "./field-rule.ts";
-import { mendUsage } from "./sound-usage.ts";
+import { MAX_REQUEST_TOKENS } from "@bonsai-agent/messages";
+
+/** What a field of a known kind holds, and what is read where it holds something else. */
+export interface FieldRule {
+  readonly field: string;
+  readonly isSound: (value: unknown) => boolean;
+  /** What stands for an odd value; undefined takes the field away. */
+  readonly safe: (value: unknown, record: Fields) => unknown;
+  /** True for a field that may be absent. */
+  readonly isOptional?: boolean;
+}
+
+export type Fields = Record<string, unknown>;
+
+/** Puts safe values where odd ones stand, in place. @param odd gets the names of those fields. */
+export function mendFields(
+  record: Fields,
+  rules: readonly FieldRule[],
+  note: { odd: string[] | undefined; prefix?: string },
+): void {
+  for (const rule of rules) {
+    if (isMet(rule, record)) continue;
+    const { field } = rule;
+    const mended = rule.safe(record[field], record);
+    if (mended === undefined) delete record[field];
+    else record[field] = mended;
+    note.odd?.push(`${note.prefix ?? ""}${field}`);
+  }
+}
+
+/** True where the record's field holds what it should. */
+function isMet({ field, isSound, isOptional }: FieldRule, record: Fields): boolean {
+  const value = record[field];
+  return (value === undefined && isOptional === true) || isSound(value);
+}
+
+export function text(field: string, fallback = ""): FieldRule {
+  return { field, isSound: isText, safe: () => fallback };
+}
+
+/** A field that may be absent; null is read as absent. */
+export function flag(field: string): FieldRule {
+  const isSound = (value: unknown) => value === undefined || value === null || typeof value === "boolean";
+  return { field, isSound, safe: (value) => Boolean(value) };
+}
+
+/** As the rule, but the field may be absent, and is taken away where it is odd. */
+export function optional({ field, isSound }: FieldRule): FieldRule {
+  return { field, isSound, safe: () => undefined, isOptional: true };
+}
+
+/** A number that counts something. */
+export function amount(field: string): FieldRule {
+  return { field, isSound: isAmount, safe: () => 0 };
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+const COUNTS: readonly FieldRule[] = [
+  ...["input", "output", "cacheRead", "cacheWrite"].map(tokens),
+  ...["cacheWrite1h", "reasoning", "totalTokens"].map((field) => optional(tokens(field))),
+];
+const COSTS: readonly FieldRule[] = ["input", "output", "cacheRead", "cacheWrite", "total"].map(amount);
+
+/** A count that one request can have; what a server made up would spoil every sum and the size of the context. */
+function tokens(field: string): FieldRule {
+  return { ...amount(field), isSound: isCount };
+}
+
+function isCount(value: unknown): boolean {
+  return isAmount(value) && (value as number) <= MAX_REQUEST_TOKENS;
+}
+
+/** Gives what a usage lacks the value 0, in place; an absent one stays absent. */
+export function mendUsage(record: Fields, note: { odd: string[] | undefined; prefix: string }): void {
+  const { usage } = record;
+  if (usage === undefined) return;
+  const prefix = `${note.prefix}usage`;
+  if (!isFields(usage)) {
+    delete record.usage;
+    note.odd?.push(prefix);
+    return;
+  }
+  if (isComplete(usage)) return;
+  // What a count that was made up is said to have cost was made up too.
+  if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = undefined;
+  mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
+  if (!isFields(usage.cost)) {
+    if (usage.cost !== undefined) note.odd?.push(`${prefix}.cost`);
+    usage.cost = {};
+    mendFields(usage.cost as Fields, COSTS, { odd: undefined });
+  } else mendFields(usage.cost, COSTS, { odd: note.odd, prefix: `${prefix}.cost.` });
+}
+
+/** True for a usage as providers' answers have it. Spelt out, for an opening meets one with every answer. */
+function isComplete(usage: Fields): boolean {
+  const cost = usage.cost as Fields | undefined | null;
+  return (
+    isCount(usage.input) &&
+    isCount(usage.output) &&
+    isCount(usage.cacheRead) &&
+    isCount(usage.cacheWrite) &&
+    usage.cacheWrite1h === undefined &&
+    usage.reasoning === undefined &&
+    (usage.totalTokens === undefined || isCount(usage.totalTokens)) &&
+    typeof cost === "object" &&
+    cost !== null &&
+    isAmount(cost.input) &&
+    isAmount(cost.output) &&
+    isAmount(cost.cacheRead) &&
+    isAmount(cost.cacheWrite) &&
+    isAmount(cost.total)
+  );
+}
 
 const number = (field: string): FieldRule => ({ field, isSound: Number.isFinite, safe: () => undefined });
 const CONTENT: FieldRule = { field: "content", isSound: isContent, safe: soundContent };

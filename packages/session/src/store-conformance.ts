@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { createSessionIn } from "./create-session.ts";
-import { openSession } from "./open-session.ts";
-import type { SessionStore } from "./session-store.ts";
+import { createSessionIn, openSession } from "./open-session.ts";
+import type { SessionStore } from "./store.ts";
 
 /** How to get stores of the kind under test. */
 export interface StoreFactory {

@@ -6,8 +6,14 @@ import {
   type Session,
   UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
-import { assistantMessage, contentOf, textOf, toolResultMessage } from "./history-message.ts";
-import { type HistoryToken, parseHistory } from "./history-token.ts";
+import {
+  assistantMessage,
+  contentOf,
+  type HistoryToken,
+  parseHistory,
+  textOf,
+  toolResultMessage,
+} from "./history-message.ts";
 
 /** A session written as text, and the names of its entries. */
 export interface History {

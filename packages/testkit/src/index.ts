@@ -1,7 +1,6 @@
 export { adversarialTexts } from "./adversarial-texts.ts";
-export type { BenchTable } from "./bench-table.ts";
-export { damageFindings } from "./damage-findings.ts";
-export { type DamageName, damagedSessions } from "./damaged-sessions.ts";
+export { type BenchTable, recordedSession } from "./bench.ts";
+export { type DamageName, damagedSessions, damageFindings } from "./damaged-sessions.ts";
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type History, history } from "./history-notation.ts";
@@ -12,6 +11,7 @@ export {
   loopbackServer,
   sseChunks,
 } from "./loopback-server.ts";
+export { type Random, seededRandom } from "./made-text.ts";
 export { type FaultName, faults, type MisbehavingServer, misbehavingServer } from "./misbehaving-server.ts";
 export { type WireName, wires } from "./model-wires.ts";
 export {
@@ -23,6 +23,4 @@ export {
   plantedSession,
   type Trap,
 } from "./planted-session.ts";
-export { type Random, seededRandom } from "./random.ts";
-export { recordedSession } from "./recorded-session.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";

@@ -1,17 +1,8 @@
-import type { Message } from "@bonsai-agent/messages";
-import { codeLine, logLine, madeName } from "./made-text.ts";
-import { chinese } from "./planted/chinese.ts";
-import { english } from "./planted/english.ts";
-import { french } from "./planted/french.ts";
-import { german } from "./planted/german.ts";
-import { findings, foreignRules, incidents } from "./planted/incidents.ts";
-import { japanese } from "./planted/japanese.ts";
-import { russian } from "./planted/russian.ts";
-import { MessageScript } from "./planted/script.ts";
-import { filled, Slots } from "./planted/slots.ts";
-import { spanish } from "./planted/spanish.ts";
-import type { PlantKind, Wordings } from "./planted/wordings.ts";
-import { type Random, seededRandom } from "./random.ts";
+import { emptyUsage, type Message } from "@bonsai-agent/messages";
+import { codeLine, logLine, madeName, type Random, seededRandom } from "./made-text.ts";
+import { filled, findings, foreignRules, incidents, Slots } from "./planted-slots.ts";
+import { english, french, german, type PlantKind, spanish, type Wordings } from "./planted-wordings.ts";
+import { chinese, japanese, russian } from "./planted-wordings-east.ts";
 
 export type PlantedLanguage = keyof typeof languages;
 
@@ -284,4 +275,43 @@ function oldValue(firstCore: string, later: string, values: Record<string, strin
   const laterSlots = new Set([...later.matchAll(/\{(\w+)2\}/g)].map((match) => match[1]!));
   const slot = [...laterSlots].find((name) => firstCore.includes(values[name]!));
   return slot === undefined ? firstCore : values[slot]!;
+}
+
+/** Writes messages one after the other. */
+class MessageScript {
+  readonly messages: Message[] = [];
+  #calls = 0;
+
+  user(text: string): void {
+    this.messages.push({ role: "user", content: [{ type: "text", text }], timestamp: this.#now() });
+  }
+
+  answer(text: string): void {
+    this.messages.push(this.#assistant([{ type: "text", text }], "stop"));
+  }
+
+  call(name: string, args: Record<string, unknown>, output: string, isError = false): void {
+    const id = `call_${++this.#calls}`;
+    this.messages.push(this.#assistant([{ type: "toolCall", id, name, arguments: args }], "toolUse"));
+    this.messages.push({
+      role: "toolResult",
+      toolCallId: id,
+      toolName: name,
+      content: [{ type: "text", text: output }],
+      isError,
+      timestamp: this.#now(),
+    });
+  }
+
+  #assistant(
+    content: Extract<Message, { role: "assistant" }>["content"],
+    stopReason: "stop" | "toolUse",
+  ): Message {
+    const origin = { api: "scripted", provider: "scripted", model: "scripted" };
+    return { role: "assistant", content, ...origin, usage: emptyUsage(), stopReason, timestamp: this.#now() };
+  }
+
+  #now(): number {
+    return Date.UTC(2026, 0, 5) + this.messages.length * 1_000;
+  }
 }

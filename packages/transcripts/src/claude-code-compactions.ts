@@ -1,9 +1,8 @@
 import { contentText } from "@bonsai-agent/messages";
 import { messageBlocks } from "./claude-code-records.ts";
-import { omitDraft } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, numberAt, stringAt, stringsAt } from "./fields.ts";
+import { type Fields, fieldsAt, isoTime, numberAt, stringAt, stringsAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
-import { SUMMARY_MISSING, type Trail } from "./step.ts";
+import { omitDraft, SUMMARY_MISSING, type Trail } from "./step.ts";
 import type { UuidNode } from "./uuid-tree.ts";
 
 /** Turns compaction markers into compactions, or into branch summaries where the beginning was kept. */

@@ -1,22 +1,30 @@
 import { type AssistantMessage, contentText, type Usage } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
-import { answerId, ClaudeCodeAnswers } from "./claude-code-answers.ts";
 import { ClaudeCodeCompactions } from "./claude-code-compactions.ts";
 import type { QueuedMessage } from "./claude-code-queue.ts";
 import {
+  answerId,
   assistantContent,
   attachmentText,
+  ClaudeCodeAnswers,
   messageBlocks,
   recordStopReason,
   recordUsage,
   resultContent,
   userContent,
 } from "./claude-code-records.ts";
-import { assistantDraft, injectedDraft, maskDraft, omitDraft, resultDraft } from "./content.ts";
-import { fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
+import { fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
-import { countSkipped, Trail } from "./step.ts";
+import {
+  assistantDraft,
+  countSkipped,
+  injectedDraft,
+  maskDraft,
+  omitDraft,
+  resultDraft,
+  Trail,
+} from "./step.ts";
 import type { UuidNode } from "./uuid-tree.ts";
 
 /** Makes steps of the records of one lane (the main conversation or one sub-agent). */

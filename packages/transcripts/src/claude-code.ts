@@ -1,8 +1,6 @@
-import { withDeliveries } from "./claude-code-deliveries.ts";
-import { replayQueue } from "./claude-code-queue.ts";
+import { replayQueue, withDeliveries } from "./claude-code-queue.ts";
 import { ClaudeCodeSteps } from "./claude-code-steps.ts";
-import { type Fields, isoTime, stringAt } from "./fields.ts";
-import type { JsonLine } from "./json-lines.ts";
+import { type Fields, isoTime, type JsonLine, stringAt } from "./json-lines.ts";
 import { NoticeLog } from "./notices.ts";
 import { countSkipped, type Transcript } from "./step.ts";
 import { type UuidNode, uuidTree } from "./uuid-tree.ts";

@@ -6,7 +6,7 @@ import {
   type UserContent,
 } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
-import { readCompacted } from "./codex-compacted.ts";
+import { eventContent, promptsInEvents, type TokenCount, tokenCounts } from "./codex-events.ts";
 import {
   answerContent,
   callId,
@@ -16,15 +16,20 @@ import {
   OPAQUE_ITEMS,
   OUTPUT_ITEMS,
   outputOf,
+  readCompacted,
 } from "./codex-items.ts";
-import { eventContent, promptsInEvents } from "./codex-prompts.ts";
-import { type TokenCount, tokenCounts } from "./codex-usage.ts";
-import { assistantDraft, injectedDraft, resultDraft, unreadableDraft } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, numberAt, stringAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
-import type { JsonLine } from "./json-lines.ts";
+import { type Fields, fieldsAt, isoTime, type JsonLine, numberAt, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
-import { countSkipped, Trail, type Transcript } from "./step.ts";
+import {
+  assistantDraft,
+  countSkipped,
+  injectedDraft,
+  resultDraft,
+  Trail,
+  type Transcript,
+  unreadableDraft,
+} from "./step.ts";
 
 /** Lines that hold state of the program, not conversation. */
 const STATE_TYPES = new Set(["world_state", "token_usage_record", "record_type/state"]);

@@ -1,20 +1,39 @@
 import type { AssistantContent } from "@bonsai-agent/messages";
-import { assistantDraft, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, listAt, nameOf, stringAt, stringsAt } from "./fields.ts";
-import { type GeminiCompression, GeminiHistory, type GeminiMask, type GeminiNode } from "./gemini-history.ts";
 import {
   answerParts,
   functionResponses,
+  type GeminiCompression,
+  GeminiHistory,
+  type GeminiMask,
+  type GeminiNode,
   partsContent,
   partsText,
   recordedTokens,
   responseContent,
   toolCall,
-} from "./gemini-parts.ts";
+} from "./gemini-records.ts";
 import { userDrafts } from "./injected.ts";
-import type { JsonLine } from "./json-lines.ts";
+import {
+  type Fields,
+  fieldsAt,
+  isoTime,
+  type JsonLine,
+  listAt,
+  nameOf,
+  stringAt,
+  stringsAt,
+} from "./json-lines.ts";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
-import { countSkipped, Trail, type Transcript } from "./step.ts";
+import {
+  assistantDraft,
+  countSkipped,
+  maskDraft,
+  omitDraft,
+  resultDraft,
+  Trail,
+  type Transcript,
+  text,
+} from "./step.ts";
 
 /** Reads a chat recording of Gemini CLI, line by line; an old `.json` recording is one record. */
 export function readGemini(lines: readonly JsonLine[], notices: NoticeLog): Transcript {

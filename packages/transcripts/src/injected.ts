@@ -1,6 +1,6 @@
 import type { UserContent } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
-import { injectedDraft, text, userDraft } from "./content.ts";
+import { injectedDraft, text, userDraft } from "./step.ts";
 
 /**
  * Tags that agents wrap around what they, not the user, put into a user message. A text that begins

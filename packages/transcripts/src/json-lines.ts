@@ -1,6 +1,4 @@
 import { readFileSync } from "node:fs";
-import { type Fields, isFields } from "./fields.ts";
-import { objectsOfLine } from "./line-objects.ts";
 import type { NoticeLog } from "./notices.ts";
 
 /** One object of a JSON Lines file. */
@@ -31,4 +29,191 @@ export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
     start = end + 1;
   }
   return lines;
+}
+
+/** The object that a whole file is; undefined when it is none, for instance JSON Lines. */
+export function readJsonFile(path: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
+    return isFields(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** What a line of a JSON Lines file holds. */
+interface LineObjects {
+  values: Fields[];
+  /** False where something on the line is no object, or is cut off. */
+  isWhole: boolean;
+}
+
+/**
+ * The objects of a line. There should be one, but two writers can lose the newline between their
+ * records, and a writer that was killed leaves a torn record in front of the next one.
+ */
+export function objectsOfLine(line: string): LineObjects {
+  // A file that was extended over a crash can be padded with NULs.
+  const text = line
+    .replace(/^\uFEFF/, "")
+    .replaceAll("\0", "")
+    .trim();
+  if (text === "") return { values: [], isWhole: true };
+  const whole = parsed(text);
+  if (isFields(whole)) return { values: [whole], isWhole: true };
+  return whole === undefined ? splitObjects(text) : { values: [], isWhole: false };
+}
+
+function splitObjects(text: string): LineObjects {
+  const values: Fields[] = [];
+  let isWhole = true;
+  for (let at = nextWord(text, 0); at < text.length; ) {
+    const { end, isObject } = objectAt(text, at);
+    const value = isObject ? parsed(text.slice(at, end)) : undefined;
+    if (isFields(value)) {
+      values.push(value);
+      at = nextWord(text, end);
+      continue;
+    }
+    isWhole = false;
+    at = nextStart(text, at, end);
+  }
+  return { values, isWhole };
+}
+
+/**
+ * Where the next record can begin after one that is torn: what stands at the error is the new record,
+ * or is already behind its first brace and quote when the torn one ended within a string.
+ */
+function nextStart(text: string, from: number, error: number): number {
+  if (error >= text.length) return text.length;
+  const brace = text.lastIndexOf('{"', error);
+  if (brace > from && (brace === error || brace === error - 2)) return brace;
+  const next = text.indexOf('{"', Math.max(error, from + 1));
+  return next < 0 ? text.length : next;
+}
+
+/** Reads an object's tokens without building it; `end` is behind it, or where it is no JSON any more. */
+function objectAt(text: string, start: number): { end: number; isObject: boolean } {
+  const open: string[] = [];
+  let isKey = false;
+  /** Which tokens may come next: a value (or key), or what stands behind one. */
+  let wantsValue = true;
+  for (let at = start; at < text.length; at = nextWord(text, at)) {
+    const token = text[at]!;
+    if (token === "{" || token === "[") {
+      if (!wantsValue || isKey || (open.length === 0 && token === "[")) return { end: at, isObject: false };
+      open.push(token);
+      isKey = token === "{";
+      at += 1;
+    } else if (token === "}" || token === "]") {
+      if (open.pop() !== (token === "}" ? "{" : "[")) return { end: at, isObject: false };
+      at += 1;
+      if (open.length === 0) return { end: at, isObject: true };
+      wantsValue = false;
+      isKey = false;
+    } else if (token === ",") {
+      if (wantsValue) return { end: at, isObject: false };
+      wantsValue = true;
+      isKey = open.at(-1) === "{";
+      at += 1;
+    } else {
+      const end = wantsValue && open.length > 0 ? scalarEnd(text, at, isKey) : at;
+      if (end === at) return { end: at, isObject: false };
+      at = end;
+      if (isKey) {
+        at = nextWord(text, at);
+        if (at >= text.length) break;
+        if (text[at] !== ":") return { end: at, isObject: false };
+        at += 1;
+        isKey = false;
+      } else wantsValue = false;
+    }
+  }
+  return { end: text.length, isObject: false };
+}
+
+const LITERAL = /-?\d[\d.eE+-]*|true|false|null/y;
+
+/** Behind the string, number or literal at `at`; `at` where there is none. Keys are strings. */
+function scalarEnd(text: string, at: number, isKey: boolean): number {
+  if (text[at] === '"') return stringEnd(text, at);
+  if (isKey) return at;
+  LITERAL.lastIndex = at;
+  return LITERAL.test(text) ? LITERAL.lastIndex : at;
+}
+
+function stringEnd(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let slashes = quote;
+    while (text[slashes - 1] === "\\") slashes -= 1;
+    if ((quote - slashes) % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
+function nextWord(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text.charCodeAt(at) <= 0x20) at += 1;
+  return at;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** A JSON object from a file that somebody else wrote: nothing about its fields is known. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function stringAt(fields: Fields | undefined, name: string): string | undefined {
+  const value = fields?.[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** An id or a type as a key; `unknown` for what is none: to make a text of nested lists takes as deep a stack. */
+export function nameOf(value: unknown): string {
+  return typeof value === "string" || typeof value === "number"
+    ? String(value)
+    : value === undefined
+      ? "undefined"
+      : "unknown";
+}
+
+/** A finite number, else 0: counts of tokens and money are read with it. */
+export function numberAt(fields: Fields | undefined, name: string): number {
+  const value = fields?.[name];
+  return typeof value === "number" && Number.isFinite(value) ? value : 0;
+}
+
+export function fieldsAt(fields: Fields | undefined, name: string): Fields | undefined {
+  const value = fields?.[name];
+  return isFields(value) ? value : undefined;
+}
+
+/** The objects of a list field; anything else in it is left out. */
+export function listAt(fields: Fields | undefined, name: string): Fields[] {
+  const value = fields?.[name];
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+export function stringsAt(fields: Fields | undefined, name: string): string[] {
+  const value = fields?.[name];
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** ISO 8601 of a date string or of milliseconds since the epoch; undefined for anything else. */
+export function isoTime(value: unknown): string | undefined {
+  if (typeof value !== "string" && typeof value !== "number") return undefined;
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }

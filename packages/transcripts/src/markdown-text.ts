@@ -1,8 +1,246 @@
+import MarkdownIt, { type Token } from "markdown-it";
+
+// Only what decides where code begins and ends, and what a heading is. Links, HTML and tables are left out: of those
+// that are escaped here nobody reads more than text. Linear, also for what is nested without end.
+const parser = new MarkdownIt("zero", { maxNesting: 20 }).enable(
+  "code fence blockquote hr list heading lheading paragraph backticks escape newline".split(" "),
+);
+
+/** What a renderer could take for more than text: a tag, a link with its address, an image, a definition. */
+const active = /<[A-Za-z/!?]|\][(:]|!\[/;
+/** What stands before the text of a line: quotes, bullets, numbers. */
+const prefix = /^(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
+const tagOrAutolink = /<(?:https?:\/\/|mailto:)[^\s<>"'`\\]*>|<(?=[A-Za-z/!?])/g;
+const harmlessScheme = /^(?:https?|mailto):/i;
+const fenceLikeStart = /^((?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*)(`(?=``)|~(?=~~))/gm;
+
+/** A part of a line: code stays as it is, all else is escaped. */
+interface Piece {
+  text: string;
+  isCode: boolean;
+}
+
+/**
+ * Markdown that somebody else wrote, made harmless for the document around it, and as it was written where it is
+ * harmless: outside of code no tag, image, definition or link with another scheme than http, https and mailto is left;
+ * code blocks are closed. What is active stays in code only where every reader of Markdown sees that code: a block
+ * whose readings may differ is shown as it was written, in a code block of its own.
+ *
+ * Invariant: time is linear in the text.
+ * @param headings "own" leaves them as they are; "below" puts them below the two levels of the document
+ */
+export function foreignMarkdown(text: string, headings: "own" | "below"): string {
+  const lines = wellBehaved(text).split("\n");
+  const page = new Page(lines);
+  let block = { begin: 0, end: 0 };
+  for (const token of parser.parse(lines.join("\n"), {})) {
+    const [begin, end] = token.map ?? [0, 0];
+    if (token.level === 0 && token.map) block = { begin, end };
+    if (token.type === "fence" || token.type === "code_block") settleCode(page, token, block);
+    else if (token.type === "heading_open" && headings === "below") lowerHeading(page, token);
+    else if (token.type === "inline") settleSpans(page, token);
+  }
+  return page.text();
+}
+
+/** Owner of the lines and of what becomes of each. */
+class Page {
+  readonly lines: string[];
+  readonly #pieces = new Map<number, readonly Piece[]>();
+  /** By the line where they begin. */
+  readonly #blocks = new Map<number, { end: number; text: string }>();
+
+  constructor(lines: string[]) {
+    this.lines = lines;
+  }
+
+  part(begin: number, end: number): string {
+    return this.lines.slice(begin, end).join("\n");
+  }
+
+  setPieces(line: number, pieces: readonly Piece[]): void {
+    this.#pieces.set(line, pieces);
+  }
+
+  keepCode(begin: number, end: number): void {
+    for (let at = begin; at < end; at++) this.setPieces(at, [{ text: this.lines[at]!, isCode: true }]);
+  }
+
+  replace({ begin, end }: { begin: number; end: number }, text: string): void {
+    this.#blocks.set(begin, { end, text });
+  }
+
+  text(): string {
+    let written = "";
+    let open = "";
+    const add = ({ text, isCode }: Piece) => {
+      if (!isCode) open += text;
+      else {
+        written += escaped(open) + text;
+        open = "";
+      }
+    };
+    for (let at = 0; at < this.lines.length; ) {
+      const block = this.#blocks.get(at);
+      if (block !== undefined) add({ text: block.text, isCode: true });
+      else for (const piece of this.#pieces.get(at) ?? [{ text: this.lines[at]!, isCode: false }]) add(piece);
+      at = block === undefined ? at + 1 : Math.max(block.end, at + 1);
+      if (at < this.lines.length) open += "\n";
+    }
+    return written + escaped(open);
+  }
+}
+
+function settleCode(page: Page, token: Token, block: { begin: number; end: number }): void {
+  const [begin, mapped] = token.map!;
+  const end = withoutBlankEnd(page.lines, begin, mapped);
+  const isTop = token.level === 0;
+  const isOpen = isTop && token.type === "fence" && !closes(page.lines[end - 1]!, token.markup, end - begin);
+  const isActive = active.test(page.part(begin, end));
+  const isSure = !isActive || (!isTop && isRegular(page.lines.slice(begin, end), token));
+  if (isSure && !isOpen) page.keepCode(begin, end);
+  else if (isTop) {
+    const isPlain = /^[\w+#.-]{0,40}$/.test(token.info.trim());
+    const code = isPlain ? codeBlock(token.content, token.info.trim()) : codeBlock(page.part(begin, end));
+    page.replace({ begin, end }, code);
+  } else {
+    const whole = { begin: block.begin, end: withoutBlankEnd(page.lines, block.begin, block.end) };
+    page.replace(whole, codeBlock(page.part(whole.begin, whole.end)));
+  }
+}
+
+function withoutBlankEnd(lines: readonly string[], begin: number, end: number): number {
+  let at = end;
+  while (at > begin + 1 && lines[at - 1]!.trim() === "") at -= 1;
+  return at;
+}
+
+function closes(line: string, markup: string, count: number): boolean {
+  const run = /^ {0,3}(`+|~+)[ \t]*$/.exec(line)?.[1] ?? "";
+  return count > 1 && run.length >= markup.length && run[0] === markup[0];
+}
+
+/** Where a fence in a list or quote is indented in one way throughout, every reader agrees on where it ends. */
+function isRegular([first = "", ...lines]: readonly string[], { type, markup, info }: Token): boolean {
+  const own = prefix.exec(first)![0];
+  if (type !== "fence" || own.includes("\t") || !/^[\w+#.-]*$/.test(info)) return false;
+  const before = own.replaceAll(/[^> ]/g, " ");
+  const code = lines.slice(0, -1);
+  return (
+    lines.at(-1) === before + markup &&
+    code.every((line) => line.startsWith(before) || (line.trim() === "" && !before.includes(">")))
+  );
+}
+
+/** `# Title` as `### Title`, and an underlined title as such: the document's own levels are its own. */
+function lowerHeading(page: Page, { map, markup }: Token): void {
+  const [begin, end] = map!;
+  const line = page.lines[begin]!;
+  const before = prefix.exec(line)![0];
+  if (markup.startsWith("#")) {
+    const level = "#".repeat(Math.min(6, markup.length + 2));
+    page.lines[begin] = `${before}${level}${line.slice(before.length + markup.length)}`;
+    return;
+  }
+  const last = withoutBlankEnd(page.lines, begin, end) - 1;
+  const underline = page.lines[last]!;
+  const at = underline.length - /[=-]+[ \t]*$/.exec(underline)![0].length;
+  // Behind an empty line, for the next line may be one as well.
+  page.lines[last] = `${underline.slice(0, at)}\\${underline.slice(at)}\n`;
+}
+
+/** Code within a text: it needs care only where something active is in it. */
+function settleSpans(page: Page, { map, children }: Token): void {
+  const spans = (children ?? []).filter(({ type }) => type === "code_inline");
+  if (map === null || !spans.some(({ content }) => active.test(content))) return;
+  const [begin, end] = map;
+  const rows = page.lines.slice(begin, end).map(spansOf);
+  const found = rows.flat().filter(({ isCode }) => isCode);
+  const isSure =
+    found.length === spans.length &&
+    found.every(({ text }, at) => isSpan(text, spans[at]!)) &&
+    rows.flat().every(({ text, isCode }) => (isCode ? !text.includes("|") : isSureText(text))) &&
+    rows.every(([first]) => !fenceLike.test(first?.text.slice(prefix.exec(first.text)![0].length) ?? ""));
+  rows.forEach((pieces, at) => {
+    const sure = isSure ? pieces : [{ text: page.lines[begin + at]!, isCode: false }];
+    page.setPieces(
+      begin + at,
+      // A tick that is no code must not begin any in the eyes of others.
+      sure.map(({ text, isCode }) => ({ text: isCode ? text : text.replaceAll("`", "&#96;"), isCode })),
+    );
+  });
+}
+
+const fenceLike = /^(?:```|~~~)/;
+/** What could take the ticks behind it: a backslash, or the address and title of a link. */
+const unsureText = /\\$|\]\((?![^\s()"'<>`\\]*\))/;
+
+/** An address that stands bare goes on through ticks, for some. */
+function isSureText(text: string): boolean {
+  let begin = text.length;
+  while (begin > 0 && !/\s/.test(text[begin - 1]!)) begin -= 1;
+  return !unsureText.test(text) && !/:\/\/|www\./i.test(text.slice(begin));
+}
+
+/** A line as text and code, by its runs of ticks alone. */
+function spansOf(line: string): Piece[] {
+  const runs = [...line.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ index, length }));
+  const last = new Map(runs.map(({ length }, at) => [length, at]));
+  const pieces: Piece[] = [];
+  let done = 0;
+  for (let at = 0; at < runs.length; at++) {
+    const { index, length } = runs[at]!;
+    if (last.get(length)! <= at) continue;
+    do at += 1;
+    while (runs[at]!.length !== length);
+    const end = runs[at]!.index + length;
+    pieces.push(
+      { text: line.slice(done, index), isCode: false },
+      { text: line.slice(index, end), isCode: true },
+    );
+    done = end;
+  }
+  pieces.push({ text: line.slice(done), isCode: false });
+  return pieces;
+}
+
+function isSpan(text: string, { markup, content }: Token): boolean {
+  const inner = text.slice(markup.length, -markup.length);
+  return text.startsWith(markup) && (inner === content || inner === ` ${content} `);
+}
+
+function escaped(text: string): string {
+  return text
+    .replace(tagOrAutolink, (found) => (found === "<" ? "&lt;" : found))
+    .replace(/!(?=\[)/g, (mark, at: number, whole: string) => (isEscaped(whole, at) ? mark : "&#33;"))
+    .replace(/\](?=[(:])/g, (mark, at: number, whole: string) =>
+      isEscaped(whole, at) || leadsSomewhereHarmless(whole, at + 1) ? mark : "\\]",
+    )
+    .replace(fenceLikeStart, (_, before: string, mark: string) => `${before}&#${mark.charCodeAt(0)};`);
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at;
+  while (text[before - 1] === "\\") before -= 1;
+  return (at - before) % 2 === 1;
+}
+
+/** Whether the address in the parenthesis at a place is relative or has a harmless scheme, whatever it is decoded to. */
+function leadsSomewhereHarmless(text: string, at: number): boolean {
+  if (text[at] !== "(") return false;
+  let begin = at + 1;
+  while (begin < text.length && /[\s<>]/.test(text[begin]!)) begin += 1;
+  const address = text.slice(begin, begin + 400).replaceAll(/[\s\\]/g, "");
+  if (harmlessScheme.test(address)) return true;
+  const first = /^[^/?#()"']*/.exec(address)![0];
+  return !/[:&]/.test(first) && first.length < 200;
+}
+
 /**
  * Text from outside with line ends of one kind only, and with what steers a terminal made visible: what some readers
  * take for the end of a line is one for all.
  */
-export function wellBehaved(text: string): string {
+function wellBehaved(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(/\r\n?|[\u2028\u2029\u0085]/g, "\n")

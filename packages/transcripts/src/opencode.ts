@@ -1,11 +1,29 @@
 import { contentText, type StopReason, type UserContent } from "@bonsai-agent/messages";
-import { assistantDraft, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, nameOf, numberAt, stringAt } from "./fields.ts";
 import { userDrafts } from "./injected.ts";
+import { type Fields, fieldsAt, isoTime, nameOf, numberAt, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
-import { answerOf, fileContent, partCallId, partResult, requestsOf, tokensUsage } from "./opencode-parts.ts";
-import { type OpenCodeMessage, type OpenCodeSession, parentId } from "./opencode-storage.ts";
-import { countSkipped, type Step, Trail, type Transcript } from "./step.ts";
+import {
+  answerOf,
+  fileContent,
+  type OpenCodeMessage,
+  type OpenCodeSession,
+  parentId,
+  partCallId,
+  partResult,
+  requestsOf,
+  tokensUsage,
+} from "./opencode-records.ts";
+import {
+  assistantDraft,
+  countSkipped,
+  maskDraft,
+  omitDraft,
+  resultDraft,
+  type Step,
+  Trail,
+  type Transcript,
+  text,
+} from "./step.ts";
 
 /** Reads a session of OpenCode, from its storage folder or from `opencode export`. */
 export function readOpenCode(session: OpenCodeSession, notices: NoticeLog): Transcript {

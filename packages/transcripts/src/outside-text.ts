@@ -1,6 +1,5 @@
-import { foreignMarkdown } from "./foreign-markdown.ts";
-import { codeBlock, codeName, codeSpan, htmlText, plainText } from "./markdown-text.ts";
-import { redactSecrets } from "./redact.ts";
+import { authorizationPattern, secretShapes } from "@bonsai-agent/messages";
+import { codeBlock, codeName, codeSpan, foreignMarkdown, htmlText, plainText } from "./markdown-text.ts";
 
 /**
  * The one way into a document for what users, models, tools and files say: secrets are taken out first (afterwards that
@@ -50,4 +49,106 @@ export class OutsideText {
     this.#secrets += count;
     return text;
   }
+}
+
+interface SecretPattern {
+  name: string;
+  pattern: RegExp;
+  /** What of the match stays; default: nothing. Undefined where it is no secret. */
+  keep?: (match: FoundMatch) => SecretKept | undefined;
+}
+
+interface SecretKept {
+  before: string;
+  after?: string;
+}
+
+interface FoundMatch {
+  text: string;
+  groups: string[];
+  /** The character after the match; empty at the end. */
+  next: string;
+}
+
+/**
+ * Secrets by their own form, or by the name that stands before them.
+ *
+ * Invariant: time is linear. What a pattern walks over, it takes, or nothing can begin within it.
+ */
+const PATTERNS: readonly SecretPattern[] = [
+  ...secretShapes.map(({ kind, pattern }) => ({ name: kind, pattern })),
+  {
+    name: "authorization",
+    pattern: authorizationPattern,
+    keep: authorization,
+  },
+  {
+    name: "password",
+    pattern: /\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:@/]{0,100}:)([^\s:@/]{3,200})(@)/gi,
+    keep: ({ groups: [before = "", , after = ""] }) => ({ before, after }),
+  },
+  {
+    name: "secret",
+    // The name is looked at once for each word, from its beginning.
+    pattern:
+      /(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]*(?:api[-_]?key|secret|passw(?:or)?d|passphrase|access[-_]?key|private[-_]?key|auth[-_]?token|access[-_]?token|refresh[-_]?token|[-_]token|token\b))([A-Za-z0-9_-]+)(\\?["']?\s*[:=]\s*)(\\?["']?)([A-Za-z0-9+/_=.~!@#$%^&*-]{6,})/gi,
+    keep: namedSecret,
+  },
+];
+
+function authorization({ groups: [before = "", value = ""] }: FoundMatch): SecretKept | undefined {
+  const token = /^[A-Za-z0-9._~+/=-]{16,}/.exec(value)?.[0];
+  if (token === undefined || !looksRandom(token)) return undefined;
+  return { before, after: value.slice(token.length) };
+}
+
+function namedSecret({ groups, next }: FoundMatch): SecretKept | undefined {
+  const [name = "", separator = "", quote = "", value = ""] = groups;
+  if (!isSecretName(name) || next === "(") return undefined;
+  const isSecret = (value.length >= 8 && looksRandom(value)) || isPhrase({ name, separator, quote, value });
+  return isSecret ? { before: `${name}${separator}${quote}` } : undefined;
+}
+
+/** `token` alone, or last in a name; a count of tokens is none. */
+function isSecretName(name: string): boolean {
+  return !/token/i.test(name) || /token$/i.test(name) || /secret|passw|key/i.test(name);
+}
+
+/** What a password of words looks like, by the way that it is written down: `DB_PASSWORD=a-b-c`, `"a-b-c"`. */
+function isPhrase(found: { name: string; separator: string; quote: string; value: string }): boolean {
+  const { name, separator, quote, value } = found;
+  if (!/(?:secret|passw(?:or)?d|passphrase|token)\\?["']?$/i.test(name)) return false;
+  if (
+    /^(?:[$%=*&<]|process\.|env\.|os\.|string|number|boolean|undefined|required|optional|object|\.)/i.test(
+      value,
+    )
+  )
+    return false;
+  if (/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[,;]?$/.test(value)) return false;
+  if (quote !== "") return true;
+  if (/^[A-Z0-9_]+$/.test(name) && separator === "=") return true;
+  return value.length >= 8 && /[A-Za-z][-!@#%^&*+~]\w/.test(value);
+}
+
+/** Digits among letters, and no call, path or placeholder: names of variables and types are not secrets. */
+function looksRandom(value: string): boolean {
+  return /\d/.test(value) && /[A-Za-z]/.test(value) && !/^(?:process\.|\$|env\.|\*+$)/.test(value);
+}
+
+/** Replaces secrets by `[redacted: kind]`; says how many there were. */
+export function redactSecrets(text: string): { text: string; count: number } {
+  let count = 0;
+  let redacted = text;
+  for (const { name, pattern, keep } of PATTERNS) {
+    redacted = redacted.replace(pattern, (match: string, ...rest: unknown[]) => {
+      const groups = rest.filter((group) => typeof group === "string").slice(0, -1);
+      const [offset, whole] = rest.slice(-2) as [number, string];
+      const next = whole.charAt(offset + match.length);
+      const kept = keep === undefined ? { before: "" } : keep({ text: match, groups, next });
+      if (kept === undefined) return match;
+      count += 1;
+      return `${kept.before}[redacted: ${name}]${kept.after ?? ""}`;
+    });
+  }
+  return { text: redacted, count };
 }

@@ -1,7 +1,6 @@
 import { contentText, jsonText, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
-import { MISSING_RESULT, maskDraft, omitDraft, resultDraft, text } from "./content.ts";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
-import type { Step } from "./step.ts";
+import { MISSING_RESULT, maskDraft, omitDraft, resultDraft, type Step, text } from "./step.ts";
 
 interface OpenCall {
   id: string;

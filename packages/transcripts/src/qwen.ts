@@ -1,5 +1,3 @@
-import { assistantDraft, resultDraft } from "./content.ts";
-import { type Fields, fieldsAt, isoTime, listAt, numberAt, stringAt } from "./fields.ts";
 import {
   answerParts,
   functionResponses,
@@ -7,11 +5,18 @@ import {
   partsText,
   responseContent,
   usageMetadata,
-} from "./gemini-parts.ts";
+} from "./gemini-records.ts";
 import { userDrafts } from "./injected.ts";
-import type { JsonLine } from "./json-lines.ts";
+import { type Fields, fieldsAt, isoTime, type JsonLine, listAt, numberAt, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
-import { countSkipped, SUMMARY_MISSING, Trail, type Transcript } from "./step.ts";
+import {
+  assistantDraft,
+  countSkipped,
+  resultDraft,
+  SUMMARY_MISSING,
+  Trail,
+  type Transcript,
+} from "./step.ts";
 import { type UuidNode, uuidTree } from "./uuid-tree.ts";
 
 /** The status that a compression record has when it succeeded. */

@@ -1,5 +1,4 @@
-import { type Fields, stringAt } from "./fields.ts";
-import type { JsonLine } from "./json-lines.ts";
+import { type Fields, type JsonLine, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 
 /** A record of a transcript whose records name their parents by uuid. */

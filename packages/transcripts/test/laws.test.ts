@@ -1,11 +1,10 @@
 import { toolCalls } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { assistantDraft, resultDraft, userDraft } from "../src/content.ts";
 import type { JsonLine } from "../src/json-lines.ts";
 import { NoticeLog } from "../src/notices.ts";
 import { pairToolCalls } from "../src/pair-tool-calls.ts";
-import type { Step } from "../src/step.ts";
+import { assistantDraft, resultDraft, type Step, userDraft } from "../src/step.ts";
 import { uuidTree } from "../src/uuid-tree.ts";
 
 const callIds = fc.subarray(["a", "b", "c"]);

@@ -1,7 +1,7 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { userDrafts } from "../src/injected.ts";
-import { redactSecrets } from "../src/redact.ts";
+import { redactSecrets } from "../src/outside-text.ts";
 
 // A reader that starts over at each place takes minutes for a megabyte.
 

@@ -1,6 +1,5 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { withLinkedSignal } from "./linked-signal.ts";
-import type { Patience } from "./patience.ts";
 
 /** What an agent can be at. */
 export type ActivityKind = "run" | "compaction" | "navigation" | "command" | "message";
@@ -15,12 +14,12 @@ interface Current {
 
 /** Owner of what the agent is doing: one thing at a time. */
 export class Activity {
-  readonly #patience: Patience;
+  readonly #patience: GracePeriod;
   readonly #onIdle: (ended: { aborted: boolean }) => void;
   #current: Current | undefined;
 
   /** @param onIdle called at the very moment when something has ended, before anybody else learns of it. */
-  constructor(patience: Patience, onIdle: (ended: { aborted: boolean }) => void) {
+  constructor(patience: GracePeriod, onIdle: (ended: { aborted: boolean }) => void) {
     this.#patience = patience;
     this.#onIdle = onIdle;
   }
@@ -93,4 +92,116 @@ export function busyWith(kind: ActivityKind): BonsaiError {
     message: `The agent is ${doings[kind]}.`,
     hint: "Wait until it has ended, steer it, queue the text as a follow-up, or abort first.",
   });
+}
+
+/** How long handlers and tools have to end once the work was stopped. */
+const GRACE_MS = 5_000;
+
+/**
+ * Owner of the signal that says when nobody waits any longer: never while the agent works, a while after it was
+ * stopped. Whoever hangs then cannot keep the agent busy.
+ */
+export class GracePeriod {
+  #lost = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Aborted when handlers and tools are waited for no longer. */
+  get signal(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  /** The work was stopped: a little time is left. */
+  wane(): void {
+    clearTimeout(this.#timer);
+    const lost = this.#lost;
+    this.#timer = setTimeout(() => lost.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
+  }
+
+  /** Nobody waits any longer for what is being told while nothing goes on. */
+  leave(): void {
+    this.#lost.abort(new Error("The user waits no longer."));
+    this.renew();
+  }
+
+  /** One more thing must be told: where no time was left, there is a little anew. */
+  extend(): void {
+    if (!this.#lost.signal.aborted) return;
+    this.renew();
+    this.wane();
+  }
+
+  /** Something new begins. */
+  renew(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lost.signal.aborted) this.#lost = new AbortController();
+  }
+}
+
+/**
+ * Knows what is called from within: by handlers and tools, for whom somebody (the agent, a reload) waits. If they waited
+ * for that too, both would wait for ever.
+ */
+export class AwaitedCalls {
+  readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
+
+  /** Does what the agent waits for. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    const call = { hasEnded: false };
+    try {
+      return await this.#calls.run(call, work);
+    } finally {
+      call.hasEnded = true;
+    }
+  }
+
+  /** True for a caller whom the agent waits for. */
+  get isInside(): boolean {
+    return this.#calls.getStore()?.hasEnded === false;
+  }
+
+  /** The promise; but what stands in for it, for a caller whom the agent waits for and who goes on waiting. */
+  async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
+    const call = this.#calls.getStore();
+    if (call === undefined) return promise;
+    const turnedRound = new Promise<void>((resolve) => setImmediate(resolve));
+    // Most handlers have gone on by then, and whoever has kept the promise gets what it promises.
+    return Promise.race([promise, turnedRound.then(() => (call.hasEnded ? promise : instead))]);
+  }
+}
+
+/**
+ * Runs work under a signal of its own that also aborts when the outer one does. Nothing stays on the outer signal
+ * afterwards, whatever the work has hung on its own: a run's signal lives for hours.
+ */
+export async function withLinkedSignal<Result>(
+  outer: AbortSignal | readonly AbortSignal[],
+  work: (own: AbortController) => Promise<Result>,
+): Promise<Result> {
+  const sources = Array.isArray(outer) ? (outer as readonly AbortSignal[]) : [outer as AbortSignal];
+  const own = new AbortController();
+  const listeners = sources.map((source) => {
+    const onAbort = () => own.abort(source.reason);
+    if (source.aborted) onAbort();
+    else source.addEventListener("abort", onAbort, { once: true });
+    return () => source.removeEventListener("abort", onAbort);
+  });
+  try {
+    return await work(own);
+  } finally {
+    for (const remove of listeners) remove();
+  }
+}
+
+/** The promise, or a rejection with the signal's reason once that aborts. Leaves nothing on the signal. */
+export async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([promise, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }

@@ -1,12 +1,12 @@
+import { tailEntries } from "@bonsai-agent/compaction";
 import { type AssistantMessage, deepCopy, type Message, type Usage } from "@bonsai-agent/messages";
 import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
+import { type Entry, pinChange, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
+import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
-import { modelNotice } from "../model-notice.ts";
-import type { AgentNotice } from "../notice.ts";
-import type { Workplace } from "../workplace.ts";
-import { withLinkedSignal } from "./linked-signal.ts";
-import { prefixChangedAtMs } from "./prefix-change.ts";
-import { storeMessage } from "./record-message.ts";
+import { type AgentNotice, modelNotice } from "../notice.ts";
+import { withLinkedSignal } from "./activity.ts";
+import { storeMessage } from "./recording.ts";
 
 /** An answer as it was stored. */
 export interface Answer {
@@ -17,8 +17,8 @@ export interface Answer {
   failure?: ModelFailure | undefined;
 }
 
-export interface AnswerOptions {
-  work: Workplace;
+interface AnswerOptions {
+  work: AgentParts;
   systemPrompt: string;
   signal: AbortSignal;
 }
@@ -49,7 +49,7 @@ const cutOff: AgentNotice = {
 };
 
 /** The stream's end, whatever happens: an answer that was begun is stored as far as it came. */
-async function readStream(work: Workplace, request: ModelRequest, signal: AbortSignal): Promise<FinalEvent> {
+async function readStream(work: AgentParts, request: ModelRequest, signal: AbortSignal): Promise<FinalEvent> {
   let latest: StreamEvent | undefined;
   try {
     for await (const event of work.models.stream(request)) {
@@ -85,7 +85,7 @@ function brokenOff(
 
 /** A second start is a retry: the message that was begun goes on, empty again. */
 async function tell(
-  { events }: Workplace,
+  { events }: AgentParts,
   event: StreamEvent,
   latest: StreamEvent | undefined,
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function tell(
 }
 
 /** What attempts used that another one followed: it was paid for, and no answer tells of it. */
-function recordVoided({ session }: Workplace, { model }: ModelRequest, voided: readonly Usage[]): void {
+function recordVoided({ session }: AgentParts, { model }: ModelRequest, voided: readonly Usage[]): void {
   const { provider, id } = model;
   session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model: id, usage })));
 }
@@ -131,7 +131,7 @@ async function buildRequest(
 
 /** Extensions get a copy: what they do to it in place must not reach what the session holds. */
 async function contextMessages(
-  { events, session }: Workplace,
+  { events, session }: AgentParts,
   signal: AbortSignal,
 ): Promise<readonly Message[]> {
   const projected = session.projection().items.map((item) => item.message);
@@ -139,4 +139,28 @@ async function contextMessages(
   const copy = deepCopy(projected);
   const { payload } = await events.decide("context", { type: "context", messages: copy }, signal);
   return payload.messages === copy ? projected : payload.messages;
+}
+
+/**
+ * When what signed thinking is bound to was last changed, other than by a compaction; undefined for never. A tool's
+ * result may be masked in the middle of a task: the task's own thinking stays good, and providers want it back.
+ */
+function prefixChangedAtMs(session: Session): number | undefined {
+  const { compaction } = session.projection();
+  for (const entry of tailEntries(session, session.leafId, compaction))
+    if (changesPrefix(session, entry)) return Date.parse(entry.timestamp);
+  return undefined;
+}
+
+function changesPrefix(session: Session, entry: Entry): boolean {
+  if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
+  if (pinChange(entry)?.isPinned === false) return true;
+  return entry.type === "context_edit" && !isBesideThinking(session.entry(entry.targetId));
+}
+
+/** A result's content, and an answer that failed: no request had it among what it was thought about. */
+function isBesideThinking(edited: Entry | undefined): boolean {
+  if (edited?.type !== "message") return false;
+  const { message } = edited;
+  return message.role === "toolResult" || (message.role === "assistant" && message.stopReason === "error");
 }

@@ -1,10 +1,10 @@
 import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
+import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import type { AgentNotice } from "../notice.ts";
-import type { Workplace } from "../workplace.ts";
+import { withLinkedSignal } from "./activity.ts";
 import type { Answer } from "./answer.ts";
-import { withLinkedSignal } from "./linked-signal.ts";
 
 /** What became of an answer that failed. */
 export interface Recovery {
@@ -33,12 +33,12 @@ interface Asked {
  * cancels one alone, and of what was asked for.
  */
 export class CompactionTriggers {
-  readonly #work: Workplace;
+  readonly #work: AgentParts;
   #cancel: AbortController | undefined;
   #asked: Asked | undefined;
   #underway: { focus: string | undefined; outcome: Promise<CompactionOutcome> } | undefined;
 
-  constructor(work: Workplace) {
+  constructor(work: AgentParts) {
     this.#work = work;
   }
 

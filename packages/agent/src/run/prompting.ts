@@ -1,16 +1,21 @@
 import type { Message } from "@bonsai-agent/messages";
-import type { Workplace } from "../workplace.ts";
+import type { AgentParts } from "../agent-parts.ts";
 import { type Activity, busyWith } from "./activity.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
-import type { CustomInput, SendMessageOptions } from "./custom-input.ts";
-import type { PromptInput, QueuedInput, StreamingBehavior } from "./prompt-input.ts";
+import type {
+  CustomInput,
+  PromptInput,
+  QueuedInput,
+  RunResult,
+  SendMessageOptions,
+  StreamingBehavior,
+} from "./prompt.ts";
 import { isMessage, type Queued } from "./queue.ts";
-import { storeWaiting } from "./record-custom.ts";
+import { storeWaiting } from "./recording.ts";
 import { type RunStart, run } from "./run.ts";
-import type { RunResult } from "./run-result.ts";
 
 export interface PromptingOptions {
-  work: Workplace;
+  work: AgentParts;
   compaction: CompactionTriggers;
   activity: Activity;
   /** Told of each run that ended, with what it added. */

@@ -1,5 +1,4 @@
-import type { CustomInput } from "./custom-input.ts";
-import type { QueuedInput, StreamingBehavior } from "./prompt-input.ts";
+import type { CustomInput, QueuedInput, StreamingBehavior } from "./prompt.ts";
 
 /** A message of an extension that waits for the agent. */
 export interface QueuedMessage {

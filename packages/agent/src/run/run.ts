@@ -1,23 +1,25 @@
-import { BonsaiError, contentText, type ImageContent, type Message } from "@bonsai-agent/messages";
-import { errorResult } from "../tool-result.ts";
-import type { Workplace } from "../workplace.ts";
+import {
+  type AssistantMessage,
+  BonsaiError,
+  contentText,
+  type ImageContent,
+  type Message,
+  type ToolCall,
+  toolCalls,
+} from "@bonsai-agent/messages";
+import { project, type Session } from "@bonsai-agent/session";
+import type { AgentParts } from "../agent-parts.ts";
+import { errorResult } from "../tool.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
-import type { CustomInput } from "./custom-input.ts";
-import { hearInput } from "./hear-input.ts";
-import type { PromptInput } from "./prompt-input.ts";
-import { recordCustom } from "./record-custom.ts";
-import { recordMessage, recordResult } from "./record-message.ts";
-import { RunLoop } from "./run-loop.ts";
-import { messagesSince } from "./run-messages.ts";
-import type { RunResult } from "./run-result.ts";
-import { unansweredCalls } from "./unanswered-calls.ts";
-import { userMessage } from "./user-message.ts";
+import { RunLoop } from "./loop.ts";
+import { type CustomInput, type PromptInput, type RunResult, userMessage } from "./prompt.ts";
+import { askInputHandlers, recordCustom, recordMessage, recordResult } from "./recording.ts";
 
 /** What a run begins with: what somebody says, or a message of an extension. */
 export type RunStart = { input: PromptInput } | { message: CustomInput };
 
-export interface RunOptions {
-  work: Workplace;
+interface RunOptions {
+  work: AgentParts;
   compaction: CompactionTriggers;
   start: RunStart;
   signal: AbortSignal;
@@ -46,7 +48,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
 }
 
 /** A text is handed back; a message is stored when the run has ended. */
-function unsaid({ queue }: Workplace, start: RunStart): Pick<RunResult, "unsent"> {
+function unsaid({ queue }: AgentParts, start: RunStart): Pick<RunResult, "unsent"> {
   if ("input" in start) return { unsent: [start.input] };
   queue.putBack({ message: start.message, behavior: "steer", triggerTurn: false });
   return {};
@@ -66,11 +68,11 @@ async function openingOf({ work, start, signal }: RunOptions): Promise<Opening |
 }
 
 async function hearStart(
-  work: Workplace,
+  work: AgentParts,
   input: PromptInput,
   signal: AbortSignal,
 ): Promise<RunStart | undefined> {
-  const heard = await hearInput(work, input, signal);
+  const heard = await askInputHandlers(work, input, signal);
   return heard && { input: heard };
 }
 
@@ -112,7 +114,7 @@ async function carriedOut({ work, compaction, signal }: RunOptions, opening: Ope
   }
 }
 
-async function prepare(work: Workplace): Promise<void> {
+async function prepare(work: AgentParts): Promise<void> {
   const { session, selection, now } = work;
   for (const call of unansweredCalls(session))
     await recordResult(
@@ -123,19 +125,19 @@ async function prepare(work: Workplace): Promise<void> {
 }
 
 /** Writes what the run begins with, so that it is on disk before the request leaves. */
-async function say(work: Workplace, start: RunStart): Promise<void> {
+async function say(work: AgentParts, start: RunStart): Promise<void> {
   if ("message" in start) await recordCustom(work, start.message);
   else await recordMessage(work, userMessage(start.input, work.now()));
   work.controller.userMessageArrived();
 }
 
 /** What waited for the user's prompt, then what extensions put behind what the run begins with. */
-async function sayBeside(work: Workplace, { start, custom }: Opening): Promise<void> {
+async function sayBeside(work: AgentParts, { start, custom }: Opening): Promise<void> {
   if ("input" in start) await sayWaiting(work);
   for (const message of custom) await recordCustom(work, message);
 }
 
-async function sayWaiting(work: Workplace): Promise<void> {
+async function sayWaiting(work: AgentParts): Promise<void> {
   const { queue } = work;
   for (let next = queue.takeForNextPrompt(); next !== undefined; next = queue.takeForNextPrompt()) {
     try {
@@ -160,4 +162,30 @@ function runError(error: unknown): BonsaiError {
     hint: "What was done so far is kept. Send the message again; if it happens again, report it with this message.",
     cause: error,
   });
+}
+
+/** The messages that were stored below an entry on the way to the leaf, oldest first. */
+function messagesSince(session: Session, entryId: string | null): Message[] {
+  const messages: Message[] = [];
+  for (let id = session.leafId; id !== null && id !== entryId; ) {
+    const entry = session.entry(id);
+    if (entry === undefined) break;
+    if (entry.type === "message") messages.push(entry.message);
+    if (entry.type === "custom_message")
+      messages.push(...project([entry]).items.map(({ message }) => message));
+    id = entry.parentId;
+  }
+  return messages.reverse();
+}
+
+/** Calls of the latest answer that have no result: the program was ended while their tools ran, or the leaf was moved. */
+function unansweredCalls(session: Session): ToolCall[] {
+  const { items } = session.projection();
+  const at = items.findLastIndex(({ message }) => message.role === "assistant");
+  const answer = items[at]?.message as AssistantMessage | undefined;
+  if (answer === undefined || answer.stopReason === "error" || answer.stopReason === "aborted") return [];
+  const answered = new Set(
+    items.slice(at + 1).flatMap(({ message }) => (message.role === "toolResult" ? [message.toolCallId] : [])),
+  );
+  return toolCalls(answer).filter((call) => !answered.has(call.id));
 }

@@ -1,7 +1,6 @@
 import type { NamedSecret } from "@bonsai-agent/models";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult } from "../tool.ts";
-import { type ShellOutcome, shellCommand } from "./shell-command.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
 import {
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,
@@ -9,8 +8,8 @@ import {
   shownCount,
   shownLines,
   tailOf,
-} from "./text-limits.ts";
-import { toolInput } from "./tool-input.ts";
+} from "./result-text.ts";
+import { type ShellOutcome, shellCommand } from "./shell-command.ts";
 
 /** A day; timers cannot count further than 24 of them. */
 const MAX_TIMEOUT_SECONDS = 86_400;

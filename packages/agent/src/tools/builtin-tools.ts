@@ -1,12 +1,11 @@
 import type { NamedSecret } from "@bonsai-agent/models";
-import type { ConfirmPath } from "../confirm-path.ts";
 import type { Tool } from "../tool.ts";
 import { bashTool } from "./bash-tool.ts";
 import { editTool } from "./edit-tool.ts";
 import { findTool } from "./find-tool.ts";
 import { grepTool } from "./grep-tool.ts";
 import { lsTool } from "./ls-tool.ts";
-import { pathGuard } from "./path-guard.ts";
+import { type ConfirmPath, pathGuard } from "./path-guard.ts";
 import { readTool } from "./read-tool.ts";
 import { writeTool } from "./write-tool.ts";
 

@@ -1,19 +1,10 @@
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult } from "../tool.ts";
-import { existingPath } from "./existing-path.ts";
-import { type FileDiff, fileDiff } from "./file-diff.ts";
-import { fileKind, HEAD_BYTES } from "./file-kind.ts";
-import { inFileQueue } from "./file-queue.ts";
-import { inFileEndings, withLf } from "./line-endings.ts";
-import { openFile } from "./open-file.ts";
-import type { GuardedPath, PathGuard } from "./path-guard.ts";
-import { planEdits } from "./plan-edits.ts";
-import { replaceFile } from "./replace-file.ts";
-import { applyChanges, type TextEdit } from "./text-edit.ts";
-import { decodeText, encodeText, type TextFormat } from "./text-encoding.ts";
-import { shownBytes, shownCount, shownLines } from "./text-limits.ts";
-import type { Tolerance } from "./text-match.ts";
-import { toolInput } from "./tool-input.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
+import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance } from "./edit-plan.ts";
+import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
+import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";
+import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
+import { shownBytes, shownCount, shownLines } from "./result-text.ts";
 
 /** A larger file is data, better changed by a program; and the whole is held in memory a few times over. */
 const MAX_EDITED_BYTES = 10 << 20;
@@ -44,7 +35,7 @@ const parameters = toolInput({
 type Input = z.output<typeof parameters>;
 
 /** What people and programs see of an edit. */
-export interface EditDetails extends FileDiff {
+interface EditDetails extends FileDiff {
   path: string;
 }
 
@@ -163,4 +154,34 @@ function shownDiff(diff: string): string {
   const lines = diff.trimEnd().split("\n");
   const short = lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n").slice(0, MAX_SHOWN_DIFF_CHARS).toWellFormed();
   return short.length < diff.trimEnd().length ? `${short}\n… (the difference goes on)` : short;
+}
+
+function withLf(text: string): string {
+  return text.replaceAll("\r\n", "\n");
+}
+
+/**
+ * Changes of the text with `\n` as changes of the text as it stands in the file. What is put in gets the line ends of
+ * what it replaces, else those that most lines have; all other lines keep theirs.
+ */
+function inFileEndings(text: string, changes: readonly TextChange[]): TextChange[] {
+  // Where, in the text with `\n`, a `\r` was taken out.
+  const removed = Array.from(text.matchAll(/\r\n/g), ({ index }, before) => index - before);
+  const isCrlfFile = removed.length * 2 > text.split("\n").length - 1;
+  let passed = 0;
+  const inFile = (position: number) => {
+    while (passed < removed.length && removed[passed]! < position) passed += 1;
+    return position + passed;
+  };
+  return changes.map((change) => {
+    const start = inFile(change.start);
+    const end = inFile(change.end);
+    const replaced = text.slice(start, end);
+    const isCrlf = replaced.includes("\n") ? replaced.includes("\r\n") : isCrlfFile;
+    return {
+      start,
+      end,
+      replacement: isCrlf ? change.replacement.replaceAll("\n", "\r\n") : change.replacement,
+    };
+  });
 }

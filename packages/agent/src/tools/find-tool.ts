@@ -1,13 +1,11 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool } from "../tool.ts";
-import { existingPath } from "./existing-path.ts";
+import { defineTool, type Tool, toolInput } from "../tool.ts";
+import { FolderWalk, gapNotes } from "./folder-walk.ts";
 import { globMatcher } from "./glob-matcher.ts";
-import type { PathGuard } from "./path-guard.ts";
-import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
-import { toolInput } from "./tool-input.ts";
-import { FolderWalk, gapNotes } from "./walk-folder.ts";
+import { existingPath, type PathGuard } from "./path-guard.ts";
+import { MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
 
 /** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
 const DEFAULT_LIMIT = 1_000;

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { shownCount } from "./text-limits.ts";
+import { shownCount } from "./result-text.ts";
 
 /** Longer than any path that a system takes is of no use, and would only cost time. */
 const MAX_GLOB_CHARS = 2_000;

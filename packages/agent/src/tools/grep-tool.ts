@@ -1,15 +1,12 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool } from "../tool.ts";
-import { existingPath } from "./existing-path.ts";
-import type { LineSearch, SearchedLine } from "./line-search.ts";
-import type { GuardedPath, PathGuard } from "./path-guard.ts";
+import { defineTool, type Tool, toolInput } from "../tool.ts";
+import { type LineSearch, type SearchedLine, scriptSearch } from "./line-search.ts";
+import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
+import { programPath } from "./process.ts";
+import { MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
 import { ripgrepSearch } from "./ripgrep.ts";
-import { scriptSearch } from "./script-search.ts";
-import { programPath } from "./shell.ts";
-import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
-import { toolInput } from "./tool-input.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Matches beyond the limit that are counted before the search gives up. */

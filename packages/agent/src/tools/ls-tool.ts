@@ -2,12 +2,9 @@ import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool } from "../tool.ts";
-import { existingPath } from "./existing-path.ts";
-import { errorCode, fileProblem } from "./file-problem.ts";
-import type { GuardedPath, PathGuard } from "./path-guard.ts";
-import { MAX_RESULT_BYTES, shownCount } from "./text-limits.ts";
-import { toolInput } from "./tool-input.ts";
+import { defineTool, type Tool, toolInput } from "../tool.ts";
+import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
+import { errorCode, fileProblem, MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
 
 /** A folder of more is a store of data, whose names tell little. */
 const DEFAULT_LIMIT = 500;

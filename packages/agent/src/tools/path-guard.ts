@@ -1,17 +1,28 @@
-import { readlink, realpath } from "node:fs/promises";
+import { lstat, readdir, readlink, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ConfirmPath } from "../confirm-path.ts";
-import { errorCode, fileProblem } from "./file-problem.ts";
-import { outputFolder } from "./output-file.ts";
+import { outputFolder } from "./command-output.ts";
+import { errorCode, fileProblem } from "./result-text.ts";
+
+/** A path beyond the project that a tool wants to touch. */
+export interface PathRequest {
+  /** Absolute, symbolic links resolved as far as it exists. */
+  path: string;
+  toolName: string;
+  access: "read" | "write";
+  signal: AbortSignal;
+}
+
+/** Asks the user; true lets the tool go on. Where nobody can be asked, a path beyond the project is refused. */
+export type ConfirmPath = (request: PathRequest) => Promise<boolean>;
 
 /** As many as Linux follows before it calls a path a circle. */
 const MAX_LINKS = 40;
 /** Readable in the folders above the project too: the system prompt names them by path. */
 const instructionFiles = ["AGENTS.md", "CLAUDE.md"];
 
-export interface PathGuardOptions {
+interface PathGuardOptions {
   cwd: string;
   /** Folders, and files, beyond it. */
   allow: readonly string[];
@@ -20,7 +31,7 @@ export interface PathGuardOptions {
   confirmPath?: ConfirmPath | undefined;
 }
 
-export interface PathQuestion {
+interface PathQuestion {
   toolName: string;
   /** As the model wrote it. */
   path: string;
@@ -70,7 +81,7 @@ async function rootAt(path: () => string): Promise<string[]> {
 }
 
 /** With `~` and `file:` expanded. */
-export function absolutePath(cwd: string, path: string): string {
+function absolutePath(cwd: string, path: string): string {
   if (path.includes("\0")) throw new Error(`The path ${JSON.stringify(path)} contains a NUL character.`);
   if (path.startsWith("file://")) return fileURLToPath(path);
   if (path === "~") return homedir();
@@ -79,7 +90,7 @@ export function absolutePath(cwd: string, path: string): string {
 }
 
 /** Symbolic links resolved as far as the path exists; the rest as it is written. */
-export async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<string> {
+async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<string> {
   try {
     return await realpath(path);
   } catch (error) {
@@ -103,13 +114,13 @@ export async function refuseMoved(real: string): Promise<void> {
   if (now !== real) throw new Error(`it leads to ${now} by now`);
 }
 
-export function isInside(folder: string, path: string): boolean {
+function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 /** Relative to the project inside it, with `/`; else absolute. */
-export function shownPath(project: string, path: string): string {
+function shownPath(project: string, path: string): string {
   if (!isInside(project, path)) return path;
   return relative(project, path).split(sep).join("/") || ".";
 }
@@ -139,4 +150,97 @@ function refusal({ path, real, project, access, wasAsked }: Refusal): string {
   if (wasAsked)
     return `${path}${leads} lies outside the project ${project}, and the user did not allow it to be ${deed}.`;
   return `${path}${leads} lies outside the project ${project} and may not be ${deed}. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
+}
+
+/** Names that are offered in place of a missing one. */
+const MAX_SUGGESTIONS = 3;
+
+/**
+ * A path that must exist. A name that differs only in how its characters are encoded is taken for it: macOS writes
+ * accents decomposed and puts a narrow space into the names of screenshots, which models write as plain ones.
+ */
+export async function existingPath(guard: PathGuard, question: PathQuestion): Promise<GuardedPath> {
+  const guarded = await guard(question);
+  if (await exists(guarded.real)) return guarded;
+  const folder = await deepestFolder(dirname(guarded.real));
+  const names = folder === dirname(guarded.real) ? await namesIn(folder) : [];
+  const name = basename(guarded.real);
+  const variants = names.filter((other) => plainName(other) === plainName(name));
+  if (variants.length === 1) return guard({ ...question, path: join(folder, variants[0]!) });
+  throw new Error(missing({ shown: guarded.shown, real: guarded.real, folder, names }));
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return false;
+    throw fileProblem("Looking at", path, error);
+  }
+}
+
+/** None of a folder that may be entered but not listed: then there is nothing to suggest. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === "EACCES" || errorCode(error) === "EPERM") return [];
+    throw fileProblem("Listing", folder, error);
+  }
+}
+
+async function deepestFolder(path: string): Promise<string> {
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats?.isDirectory() || path === dirname(path)) return path;
+  return deepestFolder(dirname(path));
+}
+
+function plainName(name: string): string {
+  return name
+    .normalize("NFC")
+    .replaceAll(/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/g, " ")
+    .replaceAll(/[\u2018\u2019\u02bc]/g, "'")
+    .replaceAll(/[\u201c\u201d]/g, '"');
+}
+
+interface Missing {
+  shown: string;
+  real: string;
+  folder: string;
+  names: readonly string[];
+}
+
+function missing({ shown, real, folder, names }: Missing): string {
+  if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
+  const near = nearNames(basename(real), names);
+  if (near.length === 0) return `There is no ${shown}. Use ls or find to see what is there.`;
+  const offered = near.map((name) => join(dirname(shown), name)).join(", ");
+  return `There is no ${shown}. Did you mean ${offered}?`;
+}
+
+/** The most alike first; only those that a slip could explain. */
+function nearNames(name: string, names: readonly string[]): string[] {
+  const wanted = name.toLowerCase();
+  const allowed = Math.max(2, Math.floor(wanted.length / 3));
+  return names
+    .map((other) => ({ other, distance: editDistance(wanted, other.toLowerCase()) }))
+    .filter(({ distance }) => distance <= allowed)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, MAX_SUGGESTIONS)
+    .map(({ other }) => other);
+}
+
+/** Levenshtein's. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
 }

@@ -1,10 +1,10 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { basename, dirname, sep } from "node:path";
-import { boundedLines } from "./bounded-lines.ts";
+import type { Readable } from "node:stream";
 import { globMatcher } from "./glob-matcher.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
-import { startProcess } from "./start-process.ts";
+import { startProcess } from "./process.ts";
 
 /** The same as for the search without ripgrep. */
 const MAX_FILE_SIZE = "50M";
@@ -150,4 +150,40 @@ function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions)
     throw new Error(`The glob ${JSON.stringify(glob)} cannot be used: ${complaint}`);
   }
   onNote(`[ripgrep says: ${complaint}]`);
+}
+
+/** A line without its end; of one beyond the bound only the beginning. */
+interface BoundedLine {
+  text: string;
+  isCut: boolean;
+}
+
+/** The lines of a stream, of which none can fill the memory. */
+async function* boundedLines(stream: Readable, maxLineBytes: number): AsyncGenerator<BoundedLine> {
+  let pieces: Buffer[] = [];
+  let heldBytes = 0;
+  let isCut = false;
+  const hold = (piece: Buffer) => {
+    const fitting = piece.subarray(0, maxLineBytes - heldBytes);
+    isCut ||= fitting.length < piece.length;
+    heldBytes += fitting.length;
+    if (fitting.length > 0) pieces.push(fitting);
+  };
+  const take = (): BoundedLine => {
+    const line = { text: Buffer.concat(pieces).toString(), isCut };
+    pieces = [];
+    heldBytes = 0;
+    isCut = false;
+    return line;
+  };
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      hold(chunk.subarray(from, at));
+      yield take();
+      from = at + 1;
+    }
+    hold(chunk.subarray(from));
+  }
+  if (heldBytes > 0) yield take();
 }

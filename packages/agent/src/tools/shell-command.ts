@@ -3,14 +3,18 @@ import { randomUUID } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { NamedSecret } from "@bonsai-agent/models";
+import { OutputRecord, TerminalText } from "./command-output.ts";
 import { environmentKeys, maskedText } from "./mask-keys.ts";
-import { OutputRecord } from "./output-record.ts";
-import { killTree, PROCESS_MARK, type ProcessTree, treeProcesses } from "./process-tree.ts";
-import { runningCommand } from "./running-commands.ts";
-import { findShell } from "./shell.ts";
-import { startProcess } from "./start-process.ts";
-import { TerminalText } from "./terminal-text.ts";
-import { shownBytes } from "./text-limits.ts";
+import {
+  findShell,
+  killTree,
+  PROCESS_MARK,
+  type ProcessTree,
+  runningCommand,
+  startProcess,
+  treeProcesses,
+} from "./process.ts";
+import { shownBytes } from "./result-text.ts";
 
 /** Linux takes no longer single argument than 128 KB. */
 const MAX_COMMAND_BYTES = 120 * 1024;

@@ -1,14 +1,10 @@
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult } from "../tool.ts";
-import { type FileDiff, fileDiff } from "./file-diff.ts";
-import { errorCode, fileProblem } from "./file-problem.ts";
-import { inFileQueue } from "./file-queue.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
+import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import type { GuardedPath, PathGuard } from "./path-guard.ts";
-import { replaceFile } from "./replace-file.ts";
-import { countLines, shownBytes, shownCount, shownLines } from "./text-limits.ts";
-import { toolInput } from "./tool-input.ts";
+import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "./result-text.ts";
 
 /** Beyond it the lines that changed are not looked for. */
 const MAX_COMPARED_BYTES = 5 << 20;

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
+import { commandRunner } from "../../src/run-command.ts";
 import type { BashDetails } from "../../src/tools/bash-tool.ts";
-import { commandRunner } from "../../src/tools/command-runner.ts";
 import { maskedText } from "../../src/tools/mask-keys.ts";
-import { findShell, programPath } from "../../src/tools/shell.ts";
+import { findShell, programPath } from "../../src/tools/process.ts";
 import { isRunning } from "./is-running.ts";
 import { textOf, toolFolder } from "./tool-folder.ts";
 

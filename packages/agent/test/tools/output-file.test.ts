@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 async function openOne(): Promise<string> {
-  const { openOutputFile } = await import("../../src/tools/output-file.ts");
+  const { openOutputFile } = await import("../../src/tools/command-output.ts");
   const { path, descriptor } = openOutputFile();
   closeSync(descriptor);
   return path;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "nod
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test, vi } from "vitest";
-import type { PathRequest } from "../../src/confirm-path.ts";
+import type { PathRequest } from "../../src/tools/path-guard.ts";
 import { type ToolFolder, textOf, toolFolder } from "./tool-folder.ts";
 
 /** A project with a secret beside it, and ways that lead there. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { killRunningCommands } from "../../src/tools/running-commands.ts";
+import { killRunningCommands } from "../../src/tools/process.ts";
 import { shellCommand } from "../../src/tools/shell-command.ts";
 import { isRunning } from "./is-running.ts";
 

@@ -1,8 +1,13 @@
-import { contextSize } from "../context-size.ts";
-import type { Invocation } from "../invocation.ts";
-import type { ContextItem } from "../reports/context-item.ts";
-import { leafOf, openNamedSession } from "../session-file.ts";
-import { contextView } from "../views/context-view.ts";
+import { contextSizeOf, readContext, sessionEstimate } from "@bonsai-agent/compaction";
+import type { ContextTokens, Message, TokenEstimator } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import type { Invocation } from "../app/invocation.ts";
+import { bar, kindStyle, type Line, type Style, span, table } from "../app/line.ts";
+import { count, counted, percents, sizeSource } from "../app/numbers.ts";
+import { kindWord, messagePreview } from "../app/preview.ts";
+import { leafOf, openNamedSession } from "../app/session-file.ts";
+import { callSettings } from "../app/settings.ts";
+import { wrap } from "../app/terminal-text.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
@@ -22,4 +27,165 @@ export async function run(invocation: Invocation): Promise<undefined> {
     () => items,
     () => contextView({ items, size, leafId, width: output.width }),
   );
+}
+
+/** How large the context is at one place of a session. */
+export interface ContextSize {
+  /** Counts tokens as compaction does. */
+  estimator: TokenEstimator;
+  items: number;
+  /** System prompt and tools, as the session's usage taught them; 0 where it did not. */
+  overheadTokens: number;
+  /** The whole request: as the provider reported it last, where that can be trusted. */
+  tokens: number;
+  /** True where no report can be trusted. */
+  isEstimate: boolean;
+  /** The estimated part of `tokens`. */
+  estimatedTokens: number;
+  /** What each message takes of `tokens`, in order: they add up to it, less what is fixed. */
+  messageTokens(): number[];
+}
+
+export function contextSize(
+  session: Session,
+  invocation: Invocation,
+  leafId: string | null = session.leafId,
+): ContextSize {
+  const { items } = session.projection(leafId);
+  const { estimator, overheadTokens } = sessionEstimate({
+    session,
+    settings: callSettings(invocation),
+    leafId,
+  });
+  const reading = readContext({ session, estimator, leafId, items, overheadTokens });
+  return {
+    ...{ estimator, items: items.length, overheadTokens, tokens: reading.tokens },
+    isEstimate: reading.source === "estimate",
+    estimatedTokens: reading.trailingTokens,
+    messageTokens: () =>
+      sharesOf(
+        items.map(({ message }) => estimator.message(message)),
+        reading,
+      ),
+  };
+}
+
+/** Each is what it adds to those before it, so that rounding loses no token. */
+function sharesOf(estimated: readonly number[], reading: ContextTokens): number[] {
+  const estimatedTokens = estimated.reduce((sum, tokens) => sum + tokens, 0);
+  const size = contextSizeOf({ reading, estimatedTokens });
+  let before = 0;
+  return estimated.map((tokens) => {
+    const from = size.ofEstimate(before);
+    before += tokens;
+    return size.ofEstimate(before) - from;
+  });
+}
+
+/** One item of `bonsai context --json`. */
+export interface ContextItem {
+  entryId: string;
+  role: string;
+  /** Estimated. */
+  tokens: number;
+  message: Message;
+}
+
+export interface ContextViewOptions {
+  items: readonly ContextItem[];
+  size: Pick<ContextSize, "tokens" | "isEstimate" | "estimatedTokens">;
+  leafId: string | null;
+  width: number;
+}
+
+/** What the model sees: the items in order, then where the tokens of the next request go. */
+export function* contextView({ items, size, leafId, width }: ContextViewOptions): Generator<Line> {
+  if (items.length > 0) {
+    yield* itemTable(items, width);
+    yield [];
+  }
+  yield* wrap(`${counted(items.length, "item")} at ${leafId ?? "the beginning"}`, width).map((line) => [
+    span(line, "bold"),
+  ]);
+  if (size.tokens > 0) yield* shares(items, size, width);
+}
+
+function itemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
+  const narrow = width < 60;
+  const cellsOf = (item: ContextItem): Line[] => {
+    const role = kindWord(item.role);
+    const cells: Line[] = [
+      [span(count(item.tokens))],
+      [span(role, kindStyle(role))],
+      [span(messagePreview(item.message), role === "result" ? "gray" : undefined)],
+    ];
+    return narrow ? cells : [[span(item.entryId, "gray")], ...cells];
+  };
+  const rows = {
+    *[Symbol.iterator]() {
+      for (const item of items) yield cellsOf(item);
+    },
+  };
+  const columns = [{}, { align: "right" }, {}, { flexible: true }] as const;
+  return table(rows, { columns: narrow ? columns.slice(1) : columns, width });
+}
+
+const glyphs = ["█", "▓", "▒", "░", "▚", "▞"];
+/** A damaged file can have as many roles as messages. */
+const maxRoles = 8;
+
+interface Share {
+  name: string;
+  tokens: number;
+  style?: Style | undefined;
+}
+
+/** One bar for each role, and all of them in one; they add up to the tokens that `bonsai show` tells. */
+function* shares(
+  items: readonly ContextItem[],
+  size: ContextViewOptions["size"],
+  width: number,
+): Generator<Line> {
+  const roles = byRole(items);
+  const beside = size.tokens - roles.reduce((sum, { tokens }) => sum + tokens, 0);
+  const all = beside > 0 ? [...roles, { name: besideName, tokens: beside, style: "gray" as const }] : roles;
+  const parts = all.map((share, at) => ({
+    ...share,
+    value: share.tokens,
+    glyph: share.name === besideName ? "·" : glyphs[Math.min(at, glyphs.length - 1)]!,
+  }));
+  const percentages = percents(parts.map(({ value }) => value));
+  const rows = parts.map(({ name, tokens, glyph, style }, at): Line[] => [
+    [span(glyph, style)],
+    [name],
+    [count(tokens)],
+    [percentages[at]!],
+    [name === besideName && width >= 60 ? span("and what estimates miss", "gray") : ""],
+  ]);
+  const columns = [{}, {}, { align: "right" }, { align: "right" }, {}] as const;
+  yield bar(parts, { width: Math.min(width, 80) });
+  yield* table(rows, { columns, width });
+  yield totalLine(size);
+}
+
+const besideName = "prompt and tools";
+
+function totalLine(size: ContextViewOptions["size"]): Line {
+  const text = counted(size.tokens, "token");
+  return size.isEstimate
+    ? [span(`about ${text}`, "bold"), " in all"]
+    : [span(text, "bold"), " in all", span(`  ${sizeSource(size)}`, "gray")];
+}
+
+/** Tokens by role, most first; beyond so many roles the rest is one. */
+function byRole(items: readonly ContextItem[]): Share[] {
+  const sums = new Map<string, number>();
+  for (const item of items) {
+    const role = kindWord(item.role);
+    sums.set(role, (sums.get(role) ?? 0) + item.tokens);
+  }
+  const sorted = [...sums].sort((a, b) => b[1] - a[1]);
+  const shown = sorted.slice(0, maxRoles).map(([name, tokens]) => ({ name, tokens, style: kindStyle(name) }));
+  const others = sorted.slice(maxRoles).reduce((sum, [, tokens]) => sum + tokens, 0);
+  return others > 0 ? [...shown, { name: "others", tokens: others, style: undefined }] : shown;
 }

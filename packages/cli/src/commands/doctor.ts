@@ -1,10 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Problem, repairSession } from "@bonsai-agent/session";
-import type { Invocation } from "../invocation.ts";
-import { outputFile } from "../output-file.ts";
-import type { ProblemRow } from "../reports/problem-row.ts";
-import { openNamedSession } from "../session-file.ts";
-import { doctorView } from "../views/doctor-view.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { count, counted } from "../app/numbers.ts";
+import { openNamedSession, outputFile } from "../app/session-file.ts";
+import { printable, wrap } from "../app/terminal-text.ts";
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is told of on stderr. */
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -39,4 +39,36 @@ function outputWithoutRepair(): BonsaiError {
     message: "-o names a repaired copy, and no repair was asked for.",
     hint: "Add --repair, or leave -o out.",
   });
+}
+
+/** One row of `bonsai doctor --json`. */
+export type ProblemRow = Pick<Problem, "line" | "kind" | "entryId" | "message" | "repair">;
+
+export interface DoctorViewOptions {
+  problems: readonly ProblemRow[];
+  file: string;
+  /** The repaired copy, when one was written. */
+  copy: string | undefined;
+  width: number;
+}
+
+/** What is wrong in a file, line by line, and what a repair does about it. */
+export function* doctorView({ problems, file, copy, width }: DoctorViewOptions): Generator<Line> {
+  if (problems.length === 0) yield [span("✓ ", ["bold", "green"]), `${file} is sound.`];
+  else yield [span(counted(problems.length, "problem"), ["bold", "yellow"]), ` in ${file}`];
+  for (const problem of problems) yield* problemLines(problem, width);
+  if (problems.length > 0 || copy !== undefined) yield [];
+  if (copy !== undefined) yield ["The repaired copy is ", span(copy, "cyan")];
+  else if (problems.length > 0) {
+    const hint = "The session opens as it is; `--repair` writes a copy without the damage.";
+    for (const text of wrap(hint, width)) yield [span(text, "gray")];
+  }
+}
+
+function* problemLines({ line, kind, entryId, message, repair }: ProblemRow, width: number): Generator<Line> {
+  const place = entryId === undefined ? "" : ` at ${entryId}`;
+  yield [];
+  yield [span(`line ${count(line)}`, "bold"), span(`  ${kind}${place}`, "yellow")];
+  for (const text of wrap(printable(message), width - 2)) yield [`  ${text}`];
+  for (const text of wrap(`→ ${printable(repair)}`, width - 2)) yield [span(`  ${text}`, "gray")];
 }

@@ -1,10 +1,9 @@
 import { exportMarkdown } from "@bonsai-agent/transcripts";
-import type { Invocation } from "../invocation.ts";
-import { outputFile, writeOutput } from "../output-file.ts";
-import { openNamedSession, resolveEntryId } from "../session-file.ts";
-import { span } from "../views/line.ts";
-import { bytes } from "../views/numbers.ts";
-import { printableLines } from "../views/printable.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { span } from "../app/line.ts";
+import { bytes } from "../app/numbers.ts";
+import { openNamedSession, outputFile, resolveEntryId, writeOutput } from "../app/session-file.ts";
+import { printableLines } from "../app/terminal-text.ts";
 
 /** What `bonsai export --json` prints: the text itself, or where it was written. */
 export type ExportReport =

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { bonsaiHome, forkSession, openSession, type Session } from "@bonsai-agent/session";
-import type { Invocation } from "../invocation.ts";
-import { openNamedSession, resolveEntryId } from "../session-file.ts";
-import { type Line, span } from "../views/line.ts";
-import { counted } from "../views/numbers.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { counted } from "../app/numbers.ts";
+import { openNamedSession, resolveEntryId } from "../app/session-file.ts";
 
 /** What `bonsai fork --json` prints. */
 export interface ForkReport {

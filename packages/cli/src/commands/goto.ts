@@ -1,15 +1,15 @@
 import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { ExitCode } from "../exit-code.ts";
-import { interruptibleDigest } from "../interruptible-digest.ts";
-import type { Invocation } from "../invocation.ts";
-import { withProgress } from "../progress.ts";
-import type { GotoReport } from "../reports/goto-report.ts";
-import { openNamedSession, resolveEntryId } from "../session-file.ts";
-import { callSettings } from "../settings.ts";
-import { type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
-import { gotoView } from "../views/goto-view.ts";
+import { ExitCode, type Invocation } from "../app/invocation.ts";
+import { fitLine, kindStyle, type Line, span } from "../app/line.ts";
+import { counted } from "../app/numbers.ts";
+import { withProgress } from "../app/output.ts";
+import { kindOf, previewOf } from "../app/preview.ts";
+import { openNamedSession, resolveEntryId } from "../app/session-file.ts";
+import { callSettings } from "../app/settings.ts";
+import { printableLines, wrap } from "../app/terminal-text.ts";
+import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
   refuseIdle(invocation.options);
@@ -88,4 +88,65 @@ function refuseIdle(options: Invocation["options"]): void {
     message: `${flag} is about a summary, and no summary was asked for.`,
     hint: `Add --summarize, or leave ${flag} out.`,
   });
+}
+
+/** What `bonsai goto --json` prints. */
+export interface GotoReport {
+  /** Only where it did not happen. */
+  status?: "cancelled";
+  /** The position now; with a summary, the summary. */
+  leafId: string | null;
+  previousLeafId: string | null;
+  /** The text of the user message that was chosen: to be written anew. */
+  editorText?: string;
+  summaryEntryId?: string;
+  /** The extension whose summary it is, or that did not let it happen. */
+  decidedBy?: string;
+}
+
+export interface GotoViewOptions {
+  report: GotoReport;
+  session: Session;
+  width: number;
+  /** Whether a summary of the branch that is left was asked for. */
+  asksSummary: boolean;
+}
+
+/** Where one came from, where one stands, and what is to be written anew. */
+export function* gotoView({ report, session, width, asksSummary }: GotoViewOptions): Generator<Line> {
+  const moved = report.leafId !== report.previousLeafId;
+  if (moved) yield placeLine("was at", report.previousLeafId, session, width);
+  yield placeLine(moved ? "now at" : "still at", report.leafId, session, width);
+  const { decidedBy } = report;
+  if (report.status === "cancelled")
+    yield [`Cancelled${decidedBy === undefined ? "" : ` by ${decidedBy}`}: nothing was changed.`];
+  if (report.summaryEntryId !== undefined) {
+    yield [
+      `${report.summaryEntryId} holds the summary of the branch that was left${decidedBy === undefined ? "" : `, made by ${decidedBy}`}.`,
+    ];
+  } else if (asksSummary && report.status === undefined)
+    yield ["No summary was made: nothing that the model sees was left."];
+  if (report.editorText === undefined) return;
+  yield [];
+  yield [span("This message is to be written anew:", "bold")];
+  const lines = printableLines(report.editorText).flatMap((text) => wrap(text, width - 4));
+  for (const line of lines.slice(0, mostLines)) yield [span("  │ ", "cyan"), line];
+  if (lines.length > mostLines)
+    yield [
+      span(`  … and ${counted(lines.length - mostLines, "line")} more; \`--json\` prints it whole.`, "gray"),
+    ];
+}
+
+/** The start of a message tells which it is. */
+const mostLines = 20;
+
+function placeLine(words: string, id: string | null, session: Session, width: number): Line {
+  const entry = id === null ? undefined : session.entry(id);
+  const label = span(words.padEnd(9), "gray");
+  if (entry === undefined) return [label, "the beginning"];
+  const kind = kindOf(entry);
+  return fitLine(
+    [label, span(entry.id, "bold"), "  ", span(kind, kindStyle(kind)), " ", previewOf(entry)],
+    width,
+  );
 }

@@ -1,11 +1,18 @@
 import { resolve } from "node:path";
-import { type ImportResult, importTranscript, writeSessionFile } from "@bonsai-agent/transcripts";
-import type { Invocation } from "../invocation.ts";
-import { outputFile } from "../output-file.ts";
-import { withProgress } from "../progress.ts";
-import type { ImportedReport } from "../reports/import-report.ts";
+import type { Usage } from "@bonsai-agent/messages";
+import {
+  type ImportNotice,
+  type ImportResult,
+  importTranscript,
+  writeSessionFile,
+} from "@bonsai-agent/transcripts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { count, counted } from "../app/numbers.ts";
+import { withProgress } from "../app/output.ts";
+import { outputFile } from "../app/session-file.ts";
+import { oneLine, wrap } from "../app/terminal-text.ts";
 import { importedSessionFile } from "../transcript-session.ts";
-import { importView } from "../views/import-view.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;
@@ -44,4 +51,58 @@ function importedReport(
     subAgentCount: subAgents.length,
     notices,
   };
+}
+
+/** What `bonsai import --json` prints. */
+export interface ImportedReport {
+  id: string;
+  /** The session that was written. */
+  file: string;
+  format: string;
+  program: string;
+  cwd: string;
+  leafId: string;
+  entryCount: number;
+  counts: Record<string, number>;
+  skipped: Record<string, number>;
+  models: string[];
+  usage: Usage;
+  /** Sub-agents' sessions inside the same transcript, which are not written. */
+  subAgentCount: number;
+  notices: ImportNotice[];
+}
+
+/** What was imported, from where, and what the import had to deal with. */
+export function importView(report: ImportedReport, width: number): Line[] {
+  const skipped = Object.entries(report.skipped).map(([type, times]) => `${type} (${count(times)})`);
+  return [
+    [
+      span(`Imported ${counted(report.entryCount, "entry", "entries")} of ${report.program}`, [
+        "bold",
+        "green",
+      ]),
+    ],
+    [span("  session  ", "gray"), report.id],
+    [span("  file     ", "gray"), report.file],
+    [span("  folder   ", "gray"), report.cwd],
+    ...(report.subAgentCount > 0 ? [[`${counted(report.subAgentCount, "sub-agent")} left out.`]] : []),
+    ...report.notices.flatMap((notice) => hanging(`${notice.message} (${places(notice)})`, width)),
+    ...(skipped.length > 0 ? hanging(`Not part of a session: ${skipped.join(", ")}.`, width) : []),
+    [],
+    ["Go on: ", span(`bonsai show ${report.file}`, "cyan")],
+  ];
+}
+
+/** How often, and where the first were. */
+function places({ count: times, lines, records }: ImportNotice): string {
+  const first = [...lines.map(String), ...records.map((each) => oneLine(each, 80))].slice(0, PLACES_SHOWN);
+  if (first.length === 0) return count(times);
+  const name = lines.length === 0 ? "" : first.length === 1 ? "line " : "lines ";
+  return `${count(times)}: ${name}${first.join(", ")}${times > first.length ? ", …" : ""}`;
+}
+
+const PLACES_SHOWN = 5;
+
+function hanging(text: string, width: number): Line[] {
+  return wrap(text, width - 2).map((line, at) => [span(at === 0 ? "! " : "  ", "yellow"), line]);
 }

@@ -1,11 +1,10 @@
-import { type Installation, installPackage } from "@bonsai-agent/extension";
+import { type Installation, type InstalledPackage, installPackage } from "@bonsai-agent/extension";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { ExitCode } from "../exit-code.ts";
-import type { Invocation } from "../invocation.ts";
-import { withProgress } from "../progress.ts";
-import type { InstallReport } from "../reports/install-report.ts";
-import { packageReport } from "../reports/package-report.ts";
-import { installView } from "../views/install-view.ts";
+import { ExitCode, type Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { withProgress } from "../app/output.ts";
+import { shownPath } from "../app/paths.ts";
+import { wrap } from "../app/terminal-text.ts";
 
 export function run({ args, io, output }: Invocation): Promise<ExitCode> {
   const source = args[0]!;
@@ -32,4 +31,52 @@ function installReport({ package: installed, entries, replaced }: Installation):
     extensions: entries,
     replaced: replaced === undefined ? null : { version: replaced.version ?? null, source: replaced.source },
   };
+}
+
+/** What `bonsai install --json` prints. */
+export interface InstallReport extends PackageReport {
+  /** Absolute paths of the modules that are loaded from now on. */
+  extensions: readonly string[];
+  /** What went by the same name before. */
+  replaced: Pick<PackageReport, "version" | "source"> | null;
+}
+
+/** A package, in what `bonsai install`, `list` and `remove` print with `--json`. */
+export interface PackageReport {
+  /** The npm name; of what has none, its path. */
+  name: string;
+  /** Null where its package.json names none. */
+  version: string | null;
+  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
+  source: string;
+  /** Absolute: where its files are; of a lone module, the module itself. */
+  folder: string;
+}
+
+export function packageReport({ name, version, source, folder }: InstalledPackage): PackageReport {
+  return { name, version: version ?? null, source, folder };
+}
+
+/** What was installed, what it brings, and what that means. */
+export function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
+  const { name, version, source, folder, extensions } = report;
+  const isCopy = folder !== source;
+  const about = isCopy
+    ? "Its own scripts were not run. From now on its extensions run in every session, with your rights."
+    : "It is used where it lies: changes to it count. Its extensions run in every session, with your rights.";
+  return [
+    [
+      span("Installed", ["bold", "green"]),
+      ` ${shownPath(name, cwd)}${version === null ? "" : ` ${version}`}`,
+      span(before(report), "gray"),
+    ],
+    ...extensions.map((path): Line => [span("  extension  ", "gray"), shownPath(path, cwd)]),
+    ...wrap(about, width).map((text): Line => [span(text, "gray")]),
+  ];
+}
+
+function before({ version, source, replaced }: InstallReport): string {
+  if (replaced === null) return "";
+  if (replaced.version !== version) return `  before: ${replaced.version ?? replaced.source}`;
+  return replaced.source === source ? "  as before" : `  before: ${replaced.source}`;
 }

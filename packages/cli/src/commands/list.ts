@@ -1,18 +1,21 @@
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import {
   type FindProblem,
+  type FoundExtension,
   findExtensions,
   type InstalledPackage,
   installedPackages,
   packageExtensions,
 } from "@bonsai-agent/extension";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { extensionChoice } from "../extensions/extension-choice.ts";
-import { syntaxProblem } from "../extensions/syntax-problem.ts";
-import type { Invocation } from "../invocation.ts";
-import type { ListedPackage, ListReport } from "../reports/list-report.ts";
-import { packageReport } from "../reports/package-report.ts";
-import { agentCallSettings } from "../settings.ts";
-import { listView } from "../views/list-view.ts";
+import { extensionChoice } from "../app/extension-choice.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span, table } from "../app/line.ts";
+import { shownPath } from "../app/paths.ts";
+import { agentCallSettings } from "../app/settings.ts";
+import { printable, wrap } from "../app/terminal-text.ts";
+import { type PackageReport, packageReport } from "./install.ts";
 
 /** Lists what would run here; nothing of it is run. */
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -61,4 +64,101 @@ function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
     message: "It names no extension any more.",
     hint: `Mend its package.json, or take it out: \`bonsai remove ${name}\`.`,
   };
+}
+
+export interface ListedPackage extends PackageReport {
+  /** Absolute paths of its modules that can be read. */
+  extensions: readonly string[];
+  problems: readonly FindProblem[];
+}
+
+/** What `bonsai list --json` prints. */
+export interface ListReport {
+  /** In load order, as everything here. */
+  packages: readonly ListedPackage[];
+  /** Extensions that no package brought, and that can be read. */
+  extensions: readonly Pick<FoundExtension, "path" | "origin">[];
+  /** What was looked for besides packages and cannot be loaded. */
+  problems: readonly FindProblem[];
+}
+
+export interface ListViewOptions {
+  width: number;
+  cwd: string;
+  /** Bonsai's home folder. */
+  home: string;
+}
+
+type Problem = ListReport["problems"][number];
+
+/** What runs in a session begun here, where it comes from, and what cannot run. */
+export function* listView(
+  { packages, extensions, problems }: ListReport,
+  options: ListViewOptions,
+): Generator<Line> {
+  const { width, cwd, home } = options;
+  if (packages.length + extensions.length + problems.length === 0) yield* nothing(home, width);
+  if (packages.length > 0) yield [span("Packages", "bold")];
+  for (const each of packages) yield* packageLines(each, options);
+  if (packages.length > 0 && extensions.length + problems.length > 0) yield [];
+  if (extensions.length > 0) yield [span("Extensions", "bold")];
+  const rows = extensions.map(({ path, origin }): Line[] => [[span(origin, "gray")], [shownPath(path, cwd)]]);
+  yield* table(rows, { columns: [{}, {}], width, indent: 2 });
+  if (extensions.length > 0 && problems.length > 0) yield [];
+  for (const problem of problems) yield* problemLines(problem, options);
+}
+
+function* packageLines(each: ListedPackage, options: ListViewOptions): Generator<Line> {
+  const { name, version, source, extensions, problems } = each;
+  const from = source === name ? "" : `  ${shownPath(source, options.cwd)}`;
+  yield [
+    span(`  ${shownPath(name, options.cwd)}`, "cyan"),
+    version === null ? "" : ` ${version}`,
+    span(from, "gray"),
+  ];
+  for (const path of extensions) if (path !== name) yield [`    ${shownPath(path, options.cwd)}`];
+  for (const problem of problems) yield* problemLines(problem, options);
+}
+
+function* problemLines({ path, message, hint }: Problem, { width, cwd }: ListViewOptions): Generator<Line> {
+  const what = message.includes(path) ? message : `${shownPath(path, cwd)}: ${message}`;
+  const lines = wrap(printable(what), width - 4);
+  yield* lines.map((line, at): Line => [span(at === 0 ? "  ! " : "    ", ["bold", "yellow"]), line]);
+  yield* wrap(`→ ${printable(hint)}`, width - 4).map((line): Line => [span(`    ${line}`, "gray")]);
+}
+
+function* nothing(home: string, width: number): Generator<Line> {
+  yield ["No extensions."];
+  const hint = `\`bonsai install npm:NAME\` brings one; a module in ${home}/extensions is one.`;
+  yield* wrap(hint, width).map((line): Line => [span(line, "gray")]);
+}
+
+/** What keeps a module from being read; undefined where it can be. Nothing of it is run. */
+export function syntaxProblem(path: string): FindProblem | undefined {
+  try {
+    const source = readFileSync(path, "utf8");
+    if (/\.m?[jt]s$/.test(path)) withoutWarnings(() => stripTypeScriptTypes(source));
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    // An enum and its kind are rewritten when the module is loaded.
+    if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") return undefined;
+    const isSyntax = code === "ERR_INVALID_TYPESCRIPT_SYNTAX";
+    return {
+      path,
+      message: isSyntax ? `It is no valid module: ${message}.` : `It cannot be read: ${message}.`,
+      hint: `Mend it, or take it away. \`bonsai -e '${path}' --no-session\` names the line.`,
+    };
+  }
+}
+
+/** Node calls the function experimental, which is nothing that a user could mend. */
+function withoutWarnings(work: () => void): void {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    work();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }

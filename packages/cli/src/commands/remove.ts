@@ -1,9 +1,9 @@
 import { removePackage } from "@bonsai-agent/extension";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { Invocation } from "../invocation.ts";
-import { type PackageReport, packageReport } from "../reports/package-report.ts";
-import { type Line, span } from "../views/line.ts";
-import { wrap } from "../views/text-width.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { wrap } from "../app/terminal-text.ts";
+import { type PackageReport, packageReport } from "./install.ts";
 
 export async function run({ args, io, output }: Invocation): Promise<undefined> {
   const home = bonsaiHome({ ...io.env });

@@ -6,10 +6,12 @@ import {
   searchEntriesWith,
   searchExpression,
 } from "@bonsai-agent/session";
-import { ExitCode } from "../exit-code.ts";
-import type { Invocation } from "../invocation.ts";
-import { openNamedSession } from "../session-file.ts";
-import { searchView } from "../views/search-view.ts";
+import { ExitCode, type Invocation } from "../app/invocation.ts";
+import { kindStyle, type Line, span, table } from "../app/line.ts";
+import { counted } from "../app/numbers.ts";
+import { kindWord } from "../app/preview.ts";
+import { openNamedSession } from "../app/session-file.ts";
+import { oneLine } from "../app/terminal-text.ts";
 
 const defaultLimit = 50;
 
@@ -65,4 +67,28 @@ async function firstHits(
     first.push(hit);
   }
   return first;
+}
+
+export interface SearchViewOptions {
+  hits: readonly SearchHit[];
+  query: string;
+  /** True when the limit cut hits off. */
+  more: boolean;
+  width: number;
+}
+
+/** Hits, one a line; a filled dot marks those on the active branch. */
+export function searchView({ hits, query, more, width }: SearchViewOptions): Line[] {
+  if (hits.length === 0) return [[`Nothing matches ${JSON.stringify(query)}.`]];
+  const rows = hits.map((hit): Line[] => {
+    const kind = kindWord(hit.role ?? hit.type);
+    const place = hit.onActivePath ? span("●", "green") : span("○", "gray");
+    return [[span(hit.entryId, "gray")], [place], [span(kind, kindStyle(kind))], [oneLine(hit.snippet)]];
+  });
+  const found = span(counted(hits.length, "hit"), "bold");
+  return [
+    ...table(rows, { columns: [{}, {}, {}, { flexible: true }], width }),
+    [],
+    [found, more ? span("  and more (--limit shows them)", "gray") : ""],
+  ];
 }

@@ -1,16 +1,29 @@
 import { statSync } from "node:fs";
+import { basename } from "node:path";
 import { FileOperationCounter } from "@bonsai-agent/compaction";
-import { knownUsd } from "@bonsai-agent/messages";
+import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { type ContextSize, contextSize } from "../context-size.ts";
-import { freeModels, type IsFree } from "../free-models.ts";
-import type { Invocation } from "../invocation.ts";
-import { compactionRecord } from "../reports/compaction-record.ts";
-import type { ShowReport } from "../reports/show-report.ts";
-import { FactCounter } from "../session-facts.ts";
-import { openNamedSession } from "../session-file.ts";
-import { BranchEnds } from "../session-outline.ts";
-import { showView } from "../views/show-view.ts";
+import { type CompactionRecord, compactionRecord } from "../app/compaction-record.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { bar, fileListLines, kindStyle, type Line, lineWidth, type Style, span, table } from "../app/line.ts";
+import {
+  age,
+  bytes,
+  count,
+  counted,
+  duration,
+  largest,
+  moment,
+  percents,
+  sizeSource,
+  usd,
+} from "../app/numbers.ts";
+import { kindWord } from "../app/preview.ts";
+import { FactCounter, freeModels, type IsFree } from "../app/session-facts.ts";
+import { openNamedSession } from "../app/session-file.ts";
+import { BranchEnds } from "../app/session-tree.ts";
+import { oneLine, printableLines, wrap } from "../app/terminal-text.ts";
+import { type ContextSize, contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
@@ -71,4 +84,217 @@ function readOnce(session: Session) {
     entryCount += 1;
   }
   return { entryCount, branchCount: ends.count(), files: files.operations(), facts: counter.facts() };
+}
+
+/** What `bonsai show --json` prints. */
+export interface ShowReport {
+  id: string;
+  file: string;
+  sizeBytes: number;
+  /** Version of the format on disk. */
+  version: number;
+  cwd: string;
+  name: string | null;
+  parentSession: string | null;
+  /** ISO 8601. */
+  createdAt: string;
+  /** Of the first and of the last message. */
+  firstActivity: string | null;
+  lastActivity: string | null;
+  /** Of any entry: a compaction, a move or a label is no activity. */
+  lastWrite: string | null;
+  leafId: string | null;
+  entryCount: number;
+  /** Messages by role, other entries by type. */
+  counts: Record<string, number>;
+  branchCount: number;
+  /** The tokens of the next request as far as it is known; `isEstimate` where no provider's report can be trusted, else `estimatedTokens` since the report. */
+  context: { items: number; tokens: number; isEstimate: boolean; estimatedTokens: number };
+  usage: Usage;
+  /** Null where not all of it is known; `usage.cost` has what is. */
+  costUsd: number | null;
+  cost: KnownCost;
+  models: { model: string; answers: number }[];
+  readFiles: string[];
+  modifiedFiles: string[];
+  /** Damages that `bonsai doctor` lists. */
+  problemCount: number;
+  compaction: CompactionRecord | null;
+}
+
+export interface ShowViewOptions {
+  report: ShowReport;
+  width: number;
+  nowMs: number;
+}
+
+/** A session at a glance. */
+export function* showView(options: ShowViewOptions): Generator<Line> {
+  const { report, width } = options;
+  yield [span(report.name ?? basename(report.file), ["bold", "green"])];
+  yield* facts(options);
+  yield* section("Entries", entryRows(report, width), width);
+  if (report.usage.cost.total > 0 || contextTokens(report.usage) > 0)
+    yield* section("Usage", usageRows(report), width);
+  yield* fileListLines("Files modified", report.modifiedFiles, width);
+  yield* fileListLines("Files read", report.readFiles, width);
+  if (report.compaction !== null) yield* compactionLines(report.compaction, options);
+  if (report.problemCount > 0) yield* problemNotice(report);
+}
+
+function facts({ report, width, nowMs }: ShowViewOptions): Line[] {
+  const rows: [string, Line][] = [
+    ["id", [report.id]],
+    ["folder", [report.cwd]],
+    ["file", [report.file]],
+    ["size", [`${bytes(report.sizeBytes)}, format version ${report.version}`]],
+    ["activity", activity(report, nowMs)],
+    ...lastWrite(report, nowMs),
+    [
+      "models",
+      [report.models.map(({ model, answers }) => `${model} (${count(answers)})`).join(", ") || "none"],
+    ],
+    ["branches", [`${count(report.branchCount)}, now at ${report.leafId ?? "the beginning"}`]],
+    ["context", contextFact(report)],
+  ];
+  if (report.parentSession !== null) rows.push(["fork of", [report.parentSession]]);
+  return rows.flatMap(([name, value]) => factLines(name, value, width));
+}
+
+const factNameWidth = 10;
+
+/** A value too long for its line goes on below, so that a path can be copied. */
+function factLines(name: string, value: Line, width: number): Line[] {
+  const head = span(`  ${name.padEnd(factNameWidth)} `, "gray");
+  const room = width - lineWidth([head]);
+  if (lineWidth(value) <= room) return [[head, ...value]];
+  const text = value.map((part) => (typeof part === "string" ? part : part.text)).join("");
+  return wrap(oneLine(text, 2000), room).map((line, at) => [
+    at === 0 ? head : " ".repeat(lineWidth([head])),
+    line,
+  ]);
+}
+
+function contextFact({ context }: ShowReport): Line {
+  const tokens = counted(context.tokens, "token");
+  const items = ` in ${counted(context.items, "item")}`;
+  return context.isEstimate
+    ? [`about ${tokens}${items}`]
+    : [`${tokens}${items}`, span(`  ${sizeSource(context)}`, "gray")];
+}
+
+function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): Line {
+  if (firstActivity === null || lastActivity === null) return ["none"];
+  const [first, last] = [Date.parse(firstActivity), Date.parse(lastActivity)];
+  const length = duration(last - first);
+  return [age(last, nowMs), span(`  ${moment(first)}${length === "" ? "" : `, for ${length}`}`, "gray")];
+}
+
+/** Only where it says something that the activity does not. */
+function lastWrite({ lastActivity, lastWrite }: ShowReport, nowMs: number): [string, Line][] {
+  if (lastWrite === null) return [];
+  const ms = Date.parse(lastWrite);
+  const said = lastActivity === null ? "" : age(Date.parse(lastActivity), nowMs);
+  return age(ms, nowMs) === said ? [] : [["last write", [age(ms, nowMs), span(`  ${moment(ms)}`, "gray")]]];
+}
+
+function* section(title: string, rows: Line[][], width: number): Generator<Line> {
+  yield [];
+  yield [span(title, "bold")];
+  const columns = [{}, { align: "right" }, { align: "right" }, {}] as const;
+  yield* table(rows, { columns, width, indent: 2 });
+}
+
+const maxGaugeWidth = 24;
+
+function entryRows(report: ShowReport, width: number): Line[][] {
+  const rows = Object.entries(report.counts);
+  const values = rows.map(([, value]) => value);
+  const most = largest(values);
+  const shares = percents(values);
+  return rows.map(([kind, value], at) => {
+    const word = kindWord(kind);
+    return [
+      [span(word, kindStyle(word))],
+      [count(value)],
+      [span(shares[at]!, "gray")],
+      gauge(value / most, Math.min(maxGaugeWidth, width - 28), kindStyle(word)),
+    ];
+  });
+}
+
+function gauge(share: number, maxWidth: number, style: Style | undefined): Line {
+  return bar([{ value: 1, glyph: "█", style }], { width: Math.max(1, Math.round(share * maxWidth)) });
+}
+
+/** The parts are told only where all of them are known: nobody tells what they are of an unknown whole. */
+function usageRows({ usage, cost }: ShowReport): Line[][] {
+  const kinds = [
+    ["input", usage.input, usage.cost.input],
+    ["cache read", usage.cacheRead, usage.cost.cacheRead],
+    ["cache write", usage.cacheWrite, usage.cost.cacheWrite],
+    ["output", usage.output, usage.cost.output],
+  ] as const;
+  const tokens = kinds.reduce((sum, [, value]) => sum + value, 0);
+  return [
+    ...kinds.map(([name, value, part]): Line[] => [
+      [name],
+      [count(value)],
+      [isSplit(usage, cost) ? usd(part) : "—"],
+    ]),
+    [[span("total", "bold")], [span(count(tokens), "bold")], [span(costText(cost), "bold")]],
+  ];
+}
+
+/** Some programs store what a request cost without its parts. */
+function isSplit(
+  { cost: { input, output, cacheRead, cacheWrite, total } }: Usage,
+  { certainty }: KnownCost,
+): boolean {
+  return certainty === "known" && (total === 0 || input + output + cacheRead + cacheWrite > 0);
+}
+
+const shownSummaryLines = 24;
+
+function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOptions): Generator<Line> {
+  yield [];
+  const times = record.compactionCount > 1 ? `, the ${ordinal(record.compactionCount)} on this path` : "";
+  const title = span("Latest compaction", "bold");
+  const when = span(`  ${age(Date.parse(record.lastCompactedAt), nowMs)}${times}`, "gray");
+  if (lineWidth([title, when]) <= width) yield [title, when];
+  else yield* [[title], [when]];
+  yield* wrap(becameSummary(record), width - 2).map((text) => [`  ${text}`]);
+  yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
+  yield* quoted(record.summary, width);
+}
+
+/** A compaction counts the messages of the context; those before an earlier one are in its summary already. */
+function becameSummary({ compactedMessageCount: all, summarisedCount }: CompactionRecord): string {
+  if (summarisedCount === null || summarisedCount === all)
+    return `${counted(all, "message")} became a summary:`;
+  const news = `${counted(summarisedCount, "message")} of the context became a summary`;
+  return `${news}, which stands for ${count(all)} on this path:`;
+}
+
+function ordinal(value: number): string {
+  const ending =
+    value % 100 >= 11 && value % 100 <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[value % 10] ?? "th");
+  return `${value}${ending}`;
+}
+
+function* quoted(text: string, width: number): Generator<Line> {
+  const lines = printableLines(text).flatMap((line) => wrap(line, width - 4));
+  for (const line of lines.slice(0, shownSummaryLines)) yield [span("  │ ", "magenta"), line];
+  if (lines.length > shownSummaryLines) {
+    yield [span(`  │ … ${counted(lines.length - shownSummaryLines, "more line")} (--json has all)`, "gray")];
+  }
+}
+
+function* problemNotice(report: ShowReport): Generator<Line> {
+  yield [];
+  yield [
+    span("! ", ["bold", "yellow"]),
+    `${counted(report.problemCount, "problem")} in this file: `,
+    span(`bonsai doctor ${oneLine(report.file)}`, "cyan"),
+  ];
 }

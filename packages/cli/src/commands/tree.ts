@@ -1,9 +1,7 @@
-import type { Invocation } from "../invocation.ts";
-import { treeRows } from "../reports/tree-row.ts";
-import { openNamedSession } from "../session-file.ts";
-import { sessionOutline } from "../session-outline.ts";
-import { sessionTree } from "../session-tree.ts";
-import { treeView } from "../views/tree-view.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { openNamedSession } from "../app/session-file.ts";
+import { sessionOutline, sessionTree, treeRows } from "../app/session-tree.ts";
+import { treeView } from "../app/tree-view.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../extensions/project-use.ts";
-import type { Invocation } from "../invocation.ts";
-import { isTrusted, trustFolder, untrustFolder } from "../trust.ts";
-import { type Line, span } from "../views/line.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../app/project-use.ts";
+import { isTrusted, trustFolder, untrustFolder } from "../app/trust.ts";
 
 /** What `bonsai trust --json` prints. */
 export interface TrustReport extends ProjectUse {

@@ -1,9 +1,9 @@
-import { contextSize } from "../context-size.ts";
-import type { Invocation } from "../invocation.ts";
-import { type UndoReport, undoLatestCompaction } from "../reports/compaction-record.ts";
-import { openNamedSession } from "../session-file.ts";
-import { type Line, span } from "../views/line.ts";
-import { count, counted } from "../views/numbers.ts";
+import { type UndoReport, undoLatestCompaction } from "../app/compaction-record.ts";
+import type { Invocation } from "../app/invocation.ts";
+import { type Line, span } from "../app/line.ts";
+import { count, counted } from "../app/numbers.ts";
+import { openNamedSession } from "../app/session-file.ts";
+import { contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

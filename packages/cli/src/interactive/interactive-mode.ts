@@ -1,5 +1,4 @@
-import { ExitCode } from "../exit-code.ts";
-import type { AgentCall } from "../invocation.ts";
+import { type AgentCall, ExitCode } from "../app/invocation.ts";
 import { enter } from "./session/entrance.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
 

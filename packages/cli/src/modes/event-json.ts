@@ -1,7 +1,7 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
-import { errorJson } from "./error-json.ts";
-import { modelJson } from "./model-json.ts";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CatalogueModel } from "@bonsai-agent/models";
 
 type Name = keyof LifecycleEvents & string;
 type Payload<Event extends Name> = PayloadOf<LifecycleEvents[Event]>;
@@ -70,4 +70,29 @@ export function tellEvents(
     };
     lifecycle.on(name, handler as never, { source: "json" } as never);
   }
+}
+
+/** An error as data. */
+export interface ErrorJson {
+  code: string;
+  message: string;
+  hint: string;
+}
+
+export function errorJson(error: unknown): ErrorJson {
+  if (BonsaiError.is(error)) return { code: error.code, message: error.message, hint: error.hint };
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: "unexpected_error",
+    message: `Something unexpected happened: ${message}`,
+    hint: "This is a mistake in bonsai; please report it.",
+  };
+}
+
+/** A model as programs are told of it: its headers may hold secrets. */
+export type ModelJson = Omit<CatalogueModel, "headers" | "apiKeyEnv" | "baseUrl">;
+
+export function modelJson(model: CatalogueModel): ModelJson {
+  const { headers: _headers, apiKeyEnv: _apiKeyEnv, baseUrl: _baseUrl, ...told } = model;
+  return told;
 }

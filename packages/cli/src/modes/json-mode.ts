@@ -1,16 +1,13 @@
 import type { RunResult } from "@bonsai-agent/agent";
-import { ExitCode } from "../exit-code.ts";
-import { terminalUi } from "../extensions/terminal-ui.ts";
+import { AgentHost } from "../app/agent-host.ts";
+import { openAppContext } from "../app/app-context.ts";
+import { type AgentCall, ExitCode } from "../app/invocation.ts";
 import { reportFailure } from "../failure.ts";
-import type { AgentCall } from "../invocation.ts";
-import { AgentHost } from "../work/agent-host.ts";
-import { type PromptInput, requiredPrompt } from "../work/prompt-input.ts";
-import { openWorkshop } from "../work/workshop.ts";
-import { errorJson } from "./error-json.ts";
-import { type EventJson, eventJson, tellEvents } from "./event-json.ts";
-import { interruptibleCall } from "./interruptible-call.ts";
-import { JsonLinesOut } from "./json-lines-out.ts";
-import { promptUntil } from "./prompt-until.ts";
+import { terminalUi } from "../terminal-ui.ts";
+import { type EventJson, errorJson, eventJson, tellEvents } from "./event-json.ts";
+import { JsonLinesOut } from "./json-lines.ts";
+import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
+import { interruptibleCall, promptUntil } from "./run-prompt.ts";
 
 /**
  * One prompt: the session's header, each lifecycle event, and at last `agent_end`, one JSON line each. Once the header
@@ -28,7 +25,7 @@ export function runJson(call: AgentCall): Promise<ExitCode> {
       return undefined;
     };
     try {
-      const workshop = await openWorkshop(call, {
+      const workshop = await openAppContext(call, {
         tell: (notice) => call.output.notify(notice),
         ui,
         signal,

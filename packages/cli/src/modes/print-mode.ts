@@ -1,17 +1,30 @@
-import type { RunResult } from "@bonsai-agent/agent";
-import { messageText } from "@bonsai-agent/messages";
-import { ExitCode } from "../exit-code.ts";
-import { terminalUi } from "../extensions/terminal-ui.ts";
+import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { type CompactionSteps, stepsText } from "@bonsai-agent/compaction";
+import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
+import {
+  addUsage,
+  CostSum,
+  costText,
+  emptyUsage,
+  type KnownCost,
+  messageText,
+  promptTokens,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { AgentHost } from "../app/agent-host.ts";
+import { type AppContext, openAppContext } from "../app/app-context.ts";
+import { type AgentCall, ExitCode } from "../app/invocation.ts";
+import type { OutStream } from "../app/io.ts";
+import { fitLine, type Line, span } from "../app/line.ts";
+import { count, counted } from "../app/numbers.ts";
+import { resumeCommand } from "../app/paths.ts";
+import { callPreview, failurePreview } from "../app/preview.ts";
+import { freeAmong } from "../app/session-facts.ts";
+import { printable, printableLines } from "../app/terminal-text.ts";
 import { reportFailure } from "../failure.ts";
-import type { AgentCall } from "../invocation.ts";
-import { AgentHost } from "../work/agent-host.ts";
-import { type PromptInput, requiredPrompt } from "../work/prompt-input.ts";
-import { openWorkshop, type Workshop } from "../work/workshop.ts";
-import { AnswerScreen } from "./answer-screen.ts";
-import { interruptibleCall } from "./interruptible-call.ts";
-import { PrintProgress } from "./print-progress.ts";
-import { promptUntil } from "./prompt-until.ts";
-import { RunCost } from "./run-cost.ts";
+import { terminalUi } from "../terminal-ui.ts";
+import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
+import { interruptibleCall, promptUntil } from "./run-prompt.ts";
 
 /**
  * One prompt, its answer on stdout, everything else on stderr.
@@ -24,7 +37,7 @@ export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode
     const cost = new RunCost();
     const ui = terminalUi({ io: call.io, output: call.output, signal, onShow: () => screen.endLine() });
     try {
-      const workshop = await openWorkshop(call, {
+      const workshop = await openAppContext(call, {
         tell: (notice) => progress.notice(notice),
         ui,
         signal,
@@ -46,7 +59,7 @@ export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode
 
 interface Print {
   call: AgentCall;
-  workshop: Workshop;
+  workshop: AppContext;
   screen: AnswerScreen;
   progress: PrintProgress;
   cost: RunCost;
@@ -74,4 +87,182 @@ function finish({ io }: AgentCall, screen: AnswerScreen, { status, answer, error
   if (status === "failed") return reportFailure(error, io, false);
   if (!screen.isLive && answer !== undefined) io.stdout.write(`${messageText(answer).trimEnd()}\n`);
   return ExitCode.done;
+}
+
+/** Short lines on stderr: what is going on meanwhile. */
+export class PrintProgress {
+  readonly #call: AgentCall;
+  readonly #screen: AnswerScreen;
+
+  constructor(call: AgentCall, screen: AnswerScreen) {
+    this.#call = call;
+    this.#screen = screen;
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    /** Calls under way, and whether each was ever beside others: a failure then names its call whole. */
+    const running = new Map<string, { call: string; wasAlone: boolean }>();
+    lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+      const call = callPreview(toolName, args);
+      for (const other of running.values()) other.wasAlone = false;
+      running.set(toolCallId, { call, wasAlone: running.size === 0 });
+      this.#say([span("· ", "cyan"), span(call, "gray")]);
+    });
+    lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
+      const { call, wasAlone } = running.get(toolCallId) ?? { call: toolName, wasAlone: true };
+      running.delete(toolCallId);
+      const which = wasAlone ? toolName : call;
+      if (isError) this.#say([span("✗ ", "red"), `${which}: ${failurePreview(result.content)}`]);
+    });
+    lifecycle.on("session_mask", ({ entries, freedTokens }) =>
+      this.#say([
+        `Cleared ${counted(entries.length, "old tool result")}: ${count(freedTokens)} tokens less.`,
+      ]),
+    );
+    // Not at its start: often there is nothing to compact.
+    lifecycle.on("session_before_compact", ({ reason }) => {
+      const why = reason === "overflow" ? "Context overflow detected, " : "";
+      this.#say([span(`${why}Auto-compacting…`, "yellow")]);
+      return undefined;
+    });
+    lifecycle.on("auto_compaction_end", (event) => {
+      const line = compactionLine(event);
+      if (line !== undefined) this.#say(line);
+    });
+  }
+
+  notice(notice: AgentNotice): void {
+    this.#screen.endLine();
+    this.#call.output.notify(notice);
+  }
+
+  /** What the answer itself does not say. */
+  result({ status, answer }: RunResult): void {
+    if (status === "paused")
+      this.#say(["Paused after a compaction, as the settings want it; `bonsai -c` goes on."]);
+    else if (status === "done" && answer?.stopReason === "length")
+      this.#say(["The answer was cut off at the model's output cap; `bonsai -c` goes on."]);
+  }
+
+  /** The last line: what it took, and how to go on. A command that asked no model took nothing. */
+  ended(
+    { status }: RunResult,
+    { sessionId, sessionFile, leafId, model }: AgentState,
+    { usage, cost }: RunCost,
+  ): void {
+    const isKept = sessionFile !== undefined && leafId !== null;
+    if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
+    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${spentWords(cost.cost((each) => freeAmong([model])(each)))}`;
+    const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
+    this.#say([span(`${spent} · ${goOn}`, "gray")]);
+  }
+
+  #say(line: Line): void {
+    this.#screen.endLine();
+    const { output } = this.#call;
+    output.notice(fitLine(line, Math.max(output.noticeWidth, 100)));
+  }
+}
+
+function spentWords(cost: KnownCost): string {
+  return cost.certainty === "unknown" ? "cost unknown" : costText(cost);
+}
+
+/** Undefined where another line says it: that of a mask, the warning or the error of a failure. */
+function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
+  const { status, tokensBefore, tokensAfter, detail, steps } = outcome;
+  const sizes = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`;
+  if (status === "compacted") return [`Compacted: ${sizes}.${stepsSentence(steps)}`];
+  const isCut = steps !== undefined && steps.shortened + steps.withoutMedia > 0;
+  if (status === "masked" && isCut) return [`Made smaller: ${sizes}.${stepsSentence(steps)}`];
+  return status === "cancelled" ? [`Not compacted: ${detail}`] : undefined;
+}
+
+function stepsSentence(steps: CompactionSteps | undefined): string {
+  const done = steps === undefined ? "" : stepsText(steps);
+  return done === "" ? "" : ` ${done.slice(0, 1).toUpperCase()}${done.slice(1)}.`;
+}
+
+/** On a terminal, answers are shown as they come; elsewhere only the last is printed, when it is there. */
+export class AnswerScreen {
+  readonly isLive: boolean;
+  readonly #stdout: OutStream;
+  /** The first half of a character whose second half comes with the next piece. */
+  #held = "";
+  /** The last character shown, where the first of the next piece can be joined to it. */
+  #before = "";
+  #atLineStart = true;
+
+  constructor(stdout: OutStream) {
+    this.#stdout = stdout;
+    this.isLive = stdout.isTTY === true;
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    if (!this.isLive) return;
+    lifecycle.on("message_update", ({ assistantMessageEvent: event }) => {
+      if (event.type === "text") this.#show(event.delta);
+      // A retry: what came before it is void.
+      if (event.type === "start") this.endLine();
+    });
+    lifecycle.on("message_end", ({ message }) => {
+      if (message.role === "assistant") this.end();
+      return undefined;
+    });
+  }
+
+  /** Something else is printed next. */
+  endLine(): void {
+    if (this.#atLineStart) return;
+    this.#stdout.write("\n");
+    this.#atLineStart = true;
+  }
+
+  /** The answer is complete. */
+  end(): void {
+    this.#held = "";
+    this.#before = "";
+    this.endLine();
+  }
+
+  #show(delta: string): void {
+    const text = this.#held + delta;
+    this.#held = /[\ud800-\udbff]$/.test(text) ? text.slice(-1) : "";
+    const ready = text.slice(0, text.length - this.#held.length);
+    const shown = printableLines(this.#before + ready)
+      .join("\n")
+      .slice(this.#before.length);
+    if (ready !== "") this.#before = joinable(ready);
+    if (shown === "" || (this.#atLineStart && shown.trim() === "")) return;
+    this.#stdout.write(shown);
+    this.#atLineStart = shown.endsWith("\n");
+  }
+}
+
+function joinable(text: string): string {
+  const last = /[^\0-\x7f]$/u.exec(text)?.[0] ?? "";
+  return printable(last) === last ? last : "";
+}
+
+/** Adds up what one run used: answers, tools that ask models, summaries. */
+export class RunCost {
+  usage: Usage = emptyUsage();
+  readonly cost = new CostSum();
+
+  #model: string | undefined;
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    lifecycle.on("message_end", ({ message }) => {
+      if (message.role === "assistant") this.#model = `${message.provider}/${message.model}`;
+      if (message.role === "assistant" || message.role === "toolResult") this.#add(message.usage);
+      return undefined;
+    });
+    lifecycle.on("session_compact", ({ compactionEntry }) => this.#add(compactionEntry.usage));
+  }
+
+  #add(usage: Usage | undefined): void {
+    if (usage === undefined) return;
+    this.usage = addUsage(this.usage, usage);
+    this.cost.add(usage, this.#model);
+  }
 }

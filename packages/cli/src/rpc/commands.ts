@@ -1,19 +1,14 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
-import { untilAborted } from "../extensions/dialog-end.ts";
-import { noSuchCommand } from "../extensions/no-such-command.ts";
-import { freeAmong } from "../free-models.ts";
-import { errorJson } from "../modes/error-json.ts";
-import { modelJson } from "../modes/model-json.ts";
-import { treeRows } from "../reports/tree-row.ts";
-import { FactCounter } from "../session-facts.ts";
-import { resolveEntryId } from "../session-file.ts";
-import { sessionOutline } from "../session-outline.ts";
-import { sessionTree } from "../session-tree.ts";
-import type { AgentHost } from "../work/agent-host.ts";
-import type { SessionChoice } from "../work/session-choice.ts";
-import { forkChoice, freshChoice, namedChoice } from "../work/session-control.ts";
+import type { AgentHost } from "../app/agent-host.ts";
+import { untilAborted } from "../app/questions.ts";
+import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "../app/session-choice.ts";
+import { FactCounter, freeAmong } from "../app/session-facts.ts";
+import { resolveEntryId } from "../app/session-file.ts";
+import { sessionOutline, sessionTree, treeRows } from "../app/session-tree.ts";
+import { errorJson, modelJson } from "../modes/event-json.ts";
+import { noSuchCommand } from "../modes/run-prompt.ts";
 import type {
   RpcCommandName,
   RpcData,

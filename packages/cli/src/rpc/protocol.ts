@@ -5,9 +5,8 @@ import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";
 import { z } from "zod";
-import type { ErrorJson } from "../modes/error-json.ts";
-import type { ModelJson } from "../modes/model-json.ts";
-import type { TreeRow } from "../reports/tree-row.ts";
+import type { TreeRow } from "../app/session-tree.ts";
+import type { ErrorJson, ModelJson } from "../modes/event-json.ts";
 
 const text = z.string();
 const name = z.string().min(1);
@@ -58,7 +57,7 @@ export type RpcParams<Name extends RpcCommandName> = z.output<z.ZodObject<(typeo
 export type RpcId = string | number;
 
 /** A line on standard input. */
-export type RpcCommand = {
+type RpcCommand = {
   [Name in RpcCommandName]: { id?: RpcId; type: Name } & z.input<z.ZodObject<(typeof rpcCommands)[Name]>>;
 }[RpcCommandName];
 
@@ -106,7 +105,7 @@ export interface RpcSession {
 }
 
 /** A command that an extension registered: a prompt `/name arguments` runs it. */
-export interface RpcExtensionCommand {
+interface RpcExtensionCommand {
   name: string;
   description?: string;
   source: "extension";
@@ -148,3 +147,43 @@ export type RpcNote =
   | { type: "unsent"; inputs: readonly { message: string; images?: readonly ImageContent[] }[] }
   /** The run ended without `agent_end`, for a reason beyond it, like a full disk. */
   | { type: "run_failed"; error: ErrorJson };
+
+const id = z.string().min(1);
+const timeout = z.number().optional();
+
+/** The fields of each request beside `type`, `id` and `method`. The one table of what a client may be asked or told. */
+export const uiRequests = {
+  select: { title: text, options: z.array(text), timeout },
+  confirm: { title: text, message: text, timeout },
+  input: { title: text, placeholder: text.optional(), timeout },
+  editor: { title: text, prefill: text.optional() },
+  notify: { message: text, notifyType: z.enum(["info", "warning", "error"]) },
+  setStatus: { statusKey: text, statusText: text.optional() },
+  setWidget: {
+    widgetKey: text,
+    widgetLines: z.array(text).optional(),
+    widgetPlacement: z.enum(["aboveEditor", "belowEditor"]),
+  },
+  setTitle: { title: text },
+  set_editor_text: { text },
+} as const satisfies Record<string, z.ZodRawShape>;
+
+type UiMethod = keyof typeof uiRequests;
+
+/** A line on standard output: a question that waits for its answer, or something to show. */
+export type UiRequest = {
+  [Method in UiMethod]: { type: "extension_ui_request"; id: string; method: Method } & z.output<
+    z.ZodObject<(typeof uiRequests)[Method]>
+  >;
+}[UiMethod];
+
+/** A line on standard input: the answer to a question. Which of the fields counts, the question decides. */
+export const uiResponse = z.strictObject({
+  type: z.literal("extension_ui_response"),
+  id,
+  value: text.optional(),
+  confirmed: z.boolean().optional(),
+  cancelled: z.boolean().optional(),
+});
+
+export type UiResponse = z.output<typeof uiResponse>;

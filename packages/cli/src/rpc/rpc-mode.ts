@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ExitCode } from "../exit-code.ts";
-import type { AgentCall } from "../invocation.ts";
+import { refuseWords } from "../agent-call.ts";
+import { AgentHost } from "../app/agent-host.ts";
+import { openAppContext } from "../app/app-context.ts";
+import { type AgentCall, ExitCode } from "../app/invocation.ts";
 import { type EventJson, tellEvents } from "../modes/event-json.ts";
-import { interruptibleCall } from "../modes/interruptible-call.ts";
-import { JsonLinesOut } from "../modes/json-lines-out.ts";
-import { AgentHost } from "../work/agent-host.ts";
-import { refuseWords } from "../work/refuse-words.ts";
-import { openWorkshop } from "../work/workshop.ts";
+import { JsonLinesOut, linesIn } from "../modes/json-lines.ts";
+import { interruptibleCall } from "../modes/run-prompt.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
-import { linesIn } from "./json-lines-in.ts";
 import type { RpcNote } from "./protocol.ts";
 import { RpcUi } from "./rpc-ui.ts";
 import { RpcRuns } from "./runs.ts";
@@ -25,7 +23,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
       return out.write(event);
     };
-    const workshop = await openWorkshop(call, {
+    const workshop = await openAppContext(call, {
       tell: (notice) => note({ type: "notice", ...notice }),
       ui: asked.ui,
       signal,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
-import { dialogEnd } from "../extensions/dialog-end.ts";
-import type { UiRequest, UiResponse } from "./ui-protocol.ts";
+import { dialogEnd } from "../app/questions.ts";
+import type { UiRequest, UiResponse } from "./protocol.ts";
 
 type Question = Extract<UiRequest, { method: "select" | "confirm" | "input" | "editor" }>;
 type Shown = Exclude<UiRequest, Question>;

@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ActivityLine } from "../../src/interactive/status/activity-line.ts";
-import { activityLines } from "../../src/interactive/status/activity-lines.ts";
+import { ActivityLine, activityLines, elapsed } from "../../src/interactive/status/activity-line.ts";
 import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
-import { elapsed } from "../../src/interactive/status/elapsed.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 
 const theme = makeTheme("none");
 const at = { nowMs: 65_000, frame: 0, theme };

@@ -3,9 +3,7 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import type { StreamEvent } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
-import { ActivityModel } from "../../src/interactive/status/activity-model.ts";
-import { followActivity } from "../../src/interactive/status/follow-activity.ts";
-import { retryOf } from "../../src/interactive/status/retry-notice.ts";
+import { ActivityModel, followActivity, retryOf } from "../../src/interactive/status/activity-model.ts";
 
 const answer = {
   role: "assistant",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { openInteractive } from "./harness.ts";
 
 const border = (scheme: "dark" | "light") => makeTheme(scheme).style.border("x").split("x")[0]!;

@@ -1,12 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { AnswerBlock } from "../../src/interactive/chat/answer-block.ts";
+import { AnswerBlock } from "../../src/interactive/chat/answer-view.ts";
 import { CodeHighlighter } from "../../src/interactive/chat/code-highlighter.ts";
-import { markdownChunks } from "../../src/interactive/chat/markdown-chunks.ts";
-import { MarkdownText } from "../../src/interactive/chat/markdown-text.ts";
+import { MarkdownText, markdownChunks } from "../../src/interactive/chat/markdown-text.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { Markdown } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 
 const looks = { theme: makeTheme("none"), highlighter: new CodeHighlighter(() => {}) };
 const words = "Some words of a paragraph that is long enough to count. ".repeat(6).trim();

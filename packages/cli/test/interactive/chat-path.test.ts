@@ -1,6 +1,6 @@
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { chatPath, oldestHeldId } from "../../src/interactive/chat/chat-path.ts";
+import { chatPath, oldestHeldId } from "../../src/interactive/chat/chat-history.ts";
 
 test.each([
   ["U A(t1) T1 A", "u1 a1 t1 a2"],

@@ -3,9 +3,9 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { type AssistantMessage, emptyUsage, type Message } from "@bonsai-agent/messages";
 import { createSession, type EntryDraftWithId, type Session } from "@bonsai-agent/session";
 import { ChatView } from "../../src/interactive/chat/chat-view.ts";
-import { Screen } from "../../src/interactive/screen.ts";
+import { Screen } from "../../src/interactive/terminal/screen.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { stripTerminalSequences } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
 export const timestamp = 0;

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
-import { longCommand, writtenText } from "../../src/interactive/chat/call-text.ts";
-import { codeSpans } from "../../src/interactive/chat/code-spans.ts";
-import { changeOf, diffLines } from "../../src/interactive/chat/diff-lines.ts";
-import { foldedLines, foldMark } from "../../src/interactive/chat/folded-lines.ts";
-import { imageMarker } from "../../src/interactive/chat/image-marker.ts";
-import { outputLines, shownLine } from "../../src/interactive/chat/output-lines.ts";
+import { imageMarker } from "../../src/interactive/chat/chat-images.ts";
+import { foldedLines, foldMark, outputLines, shownLine } from "../../src/interactive/chat/chat-text.ts";
+import { codeSpans } from "../../src/interactive/chat/code-highlighter.ts";
+import { changeOf, diffLines, longCommand, writtenText } from "../../src/interactive/chat/tool-block.ts";
 
 test("many lines are folded to their beginning and end; a single one is not folded", () => {
   const lines = ["1", "2", "3", "4", "5", "6"];

@@ -2,7 +2,7 @@ import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { compactionWords } from "../../src/interactive/compaction/compaction-words.ts";
+import { compactionWords } from "../../src/interactive/slash/compaction-notices.ts";
 
 function outcome(fields: Partial<CompactionOutcome>): CompactionOutcome {
   const sizes = { tokensBefore: 123_456, tokensAfter: 20_000 };

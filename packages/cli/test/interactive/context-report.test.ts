@@ -4,13 +4,13 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { lineWidth, renderLine } from "../../src/app/line.ts";
+import { contextReportView } from "../../src/interactive/slash/context.ts";
 import {
   type ContextReport,
   type ContextReportOptions,
   contextReport,
-} from "../../src/interactive/compaction/context-report.ts";
-import { contextReportView } from "../../src/interactive/compaction/context-report-view.ts";
-import { lineWidth, renderLine } from "../../src/views/line.ts";
+} from "../../src/interactive/slash/context-report.ts";
 
 const chars4 = compactionSettings({ estimator: "chars4" });
 const read = { name: "read", description: "Reads a file.", parameters: { type: "object" } };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DemoStory } from "../../src/interactive/demo/demo-story.ts";
+import { DemoStory } from "../../src/interactive/slash/demo.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
 import { says } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";

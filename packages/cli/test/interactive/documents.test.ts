@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { actionNames, actions } from "../../src/interactive/keys/actions.ts";
 import { slashCommands } from "../../src/interactive/slash/slash-commands.ts";
+import { actionNames, actions } from "../../src/interactive/terminal/keys.ts";
 
 const page = readFileSync(new URL("../../INTERACTIVE.md", import.meta.url), "utf8");
 

@@ -1,8 +1,8 @@
 import type { Scenario } from "@bonsai-agent/models";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { Screen } from "../../src/interactive/screen.ts";
 import { Status } from "../../src/interactive/status/status.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { Screen } from "../../src/interactive/terminal/screen.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { longSession } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";

@@ -1,12 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Footer } from "../../src/interactive/status/footer.ts";
-import type { FooterFacts } from "../../src/interactive/status/footer-facts.ts";
-import { footerLines } from "../../src/interactive/status/footer-lines.ts";
-import { shortTokens } from "../../src/interactive/status/short-tokens.ts";
+import { Footer, type FooterFacts, footerLines, shortTokens } from "../../src/interactive/status/footer.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 
 const plain = makeTheme("none");
 const facts: FooterFacts = {

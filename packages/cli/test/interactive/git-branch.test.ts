@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { gitBranch } from "../../src/interactive/status/git-branch.ts";
+import { gitBranch } from "../../src/interactive/status/footer-source.ts";
 import { testFolder } from "../sample-session.ts";
 
 function folderWith(files: Record<string, string>): string {

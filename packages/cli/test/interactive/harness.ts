@@ -1,16 +1,16 @@
 import type { Scenario } from "@bonsai-agent/models";
 import { onTestFinished } from "vitest";
 import { agentCall } from "../../src/agent-call.ts";
-import type { ExitCode } from "../../src/exit-code.ts";
+import type { ExitCode } from "../../src/app/invocation.ts";
+import type { CliIo } from "../../src/app/io.ts";
 import { runInteractive } from "../../src/interactive/interactive-mode.ts";
-import { keys } from "../../src/interactive/keys/keys.ts";
-import type { CliIo } from "../../src/io.ts";
+import { keys } from "../../src/interactive/terminal/keys.ts";
 import { type AgentProject, agentProject } from "../agent-project.ts";
 import { nowMs } from "../run-cli.ts";
 import { HeadlessTerminal, type HeadlessTerminalOptions } from "./headless-terminal.ts";
 // What the program loads once it is needed is there before a test begins: the first test does not wait for it.
 import "../../src/interactive/session/live.ts";
-import "../../src/extensions/start-extensions.ts";
+import "../../src/app/start-extensions.ts";
 
 export interface OpenInteractiveOptions extends HeadlessTerminalOptions {
   /** What the model says; not for a project of one's own. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import { keys } from "../../src/interactive/keys/keys.ts";
-import { type HelpFacts, helpLines } from "../../src/interactive/slash/help-lines.ts";
-import { lineWidth, renderLine } from "../../src/views/line.ts";
+import { lineWidth, renderLine } from "../../src/app/line.ts";
+import { type HelpFacts, helpLines } from "../../src/interactive/slash/help.ts";
+import { keys } from "../../src/interactive/terminal/keys.ts";
 
 afterEach(() => keys.bind({}));
 

@@ -2,9 +2,8 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { readKey, shownKey } from "../../src/interactive/keys/key-name.ts";
-import { bindKeys } from "../../src/interactive/keys/keybindings-file.ts";
-import { keys } from "../../src/interactive/keys/keys.ts";
+import { bindKeys } from "../../src/interactive/terminal/keybindings-file.ts";
+import { keys, readKey, shownKey } from "../../src/interactive/terminal/keys.ts";
 import { getKeybindings } from "../../src/interactive/terminal/tui.ts";
 
 afterEach(() => keys.bind({}));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { withoutPadding } from "../../src/interactive/terminal/fitted-lines.ts";
 import { MainScreen } from "../../src/interactive/terminal/main-screen.ts";
 import { Container } from "../../src/interactive/terminal/tui.ts";
-import { withoutPadding } from "../../src/interactive/terminal/without-padding.ts";
 import { HeadlessTerminal, type HeadlessTerminalOptions } from "./headless-terminal.ts";
 
 /** A chat of texts that are wrapped, and an editor of four rows below it. */

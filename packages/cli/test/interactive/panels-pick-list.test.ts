@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PickList } from "../../src/interactive/panels/pick-list.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
 function rowsOfList({ title, rows, preview }: { title: string; rows: number; preview: readonly string[] }) {
   const list = new PickList<string>({

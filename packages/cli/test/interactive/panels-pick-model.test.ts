@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PickModel } from "../../src/interactive/panels/pick-model.ts";
+import { PickListModel } from "../../src/interactive/panels/pick-list-model.ts";
 
 function model(items: readonly string[], rest: { query?: string; selected?: string } = {}) {
-  return new PickModel<string>({ items, key: (item) => item, text: (item) => item, ...rest });
+  return new PickListModel<string>({ items, key: (item) => item, text: (item) => item, ...rest });
 }
 
 test("every word of the query stands in a match, in any order, and matches stay in their order", () => {
@@ -59,11 +59,11 @@ test("items that are the answer to the query stand until it changes", () => {
 
 test("law: the selected item is always in the window, and the window is as full as it can be", () => {
   const step = fc.oneof(
-    fc.integer({ min: -30, max: 30 }).map((by) => (picks: PickModel<string>) => picks.move(by)),
+    fc.integer({ min: -30, max: 30 }).map((by) => (picks: PickListModel<string>) => picks.move(by)),
     fc
       .constantFrom("", "1", "12", "nothing")
-      .map((query) => (picks: PickModel<string>) => picks.setQuery(query)),
-    fc.nat(40).map((many) => (picks: PickModel<string>) => picks.setItems(numbers(many))),
+      .map((query) => (picks: PickListModel<string>) => picks.setQuery(query)),
+    fc.nat(40).map((many) => (picks: PickListModel<string>) => picks.setItems(numbers(many))),
   );
   fc.assert(
     fc.property(fc.nat(40), fc.array(step), fc.integer({ min: 1, max: 15 }), (many, steps, rows) => {

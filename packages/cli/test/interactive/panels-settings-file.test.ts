@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { expect, test } from "vitest";
-import { commonSettings, settingName } from "../../src/interactive/panels/settings/common-settings.ts";
-import { valueAt, withValue, writeSetting } from "../../src/interactive/panels/settings/settings-file.ts";
+import { commonSettings, settingName } from "../../src/interactive/panels/common-settings.ts";
+import { valueAt, withValue, writeSetting } from "../../src/interactive/panels/settings-file.ts";
 import { testFolder } from "../sample-session.ts";
 
 test("a setting is written beside the others: their order and the indentation stay, mode 0600", () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { trustFolder } from "../../src/trust.ts";
+import { trustFolder } from "../../src/app/trust.ts";
 import { agentProject, says } from "../agent-project.ts";
 import { modelSummary } from "../model-summary.ts";
 import { longSession } from "../sample-session.ts";

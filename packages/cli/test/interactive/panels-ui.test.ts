@@ -2,9 +2,9 @@ import { tmpdir } from "node:os";
 import { expect, onTestFinished, test } from "vitest";
 import { extensionUi } from "../../src/interactive/extension-views/extension-ui.ts";
 import { askText } from "../../src/interactive/panels/ask.ts";
-import { Screen } from "../../src/interactive/screen.ts";
+import { Screen } from "../../src/interactive/terminal/screen.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { Editor, visibleWidth } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
 function open(size: { columns?: number; rows?: number } = {}) {

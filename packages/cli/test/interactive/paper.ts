@@ -1,7 +1,7 @@
-import type { Frame } from "../../src/interactive/terminal/kept-lines.ts";
-import { reflow } from "../../src/interactive/terminal/reflow.ts";
+import { reflow } from "../../src/interactive/terminal/library-screen.ts";
 import {
   type Before,
+  type Frame,
   type ScreenChange,
   type Shown,
   screenPlan,

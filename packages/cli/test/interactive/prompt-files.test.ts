@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchFiles } from "../../src/interactive/prompt/match-files.ts";
-import { ProjectFiles } from "../../src/interactive/prompt/project-files.ts";
+import { matchFiles, ProjectFiles } from "../../src/interactive/prompt/project-files.ts";
 
 const paths = (...list: string[]) => list.map((path) => ({ path, isFolder: path.endsWith("/") }));
 const never = new AbortController().signal;

@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-import { withLiveOutput } from "../../src/interactive/prompt/live-output.ts";
-import { Screen } from "../../src/interactive/screen.ts";
+import { withLiveOutput } from "../../src/interactive/chat/command-block.ts";
+import { Screen } from "../../src/interactive/terminal/screen.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
 import { openInteractive } from "./harness.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { PromptEditor } from "../../src/interactive/prompt/prompt-editor.ts";
-import { Screen } from "../../src/interactive/screen.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { Screen } from "../../src/interactive/terminal/screen.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
 const hostile =

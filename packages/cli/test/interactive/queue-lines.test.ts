@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Queue, QueueLines } from "../../src/interactive/status/queue-lines.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
 const theme = makeTheme("none");
 const text = (behavior: "steer" | "followUp", ...texts: string[]) =>

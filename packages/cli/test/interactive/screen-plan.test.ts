@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Frame } from "../../src/interactive/terminal/kept-lines.ts";
-import type { ScreenChange } from "../../src/interactive/terminal/screen-plan.ts";
+import type { Frame, ScreenChange } from "../../src/interactive/terminal/screen-plan.ts";
 import { Paper, type Size, shell } from "./paper.ts";
 
 type Step =

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { CostReader } from "../../src/interactive/status/cost-reader.ts";
-import { FactCounter } from "../../src/session-facts.ts";
+import { FactCounter } from "../../src/app/session-facts.ts";
+import { CostReader } from "../../src/interactive/status/session-cost.ts";
 import { longSession } from "../sample-session.ts";
 
 test("two entries of one id have cost both", async () => {

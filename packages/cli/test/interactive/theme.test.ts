@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { schemeOfBackground, schemeOfEnvironment } from "../../src/interactive/theme/color-scheme.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
-import type { StyleName } from "../../src/interactive/theme/theme.ts";
+import { schemeOfBackground, schemeOfEnvironment } from "../../src/interactive/terminal/capabilities.ts";
+import { makeTheme, type StyleName } from "../../src/interactive/terminal/theme.ts";
 
 type Rgb = readonly [number, number, number];
 

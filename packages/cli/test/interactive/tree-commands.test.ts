@@ -1,7 +1,7 @@
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import type { InteractiveWork } from "../../src/interactive/interactive-work.ts";
-import { navigateFlow } from "../../src/interactive/tree/navigate-flow.ts";
+import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
+import { navigateFlow } from "../../src/interactive/tree/tree-navigation.ts";
 import { sampleLines, writeLines } from "../sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -80,7 +80,7 @@ function fakeWork(typed: string, agent: object) {
     },
     tell: ({ message }: { message: string }) => told.push(message),
     interruptible: (task: (signal: AbortSignal) => unknown) => task(new AbortController().signal),
-  } as unknown as InteractiveWork;
+  } as unknown as InteractiveContext;
   return { work, told, text: () => text };
 }
 

@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { type DamageName, damagedSessions } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import { sessionTree } from "../../src/app/session-tree.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { visibleWidth } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { treeOutline } from "../../src/interactive/tree/record-kinds.ts";
 import { TreeModel } from "../../src/interactive/tree/tree-model.ts";
-import { treeOutline } from "../../src/interactive/tree/tree-outline.ts";
 import { treeRow } from "../../src/interactive/tree/tree-row.ts";
-import { sessionTree } from "../../src/session-tree.ts";
 import { header, testFolder, writeLines } from "../sample-session.ts";
 
 const theme = makeTheme("none");

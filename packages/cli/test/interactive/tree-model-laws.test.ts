@@ -1,11 +1,10 @@
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isWork } from "../../src/interactive/tree/tree-filter.ts";
+import { sessionOutline, sessionTree } from "../../src/app/session-tree.ts";
+import { treeOutline } from "../../src/interactive/tree/record-kinds.ts";
 import type { TreeModel } from "../../src/interactive/tree/tree-model.ts";
-import { treeOutline } from "../../src/interactive/tree/tree-outline.ts";
-import { sessionOutline } from "../../src/session-outline.ts";
-import { sessionTree } from "../../src/session-tree.ts";
+import { isWork } from "../../src/interactive/tree/tree-search.ts";
 import { goTo, treeOf } from "./tree-room.ts";
 
 const trees = treeArbitrary({ maxSteps: 24, maxTokens: 6 }).map(treeOf);

@@ -1,7 +1,7 @@
 import { history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
+import { sessionTree } from "../../src/app/session-tree.ts";
 import { TreeModel } from "../../src/interactive/tree/tree-model.ts";
-import { sessionTree } from "../../src/session-tree.ts";
 import { branchy, treeOf } from "./tree-room.ts";
 
 describe("what is shown", () => {

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { afterEach, expect, test, vi } from "vitest";
-import type { InteractiveWork } from "../../src/interactive/interactive-work.ts";
+import { sessionOutline } from "../../src/app/session-tree.ts";
+import type { InteractiveContext } from "../../src/interactive/interactive-context.ts";
 import { readAhead } from "../../src/interactive/session/read-ahead.ts";
-import { treeOutline } from "../../src/interactive/tree/tree-outline.ts";
-import { sessionOutline } from "../../src/session-outline.ts";
+import { treeOutline } from "../../src/interactive/tree/record-kinds.ts";
 import { header, writeLines } from "../sample-session.ts";
 
 function message(id: number, role = "user"): object {
@@ -31,7 +31,7 @@ function fakeHost(session: Session) {
   const handlers = new Map<string, () => void>();
   const agent = { session, isBusy: false };
   const lifecycle = { on: (name: string, handler: () => void) => handlers.set(name, handler) };
-  const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveWork;
+  const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveContext;
   const onCounted = vi.fn();
   readAhead(work, onCounted);
   return { agent, onCounted, tell: (name: string) => handlers.get(name)?.() };

@@ -1,7 +1,6 @@
 import { history } from "@bonsai-agent/testkit";
+import { sessionOutline, sessionTree } from "../../src/app/session-tree.ts";
 import { TreeModel } from "../../src/interactive/tree/tree-model.ts";
-import { sessionOutline } from "../../src/session-outline.ts";
-import { sessionTree } from "../../src/session-tree.ts";
 
 /** A session in the notation for histories, with its tree as one goes about in it; entries go by their names of there. */
 export function treeOf(notation: string) {

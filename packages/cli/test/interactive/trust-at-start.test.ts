@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isTrusted } from "../../src/trust.ts";
+import { isTrusted } from "../../src/app/trust.ts";
 import { agentProject } from "../agent-project.ts";
 import { openInteractive } from "./harness.ts";
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { TypingRest } from "../../src/interactive/panels/typing-rest.ts";
-import { Screen } from "../../src/interactive/screen.ts";
+import { Screen } from "../../src/interactive/terminal/screen.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 import { Editor } from "../../src/interactive/terminal/tui.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { TypingRest } from "../../src/interactive/terminal/typed-input.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
 beforeEach(() => void vi.useFakeTimers());

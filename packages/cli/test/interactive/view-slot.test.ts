@@ -1,9 +1,9 @@
 import type { DrawnComponent } from "@bonsai-agent/extension";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { drawnLines } from "../../src/interactive/extension-views/drawn-lines.ts";
 import { extensionTheme } from "../../src/interactive/extension-views/extension-theme.ts";
-import { ViewSlot } from "../../src/interactive/extension-views/view-slot.ts";
-import { makeTheme } from "../../src/interactive/theme/make-theme.ts";
+import { drawnLines } from "../../src/interactive/extension-views/extension-tui.ts";
+import { ViewSlot } from "../../src/interactive/extension-views/standing-views.ts";
+import { makeTheme } from "../../src/interactive/terminal/theme.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,4 +1,4 @@
-import { readSummary } from "../read-summary.ts";
+import { readSummary } from "../marks.ts";
 import { emptySections, type SectionName, type Sections } from "./sections.ts";
 
 /**

@@ -1,17 +1,11 @@
-import type { LifecycleEvents } from "@bonsai-agent/agent";
+import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import type { HandlerPayload, ResultOf } from "@bonsai-agent/lifecycle";
 import type { ImageContent, TextContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
-import type { CommandInfo, CommandOptions } from "./command.ts";
-import type { EventBus } from "./event-bus.ts";
-import type { ExecOptions, ExecResult } from "./exec.ts";
-import type { ExtensionContext } from "./extension-context.ts";
-import type { ExtensionMessage } from "./extension-message.ts";
+import type { EntryRenderer, ExtensionMessage, MessageRenderer } from "./drawing.ts";
+import type { ExtensionCommandContext, ExtensionContext } from "./extension-context.ts";
 import type { ExtensionTool, ToolInfo, ToolParameters } from "./extension-tool.ts";
-import type { FlagOptions, FlagValue } from "./flag.ts";
 import type { ProviderOptions } from "./provider-options.ts";
-import type { EntryRenderer, MessageRenderer } from "./renderer.ts";
-import type { ShortcutOptions } from "./shortcut.ts";
 
 /** What an extension's module exports as its default. The host waits for a promise before anything else happens. */
 export type ExtensionFactory = (bonsai: ExtensionAPI) => void | Promise<void>;
@@ -117,3 +111,67 @@ export interface ExtensionAPI {
   /** Between extensions. */
   readonly events: EventBus;
 }
+
+export interface ArgumentCompletion {
+  value: string;
+  label: string;
+  description?: string | undefined;
+}
+
+export interface CommandOptions {
+  description?: string | undefined;
+  getArgumentCompletions?(prefix: string): ArgumentCompletion[] | null | Promise<ArgumentCompletion[] | null>;
+  /** `args`: what stands behind the command's name, trimmed. */
+  handler(args: string, ctx: ExtensionCommandContext): void | Promise<void>;
+}
+
+export interface CommandInfo {
+  /** Without the slash. */
+  name: string;
+  description?: string;
+  /** The extension's path. */
+  extensionPath: string;
+}
+
+export interface ShortcutOptions {
+  description?: string | undefined;
+  handler(ctx: ExtensionContext): void | Promise<void>;
+}
+
+export type FlagValue = boolean | string;
+
+export type FlagOptions =
+  | { description?: string | undefined; type: "boolean"; default?: boolean | undefined }
+  | { description?: string | undefined; type: "string"; default?: string | undefined };
+
+export interface ExecOptions {
+  signal?: AbortSignal | undefined;
+  /** Milliseconds; after that the program is killed. Default: no limit. */
+  timeout?: number | undefined;
+  /** Default: the working folder. */
+  cwd?: string | undefined;
+  /** Laid over the environment; undefined takes a variable out. Default: the environment as it is. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+export interface ExecResult {
+  stdout: string;
+  stderr: string;
+  /** The exit code; 1 where the program was killed or could not be started. */
+  code: number;
+  /** True where a signal or the timeout ended it. */
+  killed: boolean;
+}
+
+/** Messages between extensions, on channels that they agree on. */
+export interface EventBus {
+  /** Handlers run at once, in the order in which they came; one that throws is reported and disturbs no other. */
+  emit(channel: string, data?: unknown): void;
+  /** The function returned takes the handler out. */
+  on(channel: string, handler: (data: unknown) => void | Promise<void>): () => void;
+}
+
+/** Every event that there is, for an extension that listens to all of them. */
+export const lifecycleEventNames: readonly (keyof LifecycleEvents & string)[] = Object.freeze(
+  Object.keys(lifecycleEventRules) as (keyof LifecycleEvents & string)[],
+);

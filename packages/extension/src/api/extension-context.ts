@@ -1,9 +1,8 @@
 import type { CompactionOutcome, Summariser } from "@bonsai-agent/compaction";
-import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
-import type { CompactionEntry } from "@bonsai-agent/session";
+import type { AssistantMessage, Message } from "@bonsai-agent/messages";
+import type { CatalogueModel, StreamEvent, ThinkingLevel, ToolDeclaration } from "@bonsai-agent/models";
+import type { CompactionEntry, Entry, SessionHeader } from "@bonsai-agent/session";
 import type { ExtensionUI } from "./extension-ui.ts";
-import type { ModelRegistry } from "./model-registry.ts";
-import type { ReadonlySessionManager } from "./session-manager.ts";
 
 /** Which front end runs: "print" also for the session commands. */
 export type ExtensionMode = "tui" | "rpc" | "json" | "print";
@@ -89,4 +88,72 @@ export interface ExtensionCommandContext extends ExtensionContext {
   switchSession(sessionPath: string, options?: WithSession): Promise<Cancellable>;
   /** Loads all extensions anew. The code that called it is of the old ones: return right after. */
   reload(): Promise<void>;
+}
+
+export interface SessionTreeNode {
+  entry: Entry;
+  children: SessionTreeNode[];
+  label?: string;
+}
+
+/** The session that is worked in, for reading. */
+export interface ReadonlySessionManager {
+  getCwd(): string;
+  /** The folder of the session's file; the working folder for a session in memory. */
+  getSessionDir(): string;
+  getSessionId(): string;
+  /** Undefined for a session in memory. */
+  getSessionFile(): string | undefined;
+  getSessionName(): string | undefined;
+  getHeader(): SessionHeader;
+  getLeafId(): string | null;
+  getLeafEntry(): Entry | undefined;
+  getEntry(id: string): Entry | undefined;
+  getLabel(id: string): string | undefined;
+  /** From the root to an entry; default the leaf. */
+  getBranch(fromId?: string): Entry[];
+  /** All entries of all branches, in file order. */
+  getEntries(): Entry[];
+  getTree(): SessionTreeNode[];
+  /** What the model sees at the leaf. */
+  buildSessionContext(): { messages: Message[] };
+  /** The entries that what the model sees comes from. */
+  buildContextEntries(): Entry[];
+}
+
+/** What a model is asked, beside the conversation that is worked in. */
+export interface ModelContext {
+  systemPrompt?: string | undefined;
+  messages: readonly Message[];
+  tools?: readonly ToolDeclaration[] | undefined;
+}
+
+export interface AskOptions {
+  /** Tokens of the longest answer. Default: the model's. */
+  maxTokens?: number | undefined;
+  signal?: AbortSignal | undefined;
+  /** Default off. */
+  reasoning?: ThinkingLevel | undefined;
+}
+
+export type RequestAuth =
+  | { ok: true; apiKey?: string; headers?: Readonly<Record<string, string>>; baseUrl?: string }
+  | { ok: false; error: string };
+
+/**
+ * The models that are known, those that extensions brought included, and requests of an extension's own. Where the
+ * host's models cannot be opened (a damaged `models.json`), each use throws what opening them threw.
+ */
+export interface ModelRegistry {
+  getAll(): CatalogueModel[];
+  /** Those whose provider has a key or needs none. */
+  getAvailable(): CatalogueModel[];
+  /** By its exact id; also the model in use where no catalogue lists it. */
+  find(provider: string, modelId: string): CatalogueModel | undefined;
+  hasConfiguredAuth(model: CatalogueModel): boolean;
+  getApiKeyForProvider(provider: string): Promise<string | undefined>;
+  getApiKeyAndHeaders(model: CatalogueModel): Promise<RequestAuth>;
+  /** Resolves with the answer, also a failed one: look at `stopReason` and `errorMessage`. */
+  complete(model: CatalogueModel, context: ModelContext, options?: AskOptions): Promise<AssistantMessage>;
+  stream(model: CatalogueModel, context: ModelContext, options?: AskOptions): AsyncIterable<StreamEvent>;
 }

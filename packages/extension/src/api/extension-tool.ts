@@ -1,9 +1,7 @@
 import type { Usage, UserContent } from "@bonsai-agent/messages";
 import type { z } from "zod";
-import type { Component } from "./component.ts";
+import type { Component, Theme, ToolRenderContext, ToolRenderOptions } from "./drawing.ts";
 import type { ExtensionContext } from "./extension-context.ts";
-import type { ToolRenderContext, ToolRenderOptions } from "./renderer.ts";
-import type { Theme } from "./theme.ts";
 
 /** A zod object, a TypeBox object, or the JSON Schema of one. */
 export type ToolParameters = z.ZodType | object;

@@ -1,5 +1,4 @@
-import type { Component, ComponentKeybindings, ComponentTui } from "./component.ts";
-import type { Theme } from "./theme.ts";
+import type { Component, ComponentKeybindings, ComponentTui, Theme } from "./drawing.ts";
 
 export interface DialogOptions {
   /** Ends the question: it is answered as if nobody had. */

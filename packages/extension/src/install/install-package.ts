@@ -1,18 +1,28 @@
-import { copyPackage } from "./copy-package.ts";
-import { type InstalledPackage, installedPackage } from "./installed-packages.ts";
-import { removeIfEmpty, removeLeftovers } from "./leftovers.ts";
-import { packageEntries } from "./package-entries.ts";
-import { packageManifest } from "./package-manifest.ts";
-import { type PackageRecord, readRecords, versionsFolder, writeRecord } from "./package-records.ts";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { isTorn, npmFailure, type RunNpmOptions, runNpm } from "./npm.ts";
+import {
+  type InstalledPackage,
+  installedPackage,
+  type PackageRecord,
+  packagesFolder,
+  readRecords,
+  versionsFolder,
+  writeRecord,
+} from "./package-records.ts";
 import {
   type LocalSource,
   type NpmSource,
+  type PackageManifest,
+  packageEntries,
+  packageManifest,
   packageSource,
   sourceText,
   type TarballSource,
 } from "./package-source.ts";
-import { removeCopy, removeInstalled } from "./remove-package.ts";
-import { openStagingFolder } from "./staging-folder.ts";
+import { removeCopy, removeIfEmpty, removeInstalled, removeLeftovers } from "./remove-package.ts";
 
 export interface InstallPackageOptions {
   /** Bonsai's home folder. */
@@ -107,4 +117,90 @@ function enter(
     entries: packageEntries(installed.folder, installed.source),
     ...(before === undefined ? {} : { replaced: installedPackage(home, before) }),
   };
+}
+
+/** What npm calls a tarball whose own name is not known yet. */
+const unnamed = "bonsai-tarball";
+
+interface CopiedPackage extends PackageManifest {
+  name: string;
+  /** Absolute; not below a `node_modules`. */
+  folder: string;
+}
+
+/**
+ * Fetches a package and what it depends on into a staging folder. Node strips no types below a `node_modules`, so the
+ * package itself stands beside it, where it finds its dependencies as before:
+ *
+ *     package/        its files, and what npm nested in it
+ *     node_modules/   what it depends on, and a link back to it
+ *
+ * @throws BonsaiError for each way in which npm can fail
+ */
+async function copyPackage(
+  source: NpmSource | TarballSource,
+  { folder, env, signal }: RunNpmOptions,
+): Promise<CopiedPackage> {
+  const [key, spec] =
+    source.kind === "npm" ? [source.name, source.version ?? "latest"] : [unnamed, `file:${source.path}`];
+  const wanted = { private: true, dependencies: { [key]: spec } };
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(wanted, null, 2)}\n`);
+  const end = await runNpm({ folder, env, signal });
+  const installed = join(folder, "node_modules", key);
+  if (end.exitCode !== 0 || isTorn(end) || !existsSync(installed)) throw npmFailure(sourceText(source), end);
+  const place = join(folder, "package");
+  renameSync(installed, place);
+  const { name = source.kind === "npm" ? source.name : undefined, version } = packageManifest(place);
+  if (name === undefined) throw nameless(source);
+  for (const link of new Set([name, key])) linkBack(join(folder, "node_modules", link), place);
+  return { name, folder: place, ...(version === undefined ? {} : { version }) };
+}
+
+/** For its programs in `.bin`, and for dependencies that in turn import the package. */
+function linkBack(link: string, place: string): void {
+  // There, links want rights that few have.
+  if (process.platform === "win32") return;
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(relative(dirname(link), place), link);
+}
+
+function nameless(source: NpmSource | TarballSource): BonsaiError {
+  return new BonsaiError({
+    code: "package_invalid",
+    message: `The package.json of ${sourceText(source)} has no name that npm allows.`,
+    hint: "Give it a name, or unpack it and install its folder.",
+  });
+}
+
+const prefix = ".staging-";
+/** Owner of a folder in which a package is made ready. */
+interface StagingFolder {
+  path: string;
+  /** Gives the folder its place among the versions of its package. @returns its name there */
+  publish(versions: string, version: string): string;
+  /** Takes away what was not published. */
+  discard(): void;
+}
+
+function openStagingFolder(home: string, nowMs: number): StagingFolder {
+  const packages = packagesFolder(home);
+  mkdirSync(packages, { recursive: true, mode: 0o700 });
+  removeLeftovers(packages, (name) => name.startsWith(prefix), nowMs);
+  const path = mkdtempSync(join(packages, prefix));
+  return {
+    path,
+    publish: (versions, version) => publish(path, versions, version),
+    discard: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
+
+/**
+ * No two installations ever get the same name, not even one after the other: whoever takes an old copy away, late, can
+ * mean no other.
+ */
+function publish(path: string, versions: string, version: string): string {
+  mkdirSync(versions, { recursive: true, mode: 0o700 });
+  const name = `${version}-${randomBytes(4).toString("hex")}`;
+  renameSync(path, join(versions, name));
+  return name;
 }

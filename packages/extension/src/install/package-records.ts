@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
-import type { FindProblem } from "../load/found-extension.ts";
+import type { FindProblem } from "../load/extension-entries.ts";
 
 // Each package has a record of its own: two installations at once have nothing to write over one another, and a record
 // that is damaged takes no other package with it.
@@ -48,7 +48,7 @@ export function isNpmName(name: string): boolean {
   return name.length <= 214 && /^(@[a-z0-9~-][\w.~-]*\/)?[a-z0-9~-][\w.~-]*$/i.test(name);
 }
 
-export interface PackageRecords {
+interface PackageRecords {
   /** In the order in which they were first installed. */
   records: readonly PackageRecord[];
   problems: readonly FindProblem[];
@@ -129,4 +129,36 @@ export function deleteRecord(home: string, name: string): void {
 
 function recordFile(home: string, name: string): string {
   return `${versionsFolder(home, name)}.json`;
+}
+
+/** A package that `bonsai install` brought, or that it was told of. */
+export interface InstalledPackage {
+  /** The npm name; of what has none, its path. */
+  name: string;
+  /** Absolute: the folder with its files; of a lone module, the module itself. It may be gone. */
+  folder: string;
+  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
+  source: string;
+  version?: string;
+}
+
+export interface InstalledPackages {
+  /** In the order in which they were first installed, which is the order in which they load. */
+  packages: readonly InstalledPackage[];
+  /** Records that cannot be read. */
+  problems: readonly FindProblem[];
+}
+
+/** The packages of a user, by the records in `<home>/packages`. */
+export function installedPackages(home: string): InstalledPackages {
+  const { records, problems } = readRecords(home);
+  return { packages: records.map((record) => installedPackage(home, record)), problems };
+}
+
+export function installedPackage(
+  home: string,
+  { name, source, version, copy }: PackageRecord,
+): InstalledPackage {
+  const folder = copy === undefined ? source : join(versionsFolder(home, name), copy, "package");
+  return { name, folder, source, ...(version === undefined ? {} : { version }) };
 }

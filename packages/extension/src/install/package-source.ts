@@ -1,6 +1,7 @@
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
+import { readFileSync, statSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { isModuleName, packageExtensions } from "../load/extension-entries.ts";
 import { isNpmName } from "./package-records.ts";
 
 /** A package of npm. */
@@ -24,7 +25,7 @@ export interface LocalSource {
 }
 
 /** What `bonsai install` was asked for; paths are absolute. */
-export type PackageSource = NpmSource | TarballSource | LocalSource;
+type PackageSource = NpmSource | TarballSource | LocalSource;
 
 /**
  * Reads `npm:NAME[@VERSION]` or a path, which starts at `cwd`.
@@ -72,5 +73,51 @@ function unknownKind(text: string): BonsaiError {
     code: "package_source_invalid",
     message: `Packages come from npm or from a path, and ${JSON.stringify(text)} is neither.`,
     hint: "Clone or download it, and install its folder: `bonsai install ./folder`.",
+  });
+}
+
+/** What is used of a `package.json`; what is no such thing there is left out. */
+export interface PackageManifest {
+  /** A name that npm could have. */
+  name?: string;
+  /** Can be part of a folder's name. */
+  version?: string;
+}
+
+/** Of a folder without a `package.json`, and of one that cannot be read, nothing is known. */
+export function packageManifest(folder: string): PackageManifest {
+  const { name, version } = fields(join(folder, "package.json"));
+  return {
+    ...(typeof name === "string" && isNpmName(name) ? { name } : {}),
+    ...(typeof version === "string" && /^\d[\w.+-]*$/.test(version) ? { version } : {}),
+  };
+}
+
+function fields(file: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, "utf8").replace(/^\ufeff/, ""));
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (error instanceof SyntaxError || code === "ENOENT" || code === "ENOTDIR") return {};
+    throw error;
+  }
+}
+
+/**
+ * Absolute paths of the extensions in a package's folder, or of the lone module that it is: at least one.
+ * @throws BonsaiError `package_without_extensions`
+ */
+export function packageEntries(folder: string, source: string): readonly string[] {
+  const { entries, problems } = packageExtensions(folder);
+  const modules = entries.filter(isModuleName);
+  if (modules.length > 0) return modules;
+  const [problem] = problems;
+  const why =
+    problem === undefined ? "" : ` ${relative(folder, problem.path) || "In it"}: ${problem.message}`;
+  throw new BonsaiError({
+    code: "package_without_extensions",
+    message: `${source} brings no extension.${why}`,
+    hint: 'The package.json of one that does names them: {"bonsai": {"extensions": ["./index.ts"]}}. A lone module is installed by its own path.',
   });
 }

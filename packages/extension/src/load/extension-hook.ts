@@ -1,9 +1,17 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { beginCommonJs, commonJsGeneration, joinGeneration } from "./commonjs-files.ts";
-import { type Generation, generationOf, marked, packageFolderOf, withoutMarkers } from "./generation.ts";
-import { lateImports } from "./late-imports.ts";
+import {
+  beginCommonJs,
+  commonJsGeneration,
+  type Generation,
+  generationOf,
+  joinGeneration,
+  marked,
+  packageFolderOf,
+  withoutMarkers,
+} from "./generation.ts";
+import { cachedTranspile, transpile, usesCommonJs } from "./transpile.ts";
 import {
   isLoaded,
   PENDING_IMPORT,
@@ -11,10 +19,8 @@ import {
   VIRTUAL_SCHEME,
   virtualSource,
   virtualUrl,
-} from "./loaded-modules.ts";
-import { wantsHostModule } from "./peer-packages.ts";
-import { cachedTranspile, transpile } from "./transpile.ts";
-import { usesCommonJs } from "./uses-commonjs.ts";
+  wantsHostModule,
+} from "./virtual-modules.ts";
 
 let installed = false;
 
@@ -157,4 +163,11 @@ export function namedModules(modules: Generation["modules"], source: string): st
 /** The URL under which an extension's entry is imported in a generation. */
 export function entryUrl(generation: Generation): string {
   return marked(pathToFileURL(generation.entry).href, generation);
+}
+
+const pattern = /\bimport\s*\(\s*(["'])(\.{1,2}\/[^"'\n]+)\1\s*\)/g;
+
+/** Local files that a module imports while it runs, as far as it names them. */
+export function lateImports(source: string): string[] {
+  return [...new Set([...source.matchAll(pattern)].map((match) => match[2] as string))];
 }

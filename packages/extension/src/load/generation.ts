@@ -1,4 +1,6 @@
-import type { VirtualModules } from "./virtual-modules.ts";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { isLoaded, type VirtualModules } from "./virtual-modules.ts";
 
 /**
  * One reading of an extension: its entry and every local file that it imports carry the generation's number in their
@@ -92,4 +94,34 @@ export function tidyError(thrown: unknown): void {
 /** The folder of the npm package that a file lies in, with its trailing slash; empty where it lies in none. */
 export function packageFolderOf(path: string): string {
   return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+[\\/]/.exec(path)?.[0] ?? "";
+}
+
+/**
+ * Owner of which CommonJS files belong to which generation: Node knows them by their path alone, without our number.
+ */
+const generationsByFile = new Map<string, Generation>();
+const { cache } = createRequire(import.meta.url);
+
+/** The generation whose CommonJS file imports something. */
+export function commonJsGeneration(parentUrl: string | undefined): Generation | undefined {
+  return parentUrl?.startsWith("file:") && generationsByFile.size > 0
+    ? generationsByFile.get(fileURLToPath(parentUrl))
+    : undefined;
+}
+
+export function joinGeneration(generation: Generation, path: string): void {
+  generationsByFile.set(path, generation);
+}
+
+/**
+ * To be called before Node runs a CommonJS file that is imported: it and what it requires are run anew.
+ * @throws where modules of the host must be loaded first; `require` cannot wait, and nobody knows what it will ask for
+ */
+export function beginCommonJs(generation: Generation, path: string): void {
+  const missing = Object.keys(generation.modules).filter((name) => !isLoaded(generation.modules, name));
+  for (const name of missing) generation.wanted.add(name);
+  if (missing.length > 0) throw new Error(`${missing.join(", ")} must be loaded first.`);
+  // Node looks into this cache before it asks anybody, and finds a file that another extension required there.
+  for (const [file, { id }] of generationsByFile) if (id !== generation.id) delete cache[file];
+  joinGeneration(generation, path);
 }

@@ -2,18 +2,17 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
-import { likeNames } from "./like-names.ts";
-import { virtualExports, virtualInstead } from "./loaded-modules.ts";
-import { readableError } from "./readable-error.ts";
 import {
   codeFrame,
   placeAbove,
   placeOfImport,
   placeText,
   placeThrown,
+  readableError,
   type SourcePlace,
-} from "./source-place.ts";
+} from "./thrown-error.ts";
 import { ParseFailure } from "./transpile.ts";
+import { virtualExports, virtualInstead } from "./virtual-modules.ts";
 
 /** A failure of a generation, as its author should read it. */
 export function loadFailure(generation: Generation, thrown: unknown): BonsaiError {
@@ -34,7 +33,7 @@ function named(generation: Generation, error: unknown): BonsaiError {
   return broken(generation, place, error);
 }
 
-export interface MissingExport {
+interface MissingExport {
   name: string;
   specifier: string;
   /** The import that asks for it. */
@@ -154,4 +153,27 @@ function tidyStack(error: unknown): void {
   tidyError(error);
   if (error instanceof Error && typeof error.stack === "string")
     Reflect.set(error, "stack", error.stack.replace(/^file:[\s\S]*?\n(?=SyntaxError)/, ""));
+}
+
+/** Names that are shown of a long list. */
+const most = 8;
+
+/** A list of names; of a long one, those that are most like the one that was looked for. */
+function likeNames(names: readonly string[], wanted: string): string {
+  const shown = [...names]
+    .sort((a, b) => likeness(b, wanted) - likeness(a, wanted) || (a < b ? -1 : 1))
+    .slice(0, most);
+  const rest = names.length - shown.length;
+  return rest === 0 ? shown.join(", ") : `${shown.join(", ")} and ${rest} more`;
+}
+
+/** How many pairs of neighbouring letters two names share. */
+function likeness(a: string, b: string): number {
+  const known = pairs(b);
+  return [...pairs(a)].filter((pair) => known.has(pair)).length;
+}
+
+function pairs(name: string): Set<string> {
+  const text = name.toLowerCase();
+  return new Set([...text].map((letter, at) => letter + (text[at + 1] ?? "")));
 }

@@ -1,5 +1,4 @@
 import type { Jiti } from "jiti";
-import { asEsModule } from "./es-module.ts";
 
 /**
  * TypeScript that has to be rewritten, not only stripped: enums, parameter properties, namespaces, decorators, types
@@ -59,4 +58,118 @@ function rewrite(path: string, source: string): string {
   if (failure === undefined) return code;
   const { line, column, message } = JSON.parse(failure) as { line: number; column: number; message: string };
   throw new ParseFailure({ path, line, column, message });
+}
+
+const STATIC_IMPORT = /(?:var ([\w$]+) = )?await jitiImport\(("(?:[^"\\]|\\.)*")\)/g;
+const RE_EXPORT =
+  /Object\.defineProperty\(exports, "([^"]+)", \{ enumerable: true, get: function \(\) \{return [^}]*\} ?\}\);/g;
+const STAR_EXPORT = /Object\.keys\(([\w$]+)\)\.forEach\(function \(key\) \{if \(key === "default"/g;
+const WHOLE_EXPORT = /(?<![\w$.])module\.exports\s*=(?!=)/;
+const OWN_EXPORT = /\bexports\.([\w$]+) = /g;
+
+/**
+ * An ES module around what jiti makes of one: the body of an async function that takes its imports from `jitiImport`
+ * and assigns to `exports`. All of it stands on the body's first line, so that lines keep their numbers.
+ *
+ * Each name that the body takes from a module is imported by that name too, so that a missing one is an error before
+ * anything runs. Types that another module re-exports are no such names: nobody can tell them from values.
+ */
+function asEsModule(body: string): string {
+  const imports = importsOf(body);
+  const { assigned, passedOn, isWhole } = exportsOf(body);
+  const head = [
+    `import { createRequire as $createRequire } from "node:module";`,
+    ...importLines(body, imports),
+    ...[...assigned, ...passedOn].map((name, at) => `let $e${at}; export { $e${at} as ${name} };`),
+    "const exports = {}, module = { exports };",
+    ...assigned.map((name, at) => `Object.defineProperty(exports, "${name}", ${accessors(`$e${at}`)});`),
+    `const $modules = { __proto__: null, ${imports.map(({ specifier }, at) => `${specifier}: $m${at}`).join(", ")} };`,
+    ...(isWhole ? ["let $whole; export { $whole as default };"] : []),
+    "await (async (exports, module, require, jitiImport, __filename, __dirname) => {",
+    // A block of its own: the body may declare these names itself.
+    "{",
+  ];
+  const given = [
+    "exports, module, $createRequire(import.meta.url)",
+    "(name) => $modules[name] ?? import(name), import.meta.filename, import.meta.dirname",
+  ];
+  const tail = [
+    ...passedOn.map((name, at) => `$e${assigned.length + at} = exports.${name};`),
+    ...(isWhole ? ["$whole = module.exports;"] : []),
+  ];
+  return `${head.join(" ")} ${body}\n}})(${given.join(", ")}); ${tail.join(" ")}`;
+}
+
+interface Exports {
+  /** Names that the body assigns, now and later. */
+  assigned: readonly string[];
+  /** Names that come from another module. */
+  passedOn: readonly string[];
+  /** True for `module.exports = …`. */
+  isWhole: boolean;
+}
+
+function exportsOf(body: string): Exports {
+  const names = (pattern: RegExp) => [
+    ...new Set([...body.matchAll(pattern)].map((match) => match[1] as string)),
+  ];
+  const passedOn = names(RE_EXPORT);
+  const assigned = names(OWN_EXPORT).filter((name) => name !== "__esModule" && !passedOn.includes(name));
+  const isWhole = WHOLE_EXPORT.test(body) && ![...assigned, ...passedOn].includes("default");
+  return { assigned, passedOn, isWhole };
+}
+
+/** So that what the body assigns later is seen by those who imported it. */
+function accessors(variable: string): string {
+  return `{ enumerable: true, configurable: true, get: () => ${variable}, set: (v) => { ${variable} = v; } }`;
+}
+
+function importLines(body: string, imports: readonly StaticImport[]): string[] {
+  const stars = new Set([...body.matchAll(STAR_EXPORT)].map((match) => match[1]));
+  return imports.flatMap(({ specifier, variable, names }, index) => [
+    `import * as $m${index} from ${specifier};`,
+    ...names.map((name, at) => `import { ${name} as $c${index}_${at} } from ${specifier};`),
+    ...(stars.has(variable) ? [`export * from ${specifier};`] : []),
+  ]);
+}
+
+interface StaticImport {
+  /** What the body calls it. */
+  variable: string | undefined;
+  /** With its quotes. */
+  specifier: string;
+  /** What the body reads from it. */
+  names: string[];
+}
+
+function importsOf(body: string): StaticImport[] {
+  const found = [...body.matchAll(STATIC_IMPORT)].map((match) => ({
+    variable: match[1],
+    specifier: match[2] as string,
+  }));
+  const text = body.replace(RE_EXPORT, "");
+  return found.map(({ variable, specifier }) => ({
+    variable,
+    specifier,
+    names: variable === undefined ? [] : namesRead(text, variable),
+  }));
+}
+
+function namesRead(text: string, variable: string): string[] {
+  const read = new RegExp(`(?<![\\w$.])${variable.replaceAll("$", "\\$")}\\.([A-Za-z_$][\\w$]*)`, "g");
+  return [...new Set([...text.matchAll(read)].map((match) => match[1] as string))];
+}
+
+const names =
+  /(?<![\w$.'"`])(?:(__dirname|__filename)(?![\w$])|(require)\s*\(\s*["'`]|(module)\.exports(?![\w$]))/g;
+
+/**
+ * True where TypeScript leans on what a CommonJS module is given and an ES module is not, and does not make it itself.
+ * Other agents' loaders give it to both.
+ */
+export function usesCommonJs(source: string): boolean {
+  const used = new Set([...source.matchAll(names)].map((match) => match[1] ?? match[2] ?? match[3]));
+  return [...used].some(
+    (name) => !new RegExp(`(?:const|let|var|function|import)\\s[^;=(]*\\b${name}\\b`).test(source),
+  );
 }

@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
 /** A module's exports by name. */
 export type ModuleExports = Readonly<Record<string, unknown>>;
 
@@ -6,3 +9,91 @@ export type VirtualModules = Readonly<Record<string, () => Promise<ModuleExports
 
 /** A module may say under this key what to use in the place of names that it does not have: sentences by name. */
 export const INSTEAD = Symbol.for("bonsai-agent.instead");
+
+/**
+ * Owner of the host's modules that extensions have asked for. Node reads a module from text, so each gets a text that
+ * takes the host's own exports from this process: the same instances, in a bundle too.
+ */
+const REGISTRY = Symbol.for("bonsai-agent.virtual-modules");
+const shared = globalThis as { [REGISTRY]?: ModuleExports[] };
+const byLoader = new WeakMap<VirtualModules[string], ModuleExports>();
+export const VIRTUAL_SCHEME = "bonsai-virtual:";
+/** Of a module that must be loaded first. It exports nothing, so whatever imports from it fails before anything runs. */
+export const PENDING_URL = `${VIRTUAL_SCHEME}pending`;
+export const PENDING_IMPORT = `import { pending } from ${JSON.stringify(PENDING_URL)};`;
+
+export function isLoaded(modules: VirtualModules, name: string): boolean {
+  const loader = modules[name];
+  return loader !== undefined && byLoader.has(loader);
+}
+
+export async function loadVirtualModule(modules: VirtualModules, name: string): Promise<void> {
+  const loader = modules[name];
+  if (loader !== undefined && !byLoader.has(loader)) byLoader.set(loader, await loader());
+}
+
+/** The names that a module exports; undefined where it is not loaded. */
+export function virtualExports(modules: VirtualModules, name: string): string[] | undefined {
+  const loader = modules[name];
+  const exports = loader === undefined ? undefined : byLoader.get(loader);
+  return exports === undefined ? undefined : Object.keys(exports);
+}
+
+/** What a module says about a name that it does not have. */
+export function virtualInstead(modules: VirtualModules, name: string, missing: string): string | undefined {
+  const loader = modules[name];
+  const exports = loader === undefined ? undefined : byLoader.get(loader);
+  const told = exports && (Reflect.get(exports, INSTEAD) as Readonly<Record<string, string>> | undefined);
+  return told !== undefined && Object.hasOwn(told, missing) ? told[missing] : undefined;
+}
+
+/** The URL of a virtual module: one for each instance of it. */
+export function virtualUrl(modules: VirtualModules, name: string): string {
+  const loader = modules[name];
+  const exports = loader === undefined ? undefined : byLoader.get(loader);
+  if (exports === undefined) return PENDING_URL;
+  shared[REGISTRY] ??= [];
+  const known = shared[REGISTRY].indexOf(exports);
+  const index = known >= 0 ? known : shared[REGISTRY].push(exports) - 1;
+  return `${VIRTUAL_SCHEME}${index}/${name}`;
+}
+
+/** The text of a virtual module. */
+export function virtualSource(url: string): string {
+  if (url === PENDING_URL) return "export {};";
+  const index = Number.parseInt(url.slice(VIRTUAL_SCHEME.length), 10);
+  const lines = Object.keys(shared[REGISTRY]?.[index] ?? {}).map((key, at) => {
+    const name = JSON.stringify(key);
+    // Through a list of exports: a module may export a reserved word.
+    return `const _${at} = m[${name}]; export { _${at} as ${name} };`;
+  });
+  return [`const m = globalThis[Symbol.for("bonsai-agent.virtual-modules")][${index}];`, ...lines].join("\n");
+}
+
+/** By folder. What is installed does not change while Bonsai runs, or is read anew with the next start. */
+const peersOf = new Map<string, readonly string[]>();
+
+/**
+ * True for an installed package that wants a module of the host as its peer: a library for extensions. It gets the
+ * host's, and counts as a part of the extension that imports it.
+ */
+export function wantsHostModule(folder: string, modules: VirtualModules): boolean {
+  let peers = peersOf.get(folder);
+  if (peers === undefined) {
+    peers = readPeers(folder);
+    peersOf.set(folder, peers);
+  }
+  return peers.some((name) => Object.hasOwn(modules, name));
+}
+
+function readPeers(folder: string): readonly string[] {
+  try {
+    const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      peerDependencies?: Record<string, string>;
+    };
+    return Object.keys(manifest.peerDependencies ?? {});
+  } catch {
+    // Node tells what is wrong with a package when it resolves into it.
+    return [];
+  }
+}

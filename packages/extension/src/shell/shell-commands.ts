@@ -1,6 +1,16 @@
-import { checkSize, expandWord, isDynamicName, setVariables, type Variables } from "./expand-word.ts";
-import { isShell, type RunBy, runBy } from "./run-by.ts";
-import { readParenthesis, readQuoted, readWord, type ShellWord, unescaped } from "./shell-word.ts";
+import {
+  checkSize,
+  expandWord,
+  isDynamicName,
+  readParenthesis,
+  readQuoted,
+  readWord,
+  type ShellWord,
+  setVariables,
+  unescaped,
+  type Variables,
+} from "./shell-word.ts";
+import { isShell, type RunBy, runBy } from "./wrapped-commands.ts";
 
 export interface ShellRedirect {
   /** `>`, `>>`, `>|`, `&>`, `&>>`, `>&`, `<>` or `<`. */

@@ -1,5 +1,8 @@
-export { openTestSession } from "./open-test-session.ts";
-export type { OpenTestSessionOptions, TestExtension } from "./open-test-session-options.ts";
+export {
+  type OpenTestSessionOptions,
+  openTestSession,
+  type TestExtension,
+  type TestSession,
+} from "./open-test-session.ts";
 export type { TestAnswer, TestAnswers } from "./scripted-models.ts";
 export type { TestDialogAnswer, TestDialogAnswers, UICall } from "./scripted-ui.ts";
-export type { TestSession } from "./test-session.ts";

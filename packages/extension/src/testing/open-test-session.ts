@@ -1,18 +1,35 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, agentSettings, openAgent } from "@bonsai-agent/agent";
+import {
+  type Agent,
+  type AgentNotice,
+  type AgentSettingsInput,
+  agentSettings,
+  type LifecycleEvents,
+  lifecycleEventRules,
+  openAgent,
+  type RunResult,
+} from "@bonsai-agent/agent";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ProviderCall } from "@bonsai-agent/models";
-import { createSession, type Session } from "@bonsai-agent/session";
-import type { ExtensionHost, ExtensionModels } from "../run/extension-host.ts";
-import type { Extensions } from "../run/extensions.ts";
-import { loadExtensions } from "../run/load-extensions.ts";
-import type { OpenTestSessionOptions } from "./open-test-session-options.ts";
-import { scriptedModels } from "./scripted-models.ts";
-import { type TestRecord, testHost } from "./test-host.ts";
-import type { TestSession } from "./test-session.ts";
-import { testSources } from "./test-sources.ts";
+import { createSession, type Session, type StoredMessage } from "@bonsai-agent/session";
+import type { ExtensionFactory, FlagValue } from "../api/extension-api.ts";
+import type { ExtensionMode } from "../api/extension-context.ts";
+import { lifecycleNotice } from "../host/extension-errors.ts";
+import type {
+  ExtensionAdapter,
+  ExtensionHost,
+  ExtensionModels,
+  SessionControl,
+} from "../host/extension-host.ts";
+import type { Extensions, LoadExtensionsOptions } from "../host/extensions.ts";
+import { loadExtensions } from "../host/running-extensions.ts";
+import { hostModules } from "../load/host-modules.ts";
+import type { VirtualModules } from "../load/virtual-modules.ts";
+import { scriptedModels, type TestAnswers } from "./scripted-models.ts";
+import { scriptedUi, type TestDialogAnswers, type UICall } from "./scripted-ui.ts";
 
 const usualModel: CatalogueModel = {
   provider: "scripted",
@@ -129,4 +146,140 @@ function unknownCommand(text: string, { commands }: Extensions): BonsaiError {
     message: `No extension has the command ${text}.`,
     hint: `There are: ${commands.map(({ name }) => `/${name}`).join(", ") || "none"}.`,
   });
+}
+
+/** What a module exports as its default, or the path of the module. */
+export type TestExtension = ExtensionFactory | string;
+
+export interface OpenTestSessionOptions {
+  /** In load order; functions come before paths, which are read anew at each reload. Default: none. */
+  extensions?: TestExtension | readonly TestExtension[];
+  /** What the model says to prompts and tool results. Default: nothing, so that a prompt is an error. */
+  answers?: TestAnswers;
+  /** What the model says when it is asked for a summary. Default: one with every section. */
+  summaries?: TestAnswers;
+  /** What the model says when extensions ask it themselves. Default: nothing. */
+  replies?: TestAnswers;
+  /** What the user says to questions. Default: nobody can be asked, and `ctx.hasUI` is false. */
+  ui?: TestDialogAnswers;
+  /** Default "rpc" with `ui`, else "print". */
+  mode?: ExtensionMode;
+  /** Laid over the defaults; sessions get no titles, and tokens are counted by characters. */
+  settings?: AgentSettingsInput;
+  /** Where tools work, absolute. Default: a folder of its own, which goes with the session. */
+  cwd?: string;
+  /** What was said before, oldest first. */
+  history?: readonly StoredMessage[];
+  /** In the place of a new session in memory; `close` closes it too. */
+  session?: Session;
+  /** Laid over the model that is asked: a window of 100,000 tokens, answers of 8,000 at most, no price. */
+  model?: Partial<CatalogueModel>;
+  /** More models, by `provider/id`; each is like `model` but for what is said here. */
+  otherModels?: readonly Partial<CatalogueModel>[];
+  /** What the command line said of flags. */
+  flags?: Readonly<Record<string, FlagValue>>;
+  /** Default true. */
+  isProjectTrusted?: boolean;
+  /** Where the session can be left for another. Default: nowhere, so that nothing comes of it. */
+  control?: SessionControl;
+  /** Laid over the API and the contexts. Default: none. */
+  adapter?: ExtensionAdapter;
+  /** What modules that are read from a path may import of the host. Default: what Bonsai gives all extensions. */
+  modules?: VirtualModules;
+  /** Names of commands that no extension can take. Default: none. */
+  reservedCommands?: Iterable<string>;
+  /** False: no agent, as in the session commands. Default true. */
+  withAgent?: boolean;
+}
+
+/** A session at work with extensions, whose model and user say what was written down. */
+export interface TestSession {
+  /** Throws where the session was opened without one. */
+  readonly agent: Agent;
+  readonly session: Session;
+  readonly extensions: Extensions;
+  readonly lifecycle: Lifecycle<LifecycleEvents>;
+  /** Where tools work, absolute. */
+  readonly cwd: string;
+  /** What users are told beside the conversation: failures of extensions among it. */
+  readonly notices: readonly AgentNotice[];
+  /** Calls of `ctx.ui`, in order. */
+  readonly ui: readonly UICall[];
+  /** What models were asked, in order; `purpose` tells turns from summaries and from what extensions asked. */
+  readonly requests: readonly ProviderCall[];
+  /** True once an extension asked for the end of the program. */
+  readonly isShutdown: boolean;
+  /** What the user says. Resolves when the agent has nothing more to do. */
+  prompt(text: string): Promise<RunResult>;
+  /** `/name arguments` of an extension. @throws BonsaiError `extension_command_unknown`, `extension_command_failed` */
+  command(text: string): Promise<void>;
+  /** Ends agent, session and extensions, and removes the session's own folder. A second call does nothing. */
+  close(): Promise<void>;
+  /** As `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** What a test looks at afterwards. */
+interface TestRecord {
+  notices: AgentNotice[];
+  ui: UICall[];
+  isShutdown: boolean;
+}
+
+interface TestHostOptions {
+  options: OpenTestSessionOptions;
+  record: TestRecord;
+  cwd: string;
+  session: Session;
+  agent: () => Agent | undefined;
+  model: CatalogueModel;
+  models: ExtensionModels;
+}
+
+/** A front end whose user follows a script. */
+function testHost(parts: TestHostOptions): ExtensionHost {
+  const { options, record, cwd, session, agent, model, models } = parts;
+  const onNotice = (notice: AgentNotice) => void record.notices.push(notice);
+  return {
+    mode: options.mode ?? (options.ui === undefined ? "print" : "rpc"),
+    cwd,
+    lifecycle: new Lifecycle<LifecycleEvents>({
+      rules: lifecycleEventRules,
+      onNotice: (notice) => onNotice(lifecycleNotice(notice)),
+    }),
+    ui: options.ui === undefined ? undefined : scriptedUi(options.ui, record.ui),
+    session: () => session,
+    agent,
+    model: () => model,
+    models: async () => models,
+    control: options.control,
+    shutdown: () => {
+      record.isShutdown = true;
+    },
+    isProjectTrusted: () => options.isProjectTrusted ?? true,
+    flag: (name) => options.flags?.[name],
+    onNotice,
+  };
+}
+
+/** Functions by their names, modules by their paths. */
+function testSources({
+  extensions = [],
+  adapter,
+  modules = hostModules(),
+  reservedCommands = [],
+}: OpenTestSessionOptions): Omit<LoadExtensionsOptions, "host"> {
+  const all = [extensions].flat();
+  const paths = all.filter((each) => typeof each === "string");
+  const functions = all.filter((each) => typeof each === "function");
+  return {
+    inline: functions.map((factory, index) => ({
+      name: `${factory.name || "extension"}-${index + 1}`,
+      factory,
+    })),
+    find: () => ({ extensions: paths.map((path) => ({ path, origin: "flag" as const })), problems: [] }),
+    modules,
+    reservedCommands,
+    ...(adapter === undefined ? {} : { adapter }),
+  };
 }

@@ -10,7 +10,7 @@ import {
   type ScenarioAnswer,
   scriptedProvider,
 } from "@bonsai-agent/models";
-import type { ExtensionModels } from "../run/extension-host.ts";
+import type { ExtensionModels } from "../host/extension-host.ts";
 
 /** What the model says: a text, an answer with its calls, or what a function makes of the request. */
 export type TestAnswer = string | ScenarioAnswer | ((request: ProviderCall) => string | ScenarioAnswer);

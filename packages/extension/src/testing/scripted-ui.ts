@@ -1,7 +1,6 @@
 import type { ExtensionUI } from "../api/extension-ui.ts";
-import type { DrawnComponent } from "../run/drawn-component.ts";
-import type { FrontEndUI } from "../run/front-end-ui.ts";
-import { plainTheme } from "../run/plain-theme.ts";
+import { type DrawnComponent, plainTheme } from "../host/drawn-component.ts";
+import type { FrontEndUI } from "../host/extension-host.ts";
 
 /** One answer for every question of its kind, one for each in order, or a function that looks at what was asked. */
 export type TestDialogAnswer<Asked extends (...args: never[]) => Promise<unknown>> =

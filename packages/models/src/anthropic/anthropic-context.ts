@@ -1,7 +1,11 @@
+import { createHash } from "node:crypto";
 import type {
   ContentBlockParam,
+  ImageBlockParam,
   RedactedThinkingBlockParam,
+  TextBlockParam,
   ThinkingBlockParam,
+  ToolResultBlockParam,
   ToolUseBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import {
@@ -10,13 +14,11 @@ import {
   contentBlocks,
   type Message,
   type ThinkingContent,
+  type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
-import type { CatalogueModel } from "../catalogue-model.ts";
-import { isOwnAnswer } from "../own-answer.ts";
-import { wireToolName } from "../wire-tool-name.ts";
-import { anthropicCallId } from "./anthropic-call-id.ts";
-import { resultBlocks, textBlocks, type UserBlock, userBlocks } from "./anthropic-content.ts";
+import { type CatalogueModel, isOwnAnswer } from "../model.ts";
+import { wireToolName } from "../wire.ts";
 
 /** A message as it goes over the wire; the content is always a list, so that a breakpoint can be set on it. */
 export type WireMessage =
@@ -104,4 +106,63 @@ function toolUseBlocks(call: ReturnType<typeof toolCalls>[number] | undefined): 
 function resultsFirst({ role, content }: Extract<WireMessage, { role: "user" }>): WireMessage {
   const results = content.filter((block) => block.type === "tool_result");
   return { role, content: [...results, ...content.filter((block) => block.type !== "tool_result")] };
+}
+
+/** The blocks that a user-role message is made of here. */
+type UserBlock = TextBlockParam | ImageBlockParam | ToolResultBlockParam;
+
+type ImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
+
+const imageTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/** A text block; none for a text of nothing but white space, which the API refuses. */
+function textBlocks(text: unknown): TextBlockParam[] {
+  return typeof text === "string" && text.trim() !== "" ? [{ type: "text", text }] : [];
+}
+
+/** Text and images of a content value. */
+function userBlocks(content: unknown): (TextBlockParam | ImageBlockParam)[] {
+  return contentBlocks(content).flatMap((block) =>
+    block.type === "image" ? imageBlocks(block) : block.type === "text" ? textBlocks(block.text) : [],
+  );
+}
+
+/** A tool's result; the images of a failed one stand behind it, since the API takes only text inside. */
+function resultBlocks({ toolCallId, content, isError }: ToolResultMessage): UserBlock[] {
+  const blocks = userBlocks(content);
+  const inside = isError ? blocks.filter((block) => block.type === "text") : blocks;
+  const behind = isError ? blocks.filter((block) => block.type === "image") : [];
+  const result: ToolResultBlockParam = {
+    type: "tool_result",
+    tool_use_id: anthropicCallId(toolCallId),
+    ...(inside.length > 0 && { content: inside }),
+    ...(isError && { is_error: true }),
+  };
+  return [result, ...behind];
+}
+
+function imageBlocks({ data, mimeType }: Record<string, unknown>): (TextBlockParam | ImageBlockParam)[] {
+  if (typeof data !== "string" || data === "") return [];
+  if (!isImageType(mimeType)) {
+    return textBlocks(`[An image of type ${String(mimeType)}: this model sees JPEG, PNG, GIF and WebP only]`);
+  }
+  return [{ type: "image", source: { type: "base64", media_type: mimeType, data } }];
+}
+
+function isImageType(mimeType: unknown): mimeType is ImageType {
+  return typeof mimeType === "string" && imageTypes.includes(mimeType);
+}
+
+const allowed = /^[a-zA-Z0-9_-]{1,128}$/;
+const KEPT_CHARS = 96;
+
+/**
+ * A tool call's id as the Messages API allows it. Ids of other providers (long ones, or with `|` and `:`) become
+ * the same legal id each time, for the call and for its result.
+ */
+export function anthropicCallId(id: string): string {
+  if (allowed.test(id)) return id;
+  const readable = id.slice(0, KEPT_CHARS).replace(/[^a-zA-Z0-9_-]/g, "_");
+  // What was cut or replaced could make two ids one: the hash keeps them apart.
+  return `${readable}_${createHash("sha256").update(id).digest("hex").slice(0, 16)}`;
 }

@@ -1,10 +1,7 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
 import { jsonText } from "@bonsai-agent/messages";
-import { brokenOff, notSent, unanswered } from "../connection-error.ts";
 import { ProviderError } from "../provider.ts";
-import { awsErrorType } from "../response-head.ts";
-import { retryAfterMs } from "../retry-after.ts";
-import { jsonOrText } from "../wire-text.ts";
+import { awsErrorType, brokenOff, jsonOrText, notSent, retryAfterMs, unanswered } from "../wire.ts";
 
 /** What an error object of the API says; proxies and other servers leave out some of it. */
 interface ToldError {

@@ -1,17 +1,19 @@
+import { Stream } from "@anthropic-ai/sdk/core/streaming";
 import type {
   ContentBlock,
   MessageDeltaUsage,
   RawContentBlockDelta,
   RawMessageDeltaEvent,
+  RawMessageStreamEvent,
   Usage,
 } from "@anthropic-ai/sdk/resources/messages";
 import { jsonText, type StopReason } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import type { TokenCounts } from "../counted-tokens.ts";
+import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import type { StreamEvent } from "../stream-event.ts";
-import { idIn, textIn } from "../wire-text.ts";
-import type { AnthropicEvent } from "./anthropic-events.ts";
+import type { TokenCounts } from "../usage.ts";
+import { idIn, jsonOrText, textIn } from "../wire.ts";
+import { eventRefusal } from "./anthropic-error.ts";
 
 /** A block of the stream, and where it stands in the answer. */
 interface OpenBlock {
@@ -216,4 +218,32 @@ function refused(explanation: string | null | undefined, body: unknown): Provide
 function highest(known: number | undefined, told: unknown): number {
   const count = told ?? 0;
   return Math.max(known ?? 0, typeof count === "number" && count >= 0 ? count : Number.NaN);
+}
+
+/** What comes in a stream. */
+export type AnthropicEvent = RawMessageStreamEvent | { type: "ping" };
+
+/**
+ * The events of a response. Throws ProviderError for an error event or one that is no object, and SyntaxError for one that is no JSON. Not the
+ * SDK's own list of events, which leaves out what has no name of its own beside its type.
+ */
+export async function* anthropicEvents(
+  response: Response,
+  controller: AbortController,
+): AsyncGenerator<AnthropicEvent, void, void> {
+  for await (const { event, data } of Stream.rawEvents(response, controller)) {
+    if (event !== "error" && ["", "[DONE]"].includes(data.trim())) continue;
+    const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
+    if (event === "error" || isError(body)) throw eventRefusal(body, response.headers);
+    if (typeof body !== "object" || body === null || Array.isArray(body)) throw noEvent(body);
+    yield body as AnthropicEvent;
+  }
+}
+
+function noEvent(body: unknown): ProviderError {
+  return new ProviderError({ kind: "garbled", message: "The server sent an event that is no object.", body });
+}
+
+function isError(body: unknown): boolean {
+  return typeof body === "object" && body !== null && "type" in body && body.type === "error";
 }

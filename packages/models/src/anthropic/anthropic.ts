@@ -1,15 +1,11 @@
 import { Anthropic, APIError } from "@anthropic-ai/sdk";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { garbled } from "../connection-error.ts";
-import { withoutCustomHeaders } from "../custom-headers.ts";
+import type { StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
-import { providerFetch } from "../provider-fetch.ts";
-import { responseHead } from "../response-head.ts";
-import type { StreamEvent } from "../stream-event.ts";
+import { garbled, providerFetch, responseHead, withoutCustomHeaders } from "../wire.ts";
 import { requestFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
-import { type AnthropicEvent, anthropicEvents } from "./anthropic-events.ts";
 import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
-import { AnthropicStream } from "./anthropic-stream.ts";
+import { type AnthropicEvent, AnthropicStream, anthropicEvents } from "./anthropic-stream.ts";
 
 /** Speaks the Anthropic Messages API, with Anthropic and with every server that understands it. */
 export function anthropicProvider(): Provider {

@@ -1,8 +1,73 @@
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
-import { jsonProblem } from "../json-problem.ts";
-import { textFile } from "../text-file.ts";
-import { catalogueSchema, type ProviderOverride } from "./catalogue-schema.ts";
+import { z } from "zod";
+import { jsonProblem, redactKeys, textFile } from "../json-file.ts";
+import {
+  type CatalogueModel,
+  canThink,
+  effortWords,
+  type ModelCompat,
+  type ProviderApi,
+  type ProviderConfig,
+  thinkingStyles,
+} from "../model.ts";
+import type { CatalogueData } from "./catalogue-data.ts";
+
+const pricePerMillion = z.number().nonnegative();
+const tokens = z.int().positive();
+
+const compatSchema = z.strictObject({
+  thinking: z.enum([...thinkingStyles["anthropic-messages"], ...thinkingStyles["openai-chat"]]).optional(),
+  efforts: z.array(z.enum(effortWords)).min(1).optional(),
+  thinkingBack: z.enum(["reasoning_content", "reasoning_details", "none"]).optional(),
+  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+  streamOptions: z.boolean().optional(),
+});
+
+const modelSchema = z.strictObject({
+  id: z.string().min(1),
+  name: z.string().min(1).optional(),
+  contextWindow: tokens.optional(),
+  maxOutputTokens: tokens.optional(),
+  input: z.array(z.enum(["text", "image"])).optional(),
+  reasoning: z.boolean().optional(),
+  usdPerMillionTokens: z
+    .strictObject({
+      input: pricePerMillion,
+      output: pricePerMillion,
+      cacheRead: pricePerMillion.optional(),
+      cacheWrite: pricePerMillion.optional(),
+    })
+    .optional(),
+  compat: compatSchema.optional(),
+});
+
+const providerSchema = z.strictObject({
+  provider: z.string().regex(/^[^\s/]+$/, "a name without blanks and slashes"),
+  api: z.enum(["anthropic-messages", "openai-responses", "openai-chat", "scripted"]).optional(),
+  baseUrl: z.string().min(1).optional(),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_]\w*$/, "the name of a variable, not the key itself")
+    .optional(),
+  headers: z.record(z.string(), z.string()).optional(),
+  compat: compatSchema.optional(),
+  models: z.array(modelSchema).optional(),
+});
+
+/** What `models.json` may hold. */
+const catalogueSchema = z.strictObject({
+  $schema: z.string().optional(),
+  asOf: z.string().optional(),
+  note: z.string().optional(),
+  providers: z.array(providerSchema),
+});
+
+/** A provider of `models.json`, with its models. */
+type ProviderOverride = z.infer<typeof providerSchema>;
+
+/** A model of `models.json`; what it leaves out stays as it is built in. */
+type ModelOverride = z.infer<typeof modelSchema>;
 
 /**
  * What `<home>/models.json` says; nothing when there is no such file.
@@ -54,4 +119,132 @@ function validated(input: unknown, file: string): ProviderOverride[] {
     hint: 'The shape is {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}.',
     cause: parsed.error,
   });
+}
+
+interface MergeOptions {
+  base: CatalogueData;
+  overrides: readonly ProviderOverride[];
+  /** Where the overrides stand; scenario files are looked for beside it. */
+  file: string;
+}
+
+/**
+ * The built-in catalogue with the user's laid on it: what is named there is added or changed, the rest stays.
+ * @throws BonsaiError `models_invalid` for a new provider without an address, or an address that is none.
+ */
+export function mergedCatalogue({ base, overrides, file }: MergeOptions): CatalogueData {
+  const providers = new Map(base.providers.map((provider) => [provider.provider, provider]));
+  const models = new Map(base.models.map((model) => [keyOf(model), model]));
+  for (const [at, override] of overrides.entries()) {
+    const provider = mergedProvider({ override, below: providers.get(override.provider), file, at });
+    refuseForeignStyle({ compat: override.compat, api: provider.api, file, key: `providers[${at}]` });
+    providers.set(provider.provider, provider);
+    for (const [modelAt, model] of (override.models ?? []).entries()) {
+      refuseForeignStyle({
+        compat: model.compat,
+        api: provider.api,
+        file,
+        key: `providers[${at}].models[${modelAt}]`,
+      });
+      const key = keyOf({ ...provider, id: model.id });
+      models.set(key, mergedModel(model, provider, models.get(key)));
+    }
+  }
+  return { asOf: base.asOf, providers: [...providers.values()], models: served(models.values(), providers) };
+}
+
+/** A model is reached in the way that its provider is reached now. */
+function served(
+  models: Iterable<CatalogueModel>,
+  providers: ReadonlyMap<string, ProviderConfig>,
+): CatalogueModel[] {
+  const byProvider = Map.groupBy(models, ({ provider }) => provider);
+  return [...providers.values()].flatMap((provider) =>
+    (byProvider.get(provider.provider) ?? []).map((model) => ({
+      ...model,
+      ...provider,
+      ...withCompat(provider.compat, model.compat),
+    })),
+  );
+}
+
+/** A model's own word goes before its provider's; nothing where nobody said any. */
+function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: ModelCompat } {
+  const compat: ModelCompat = Object.assign({}, ...parts);
+  return Object.keys(compat).length === 0 ? {} : { compat };
+}
+
+interface StyleCheck {
+  compat: ModelCompat | undefined;
+  api: ProviderApi;
+  file: string;
+  /** Whose `compat` it is. */
+  key: string;
+}
+
+/** A way to think that another protocol has would be ignored in silence. */
+function refuseForeignStyle({ compat, api, file, key }: StyleCheck): void {
+  const allowed: readonly string[] =
+    api in thinkingStyles ? thinkingStyles[api as keyof typeof thinkingStyles] : [];
+  const thinking = compat?.thinking;
+  if (thinking === undefined || allowed.includes(thinking)) return;
+  throw new BonsaiError({
+    code: "models_invalid",
+    message: `${file}: ${key}.compat.thinking is ${JSON.stringify(thinking)}; allowed with ${api} is ${allowed.length === 0 ? "nothing" : `one of ${allowed.map((style) => JSON.stringify(style)).join(", ")}`}.`,
+    hint: "Say another way, or leave it out: then what is known of the model or its server counts.",
+  });
+}
+
+function keyOf({ provider, id }: { provider: string; id: string }): string {
+  return `${provider}/${id}`;
+}
+
+interface ProviderMerge {
+  override: ProviderOverride;
+  below: ProviderConfig | undefined;
+  file: string;
+  at: number;
+}
+
+function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderConfig {
+  const { models: _models, ...given } = override;
+  const merged = { api: "openai-chat" as const, ...below, ...given };
+  const { api, baseUrl } = merged;
+  if (baseUrl === undefined || (api !== "scripted" && !isWebAddress(baseUrl))) {
+    const allowed =
+      api === "scripted" ? "the path of a scenario file" : "an http or https address without a user";
+    throw new BonsaiError({
+      code: "models_invalid",
+      message: `${file}: providers[${at}].baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "nothing")}; allowed is ${allowed}.`,
+      hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1". What lets one in stands in apiKeyEnv or headers.`,
+    });
+  }
+  if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };
+  return given.baseUrl === undefined
+    ? { ...merged, baseUrl }
+    : { ...merged, baseUrl: resolve(dirname(file), given.baseUrl) };
+}
+
+function isWebAddress(text: string): boolean {
+  const { protocol = "", username = "", password = "" } = URL.parse(text) ?? {};
+  // No fetch takes an address with a user, and each would show it in its error.
+  return /^https?:$/.test(protocol) && username === "" && password === "";
+}
+
+function mergedModel(
+  { usdPerMillionTokens: prices, ...given }: ModelOverride,
+  provider: ProviderConfig,
+  below: CatalogueModel | undefined,
+): CatalogueModel {
+  const { compat: shared, ...reached } = provider;
+  const reasoning = canThink(withCompat(shared, given.compat).compat);
+  const base = below ?? { name: given.id, input: ["text" as const], reasoning };
+  return {
+    ...base,
+    ...given,
+    ...reached,
+    ...withCompat(below?.compat, given.compat),
+    // Who names no price for cached tokens pays the full one.
+    ...(prices && { usdPerMillionTokens: { cacheRead: prices.input, cacheWrite: prices.input, ...prices } }),
+  };
 }

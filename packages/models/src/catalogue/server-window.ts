@@ -1,8 +1,4 @@
-import type { ProviderConfig } from "../catalogue-model.ts";
-import { isLoopback } from "./local-providers.ts";
-import { loadedWindow, serverRoot, shownWindow } from "./ollama-window.ts";
-import { member } from "./server-json.ts";
-import { ask, type ServerQuestion, size } from "./server-question.ts";
+import { isLoopback, type ProviderConfig } from "../model.ts";
 
 /** Sizes of a model in tokens, as far as its server tells. */
 export interface ServerSizes {
@@ -104,4 +100,146 @@ function firstSize(entry: unknown, keys: readonly (readonly string[])[]): number
 /** Anthropic's address is given without the version. */
 export function modelsUrl({ api, baseUrl }: ProviderConfig): string {
   return api === "anthropic-messages" ? `${baseUrl}/v1/models` : `${baseUrl}/models`;
+}
+
+/** By its name, or the port that nobody else uses. */
+export function isOllama({ provider, api, baseUrl }: ProviderConfig): boolean {
+  return api === "openai-chat" && (provider === "ollama" || URL.parse(baseUrl)?.port === "11434");
+}
+
+/** Where a server's own dialect is spoken, beside the OpenAI-compatible one under `/v1`. */
+function serverRoot({ baseUrl }: ProviderConfig): string {
+  return baseUrl.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");
+}
+
+/** What the model runs with that is in memory; nothing for one that is not. */
+export async function loadedWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
+  const models = member(await ask(question, `${serverRoot(question.provider)}/api/ps`), "models");
+  if (!Array.isArray(models)) return undefined;
+  const names: readonly unknown[] = [modelId, `${modelId}:latest`];
+  const entry = models.find(
+    (model) => names.includes(member(model, "name")) || names.includes(member(model, "model")),
+  );
+  return size(member(entry, "context_length"));
+}
+
+/** What the model will run with as far as it is configured, else what it was made for; Ollama may use less. */
+async function shownWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
+  const shown = await ask(question, `${serverRoot(question.provider)}/api/show`, { model: modelId });
+  return configuredWindow(shown) ?? trainedWindow(shown);
+}
+
+/** `num_ctx` of the Modelfile, in a list of parameters as text. */
+function configuredWindow(shown: unknown): number | undefined {
+  const parameters = member(shown, "parameters");
+  const match = typeof parameters === "string" ? /^num_ctx\s+(\d+)/m.exec(parameters) : null;
+  return size(Number(match?.[1]));
+}
+
+/** What the model was made for, under a key like `qwen3.context_length`. */
+function trainedWindow(shown: unknown): number | undefined {
+  const info = member(shown, "model_info");
+  if (typeof info !== "object" || info === null) return undefined;
+  return size(Object.entries(info).find(([key]) => key.endsWith(".context_length"))?.[1]);
+}
+
+/** A question to a provider's server about its models. */
+export interface ServerQuestion {
+  provider: ProviderConfig;
+  apiKey?: string | undefined;
+  /** Ends the question; no answer then. */
+  signal: AbortSignal;
+  /** Default: the global one. */
+  fetch?: typeof fetch | undefined;
+}
+
+/** What the server says to it; undefined for no answer. With a body it is sent by POST. */
+function ask(
+  { provider, apiKey, signal, fetch }: ServerQuestion,
+  url: string,
+  body?: unknown,
+): Promise<unknown> {
+  const headers = { ...provider.headers, ...keyHeaders(provider, apiKey) };
+  return serverJson({ url, headers, body, signal, fetch: fetch ?? globalThis.fetch });
+}
+
+function keyHeaders({ api }: ProviderConfig, apiKey: string | undefined): Record<string, string> {
+  if (api === "anthropic-messages")
+    return { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) };
+  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+}
+
+/** A number of tokens that can be one. */
+function size(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+/** A question to a server that may not be there. */
+interface ServerJsonOptions {
+  url: string;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Sent as JSON by POST; absent for GET. */
+  body?: unknown;
+  signal: AbortSignal;
+  fetch: typeof fetch;
+}
+
+/** What a server says, as JSON; undefined for no answer, a refusal, or something else than JSON. */
+async function serverJson({ url, headers, body, signal, fetch }: ServerJsonOptions): Promise<unknown> {
+  const post =
+    body === undefined
+      ? { headers: { ...headers } }
+      : {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: JSON.stringify(body),
+        };
+  try {
+    // A redirection could carry the key to somebody else.
+    const response = await fetch(url, { ...post, signal, redirect: "error" });
+    if (response.ok) return JSON.parse(await boundedText(response));
+    await response.body?.cancel();
+    return undefined;
+  } catch {
+    // Who does not answer in time, or not in JSON, tells nothing: that is an answer here.
+    return undefined;
+  }
+}
+
+/** True where something answers, whatever it says. */
+export async function isAnswered(
+  url: string,
+  { fetch, signal }: Pick<ServerJsonOptions, "fetch" | "signal">,
+): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal, redirect: "manual" });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    // Refused, unknown or too slow: nobody is there who could be asked for an answer.
+    return false;
+  }
+}
+
+/** Lists of models have a megabyte or two. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** @throws where there is more than a server's answer can be: it may have no end, and arrives faster than a timeout. */
+async function boundedText({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    bytes += part.length;
+    if (bytes > MAX_BYTES) throw new RangeError("The answer has no end.");
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** A member of a value from outside; undefined where there is none. */
+function member(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),
+    value,
+  );
 }

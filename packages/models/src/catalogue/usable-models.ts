@@ -1,13 +1,14 @@
-import type { CatalogueModel, ProviderConfig } from "../catalogue-model.ts";
-import type { KeyFile, KeyOrigin } from "../keys.ts";
-import { canThink } from "../model-compat.ts";
-import { isReachable } from "../reachable.ts";
+import { isReachable, type KeyFile, type KeyOrigin } from "../keys.ts";
+import { type CatalogueModel, canThink, isLoopback, type ProviderConfig } from "../model.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { defaultModels } from "./default-models.ts";
-import { isLoopback } from "./local-providers.ts";
-import { isAnswered } from "./server-json.ts";
-import type { ServerQuestion } from "./server-question.ts";
-import { modelsUrl, runningWindow, type ServedModel, servedModels } from "./server-window.ts";
+import {
+  isAnswered,
+  modelsUrl,
+  runningWindow,
+  type ServedModel,
+  type ServerQuestion,
+  servedModels,
+} from "./server-window.ts";
 
 /** Asks a server what it serves; undefined when it does not answer. */
 export type ProbeServer = (question: ServerQuestion) => Promise<readonly ServedModel[] | undefined>;
@@ -125,3 +126,17 @@ const probeServer: ProbeServer = async (question) => {
     }),
   );
 };
+
+/** What to use when nobody named a model: a current coding model of the middle price of each provider, best first. */
+export const defaultModels: readonly (readonly [provider: string, id: string])[] = [
+  ["anthropic", "claude-sonnet-5-5"],
+  ["openai", "gpt-6.1-sol"],
+  ["google", "gemini-4-argon"],
+  ["moonshotai", "kimi-k3.1-pro"],
+  ["zai", "glm-5.3"],
+  ["xai", "grok-4.7"],
+  ["deepseek", "deepseek-v4-pro"],
+  ["mistral", "devstral-latest"],
+  ["openrouter", "anthropic/claude-sonnet-5.5"],
+  ["groq", "openai/gpt-oss-120b"],
+];

@@ -1,12 +1,10 @@
-import { jsonText, type ThinkingContent } from "@bonsai-agent/messages";
+import { jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import type { StreamEvent } from "../stream-event.ts";
-import { type CallPart, ChatCalls } from "./openai-chat-calls.ts";
-import { refusal } from "./openai-error.ts";
-import { finishAnswer, finishWithoutReason } from "./openai-finish.ts";
-import { ReasoningDetails } from "./openai-reasoning-details.ts";
-import { openAiUsage } from "./openai-usage.ts";
+import { idIn } from "../wire.ts";
+import { finishAnswer, finishWithoutReason, openAiUsage } from "./openai-finish.ts";
+import { refusal } from "./openai-wire.ts";
 
 /** A chunk of a stream, or a whole completion; nothing in it can be relied on. */
 interface Chunk {
@@ -169,4 +167,133 @@ function isFields(value: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
+}
+
+/** A part of a tool call as it comes; servers leave out whatever they like. */
+interface CallPart {
+  index?: unknown;
+  id?: unknown;
+  function?: { name?: unknown; arguments?: unknown } | null;
+  /** Where Gemini has its signature. */
+  extra_content?: { google?: { thought_signature?: unknown } | null } | null;
+}
+
+interface OpenCall {
+  index: number | undefined;
+  contentIndex: number;
+  call: ToolCall;
+  hasArguments: boolean;
+}
+
+/** The tool calls of one answer. Owner of which part belongs to which call. */
+class ChatCalls {
+  readonly #answer: AnswerBuilder;
+  readonly #open: OpenCall[] = [];
+
+  constructor(answer: AnswerBuilder) {
+    this.#answer = answer;
+  }
+
+  *take(part: CallPart): Iterable<StreamEvent> {
+    const name = stringOf(part.function?.name);
+    const id = idIn(part.id);
+    const known = this.#callOf(part, id, name);
+    const open = known ?? this.#begin(part);
+    if (open.call.id === "") open.call.id = id;
+    addName(open.call, name);
+    const signature = stringOf(part.extra_content?.google?.thought_signature);
+    if (signature !== "") open.call.thoughtSignature = signature;
+    const delta = argumentsText(part.function?.arguments);
+    if (delta !== "" || known === undefined) yield this.#answer.callArguments(open.contentIndex, delta);
+    if (delta !== "") open.hasArguments = true;
+  }
+
+  /** Ends all calls, in order. */
+  *end(): Iterable<StreamEvent> {
+    for (const { contentIndex } of this.#open.splice(0)) yield this.#answer.endCall(contentIndex);
+  }
+
+  /**
+   * By index, else by id; a part with neither goes on with the last call. Some servers count every call as 0: then a
+   * new id together with a name begins another one (an id alone does not: others send a new one with each part).
+   */
+  #callOf(part: CallPart, id: string, name: string): OpenCall | undefined {
+    const last = this.#open.at(-1);
+    if (typeof part.index === "number") {
+      const known = this.#open.findLast(({ index }) => index === part.index);
+      const isOther =
+        known !== undefined && name !== "" && id !== "" && known.call.id !== "" && known.call.id !== id;
+      return isOther ? undefined : known;
+    }
+    if (id !== "") return this.#open.find(({ call }) => call.id === id) ?? (name === "" ? last : undefined);
+    // A whole call, once more without any mark: the one before it has its name and arguments.
+    return name !== "" && last?.hasArguments ? undefined : last;
+  }
+
+  #begin(part: CallPart): OpenCall {
+    const contentIndex = this.#answer.beginCall({ id: "", name: "" });
+    const open: OpenCall = {
+      index: typeof part.index === "number" ? part.index : undefined,
+      contentIndex,
+      call: this.#answer.message.content[contentIndex] as ToolCall,
+      hasArguments: false,
+    };
+    this.#open.push(open);
+    return open;
+  }
+}
+
+/** Names come whole, in pieces, growing, or again with each part. */
+function addName(call: ToolCall, piece: string): void {
+  call.name = piece.startsWith(call.name) ? piece : call.name + piece;
+}
+
+/** JSON text; some servers send the object itself. */
+function argumentsText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : jsonText(value);
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+type Detail = Record<string, unknown>;
+
+/** Fields that come in pieces; the others are the same in each piece, or come once. */
+const pieced = ["text", "summary", "data"];
+
+/**
+ * OpenRouter's record of a model's thinking, whoever serves it: to be given back as it came.
+ * Owner of the pieces put together.
+ */
+class ReasoningDetails {
+  readonly all: Detail[] = [];
+
+  /** Adds pieces; gives back what of them can be shown. */
+  take(pieces: unknown): string {
+    if (!Array.isArray(pieces)) return "";
+    return pieces.map((piece) => (isDetail(piece) ? this.#add(piece) : "")).join("");
+  }
+
+  #add(piece: Detail): string {
+    const last = this.all.at(-1);
+    const goesOn = last !== undefined && last.type === piece.type && (last.index ?? 0) === (piece.index ?? 0);
+    if (goesOn && piece.type !== "reasoning.encrypted") merge(last, piece);
+    else this.all.push({ ...piece });
+    return [piece.text, piece.summary].filter((text) => typeof text === "string").join("");
+  }
+}
+
+function merge(into: Detail, piece: Detail): void {
+  for (const [field, value] of Object.entries(piece)) {
+    const before = into[field];
+    if (pieced.includes(field) && typeof before === "string" && typeof value === "string") {
+      into[field] = before + value;
+    } else if (value !== null && value !== undefined) into[field] = value;
+  }
+}
+
+function isDetail(piece: unknown): piece is Detail {
+  return typeof piece === "object" && piece !== null;
 }

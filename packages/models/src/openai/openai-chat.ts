@@ -1,9 +1,34 @@
+import {
+  type AssistantMessage,
+  type ImageContent,
+  jsonText,
+  type Message,
+  type ThinkingContent,
+  type ToolCall,
+  type ToolResultMessage,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import type {
+  ChatCompletionContentPart,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import type { Provider, ProviderCall } from "../provider.ts";
-import { RefusedFields } from "../refused-fields.ts";
-import type { StreamEvent } from "../stream-event.ts";
+import { type CatalogueModel, isOwnAnswer, type ModelCompat } from "../model.ts";
+import type { StreamEvent } from "../model-request.ts";
+import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
+import { wireToolName } from "../wire.ts";
 import { ChatAnswer } from "./openai-chat-answer.ts";
-import { chatRequest } from "./openai-chat-request.ts";
+import {
+  answerBlocks,
+  type ConvertOptions,
+  dataUrl,
+  imagesOfResults,
+  resultParts,
+  saidByUser,
+  signedObject,
+} from "./openai-content.ts";
+import { effortOf, type OpenAiServer, openAiServer, wireCallId } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
 
 /** Speaks OpenAI's Chat Completions: with OpenAI, and with every server that understands it. */
@@ -30,4 +55,191 @@ function asked(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamE
     request: chatRequest(call),
     reading: new ChatAnswer(answer),
   });
+}
+
+/**
+ * A request to Chat Completions. Its beginning is the same from turn to turn (system prompt, tools in the order given,
+ * messages), so that servers find what they have cached.
+ */
+export function chatRequest(call: ProviderCall): ChatCompletionCreateParamsStreaming {
+  const { model, systemPrompt, messages, maxOutputTokens, cacheKey } = call;
+  const server = openAiServer(model);
+  const role = model.reasoning ? server.systemRole : "system";
+  return {
+    model: model.id,
+    messages: [
+      ...(systemPrompt === "" ? [] : [{ role, content: systemPrompt }]),
+      ...chatMessages(messages, { model, server }),
+    ],
+    ...toolFields(call, server),
+    [server.maxTokensField]: maxOutputTokens,
+    stream: true,
+    ...(server.takesStreamOptions && { stream_options: { include_usage: true } }),
+    ...(server.takesCacheKey && cacheKey !== undefined && { prompt_cache_key: cacheKey }),
+    ...thinkingFields(call, server),
+  };
+}
+
+function toolFields(
+  { tools }: ProviderCall,
+  server: OpenAiServer,
+): Partial<ChatCompletionCreateParamsStreaming> {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ name, description, parameters }) => ({
+      type: "function",
+      function: { name, description, parameters: { ...parameters } },
+    })),
+    ...(server.asksForParallelCalls && { parallel_tool_calls: true }),
+  };
+}
+
+function thinkingFields({ model, thinking }: ProviderCall, server: OpenAiServer): Record<string, unknown> {
+  if (!model.reasoning) return {};
+  const isSwitched = server.thinkingSwitch?.test(model.id) ?? false;
+  const switched = isSwitched ? { thinking: { type: thinking === "off" ? "disabled" : "enabled" } } : {};
+  const effort = effortOf(server.efforts, model.id, thinking);
+  if (effort === undefined || (thinking === "off" && isSwitched)) return switched;
+  if (server.effortField === "reasoning") return thinking === "off" ? {} : { reasoning: { effort } };
+  return { ...switched, reasoning_effort: effort };
+}
+
+/**
+ * A context as Chat Completions takes it, without the system prompt. What the user said in a row becomes one message:
+ * the templates of many local models refuse two.
+ */
+export function chatMessages(
+  messages: readonly Message[],
+  options: ConvertOptions,
+): ChatCompletionMessageParam[] {
+  const wire: ChatCompletionMessageParam[] = [];
+  let images: ImageContent[] = [];
+  let said: UserContent[] = [];
+  const flush = () => {
+    const content = [...imagesOfResults(images), ...said];
+    if (content.length > 0) wire.push({ role: "user", content: userContent(content) });
+    images = [];
+    said = [];
+  };
+  for (const message of messages) {
+    if (message.role === "toolResult") {
+      // What was said meanwhile waits, as images do: nothing may stand between the results of one answer.
+      wire.push(toolMessage(message, options));
+      images.push(...resultParts(message).images);
+    } else if (message.role === "assistant") {
+      const answer = assistantMessage(message, options);
+      if (answer === undefined) continue;
+      flush();
+      wire.push(answer);
+    } else said.push(...saidByUser(message));
+  }
+  flush();
+  return wire;
+}
+
+/** Text alone is sent as one string: not every server takes parts. */
+function userContent(said: readonly UserContent[]): string | ChatCompletionContentPart[] {
+  if (said.some(({ type }) => type === "image")) return said.map(contentPart);
+  return said.map((block) => (block.type === "text" ? block.text : "")).join("\n\n");
+}
+
+function contentPart(block: UserContent): ChatCompletionContentPart {
+  return block.type === "image"
+    ? { type: "image_url", image_url: { url: dataUrl(block) } }
+    : { type: "text", text: block.text };
+}
+
+function toolMessage(message: ToolResultMessage, { server }: ConvertOptions): ChatCompletionMessageParam {
+  return {
+    role: "tool",
+    tool_call_id: wireCallId(message.toolCallId, server.callId),
+    content: resultParts(message).text,
+  };
+}
+
+function assistantMessage(
+  message: AssistantMessage,
+  options: ConvertOptions,
+): ChatCompletionMessageParam | undefined {
+  const blocks = answerBlocks(message);
+  const text = blocks.map((block) => (block.type === "text" ? block.text : "")).filter((part) => part !== "");
+  const calls = blocks.filter((block) => block.type === "toolCall");
+  if (text.length === 0 && calls.length === 0) return undefined;
+  return {
+    role: "assistant",
+    content: text.length > 0 ? text.join("\n\n") : null,
+    ...thinkingBackFields(message, options),
+    ...(calls.length > 0 && { tool_calls: wireCalls(message, calls, options) }),
+  };
+}
+
+/** Thinking goes back to the model that had it, and only where its server asks for it. */
+function thinkingBackFields(
+  message: AssistantMessage,
+  { model, server }: ConvertOptions,
+): Record<string, unknown> {
+  if (server.wantsThinking === undefined) return {};
+  const own = isOwnAnswer(message, model)
+    ? answerBlocks(message).filter((block) => block.type === "thinking")
+    : [];
+  if (server.wantsThinking === "reasoning_details") {
+    const details = own.map(reasoningDetails).find((found) => found !== undefined);
+    return details === undefined ? {} : { reasoning_details: details };
+  }
+  const thinking = own.map((block) => block.thinking ?? "").join("\n\n");
+  const text = thinking.trim() === "" && model.reasoning ? server.thinkingPlaceholder : thinking;
+  return text ? { reasoning_content: text } : {};
+}
+
+function reasoningDetails(block: ThinkingContent): unknown {
+  return signedObject(block)?.reasoning_details;
+}
+
+function wireCalls(message: AssistantMessage, calls: readonly ToolCall[], { model, server }: ConvertOptions) {
+  const isOwn = isOwnAnswer(message, model);
+  const { foreignSignature } = server;
+  const isSigned = isOwn && calls.some(({ thoughtSignature }) => thoughtSignature !== undefined);
+  return calls.map((call, index) => {
+    const foreign = !isSigned && index === 0 && foreignSignature?.models.test(model.id);
+    const signature =
+      isOwn && isSigned ? call.thoughtSignature : foreign ? foreignSignature?.signature : undefined;
+    return {
+      id: wireCallId(call.id, server.callId),
+      type: "function" as const,
+      function: { name: wireToolName(call.name), arguments: jsonText(call.arguments) || "{}" },
+      ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
+    };
+  });
+}
+
+/** Which fields of a Chat Completions request servers refused, for one client: each costs one refusal. */
+export class RefusedFields {
+  readonly #learned = new Map<string, ModelCompat>();
+
+  /** The model with what its server has taught. */
+  taught(model: CatalogueModel): CatalogueModel {
+    const learned = this.#learned.get(keyOf(model));
+    return learned === undefined ? model : { ...model, compat: { ...model.compat, ...learned } };
+  }
+
+  /** True where the refusal names a field that can be left out, or called otherwise, and was not yet. */
+  learn(model: CatalogueModel, error: unknown): boolean {
+    if (!(error instanceof ProviderError) || (error.status !== 400 && error.status !== 422)) return false;
+    const text = `${error.message} ${jsonText(error.body)}`;
+    const known = this.#learned.get(keyOf(model)) ?? {};
+    const told: ModelCompat = {
+      ...(/stream_options/.test(text) && { streamOptions: false }),
+      ...(/(?:unsupported|not supported).{0,80}max_completion_tokens/is.test(text) && {
+        maxTokensField: "max_completion_tokens" as const,
+      }),
+    };
+    const all = { ...known, ...told };
+    if (Object.keys(all).length === Object.keys(known).length) return false;
+    this.#learned.set(keyOf(model), all);
+    return true;
+  }
+}
+
+function keyOf({ baseUrl, id }: CatalogueModel): string {
+  return `${baseUrl} ${id}`;
 }

@@ -10,7 +10,7 @@ import {
   type ToolResultMessage,
   type UserContent,
 } from "@bonsai-agent/messages";
-import type { CatalogueModel } from "../catalogue-model.ts";
+import type { CatalogueModel } from "../model.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
 
 /** For whom a context is written. */

@@ -1,11 +1,10 @@
 import { jsonText, type TextContent, type ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import type { StreamEvent } from "../stream-event.ts";
-import { idIn, textIn } from "../wire-text.ts";
-import { refusal } from "./openai-error.ts";
-import { finishAnswer, finishWithoutReason } from "./openai-finish.ts";
-import { openAiUsage } from "./openai-usage.ts";
+import { idIn, textIn } from "../wire.ts";
+import { finishAnswer, finishWithoutReason, openAiUsage } from "./openai-finish.ts";
+import { refusal } from "./openai-wire.ts";
 
 /** What of an event is read; which of it is there depends on the type. */
 interface ResponsesEvent {

@@ -1,6 +1,47 @@
-import type { CatalogueModel } from "../catalogue-model.ts";
-import type { ModelCompat } from "../model-compat.ts";
-import { type EffortRow, efforts } from "./openai-effort.ts";
+import { createHash } from "node:crypto";
+import {
+  type CatalogueModel,
+  type Effort,
+  type ModelCompat,
+  type ThinkingLevel,
+  thinkingLevels,
+  effortWords as words,
+} from "../model.ts";
+
+/** Efforts by thinking level, for the models whose id fits. */
+type EffortRow = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort>>];
+
+/**
+ * The words that a model knows, spread over the levels: each level gets the least that is not below it, or else the
+ * most there is. A model that cannot be switched off gets its least for "off".
+ */
+function efforts(...known: readonly [Effort, ...Effort[]]): Record<ThinkingLevel, Effort> {
+  const wanted: Record<ThinkingLevel, Effort> = {
+    off: "none",
+    minimal: "minimal",
+    low: "low",
+    medium: "medium",
+    high: "high",
+    xhigh: "xhigh",
+  };
+  const pick = (level: ThinkingLevel): Effort => {
+    const rank = words.indexOf(wanted[level]);
+    return known.find((word) => words.indexOf(word) >= rank) ?? (known.at(-1) as Effort);
+  };
+  return Object.fromEntries(thinkingLevels.map((level) => [level, pick(level)])) as Record<
+    ThinkingLevel,
+    Effort
+  >;
+}
+
+/** The word for a level, where something is known of the model. */
+export function effortOf(
+  rows: readonly EffortRow[],
+  modelId: string,
+  level: ThinkingLevel,
+): Effort | undefined {
+  return rows.find(([models]) => models.test(modelId))?.[1][level];
+}
 
 /** Where a server differs from the others that speak OpenAI's protocols. */
 export interface OpenAiServer {
@@ -203,4 +244,18 @@ function isHostOf(known: string, host: string): boolean {
 
 function hostOf(baseUrl: string): string {
   return URL.canParse(baseUrl) ? new URL(baseUrl).hostname.toLowerCase() : "";
+}
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const PREFIX = "call_";
+
+/**
+ * An id of a tool call as a server takes it. An id that came from another provider and does not fit is replaced by one
+ * that depends on nothing but itself, so that call and result agree and the cached prefix stays the same.
+ */
+export function wireCallId(id: string, { pattern, madeChars }: OpenAiServer["callId"]): string {
+  if (pattern.test(id)) return id;
+  const digest = createHash("sha256").update(id).digest();
+  const made = Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
+  return madeChars > PREFIX.length + 8 ? `${PREFIX}${made}`.slice(0, madeChars) : made.slice(0, madeChars);
 }

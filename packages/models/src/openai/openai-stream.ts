@@ -1,11 +1,12 @@
-import { garbled } from "../connection-error.ts";
-import { ProviderError } from "../provider.ts";
-import type { StreamEvent } from "../stream-event.ts";
-import { type OpenAiEventsOptions, openAiEvents } from "./openai-events.ts";
-import { OpenAiWire } from "./openai-wire.ts";
+import { APIError } from "openai";
+import { _iterSSEMessages as sseMessages } from "openai/core/streaming";
+import type { StreamEvent } from "../model-request.ts";
+import { type ProviderCall, ProviderError } from "../provider.ts";
+import { garbled, jsonOrText, responseHead } from "../wire.ts";
+import { OpenAiWire, refusal, requestError, streamError } from "./openai-wire.ts";
 
 /** What reads a protocol's events into an answer. */
-export interface OpenAiReading {
+interface OpenAiReading {
   /** True when the server has said how the answer ended: only counts can still come. */
   readonly isFinished: boolean;
   /** True when nothing can still come. */
@@ -15,7 +16,7 @@ export interface OpenAiReading {
   end(saidDone: boolean): Iterable<StreamEvent>;
 }
 
-export interface OpenAiStreamOptions extends Omit<OpenAiEventsOptions, "wire"> {
+interface OpenAiStreamOptions extends Omit<OpenAiEventsOptions, "wire"> {
   reading: OpenAiReading;
 }
 
@@ -45,4 +46,68 @@ function* whatIsThere(read: () => Iterable<StreamEvent>, event: unknown): Iterab
   } catch (error) {
     throw garbled("An event of the stream", event, error);
   }
+}
+
+interface OpenAiEventsOptions {
+  call: ProviderCall;
+  wire: OpenAiWire;
+  /** Behind the base URL. */
+  path: string;
+  /** The request as it was made; `call.onPayload` may change it. */
+  request: object;
+}
+
+/** Sends a request and reads the events of its answer, whatever they are. Throws as a `Provider` does. */
+async function* openAiEvents(options: OpenAiEventsOptions): AsyncGenerator<unknown, void, undefined> {
+  const { call, wire } = options;
+  try {
+    const response = await opened(options);
+    await call.onResponse(responseHead(response.status, response.headers));
+    yield* eventsOf(response, options);
+  } finally {
+    wire.close();
+  }
+}
+
+async function* eventsOf(
+  response: Response,
+  { call, wire }: OpenAiEventsOptions,
+): AsyncGenerator<unknown, void, undefined> {
+  try {
+    // Not the SDK's own list of events, which breaks at an event without data, as some proxies send them.
+    for await (const { event, data } of sseMessages(response, wire.closer)) {
+      call.signal.throwIfAborted();
+      const text = data.trim();
+      if (text === "[DONE]") wire.sayDone();
+      if (text === "" || wire.saidDone) continue;
+      const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
+      if (event === "error" || hasError(body)) throw refusal({ body, headers: response.headers });
+      yield body;
+    }
+  } catch (error) {
+    call.signal.throwIfAborted();
+    throw streamError(error);
+  }
+}
+
+function hasError(body: unknown): boolean {
+  return Boolean((body as { error?: unknown } | null)?.error);
+}
+
+async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promise<Response> {
+  const { signal, onResponse } = call;
+  signal.throwIfAborted();
+  const body = await call.onPayload(request);
+  // Not the typed methods: a payload may have been changed into anything, and both protocols go the same way.
+  const both = AbortSignal.any([signal, wire.closer.signal]);
+  return wire.client
+    .post(path, { body, stream: true, signal: both })
+    .asResponse()
+    .catch(async (error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof APIError && error.status !== undefined) {
+        await onResponse(responseHead(error.status, error.headers));
+      }
+      throw requestError(error, wire);
+    });
 }

@@ -15,7 +15,7 @@ export type RowOutcome =
 export type RowNumber = "window" | "input" | "output" | "total" | "outputLimit" | "bytes" | "limitBytes";
 
 /** The words of a refusal, and what they mean. */
-export interface OverflowRow {
+interface OverflowRow {
   /** Who says so; for readers and test names. */
   from: string;
   /**
@@ -35,7 +35,7 @@ export interface OverflowRow {
  * In the order in which they are tried: rate limits first, because they speak of tokens too; then what names more
  * numbers before what names fewer.
  */
-export const overflowRows: readonly OverflowRow[] = [
+const overflowRows: readonly OverflowRow[] = [
   {
     from: "rate limits",
     outcome: "rateLimit",
@@ -292,3 +292,80 @@ export const overflowRows: readonly OverflowRow[] = [
     words: ["request entity too large", "payload too large", "^413"],
   },
 ];
+
+/** A row whose words stand in a text, and the numbers between them. */
+interface RowMatch {
+  row: OverflowRow;
+  numbers: Partial<Record<RowNumber, number>>;
+}
+
+interface MatchRowOptions {
+  /** What the provider said, in the order in which it is to be read; see `errorTexts`. */
+  text: string;
+  provider: string;
+  /** The rows that hold only where nothing else is named, or the others. */
+  vague: boolean;
+}
+
+/** The first row of the table that speaks of this text. */
+export function matchRow({ text, provider, vague }: MatchRowOptions): RowMatch | undefined {
+  const plain = plainText(text);
+  const name = provider.toLowerCase();
+  for (const { row, patterns } of compiledRows()) {
+    if ((row.isVague ?? false) !== vague) continue;
+    if (row.provider !== undefined && !row.provider.test(name)) continue;
+    for (const pattern of patterns) {
+      const match = pattern.exec(plain);
+      if (match !== null) return { row, numbers: numbersOf(match.groups) };
+    }
+  }
+  return undefined;
+}
+
+interface CompiledRow {
+  row: OverflowRow;
+  patterns: readonly RegExp[];
+}
+
+let compiled: readonly CompiledRow[] | undefined;
+
+/** Most sessions never see a refusal: the patterns are made when the first one comes. */
+function compiledRows(): readonly CompiledRow[] {
+  compiled ??= overflowRows.map((row) => ({ row, patterns: row.words.map(patternOf) }));
+  return compiled;
+}
+
+/** Lower case, without quotes, backticks (`tool_use` is written with and without them) and addresses, spaces made one. */
+function plainText(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[`'"‘’“”]/g, "")
+    .replaceAll(/https?:\/\/\S+/g, "")
+    .replaceAll(/\s+/g, " ");
+}
+
+const NUMBER = "\\d{1,3}(?:[,._\\u00a0 ]\\d{3})+(?!\\d)|\\d+";
+
+function patternOf(words: string): RegExp {
+  const source = words
+    .split(/(\{\w+\}|…|^\^)/)
+    .map((part) => {
+      if (part === "^") return "^\\s*";
+      if (part === "…") return ".{0,200}?";
+      // A word of its own, so that "quotation" is none; an underscore may stand before it.
+      if (part === "{quota}") return "(?<![a-z])quotas?(?![a-z])";
+      if (/^\{\w+\}$/.test(part)) return `(?<${part.slice(1, -1)}>${NUMBER})`;
+      return plainText(part).replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+    })
+    .join("");
+  return new RegExp(source);
+}
+
+function numbersOf(groups: Record<string, string> | undefined): RowMatch["numbers"] {
+  const numbers: RowMatch["numbers"] = {};
+  for (const [name, text] of Object.entries(groups ?? {})) {
+    const value = Number(text.replaceAll(/\D/g, ""));
+    if (Number.isSafeInteger(value)) numbers[name as RowNumber] = value;
+  }
+  return numbers;
+}

@@ -1,5 +1,6 @@
 import { type AssistantContent, isTooDeep, type Message, type UserContent } from "@bonsai-agent/messages";
-import { mended, type RepairPass } from "./repair-pass.ts";
+import { isOwnAnswer } from "../model.ts";
+import { mended, type RepairContext, type RepairPass } from "./repair.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set([
   "user",
@@ -111,4 +112,199 @@ function isFilled(value: unknown): boolean {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Deeper than any tool's arguments; below it nothing is looked at. */
+const MAX_DEPTH = 64;
+
+/**
+ * Replaces halves of characters, which JSON can write and no provider can read, wherever a text goes out. What a
+ * result keeps for the program (`details`) and images stay as they are.
+ */
+export const repairText: RepairPass = (messages, { found }) =>
+  mended(messages, (message) => {
+    const sound = wellFormedMessage(message);
+    if (sound !== message) found("lone_surrogate");
+    return sound;
+  });
+
+function wellFormedMessage(message: Message): Message {
+  switch (message.role) {
+    case "assistant": {
+      const content = mended(message.content, wellFormedBlock);
+      return content === message.content ? message : { ...message, content: [...content] };
+    }
+    case "user":
+    case "custom":
+    case "toolResult": {
+      const content = wellFormed(message.content, 0);
+      return content === message.content ? message : ({ ...message, content } as Message);
+    }
+    case "bashExecution":
+    case "branchSummary":
+    case "compactionSummary":
+      return wellFormed(message, 0) as Message;
+    default:
+      return message;
+  }
+}
+
+/** A signature holds for the text as it was: thinking that has to be changed is left out. */
+function wellFormedBlock(block: AssistantContent): AssistantContent | undefined {
+  const sound = wellFormed(block, 0) as AssistantContent;
+  const isSigned = sound.type === "thinking" && sound.thinkingSignature !== undefined;
+  return sound !== block && isSigned ? undefined : sound;
+}
+
+function wellFormed(value: unknown, depth: number): unknown {
+  if (typeof value === "string") return value.isWellFormed() ? value : value.toWellFormed();
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return value;
+  if (Array.isArray(value)) return mended<unknown>(value, (item) => wellFormed(item, depth + 1));
+  return wellFormedRecord(value as Record<string, unknown>, depth);
+}
+
+function wellFormedRecord(record: Record<string, unknown>, depth: number): Record<string, unknown> {
+  let changed = false;
+  const fields = Object.entries(record).map(([key, value]) => {
+    const soundKey = key.toWellFormed();
+    const sound = wellFormed(value, depth + 1);
+    changed ||= soundKey !== key || sound !== value;
+    return [soundKey, sound] as const;
+  });
+  return changed ? Object.fromEntries(fields) : record;
+}
+
+/** Leaves out messages and blocks that say nothing; a tool's empty result says so. */
+export const repairEmpties: RepairPass = (messages, context) =>
+  mended(messages, (message) => {
+    const filled = withoutEmpties(message);
+    if (filled !== message) context.found("empty_message");
+    return filled;
+  });
+
+/** A conversation begins with the user: what stands first otherwise gets a line before it. */
+export const repairBeginning: RepairPass = (messages, { found }: RepairContext) => {
+  const first = messages.find((message) => message.role !== "system");
+  if (first?.role !== "assistant") return messages;
+  found("no_user_first");
+  const at = messages.indexOf(first);
+  const { timestamp } = first;
+  const line: Message = { role: "user", content: "[What came before is no longer shown]", timestamp };
+  return [...messages.slice(0, at), line, ...messages.slice(at)];
+};
+
+function withoutEmpties(message: Message): Message | undefined {
+  switch (message.role) {
+    case "user":
+    case "custom":
+      return typeof message.content === "string"
+        ? hasText(message.content)
+          ? message
+          : undefined
+        : filled(message, message.content.filter(isUserBlockFilled));
+    case "toolResult": {
+      const content = message.content.filter(isUserBlockFilled);
+      if (content.length === message.content.length && content.length > 0) return message;
+      return { ...message, content: content.length > 0 ? content : [{ type: "text", text: "(no output)" }] };
+    }
+    case "assistant": {
+      const content = message.content.filter(isAnswerBlockFilled);
+      // Thinking that nothing follows is refused by every provider that takes thinking at all.
+      return content.every((block) => block.type === "thinking") ? undefined : filled(message, content);
+    }
+    case "branchSummary":
+    case "compactionSummary":
+      return hasText(message.summary) ? message : undefined;
+    default:
+      return message;
+  }
+}
+
+function filled<M extends Extract<Message, { content: unknown[] | string }>>(
+  message: M,
+  content: readonly (UserContent | AssistantContent)[],
+): Message | undefined {
+  if (content.length === 0) return undefined;
+  return content.length === message.content.length ? message : ({ ...message, content } as Message);
+}
+
+function isUserBlockFilled(block: UserContent): boolean {
+  return block.type === "image" || hasText(block.text);
+}
+
+function isAnswerBlockFilled(block: AssistantContent): boolean {
+  if (block.type === "text") return hasText(block.text);
+  if (block.type !== "thinking") return true;
+  return hasText(block.thinking) || block.thinkingSignature !== undefined;
+}
+
+function hasText(text: unknown): boolean {
+  return typeof text === "string" && text.trim() !== "";
+}
+
+/**
+ * A failed answer is left out: what there is of it was never confirmed, and the request was or will be repeated. Of an
+ * aborted one the text stays, because the user saw it and may speak of it; its calls were not run, and its thinking is
+ * not signed to the end. Where nothing had come yet, nothing is missing that one would tell of.
+ */
+export const repairAnswers: RepairPass = (messages, { found }) =>
+  mended(messages, (message) => {
+    if (message.role !== "assistant") return message;
+    const { stopReason, content } = message;
+    if (stopReason !== "error" && stopReason !== "aborted") return message;
+    const text = stopReason === "error" ? [] : content.filter(isSaid);
+    if (text.length === content.length && text.length > 0) return message;
+    if (content.length > 0) found("failed_answer");
+    return text.length === 0 ? undefined : { ...message, content: text };
+  });
+
+/** Leaves out thinking that the provider would not accept. */
+export const repairThinking: RepairPass = (messages, context) => {
+  const changedAtMs = lastChange(messages, context);
+  const { dropThinkingUpToMs: dropUpToMs } = context;
+  return mended(messages, (message) => {
+    if (message.role !== "assistant") return message;
+    const isDropped = dropUpToMs !== undefined && !(message.timestamp > dropUpToMs);
+    const isForeign = !isOwnAnswer(message, context.model);
+    const content = mended(message.content, (block) => {
+      if (block.type !== "thinking") return isDropped ? unsigned(block) : block;
+      const isBound = isForeign || isDropped || (isSigned(block) && message.timestamp < changedAtMs);
+      if (!isBound) return block;
+      context.found("bound_thinking");
+      return undefined;
+    });
+    return content === message.content ? message : { ...message, content: [...content] };
+  });
+};
+
+/**
+ * What stands behind a compaction's summary and is older than it was said in another context. Where the context was
+ * edited later, the caller knows.
+ */
+function lastChange(messages: Parameters<RepairPass>[0], context: RepairContext): number {
+  const summaries = messages.filter((message) => message.role === "compactionSummary");
+  return summaries.reduce(
+    (latest, { timestamp }) => (timestamp > latest ? timestamp : latest),
+    context.prefixChangedAtMs ?? Number.NEGATIVE_INFINITY,
+  );
+}
+
+function isSigned(block: Extract<AssistantContent, { type: "thinking" }>): boolean {
+  return block.thinkingSignature !== undefined || block.redacted === true;
+}
+
+/** Texts and calls are bound by their signatures too; without them they are sound. */
+function unsigned(block: Exclude<AssistantContent, { type: "thinking" }>): AssistantContent {
+  if (block.type === "text") {
+    if (block.textSignature === undefined) return block;
+    const { textSignature: _, ...text } = block;
+    return text;
+  }
+  if (block.thoughtSignature === undefined) return block;
+  const { thoughtSignature: _, ...call } = block;
+  return call;
+}
+
+function isSaid(block: AssistantContent): boolean {
+  return block.type === "text" && block.text.trim() !== "";
 }

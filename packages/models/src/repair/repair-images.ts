@@ -1,6 +1,6 @@
 import type { ImageContent, Message, UserContent } from "@bonsai-agent/messages";
-import type { ProviderApi } from "../catalogue-model.ts";
-import { mended, type RepairPass } from "./repair-pass.ts";
+import type { ProviderApi } from "../model.ts";
+import { mended, type RepairPass } from "./repair.ts";
 
 /** What a protocol's servers take, as base64: all images of a request, and one of them. */
 interface ImageLimits {

@@ -1,15 +1,16 @@
 import type { Message } from "@bonsai-agent/messages";
-import type { CatalogueModel } from "../catalogue-model.ts";
-import type { Repair, RepairKind } from "./repair.ts";
-import { repairAnswers, repairThinking } from "./repair-answers.ts";
-import { repairCallIds } from "./repair-call-ids.ts";
-import { repairContent } from "./repair-content.ts";
-import { repairOf } from "./repair-details.ts";
-import { repairBeginning, repairEmpties } from "./repair-empties.ts";
+import type { CatalogueModel } from "../model.ts";
+import { type Repair, type RepairContext, type RepairKind, type RepairPass, repairOf } from "./repair.ts";
+import { repairCallIds, repairPairs } from "./repair-calls.ts";
+import {
+  repairAnswers,
+  repairBeginning,
+  repairContent,
+  repairEmpties,
+  repairText,
+  repairThinking,
+} from "./repair-content.ts";
 import { repairImages } from "./repair-images.ts";
-import { repairPairs } from "./repair-pairs.ts";
-import type { RepairContext, RepairPass } from "./repair-pass.ts";
-import { repairText } from "./repair-text.ts";
 
 export interface RepairMessagesOptions {
   /** The context, oldest first; may be damaged in any way. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { FailureKind, ModelFailure } from "../../src/failure.ts";
-import { refusal } from "../../src/openai/openai-error.ts";
+import { refusal } from "../../src/openai/openai-wire.ts";
 import { classifyFailure } from "../../src/overflow/classify-failure.ts";
-import { jsonOrText } from "../../src/wire-text.ts";
+import { jsonOrText } from "../../src/wire.ts";
 
 /** What a refusal of the corpus is. */
 export type Section = "input" | "cap" | "bytes" | "rate" | "billing" | "damaged" | "other";

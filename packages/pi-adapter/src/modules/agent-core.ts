@@ -1,12 +1,5 @@
 export { convertToLlm, serializeConversation } from "@bonsai-agent/extension";
-export { uuidv7 } from "../ai/uuidv7.ts";
-export {
-  createBashTool,
-  createEditTool,
-  createReadTool,
-  createWriteTool,
-} from "../coding-agent/create-tools.ts";
-export { compact, generateSummary } from "../coding-agent/summaries.ts";
+export { createBashTool, createEditTool, createReadTool, createWriteTool } from "../tools/create-tools.ts";
 export {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,
@@ -15,11 +8,13 @@ export {
   truncateHead,
   truncateLine,
   truncateTail,
-} from "../coding-agent/truncate.ts";
+} from "../tools/truncate.ts";
 export {
   calculateContextTokens,
   DEFAULT_COMPACTION_SETTINGS,
   estimateTokens,
   getLastAssistantUsage,
   shouldCompact,
-} from "../coding-agent/usage.ts";
+} from "./sessions.ts";
+export { compact, generateSummary } from "./summaries.ts";
+export { uuidv7 } from "./uuidv7.ts";

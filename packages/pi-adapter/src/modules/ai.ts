@@ -1,6 +1,15 @@
-import { contentBlocks } from "@bonsai-agent/messages";
-import { knownModels } from "../ai/known-models.ts";
-import { wireApi, wireStream } from "../ai/wire-apis.ts";
+import {
+  type AssistantMessage,
+  contentBlocks,
+  deepCopy,
+  promptTokens,
+  type ToolCall,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { classifyFailure, ProviderError, type ToolDeclaration } from "@bonsai-agent/models";
+import { type TSchema, type TUnsafe, Type } from "typebox";
+import { Value } from "typebox/value";
+import { bonsaiModel, type GivenModel, piModel } from "../models/model.ts";
 import {
   collapsed,
   currentSystemPrompt,
@@ -8,21 +17,18 @@ import {
   initialSystemMessage,
   type TranscriptMessage,
   withoutSystem,
-} from "../models/transcript.ts";
+} from "../models/requests.ts";
+import { knownModels, wireApi, wireStream } from "./known-models.ts";
 
 export { Type } from "typebox";
-export { isContextOverflow } from "../ai/context-overflow.ts";
-export { clampThinkingLevel, getSupportedThinkingLevels, modelsAreEqual } from "../ai/known-models.ts";
-export { StringEnum } from "../ai/string-enum.ts";
-export { calculateCost } from "../ai/usage-cost.ts";
-export { uuidv7 } from "../ai/uuidv7.ts";
-export { validateToolArguments, validateToolCall } from "../ai/validate-tool-call.ts";
-export { complete, complete as completeSimple, stream, stream as streamSimple } from "../models/ask.ts";
+export { complete, complete as completeSimple, stream, stream as streamSimple } from "../models/requests.ts";
 export {
   AssistantMessageEventStream,
   createAssistantMessageEventStream,
-} from "../models/assistant-stream.ts";
-export { EventStream } from "../models/event-stream.ts";
+  EventStream,
+} from "../models/streams.ts";
+export { clampThinkingLevel, getSupportedThinkingLevels, modelsAreEqual } from "./known-models.ts";
+export { uuidv7 } from "./uuidv7.ts";
 export {
   collapsed as collapseSystemMessages,
   currentSystemPrompt as getCurrentSystemPrompt,
@@ -70,4 +76,57 @@ export function normalizeContext(context: {
   return {
     messages: head === undefined ? [...context.messages] : [head, ...withoutSystem(context.messages)],
   };
+}
+
+/** One of some strings, as plain JSON Schema that every provider takes. */
+export function StringEnum<Values extends readonly string[]>(
+  values: Values,
+  options: { description?: string; default?: Values[number] } = {},
+): TUnsafe<Values[number]> {
+  return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...options });
+}
+
+/** The arguments of a call, values that only have the wrong type converted. @throws Error where they do not fit */
+export function validateToolArguments({ name, parameters }: ToolDeclaration, call: ToolCall): unknown {
+  const schema = parameters as TSchema;
+  const converted = Value.Convert(schema, deepCopy(call.arguments));
+  if (Value.Check(schema, converted)) return converted;
+  const problems = [...Value.Errors(schema, converted)].map(
+    ({ instancePath, message }) => `${instancePath || "/"}: ${message}`,
+  );
+  throw new Error(`The arguments of ${name} do not fit its parameters. ${problems.join("; ")}`);
+}
+
+/** As `validateToolArguments`, for the tool that the call names. */
+export function validateToolCall(tools: readonly ToolDeclaration[], call: ToolCall): unknown {
+  const tool = tools.find(({ name }) => name === call.name);
+  if (tool === undefined) throw new Error(`There is no tool ${call.name}.`);
+  return validateToolArguments(tool, call);
+}
+
+/** True for an answer that says that the request was too long, also one that was cut off in silence. */
+export function isContextOverflow(answer: AssistantMessage, contextWindow?: number): boolean {
+  const { stopReason, errorMessage, provider, model, usage } = answer;
+  if (stopReason !== "error") return !!contextWindow && promptTokens(usage) > contextWindow;
+  const status = /^(\d{3})\b/.exec(errorMessage ?? "")?.[1];
+  const error = new ProviderError({
+    kind: "refused",
+    message: errorMessage ?? "",
+    ...(status === undefined ? {} : { status: Number(status) }),
+  });
+  return classifyFailure({ error, provider, modelId: model }).kind === "inputTooLong";
+}
+
+const TOKENS = 1_000_000;
+
+/** Writes what a usage cost in US dollars into it, by the model's prices. */
+export function calculateCost(model: GivenModel, usage: Usage): Usage["cost"] {
+  const { cost: prices } = piModel(bonsaiModel(model));
+  const { cost } = usage;
+  cost.input = (usage.input * prices.input) / TOKENS;
+  cost.output = (usage.output * prices.output) / TOKENS;
+  cost.cacheRead = (usage.cacheRead * prices.cacheRead) / TOKENS;
+  cost.cacheWrite = (usage.cacheWrite * prices.cacheWrite) / TOKENS;
+  cost.total = cost.input + cost.output + cost.cacheRead + cost.cacheWrite;
+  return cost;
 }

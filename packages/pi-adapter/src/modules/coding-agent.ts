@@ -1,10 +1,14 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { extname } from "node:path";
+import { startProcess } from "@bonsai-agent/agent";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
-import { BorderedLoader } from "../coding-agent/bordered-loader.ts";
-import { terminalOnly } from "../coding-agent/terminal-only.ts";
+import { parse } from "yaml";
+import { BorderedLoader, terminalOnly } from "./drawing.ts";
 
 export { convertToLlm, defineTool, serializeConversation } from "@bonsai-agent/extension";
-export { createLocalBashOperations } from "../coding-agent/bash-operations.ts";
-export { copyToClipboard } from "../coding-agent/clipboard.ts";
+export { createLocalBashOperations } from "../tools/bash-operations.ts";
 export {
   createBashTool,
   createBashTool as createBashToolDefinition,
@@ -22,23 +26,6 @@ export {
   createReadTool as createReadToolDefinition,
   createWriteTool,
   createWriteTool as createWriteToolDefinition,
-} from "../coding-agent/create-tools.ts";
-export {
-  DynamicBorder,
-  getMarkdownTheme,
-  getSelectListTheme,
-  getSettingsListTheme,
-  highlightCode,
-} from "../coding-agent/drawing.ts";
-export { createEventBus } from "../coding-agent/event-bus.ts";
-export { withFileMutationQueue } from "../coding-agent/file-mutation-queue.ts";
-export { parseFrontmatter, stripFrontmatter } from "../coding-agent/frontmatter.ts";
-export { keyHint, keyText, rawKeyHint } from "../coding-agent/keys.ts";
-export { getLanguageFromPath } from "../coding-agent/language.ts";
-export { buildSessionContext, SessionManager } from "../coding-agent/session-files.ts";
-export { getShellConfig } from "../coding-agent/shell.ts";
-export { compact, generateSummary, generateSummaryWithUsage } from "../coding-agent/summaries.ts";
-export {
   isBashToolResult,
   isEditToolResult,
   isFindToolResult,
@@ -48,7 +35,8 @@ export {
   isReadToolResult,
   isToolCallEventType,
   isWriteToolResult,
-} from "../coding-agent/tool-guards.ts";
+  withFileMutationQueue,
+} from "../tools/create-tools.ts";
 export {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,
@@ -56,15 +44,28 @@ export {
   truncateHead,
   truncateLine,
   truncateTail,
-} from "../coding-agent/truncate.ts";
+} from "../tools/truncate.ts";
 export {
+  DynamicBorder,
+  getMarkdownTheme,
+  getSelectListTheme,
+  getSettingsListTheme,
+  highlightCode,
+  keyHint,
+  keyText,
+  rawKeyHint,
+} from "./drawing.ts";
+export {
+  buildSessionContext,
   calculateContextTokens,
   DEFAULT_COMPACTION_SETTINGS,
   estimateTokens,
   getLastAssistantUsage,
   getLatestCompactionEntry,
+  SessionManager,
   shouldCompact,
-} from "../coding-agent/usage.ts";
+} from "./sessions.ts";
+export { compact, generateSummary, generateSummaryWithUsage } from "./summaries.ts";
 export { BorderedLoader };
 
 /** The folder in a project that has its settings and extensions. */
@@ -83,3 +84,132 @@ export function initTheme(): void {}
 
 export const CustomEditor = terminalOnly("CustomEditor");
 export const Theme = terminalOnly("Theme");
+
+/** Programs that take a text on their input, the likeliest first. */
+const programs: readonly (readonly [string, ...string[]])[] =
+  process.platform === "darwin"
+    ? [["pbcopy"]]
+    : process.platform === "win32"
+      ? [["clip"]]
+      : [
+          ["wl-copy"],
+          ["xclip", "-selection", "clipboard"],
+          ["xsel", "--clipboard", "--input"],
+          ["termux-clipboard-set"],
+        ];
+
+/** @throws BonsaiError `pi_clipboard_missing` where no program of the system takes a text */
+export async function copyToClipboard(text: string): Promise<void> {
+  for (const program of programs) if (await copied(program, text)) return;
+  throw new BonsaiError({
+    code: "pi_clipboard_missing",
+    message: `No clipboard took the text; tried ${programs.map(([name]) => name).join(", ")}.`,
+    hint: "Install one of them.",
+  });
+}
+
+async function copied([command, ...args]: readonly [string, ...string[]], text: string): Promise<boolean> {
+  const child = await startProcess({ command, args, stdio: ["pipe", "ignore", "ignore"] }).catch(notThere);
+  if (child === undefined) return false;
+  // A program that ends before it has read is told by its exit.
+  child.stdin!.end(text);
+  const [code] = await once(child, "exit");
+  return code === 0;
+}
+
+/** Another program may be there; where none could be started, no other could. */
+function notThere(error: Error): undefined {
+  const { code } = error.cause as NodeJS.ErrnoException;
+  if (code !== "ENOENT" && code !== "EACCES" && code !== "ENOEXEC") throw error;
+}
+
+type Listener = (data: unknown) => void;
+
+/** A bus of one's own; `pi.events` is the one that extensions share. */
+export function createEventBus(): {
+  emit(channel: string, data: unknown): void;
+  on(channel: string, listener: Listener): () => void;
+  clear(): void;
+} {
+  const channels = new Map<string, Set<Listener>>();
+  return {
+    emit(channel, data) {
+      for (const listener of [...(channels.get(channel) ?? [])]) listener(data);
+    },
+    on(channel, listener) {
+      const listeners = channels.get(channel) ?? new Set<Listener>();
+      channels.set(channel, listeners.add(listener));
+      return () => listeners.delete(listener);
+    },
+    clear: () => channels.clear(),
+  };
+}
+
+export interface Parted<Fields> {
+  frontmatter: Fields;
+  body: string;
+}
+
+const fence = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
+
+/** The YAML between two lines of dashes at the head of a text, and the text behind it. */
+export function parseFrontmatter<Fields extends object = Record<string, unknown>>(
+  content: string,
+): Parted<Fields> {
+  const text = content.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
+  const match = fence.exec(text);
+  if (match === null) return { frontmatter: {} as Fields, body: text };
+  const fields: unknown = parse(match[1] ?? "");
+  return { frontmatter: (fields ?? {}) as Fields, body: text.slice(match[0].length).trim() };
+}
+
+export function stripFrontmatter(content: string): string {
+  return parseFrontmatter(content).body;
+}
+
+const languages: Readonly<Record<string, string>> = {
+  ".ts": "typescript",
+  ".tsx": "typescript",
+  ".mts": "typescript",
+  ".js": "javascript",
+  ".jsx": "javascript",
+  ".mjs": "javascript",
+  ".cjs": "javascript",
+  ".py": "python",
+  ".rs": "rust",
+  ".go": "go",
+  ".java": "java",
+  ".kt": "kotlin",
+  ".swift": "swift",
+  ".c": "c",
+  ".h": "c",
+  ".cpp": "cpp",
+  ".hpp": "cpp",
+  ".cs": "csharp",
+  ".rb": "ruby",
+  ".php": "php",
+  ".sh": "bash",
+  ".bash": "bash",
+  ".zsh": "bash",
+  ".json": "json",
+  ".yaml": "yaml",
+  ".yml": "yaml",
+  ".toml": "toml",
+  ".md": "markdown",
+  ".html": "html",
+  ".css": "css",
+  ".scss": "scss",
+  ".sql": "sql",
+  ".lua": "lua",
+};
+
+/** The language of a file by its name's end. */
+export function getLanguageFromPath(path: string): string | undefined {
+  return languages[extname(path).toLowerCase()];
+}
+
+/** The shell that runs commands, and what stands before one. */
+export function getShellConfig(shellPath?: string): { shell: string; args: string[] } {
+  const known = existsSync("/bin/bash") ? "/bin/bash" : "bash";
+  return { shell: shellPath ?? known, args: ["-c"] };
+}

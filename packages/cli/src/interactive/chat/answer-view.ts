@@ -1,13 +1,13 @@
 import { type AssistantMessage, contentBlocks, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { printable } from "../../app/terminal-text.ts";
 import type { Component } from "../terminal/tui.ts";
-import { AnswerBlock } from "./answer-block.ts";
-import { answerEnd } from "./answer-end.ts";
-import type { ChatBlock } from "./chat-block.ts";
-import type { ChatLooks } from "./chat-looks.ts";
+import { ChatBlock, type ChatLooks, fittedLines } from "./chat-block.ts";
+import { lineCount, textLines } from "./chat-text.ts";
 import { LineBlock } from "./line-block.ts";
+import { MarkdownText } from "./markdown-text.ts";
 import type { ToolBlock } from "./tool-block.ts";
 
-export interface AnswerViewOptions {
+interface AnswerViewOptions {
   looks: ChatLooks;
   /** Makes the block of a call, and knows it from then on. */
   toolBlock: (call: ToolCall) => ToolBlock;
@@ -119,4 +119,103 @@ export class AnswerView implements Component {
     this.#calls.push({ id: call.id, name: call.name, block });
     return block;
   }
+}
+
+type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter">;
+
+/** What the model said and thought between two calls of tools. */
+export class AnswerBlock extends ChatBlock {
+  readonly #looks: AnswerLooks;
+  #content: readonly unknown[] = [];
+  /** Of the content, for what is being streamed changes in place. */
+  #key = "";
+  #isWhole = false;
+  /** By its place in the content. */
+  readonly #texts = new Map<number, MarkdownText>();
+
+  constructor(content: readonly unknown[], looks: AnswerLooks) {
+    super();
+    this.#looks = looks;
+    this.set(content);
+  }
+
+  set(content: readonly unknown[]): void {
+    const key = contentBlocks(content)
+      .map(({ type, text, thinking }) => `${type} ${length(text)} ${length(thinking)}`)
+      .join();
+    if (key === this.#key && this.#content.every((part, at) => part === content[at])) return;
+    this.#key = key;
+    this.#content = content;
+    this.changed();
+  }
+
+  /** No more comes. */
+  end(): void {
+    this.#isWhole = true;
+    this.changed();
+  }
+
+  override invalidate(): void {
+    for (const text of this.#texts.values()) text.forget();
+    super.invalidate();
+  }
+
+  protected lines(width: number): string[] {
+    const lines: string[] = [];
+    for (const [at, part] of contentBlocks(this.#content).entries()) {
+      const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(at, part, width);
+      if (shown.length > 0 && lines.length > 0) lines.push("");
+      // Not as arguments: of a hundred thousand there is no stack for more.
+      for (const line of shown) lines.push(line);
+    }
+    return lines;
+  }
+
+  protected override fitted(lines: string[]): string[] {
+    return lines;
+  }
+
+  #text(at: number, { text }: Record<string, unknown>, width: number): string[] {
+    if (typeof text !== "string" || text.trim() === "") return [];
+    const drawn = this.#texts.get(at) ?? new MarkdownText(this.#looks);
+    this.#texts.set(at, drawn);
+    return drawn.lines(text, width, this.#isWhole);
+  }
+
+  #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
+    const { style } = this.#looks.theme;
+    if (redacted === true)
+      return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
+    if (typeof thinking !== "string" || thinking.trim() === "") return [];
+    const head = ` ${style.thinking(`Thinking… ${lineCount(thinking.trim())}`)}`;
+    const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinking, "   ") : [];
+    return fittedLines([head, ...body], width);
+  }
+}
+
+function length(text: unknown): number {
+  return typeof text === "string" ? text.length : 0;
+}
+
+/** How an answer ended, where that is worth a line. */
+interface AnswerEnd {
+  level: "warning" | "error";
+  text: string;
+}
+
+function answerEnd({ stopReason, errorMessage }: AssistantMessage): AnswerEnd | undefined {
+  switch (stopReason) {
+    case "aborted":
+      return { level: "warning", text: "Stopped before its end." };
+    case "length":
+      return { level: "warning", text: "Cut off at the model's output cap." };
+    case "error":
+      return { level: "error", text: `Failed: ${reason(errorMessage)}` };
+    default:
+      return undefined;
+  }
+}
+
+function reason(message: unknown): string {
+  return typeof message === "string" && message.trim() !== "" ? printable(message.trim()) : "no reason given";
 }

@@ -1,5 +1,9 @@
+import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { drawsImage } from "../terminal/inline-image.ts";
+import type { Theme } from "../terminal/theme.ts";
 import { type Component, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import type { ChatImages } from "./chat-images.ts";
+import type { CodeHighlighter } from "./code-highlighter.ts";
 
 /**
  * One thing that the chat shows, with an empty line above it.
@@ -62,4 +66,15 @@ export function fittedLines(lines: readonly string[], width: number): string[] {
   return lines.map((line) =>
     !drawsImage(line) && visibleWidth(line) > width ? truncateToWidth(line, width) : line,
   );
+}
+
+/** What every block of the chat is drawn with. */
+export interface ChatLooks {
+  readonly theme: Theme;
+  readonly highlighter: CodeHighlighter;
+  readonly images: ChatImages;
+  /** How extensions draw what is theirs. Default: they do not. */
+  readonly drawings?: ChatDrawings | undefined;
+  /** The name of the key that unfolds, as the user has bound it. */
+  readonly expandKey: () => string;
 }

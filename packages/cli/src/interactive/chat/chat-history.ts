@@ -1,5 +1,4 @@
-import type { Session } from "@bonsai-agent/session";
-import { type ChatPath, chatPath, oldestHeldId } from "./chat-path.ts";
+import { type ContextEditEntry, type Entry, type Session, undoneBy } from "@bonsai-agent/session";
 
 /** What of a session is shown. Owner of where the history of each begins that is shown without reading the file. */
 export class ChatHistory {
@@ -25,5 +24,91 @@ export class ChatHistory {
     const floorId = oldestHeldId(session);
     if (floorId === undefined || !this.#floors.has(session)) this.#floors.set(session, floorId);
     return this.#floors.get(session);
+  }
+}
+
+/** An entry that the chat shows. */
+export interface ChatItem {
+  entry: Entry;
+  /** The latest edit of it: what the model sees in its place. */
+  edit?: ContextEditEntry;
+  /** A compaction that no longer counts. */
+  isUndone?: boolean;
+}
+
+interface ChatPath {
+  /** Oldest first. */
+  items: ChatItem[];
+  /** True where the path goes further back. */
+  hasEarlier: boolean;
+}
+
+interface ChatPathOptions {
+  /** Default 200. */
+  maxItems?: number;
+  /** Nothing before this entry is shown: it may not be in memory. */
+  floorId?: string | undefined;
+  /** Whether an extension draws entries of this `customType`. Default: none does. */
+  isDrawn?: (customType: unknown) => boolean;
+}
+
+/**
+ * The latest of what stands on the path to the leaf, as it was said: also what a compaction took out of the model's view,
+ * and what is masked in it. Goes back from the leaf, so that a long history costs no more than a short one.
+ */
+export function chatPath(
+  session: Pick<Session, "leafId" | "entry">,
+  { maxItems = 200, floorId, isDrawn = () => false }: ChatPathOptions = {},
+): ChatPath {
+  const items: ChatItem[] = [];
+  const marks = new PathMarks();
+  const seen = new Set<string>();
+  let id = session.leafId;
+  while (id !== null && !seen.has(id) && items.length < maxItems) {
+    seen.add(id);
+    const entry = session.entry(id);
+    if (entry === undefined) break;
+    if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
+      items.push(marks.item(entry));
+    else marks.note(entry);
+    id = entry.parentId;
+    if (entry.id === floorId) break;
+  }
+  return { items: items.reverse(), hasEarlier: id !== null && !seen.has(id) };
+}
+
+/** What later entries say of earlier ones; the path is gone back, so the first that is met is the latest. */
+class PathMarks {
+  readonly #edits = new Map<string, ContextEditEntry>();
+  readonly #undone = new Set<string | undefined>();
+
+  note(entry: Entry): void {
+    if (entry.type === "context_edit" && !this.#edits.has(entry.targetId))
+      this.#edits.set(entry.targetId, entry);
+    this.#undone.add(undoneBy(entry));
+  }
+
+  item(entry: Entry): ChatItem {
+    const edit = this.#edits.get(entry.id);
+    return { entry, ...(edit && { edit }), isUndone: this.#undone.has(entry.id) };
+  }
+}
+
+/** The oldest entry that an opened session has in memory; undefined where it has the whole path. */
+export function oldestHeldId(session: Pick<Session, "projection">): string | undefined {
+  return session.projection().compaction?.firstKeptEntryId;
+}
+
+function isShown(entry: Entry): boolean {
+  switch (entry.type) {
+    case "message":
+      return typeof entry.message === "object" && entry.message !== null && entry.message.role !== "system";
+    case "compaction":
+    case "branch_summary":
+      return true;
+    case "custom_message":
+      return entry.display !== false;
+    default:
+      return false;
   }
 }

@@ -1,6 +1,8 @@
-import { printableLines } from "../../views/printable.ts";
+import { withoutTerminalControls } from "@bonsai-agent/messages";
+import { counted } from "../../app/numbers.ts";
+import { printableLines } from "../../app/terminal-text.ts";
+import type { Style } from "../terminal/theme.ts";
 import { wrapTextWithAnsi } from "../terminal/tui.ts";
-import type { Style } from "../theme/theme.ts";
 
 // Whatever models, tools and files say is made printable here, before it gets its look.
 
@@ -43,4 +45,53 @@ export function wrapped(
 
 function plain(text: string): string {
   return text;
+}
+
+interface FoldOptions {
+  /** Lines that are shown of the beginning. */
+  head: number;
+  /** Lines that are shown of the end. */
+  tail: number;
+}
+
+/** What is shown of many lines: the first, how many are folded away, the last. One line is never folded alone. */
+interface FoldedLines<Each> {
+  head: Each[];
+  folded: number;
+  tail: Each[];
+}
+
+export function foldedLines<Each>(lines: readonly Each[], { head, tail }: FoldOptions): FoldedLines<Each> {
+  const folded = lines.length - head - tail;
+  if (folded <= 1) return { head: [...lines], folded: 0, tail: [] };
+  return { head: lines.slice(0, head), folded, tail: tail === 0 ? [] : lines.slice(-tail) };
+}
+
+/** `… 1,204 more lines (Ctrl-O)`. @param key shows them */
+export function foldMark(folded: number, key: string): string {
+  return `… ${counted(folded, "more line")} (${key})`;
+}
+
+/** `3 lines`. */
+export function lineCount(text: string): string {
+  return counted(text.trimEnd().split("\n").length, "line");
+}
+
+/** Beyond it, a line is data: a minified file has a megabyte of it. */
+const MAX_LINE_CHARS = 4_000;
+
+/** The lines of what a command put out, as they came. */
+export function outputLines(output: string): string[] {
+  const text = output.trimEnd();
+  return text === "" ? [] : text.split("\n").map((line) => line.replace(/(?<!\r)\r+$/, ""));
+}
+
+/** How such a line stands on a terminal in the end, without what would steer it. */
+export function shownLine(line: string): string {
+  const { length } = line;
+  const cut = length > MAX_LINE_CHARS * 2 ? line.slice(0, MAX_LINE_CHARS * 2) : line;
+  // Each return began the line anew: of a progress bar, its last state is seen.
+  const last = length === cut.length ? cut.slice(cut.lastIndexOf("\r") + 1) : cut;
+  const text = printableLines(withoutTerminalControls(last)).join(" ");
+  return text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
 }

@@ -1,27 +1,21 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
-import { tailEntries } from "@bonsai-agent/compaction";
+import { MASK_PLACEHOLDER, tailEntries } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { CustomEntry, Session } from "@bonsai-agent/session";
+import { contentText } from "@bonsai-agent/messages";
+import type { ContextEditEntry, CustomEntry, Session } from "@bonsai-agent/session";
 import { errorText } from "../error-text.ts";
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
-import { isMaskEdit } from "../is-mask-edit.ts";
-import { keys } from "../keys/keys.ts";
-import type { Screen } from "../screen.ts";
+import { keys } from "../terminal/keys.ts";
+import type { Screen } from "../terminal/screen.ts";
 import type { Component } from "../terminal/tui.ts";
 import { AnswerView } from "./answer-view.ts";
-import { ChatHistory } from "./chat-history.ts";
+import type { ChatLooks } from "./chat-block.ts";
+import { ChatHistory, type ChatItem } from "./chat-history.ts";
 import { ChatImages } from "./chat-images.ts";
-import type { ChatLooks } from "./chat-looks.ts";
-import type { ChatItem } from "./chat-path.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
-import { EntryBlock } from "./entry-block.ts";
-import { type Attempt, type ChatLine, LineBlock } from "./line-block.ts";
-import { markedText } from "./marked-text.ts";
-import { MessageBlocks } from "./message-blocks.ts";
-import { NoteBlock } from "./note-block.ts";
-import { shownSummary } from "./shown-summary.ts";
-import { SummaryBlock } from "./summary-block.ts";
-import { ToolCalls } from "./tool-calls.ts";
+import { EntryBlock, NoteBlock, SummaryBlock, shownSummary } from "./entry-blocks.ts";
+import { type Attempt, type ChatLine, LineBlock, markedText } from "./line-block.ts";
+import { MessageBlocks, ToolCalls } from "./message-blocks.ts";
 
 /** What of the chat can be folded. */
 interface Foldable extends Component {
@@ -237,4 +231,9 @@ function isAboutAnotherPath({ aboutEntryId }: ChatLine, session: Session): boole
   for (const { id } of tailEntries(session, session.leafId, session.projection().compaction))
     if (id === aboutEntryId) return false;
   return true;
+}
+
+/** True for an edit that clears a tool result; others leave a part of the message in the model's view. */
+function isMaskEdit({ replacement }: Pick<ContextEditEntry, "replacement">): boolean {
+  return contentText(replacement?.content) === MASK_PLACEHOLDER;
 }

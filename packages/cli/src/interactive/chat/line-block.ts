@@ -1,4 +1,4 @@
-import type { StyleName, Theme } from "../theme/theme.ts";
+import type { StyleName, Theme } from "../terminal/theme.ts";
 import { ChatBlock } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
@@ -33,4 +33,12 @@ export class LineBlock extends ChatBlock {
       ? colouredLines(text, width)
       : hangingLines(text, width, this.#theme.style[look]);
   }
+}
+
+/** A text whose first line has a mark before it, and whose others stand below. */
+export function markedText(mark: string, text: string): string {
+  return text
+    .split("\n")
+    .map((line, at) => `${at === 0 ? mark : " "} ${line}`)
+    .join("\n");
 }

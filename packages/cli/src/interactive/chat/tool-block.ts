@@ -1,23 +1,18 @@
 import { contentText } from "@bonsai-agent/messages";
-import { callPreview } from "../../preview.ts";
-import { count } from "../../views/numbers.ts";
-import { printableLines } from "../../views/printable.ts";
-import type { DrawnCall, ToolDrawing } from "../extension-views/tool-drawing.ts";
+import { count } from "../../app/numbers.ts";
+import { callPreview } from "../../app/preview.ts";
+import { printableLines } from "../../app/terminal-text.ts";
+import type { DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
+import type { Style } from "../terminal/theme.ts";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
-import type { Style } from "../theme/theme.ts";
-import { BlockImages } from "./block-images.ts";
-import { longCommand, writtenText } from "./call-text.ts";
-import { ChatBlock } from "./chat-block.ts";
-import type { ChatLooks } from "./chat-looks.ts";
-import { wrapped } from "./chat-text.ts";
-import { changeOf, type DiffLineKind, diffLines } from "./diff-lines.ts";
-import { foldedLines, foldMark } from "./folded-lines.ts";
-import { outputLines, shownLine } from "./output-lines.ts";
+import { ChatBlock, type ChatLooks } from "./chat-block.ts";
+import { BlockImages } from "./chat-images.ts";
+import { foldedLines, foldMark, outputLines, shownLine, wrapped } from "./chat-text.ts";
 
-export type ToolState = "waiting" | "running" | "done" | "failed";
+type ToolState = "waiting" | "running" | "done" | "failed";
 
 /** What a tool has put out: so far, or in the end. */
-export interface ToolOutput {
+interface ToolOutput {
   content: unknown;
   details?: unknown;
 }
@@ -197,4 +192,77 @@ export class ToolBlock extends ChatBlock {
       folded > 0 ? [`   ${this.#looks.theme.style.dim(foldMark(folded, this.#looks.expandKey()))}`] : [];
     return [...draw(head), ...mark, ...draw(tail)];
   }
+}
+
+/** What a call wrote into a new file; undefined where it made none. */
+export function writtenText(args: unknown, details: unknown): string | undefined {
+  const { created } = fields(details);
+  const { content } = fields(args);
+  return created === true && typeof content === "string" && content.trim() !== "" ? content : undefined;
+}
+
+/** A command that a call's one line cannot show whole; none where it can. */
+export function longCommand(args: unknown): string[] {
+  const { command } = fields(args);
+  if (typeof command !== "string" || (command.length <= 120 && !command.trim().includes("\n"))) return [];
+  return printableLines(command.trim());
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+type DiffLineKind = "added" | "removed" | "hunk" | "same";
+
+interface DiffLine {
+  kind: DiffLineKind;
+  text: string;
+}
+
+const noNewline = /^\\ /;
+
+/**
+ * A unified difference, line by line: what it says in its headers stands in the line that is marked as a hunk. What
+ * differs and would not be seen is made visible: blanks at the end, returns, a missing newline.
+ */
+export function diffLines(diff: string): DiffLine[] {
+  const lines = diff.replace(/(?<!\n)\n+$/, "").split("\n");
+  const changed = lines.filter((line) => /^[-+]/.test(line));
+  const tellsReturns =
+    changed.some((line) => line.endsWith("\r")) && !changed.every((line) => line.endsWith("\r"));
+  const tellsNewline = lines.filter((line) => noNewline.test(line)).length === 1;
+  return lines
+    .filter((line) => tellsNewline || !noNewline.test(line))
+    .map((line) => diffLine(line, tellsReturns));
+}
+
+function diffLine(line: string, tellsReturns: boolean): DiffLine {
+  if (noNewline.test(line)) return { kind: "hunk", text: "no newline at the end" };
+  const kind = kindOf(line);
+  const text = line.replace(/\r$/, tellsReturns && kind !== "hunk" ? "␍" : "");
+  const told = kind === "same" || kind === "hunk" ? text : withBlanks(text);
+  return { kind, text: printableLines(told).join(" ") };
+}
+
+/** Those at the end, behind the sign. */
+function withBlanks(line: string): string {
+  const [text = ""] = line.split(/␍$/);
+  const end = Math.max(1, text.trimEnd().length);
+  return (
+    text.slice(0, end) + text.slice(end).replaceAll("\t", "→").replaceAll(" ", "·") + line.slice(text.length)
+  );
+}
+
+function kindOf(text: string): DiffLineKind {
+  if (text.startsWith("@@")) return "hunk";
+  if (text.startsWith("+")) return "added";
+  return text.startsWith("-") ? "removed" : "same";
+}
+
+/** What the details of `edit` and `write` say of a change; undefined for those of other tools. */
+export function changeOf(details: unknown): { diff: string; added: number; removed: number } | undefined {
+  if (typeof details !== "object" || details === null) return undefined;
+  const { diff, added, removed } = details as Record<string, unknown>;
+  if (typeof added !== "number" || typeof removed !== "number") return undefined;
+  return { diff: typeof diff === "string" ? diff : "", added, removed };
 }

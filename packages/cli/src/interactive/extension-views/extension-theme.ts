@@ -1,5 +1,5 @@
 import type { Theme as ExtensionTheme, ThemeBg, ThemeColor } from "@bonsai-agent/extension";
-import type { StyleName, Theme } from "../theme/theme.ts";
+import type { StyleName, Theme } from "../terminal/theme.ts";
 
 const plain = undefined;
 

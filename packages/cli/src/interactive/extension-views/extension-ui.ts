@@ -1,14 +1,13 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension";
-import { printable } from "../../views/printable.ts";
-import { dialogs } from "../panels/dialogs.ts";
-import { TypingRest } from "../panels/typing-rest.ts";
-import type { Screen } from "../screen.ts";
+import { printable } from "../../app/terminal-text.ts";
+import { dialogs } from "../panels/ask.ts";
+import type { Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
+import { TypingRest } from "../terminal/typed-input.ts";
 import { customViews } from "./custom-views.ts";
-import { ExtensionLines } from "./extension-lines.ts";
 import { extensionTheme } from "./extension-theme.ts";
-import { standingViews } from "./standing-views.ts";
+import { ExtensionLines, standingViews } from "./standing-views.ts";
 
 export interface ExtensionUiOptions {
   screen: Screen;

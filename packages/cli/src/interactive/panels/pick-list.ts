@@ -1,7 +1,7 @@
-import { count } from "../../views/numbers.ts";
-import { oneLine } from "../../views/printable.ts";
-import { shownKey } from "../keys/key-name.ts";
-import type { Panel } from "../screen.ts";
+import { count } from "../../app/numbers.ts";
+import { oneLine } from "../../app/terminal-text.ts";
+import { shownKey } from "../terminal/keys.ts";
+import type { Panel } from "../terminal/screen.ts";
 import {
   type Focusable,
   getKeybindings,
@@ -16,11 +16,11 @@ import {
   keyName,
   type PanelPlace,
   rule,
+  TextField,
   textLines,
   titleLines,
 } from "./panel-frame.ts";
-import { PickModel, type PickModelOptions } from "./pick-model.ts";
-import { TextField } from "./text-field.ts";
+import { PickListModel, type PickListModelOptions } from "./pick-list-model.ts";
 
 /** What a row shows: texts of whatever origin. */
 export interface PickRow {
@@ -40,7 +40,7 @@ export interface PickAction<Item> {
   run(item: Item | undefined): void;
 }
 
-export interface PickListOptions<Item> extends PickModelOptions<Item> {
+export interface PickListOptions<Item> extends PickListModelOptions<Item> {
   place: PanelPlace;
   title: string;
   row: (item: Item) => PickRow;
@@ -75,7 +75,7 @@ const mostRowColumns = 120;
 
 /** A list to choose from: typing searches in it. Takes as many lines as a third of the screen has, and no more. */
 export class PickList<Item> implements Panel, Focusable {
-  readonly model: PickModel<Item>;
+  readonly model: PickListModel<Item>;
   readonly #options: PickListOptions<Item>;
   readonly #field: TextField;
   #title: string;
@@ -85,7 +85,7 @@ export class PickList<Item> implements Panel, Focusable {
 
   constructor(options: PickListOptions<Item>) {
     this.#options = options;
-    this.model = new PickModel(options);
+    this.model = new PickListModel(options);
     this.#title = options.title;
     this.#empty = options.empty ?? "Nothing here.";
     const { theme } = options.place;

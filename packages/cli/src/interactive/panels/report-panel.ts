@@ -1,5 +1,5 @@
-import { type Line, renderLine } from "../../views/line.ts";
-import type { Panel, Screen } from "../screen.ts";
+import { type Line, renderLine } from "../../app/line.ts";
+import type { Panel, Screen } from "../terminal/screen.ts";
 import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
 import { hintLines, type KeyHint, keyName, rule } from "./panel-frame.ts";
 

@@ -1,11 +1,13 @@
-import type { Screen } from "../screen.ts";
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { OpenEditor } from "../terminal/open-editor.ts";
+import type { Screen } from "../terminal/screen.ts";
+import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
-import type { Style } from "../theme/theme.ts";
-import { droppedImage } from "./dropped-image.ts";
+import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-input.ts";
 import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
-import { shellPrefixOf } from "./shell-prefix.ts";
-import { asPaste, isSteering, pastedText, typableText } from "./typable-text.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
 
@@ -145,5 +147,52 @@ export class PromptEditor extends OpenEditor {
 
   get #isStale(): boolean {
     return this.completions !== undefined && this.completions === this.#staleList;
+  }
+}
+
+/** What a `!` in front of the text makes of it. */
+type ShellPrefix = "none" | "shell" | "hiddenShell";
+
+function shellPrefixOf(text: string): ShellPrefix {
+  const start = text.trimStart();
+  if (start.startsWith("!!")) return "hiddenShell";
+  return start.startsWith("!") ? "shell" : "none";
+}
+
+const imageEnding = /\.(png|jpe?g|gif|webp)$/i;
+
+/**
+ * The mention of an image that was dropped on the terminal, which pastes its path then: quoted, escaped or as a URL, as
+ * terminals do. Undefined for every other text.
+ */
+function droppedImage(pasted: string): string | undefined {
+  const path = pathIn(pasted.trim());
+  if (path === undefined || !imageEnding.test(path) || /["\n]/.test(path) || !isFile(path)) return undefined;
+  return /[\s'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`;
+}
+
+function pathIn(text: string): string | undefined {
+  const [, , quoted] = /^(['"])(\/[^'"]*)\1$/.exec(text) ?? [];
+  if (quoted !== undefined) return quoted;
+  if (text.startsWith("file:///")) return pathOfUrl(text);
+  return /^~?\//.test(text) ? text.replace(/\\([ -~])/g, "$1") : undefined;
+}
+
+function pathOfUrl(text: string): string | undefined {
+  try {
+    return fileURLToPath(text);
+  } catch {
+    // It only looks like one: the text stays as it was pasted.
+    return undefined;
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    const absolute = path.startsWith("~/") ? join(homedir(), path.slice(2)) : path;
+    return statSync(absolute, { throwIfNoEntry: false })?.isFile() === true;
+  } catch {
+    // Too long for a path, or in a folder that is closed.
+    return false;
   }
 }

@@ -1,14 +1,17 @@
-import { mentionedFiles } from "../../work/file-mentions.ts";
-import { quotedFiles } from "../chat/quoted-files.ts";
+import { messageText } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import { mentionedFiles } from "../../app/file-mentions.ts";
+import { quotedFiles } from "../chat/user-block.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 
 /** A message of the user's as it was typed. */
-export interface TypedMessage {
+interface TypedMessage {
   text: string;
   /** Images that went along and that nothing in the text names: sent again, the message is without them. */
   lostImages: number;
 }
 
-export interface SentMessage {
+interface SentMessage {
   text: string;
   images: number;
 }
@@ -43,3 +46,26 @@ function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> |
     return undefined;
   }
 }
+
+/** The user's message that an entry is; empty for every other entry. */
+export function sentMessage(session: Session, entryId: string): SentMessage {
+  const entry = session.entry(entryId);
+  if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: 0 };
+  const { content } = entry.message;
+  const images = Array.isArray(content) ? content.filter(({ type }) => type === "image").length : 0;
+  return { text: messageText(entry.message), images };
+}
+
+/**
+ * Puts a message of the user's into the editor as it was typed, where nothing is typed yet. What cannot come back is
+ * told.
+ */
+export function fillEditor({ editor, host, tell }: InteractiveContext, sent: SentMessage): void {
+  const message = typedMessage(sent, host.workshop.cwd);
+  if (message.text !== "" && !editor.offerText(message.text)) tell({ level: "info", message: editorKept });
+  const lost = lostImagesText(message);
+  if (lost !== undefined) tell({ level: "info", message: lost });
+}
+
+const editorKept =
+  "What you had typed stays in the editor; the message is one key up, and still in the tree.";

@@ -1,14 +1,15 @@
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { AgentCall } from "../../invocation.ts";
+import type { AgentCall } from "../../app/invocation.ts";
 import { PromptEditor } from "../prompt/prompt-editor.ts";
-import { Screen } from "../screen.ts";
-import { linksOfTmux } from "../terminal/tmux-links.ts";
+import {
+  followBackground,
+  linksOfTmux,
+  schemeOfEnvironment,
+  themeAtStart,
+} from "../terminal/capabilities.ts";
+import { Screen } from "../terminal/screen.ts";
+import { makeTheme } from "../terminal/theme.ts";
 import type { Terminal } from "../terminal/tui.ts";
-import { schemeOfEnvironment } from "../theme/color-scheme.ts";
-import { followBackground } from "../theme/follow-background.ts";
-import { makeTheme } from "../theme/make-theme.ts";
-import { themeAtStart } from "../theme/wear-theme.ts";
-import { Quitting } from "./quitting.ts";
 
 /** What the first frame shows. Everything else is loaded behind it. */
 export interface Entrance {
@@ -36,4 +37,32 @@ export function enter(call: AgentCall, terminal: Terminal, signal: AbortSignal):
     screen.redraw();
   });
   return { call, screen, editor, quitting: new Quitting(signal), takeEarly: () => early.splice(0) };
+}
+
+/** Owner of the end: who asked for it, and that the terminal is given back whatever happens. */
+export class Quitting {
+  /** Aborted when the user quits, and when the process is asked to end. */
+  readonly signal: AbortSignal;
+  /** Resolves when the program is to end. */
+  readonly asked: Promise<void>;
+  readonly #own = new AbortController();
+
+  constructor(outer: AbortSignal) {
+    this.signal = AbortSignal.any([outer, this.#own.signal]);
+    this.asked = new Promise((resolve) => {
+      if (this.signal.aborted) resolve();
+      this.signal.addEventListener("abort", () => resolve(), { once: true });
+    });
+  }
+
+  quit(): void {
+    this.#own.abort();
+  }
+
+  /** Gives the terminal back also where the process ends by an error; the function it gives back lets go of that. */
+  guard(screen: Screen): () => void {
+    const restore = () => screen.stop();
+    process.on("exit", restore);
+    return () => process.removeListener("exit", restore);
+  }
 }

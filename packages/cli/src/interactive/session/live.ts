@@ -1,31 +1,30 @@
+import type { Agent } from "@bonsai-agent/agent";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { AgentCall } from "../../invocation.ts";
-import { resumeCommand } from "../../resume-command.ts";
-import { shownPath } from "../../shown-path.ts";
-import { span } from "../../views/line.ts";
-import { AgentHost } from "../../work/agent-host.ts";
-import { openWorkshop } from "../../work/workshop.ts";
+import { AgentHost } from "../../app/agent-host.ts";
+import { openAppContext } from "../../app/app-context.ts";
+import type { AgentCall } from "../../app/invocation.ts";
+import { span } from "../../app/line.ts";
+import { resumeCommand, shownPath } from "../../app/paths.ts";
 import { ChatView } from "../chat/chat-view.ts";
-import { followCompactions } from "../compaction/follow-compactions.ts";
+import { type ChatLine, markedText } from "../chat/line-block.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { extensionUi } from "../extension-views/extension-ui.ts";
-import type { InteractiveWork } from "../interactive-work.ts";
-import { bindKeys } from "../keys/keybindings-file.ts";
-import { noModel } from "../no-model.ts";
-import { pickSession } from "../panels/sessions/session-picker.ts";
-import { attachPrompt } from "../prompt/attach-prompt.ts";
+import type { InteractiveContext, Told } from "../interactive-context.ts";
+import { isNoModel, noModel } from "../no-model.ts";
+import { pickSession } from "../panels/session-picker.ts";
+import { followCompactions } from "../slash/compaction-notices.ts";
+import { attachPrompt } from "../slash/prompt-completion.ts";
+import { askAtStart } from "../slash/settings-commands.ts";
 import { slashCommands } from "../slash/slash-commands.ts";
 import { Status } from "../status/status.ts";
-import { wearTheme } from "../theme/wear-theme.ts";
-import { askAtStart } from "./ask-trust.ts";
+import { applyTheme } from "../terminal/capabilities.ts";
+import { bindKeys } from "../terminal/keybindings-file.ts";
+import type { StyleName } from "../terminal/theme.ts";
 import type { Entrance } from "./entrance.ts";
-import { followSessions } from "./follow-sessions.ts";
-import { Interrupting } from "./interrupting.ts";
+import { GracePeriod } from "./grace-period.ts";
+import { KeyHandler } from "./key-handler.ts";
 import { readAhead } from "./read-ahead.ts";
-import { Rest } from "./rest.ts";
-import { shownNotice } from "./shown-notice.ts";
 import { Submitting } from "./submitting.ts";
-import { welcome } from "./welcome.ts";
 
 /** Opens the session, and lives in it until the user quits. @returns says how to go on, once the screen is left */
 export async function live(entrance: Entrance): Promise<() => void> {
@@ -62,14 +61,14 @@ function makeRoom({ call, screen, editor, quitting, takeEarly }: Entrance) {
   });
   let host: AgentHost | undefined;
   // What is told before the chat shows a session stays in it.
-  const tell: InteractiveWork["tell"] = (notice) => chat.line(shownNotice(notice));
+  const tell: InteractiveContext["tell"] = (notice) => chat.line(shownNotice(notice));
   const ui = extensionUi({
     ...{ screen, tell, editor, chat, cwd, signal: quitting.signal },
     onWorkingMessage: (message) => status.say(message),
   });
-  const rest = new Rest();
+  const rest = new GracePeriod();
   const submitting = new Submitting({ editor, tell, rest, redraw: () => screen.redraw() });
-  const interrupting = new Interrupting({
+  const interrupting = new KeyHandler({
     ...{ screen, editor, quitting, submitting, rest },
     onStop: () => status.stopBegan(),
     hint: (text, forMs) => status.hint(text, forMs),
@@ -97,7 +96,7 @@ async function open(room: Room): Promise<void> {
   await askAtStart({ screen, home: bonsaiHome({ ...call.io.env }), cwd: call.io.cwd });
   const workshop = await status.during(
     "Loading extensions…",
-    openWorkshop(
+    openAppContext(
       { ...call, options: { ...call.options, mode: "tui" } },
       {
         ...{ ui, signal: quitting.signal },
@@ -137,7 +136,7 @@ async function chosen({ screen }: Room, call: AgentCall): Promise<AgentCall | un
 
 async function work(room: Room, host: AgentHost): Promise<void> {
   const { screen, chat, status, editor, ui, tell, quitting, submitting, interrupting } = room;
-  const work: InteractiveWork = {
+  const work: InteractiveContext = {
     ...{ host, screen, theme: screen.theme, chat, editor, ui, tell },
     submit: (text, behavior) => submitting.submit(text, { behavior }),
     pressed: (command) => submitting.submit(command, { isKey: true }),
@@ -146,7 +145,7 @@ async function work(room: Room, host: AgentHost): Promise<void> {
     interruptible: (task) => interrupting.interruptible(task),
   };
   room.furnish(work);
-  wearTheme(screen, host.workshop.settings.theme);
+  applyTheme(screen, host.workshop.settings.theme);
   followSessions(work);
   readAhead(work, () => status.contextCounted());
   followCompactions(work, host.workshop.lifecycle);
@@ -169,4 +168,42 @@ function tellHowToGoOn({ call, host }: Room): void {
     "Go on with ",
     span(resumeCommand({ id: session.id, file: session.file }, call.io), "cyan"),
   ]);
+}
+
+/** Another session, whoever went there: the chat shows what it has. */
+export function followSessions({ host, chat, screen }: InteractiveContext): void {
+  host.workshop.lifecycle.on("session_start", ({ reason }) => {
+    if (reason === "reload") chat.redrawDrawn();
+    if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
+    // The session that the program was started with stands there already, and under it what was told since.
+    if (chat.isShowing(host.agent.session)) return;
+    chat.rebuild(host.agent.session);
+    welcome(chat, host.agent, host.workshop.call.version);
+    screen.redraw();
+  });
+}
+
+/** The first line of a session in which nothing was said yet. Where there is no model, the first run has its own. */
+export function welcome(
+  chat: Pick<ChatView, "line">,
+  { session, model }: Pick<Agent, "session" | "model">,
+  version: string,
+): void {
+  if (session.leafId !== null || isNoModel(model)) return;
+  chat.line({
+    text: `bonsai ${version} · say what to do; /help lists commands and keys`,
+    look: "dim",
+  });
+}
+
+const looks: Readonly<Record<Told["level"], StyleName>> = {
+  info: "muted",
+  warning: "warning",
+  error: "error",
+};
+const marks: Readonly<Record<Told["level"], string>> = { info: "i", warning: "!", error: "✗" };
+
+/** A notice as the chat shows it: the mark says what it is where there are no colours. */
+export function shownNotice({ level, message, aboutEntryId, attempt }: Told): ChatLine {
+  return { text: markedText(marks[level], message), look: looks[level], aboutEntryId, attempt };
 }

@@ -1,6 +1,6 @@
 import { countAhead } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
-import type { InteractiveWork } from "../interactive-work.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 import { RecordKinds } from "../tree/record-kinds.ts";
 
 /** So long after a session was opened: it is shown first. */
@@ -14,7 +14,7 @@ const sliceMs = 5;
  * Does for each session that is opened, between the keys, what `/tree` and the first prompt would have to wait for.
  * @param onCounted told when the context can be counted in no time
  */
-export function readAhead({ host }: Pick<InteractiveWork, "host">, onCounted: () => void): void {
+export function readAhead({ host }: Pick<InteractiveContext, "host">, onCounted: () => void): void {
   let timer: NodeJS.Timeout | undefined;
   const begin = () => {
     const { session } = host.agent;

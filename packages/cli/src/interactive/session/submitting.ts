@@ -1,24 +1,25 @@
 import type { PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
-import { mentionedFiles } from "../../work/file-mentions.ts";
+import { defaultModel } from "@bonsai-agent/models";
+import { mentionedFiles } from "../../app/file-mentions.ts";
+import { withLiveOutput } from "../chat/command-block.ts";
 import { errorText } from "../error-text.ts";
-import type { InteractiveWork } from "../interactive-work.ts";
-import { keys } from "../keys/keys.ts";
-import { withLiveOutput } from "../prompt/live-output.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { lostImagesText, typedMessage } from "../prompt/typed-message.ts";
-import { slashCommandOf } from "../slash/slash-commands.ts";
-import { hasModel, tellFirstRun } from "./first-run.ts";
-import { type Rest, untilStopped } from "./rest.ts";
-import { unknownCommand } from "./unknown-command.ts";
+import { reloadModels } from "../slash/model-commands.ts";
+import { slashCommandOf, unknownCommand } from "../slash/slash-commands.ts";
+import { keys } from "../terminal/keys.ts";
+import { type GracePeriod, untilStopped } from "./grace-period.ts";
 
-export interface SubmittingOptions {
+interface SubmittingOptions {
   editor: PromptEditor;
-  tell: InteractiveWork["tell"];
-  rest: Rest;
+  tell: InteractiveContext["tell"];
+  rest: GracePeriod;
   redraw: () => void;
 }
 
-export interface SubmitOptions {
+interface SubmitOptions {
   /** How it reaches an agent that is at work. Default "steer". */
   behavior?: StreamingBehavior | undefined;
   /** The arguments of the command line, where the text is made of them: each can be a path. Default: the text alone. */
@@ -34,7 +35,7 @@ interface Typed extends SubmitOptions {
 /** Owner of what was typed, from the Enter until it is sent or back in the editor. */
 export class Submitting {
   readonly #options: SubmittingOptions;
-  #work: InteractiveWork | undefined;
+  #work: InteractiveContext | undefined;
   /** In the order in which it was typed: what waits for the session, for rest, or for what was typed before. */
   #held: Typed[] = [];
   readonly #takenBack = new WeakSet<Typed>();
@@ -49,7 +50,7 @@ export class Submitting {
   }
 
   /** The session is there: sends the words of the command line, and what was typed meanwhile. */
-  begin(work: InteractiveWork, words: readonly string[]): void {
+  begin(work: InteractiveContext, words: readonly string[]): void {
     this.#work = work;
     const early = this.#held.splice(0);
     if (words.length > 0) this.submit(words.join(" "), { words });
@@ -112,7 +113,7 @@ export class Submitting {
   }
 
   /** What goes wrong is told, and what was typed comes back; of a command alone, there is nothing to keep. */
-  async #take(typed: Typed, work: InteractiveWork): Promise<void> {
+  async #take(typed: Typed, work: InteractiveContext): Promise<void> {
     try {
       await this.#send(typed, work);
     } catch (error) {
@@ -122,7 +123,7 @@ export class Submitting {
     }
   }
 
-  async #send(typed: Typed, work: InteractiveWork): Promise<void> {
+  async #send(typed: Typed, work: InteractiveContext): Promise<void> {
     const { text } = typed;
     const slash = slashCommandOf(text);
     if (slash !== undefined) {
@@ -157,7 +158,7 @@ export class Submitting {
   /** What is typed behind it does not wait for its end: the agent queues it. */
   async #runCommand(
     typed: Typed,
-    work: InteractiveWork,
+    work: InteractiveContext,
     { command, isQuiet }: { command: string; isQuiet: boolean },
   ): Promise<void> {
     const { ended } = await this.#inOrder(typed, async () => {
@@ -172,7 +173,7 @@ export class Submitting {
   }
 
   /** In an object: who waits for the beginning does not wait for the end. */
-  async #begin(typed: Typed, work: InteractiveWork): Promise<{ run?: Promise<RunResult> }> {
+  async #begin(typed: Typed, work: InteractiveContext): Promise<{ run?: Promise<RunResult> }> {
     const { text, behavior = "steer", words = [text] } = typed;
     const { quotes, images } = mentionedFiles(words, work.host.workshop.call.io);
     const isAnswered = await hasModel(work);
@@ -189,7 +190,7 @@ export class Submitting {
   }
 
   /** What needs the agent at rest stands in the editor again where that does not come soon. */
-  async #isAtRest(typed: Typed, { host }: InteractiveWork, what: string): Promise<boolean> {
+  async #isAtRest(typed: Typed, { host }: InteractiveContext, what: string): Promise<boolean> {
     const rests = await this.#options.rest.soon(host.agent);
     if (!this.#letGo(typed)) return false;
     if (rests && !host.agent.isBusy) return true;
@@ -229,4 +230,32 @@ export class Submitting {
 
 function typedTexts(sent: readonly Typed[]): string[] {
   return sent.filter(({ isKey }) => isKey !== true).map(({ text }) => text);
+}
+
+const firstRunLines = [
+  "No model can be used yet; /demo plays a whole session without one.",
+  "`bonsai compact FILE` works on your Claude Code, Codex and pi sessions.",
+  "/login stores a key; a local server (Ollama, llama.cpp, …) is just found.",
+].join("\n");
+
+/** Says what works without a model. @returns false where there is one, and nothing was said */
+function tellFirstRun({ host, tell }: InteractiveContext): boolean {
+  if (!isNoModel(host.agent.model)) return false;
+  tell({ level: "info", message: firstRunLines });
+  return true;
+}
+
+/** Looks again for a model where there was none: a key or a server may have come since. */
+async function hasModel(work: InteractiveContext): Promise<boolean> {
+  const { agent, workshop } = work.host;
+  if (!isNoModel(agent.model)) return true;
+  reloadModels(work);
+  const usable = await defaultModel(workshop.shelf);
+  if (usable === undefined) {
+    tellFirstRun(work);
+    return false;
+  }
+  await agent.setModel(usable.model);
+  work.screen.redraw();
+  return true;
 }

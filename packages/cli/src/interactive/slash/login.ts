@@ -1,11 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { defaultModel, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
-import type { InteractiveWork } from "../interactive-work.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
-import { referenceOf } from "../panels/models/model-item.ts";
-import { reloadModels } from "../session/reload-models.ts";
-import type { SlashCommand } from "./slash-command.ts";
+import { referenceOf } from "../panels/model-picker.ts";
+import { reloadModels } from "./model-commands.ts";
 
 export const login: SlashCommand = {
   name: "login",
@@ -36,7 +35,7 @@ function keyed(providers: readonly ProviderConfig[]): ProviderConfig[] {
 function pickedProvider(
   providers: readonly ProviderConfig[],
   query: string,
-  { host, screen }: InteractiveWork,
+  { host, screen }: InteractiveContext,
 ): Promise<ProviderConfig | undefined> {
   const { keys } = host.workshop.shelf;
   return askPick(screen, {
@@ -54,7 +53,11 @@ function pickedProvider(
 }
 
 /** The key itself is shown nowhere, and told to nobody. */
-async function storeKey(config: ProviderConfig, work: InteractiveWork, isGivenKey: boolean): Promise<void> {
+async function storeKey(
+  config: ProviderConfig,
+  work: InteractiveContext,
+  isGivenKey: boolean,
+): Promise<void> {
   const { keys } = work.host.workshop.shelf;
   const { provider } = config;
   let problem = isGivenKey
@@ -88,7 +91,7 @@ function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["sou
 }
 
 /** Nothing was typed: where a key is stored, that may mean that it shall go. */
-async function noKey(config: ProviderConfig, { host, screen, tell }: InteractiveWork): Promise<void> {
+async function noKey(config: ProviderConfig, { host, screen, tell }: InteractiveContext): Promise<void> {
   const { keys } = host.workshop.shelf;
   const { provider } = config;
   if (keys.source(config) !== "file")
@@ -98,7 +101,7 @@ async function noKey(config: ProviderConfig, { host, screen, tell }: Interactive
     tell({ level: "info", message: `The key for ${provider} was taken away.` });
 }
 
-async function keyStored(config: ProviderConfig, { host, tell }: InteractiveWork): Promise<void> {
+async function keyStored(config: ProviderConfig, { host, tell }: InteractiveContext): Promise<void> {
   const { keys, catalogue } = host.workshop.shelf;
   const { provider, apiKeyEnv } = config;
   const isHidden = keys.source(config) === "environment";

@@ -1,12 +1,12 @@
-import type { Component } from "../terminal/tui.ts";
-import type { Theme } from "../theme/theme.ts";
-import { activityLines } from "./activity-lines.ts";
-import type { ActivityModel } from "./activity-model.ts";
+import { cutText } from "../terminal/screen.ts";
+import type { Theme } from "../terminal/theme.ts";
+import { type Component, visibleWidth } from "../terminal/tui.ts";
+import type { ActivityModel, Doing } from "./activity-model.ts";
 
 /** The spinner turns at this pace: under ten frames a second. */
 const FRAME_MS = 120;
 
-export interface ActivityLineOptions {
+interface ActivityLineOptions {
   model: ActivityModel;
   theme: Theme;
   now: () => number;
@@ -56,4 +56,29 @@ export class ActivityLine implements Component {
     if (!isBusy()) model.ended();
     this.changed();
   }
+}
+
+const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/** One line: a sign that turns, what goes on, for how long. The time stays when the text has to give way. */
+export function activityLines(
+  { text, sinceMs }: Doing,
+  { nowMs, frame, width, theme }: { nowMs: number; frame: number; width: number; theme: Theme },
+): string[] {
+  const { style } = theme;
+  const time = `  ${elapsed(nowMs - sinceMs)}`;
+  const sign = ` ${frames[frame % frames.length]} `;
+  const room = width - visibleWidth(sign) - visibleWidth(time);
+  if (room < 1) return ["", cutText(sign, width)];
+  return ["", `${style.accent(sign)}${style.muted(cutText(text, room))}${style.dim(time)}`];
+}
+
+/** A short length of time: `7s`, `1m 05s`, `2h 03m`. */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (value: number) => String(value).padStart(2, "0");
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
+  return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
 }

@@ -1,8 +1,9 @@
+import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionReason } from "@bonsai-agent/compaction";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { StreamEvent } from "@bonsai-agent/models";
-import { callPreview } from "../../preview.ts";
-import { oneLine } from "../../views/printable.ts";
-import type { Retry } from "./retry-notice.ts";
+import { callPreview } from "../../app/preview.ts";
+import { oneLine } from "../../app/terminal-text.ts";
 
 /** What goes on, in words, and since when. */
 export interface Doing {
@@ -193,4 +194,105 @@ function answering(event: StreamEvent): string | undefined {
   return block?.type === "toolCall" && block.name !== ""
     ? `Preparing ${oneLine(block.name, 40)}…`
     : "Preparing a call…";
+}
+
+/** A request that will be tried again. */
+interface Retry {
+  attempt: number;
+  maxAttempts: number;
+  delayMs: number;
+  why: string;
+}
+
+const told = /^(?<why>[\s\S]*?) ?Retry (?<attempt>\d+) of (?<max>\d+) in (?<seconds>\d+) s\.$/;
+
+/** What a notice says of a retry; undefined where it speaks of something else. */
+export function retryOf({ code, message }: Pick<AgentNotice, "code" | "message">): Retry | undefined {
+  if (code !== "model_retry") return undefined;
+  const { why = "", attempt, max, seconds } = told.exec(message)?.groups ?? {};
+  if (attempt === undefined) return undefined;
+  return {
+    attempt: Number(attempt),
+    maxAttempts: Number(max),
+    delayMs: Number(seconds) * 1000,
+    why: oneLine(why, 160),
+  };
+}
+
+interface FollowActivityOptions {
+  lifecycle: Lifecycle<LifecycleEvents>;
+  model: ActivityModel;
+  now: () => number;
+  /** Called after each change of the model. */
+  changed: () => void;
+}
+
+/** Tells the model what the lifecycle tells. */
+export function followActivity(options: FollowActivityOptions): void {
+  followRun(options);
+  followTools(options);
+  followWork(options);
+}
+
+function followRun({ lifecycle, model, now, changed }: FollowActivityOptions): void {
+  lifecycle.on("agent_start", () => {
+    model.runBegan(now());
+    changed();
+  });
+  for (const name of ["agent_end", "session_start", "session_shutdown"] as const)
+    lifecycle.on(name, () => {
+      model.ended();
+      changed();
+    });
+  lifecycle.on("message_start", ({ message }) => {
+    if (message.role !== "assistant") return;
+    model.answerBegan(now());
+    changed();
+  });
+  lifecycle.on("message_update", ({ assistantMessageEvent }) => {
+    if (model.answerGrew(assistantMessageEvent, now())) changed();
+  });
+  lifecycle.on("message_stored", ({ message }) => {
+    if (message.role === "assistant") model.answerEnded();
+    else if (message.role === "bashExecution") model.aloneEnded();
+    else return;
+    changed();
+  });
+}
+
+function followTools({ lifecycle, model, now, changed }: FollowActivityOptions): void {
+  lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+    model.toolBegan({ id: toolCallId, name: toolName, args, nowMs: now() });
+    changed();
+  });
+  lifecycle.on("tool_execution_end", ({ toolCallId }) => {
+    model.toolEnded(toolCallId);
+    changed();
+  });
+  lifecycle.on("user_bash", ({ command }) => {
+    model.commandBegan(command, now());
+    changed();
+    return undefined;
+  });
+}
+
+function followWork({ lifecycle, model, now, changed }: FollowActivityOptions): void {
+  lifecycle.on("auto_compaction_start", ({ reason }) => {
+    model.compactionBegan(reason, now());
+    changed();
+  });
+  lifecycle.on("auto_compaction_end", () => {
+    model.compactionEnded();
+    changed();
+  });
+  lifecycle.on("session_before_tree", ({ preparation }) => {
+    if (!preparation.userWantsSummary || preparation.entriesToSummarize.length === 0) return undefined;
+    model.branchSummaryBegan(now());
+    changed();
+    return undefined;
+  });
+  lifecycle.on("session_tree", () => {
+    model.aloneEnded();
+    changed();
+  });
 }

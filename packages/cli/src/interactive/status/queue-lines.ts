@@ -1,8 +1,8 @@
 import type { AgentState } from "@bonsai-agent/agent";
-import { oneLine } from "../../views/printable.ts";
+import { oneLine } from "../../app/terminal-text.ts";
+import { cutText } from "../terminal/screen.ts";
+import type { Theme } from "../terminal/theme.ts";
 import type { Component } from "../terminal/tui.ts";
-import type { Theme } from "../theme/theme.ts";
-import { cutText } from "./cut-text.ts";
 
 export type Queue = Pick<AgentState, "steering" | "followUps">;
 

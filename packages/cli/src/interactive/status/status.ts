@@ -1,16 +1,14 @@
 import { basename } from "node:path";
 import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import type { HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
-import { oneLine } from "../../views/printable.ts";
-import { keys } from "../keys/keys.ts";
-import type { Screen } from "../screen.ts";
+import { oneLine } from "../../app/terminal-text.ts";
+import { keys } from "../terminal/keys.ts";
+import type { Screen } from "../terminal/screen.ts";
 import { ActivityLine } from "./activity-line.ts";
-import { ActivityModel } from "./activity-model.ts";
-import { followActivity } from "./follow-activity.ts";
+import { ActivityModel, followActivity, retryOf } from "./activity-model.ts";
 import { Footer } from "./footer.ts";
 import { FooterSource } from "./footer-source.ts";
 import { type Held, QueueLines } from "./queue-lines.ts";
-import { retryOf } from "./retry-notice.ts";
 
 export interface StatusOptions {
   screen: Screen;

@@ -1,11 +1,9 @@
 import type { Component, Terminal } from "@earendil-works/pi-tui";
-import { fittedFrame } from "./fitted-frame.ts";
-import { LibraryScreen } from "./library-screen.ts";
-import { reflow } from "./reflow.ts";
+import { fittedFrame } from "./fitted-lines.ts";
+import { LibraryScreen, reflow } from "./library-screen.ts";
 import { type Before, type ScreenChange, type Shown, screenPlan } from "./screen-plan.ts";
-import { eraseBelow, up } from "./screen-sequences.ts";
 
-export interface MainScreenOptions {
+interface MainScreenOptions {
   /** Children whose lines can be scrolled back to. They come first. Default: none. */
   kept?: readonly Component[];
   /** Stands above what is printed anew. Default: nothing is seen. */
@@ -108,4 +106,15 @@ export class MainScreen extends LibraryScreen {
     // There the cursor has moved down for each line that takes another row, also for those below it.
     return rowsAbove + (this.#isXtermJs ? rowsMoreBelow : 0);
   }
+}
+
+/**
+ * Row for row, since terminals move a screen that is erased from its beginning into the scrollback. What follows it is
+ * drawn before the terminal shows anything.
+ */
+const eraseBelow = "\x1b[2K\x1b7\x1b[1B\x1b[J\x1b8";
+
+/** To the beginning of the line so many rows above; what follows is shown at once. */
+function up(rows: number): string {
+  return `\x1b[?2026h\r${rows > 0 ? `\x1b[${rows}A` : ""}`;
 }

@@ -5,8 +5,8 @@ import {
   type Session,
   type SessionStore,
 } from "@bonsai-agent/session";
-import { kindWord } from "../../preview.ts";
-import { type OutlineEntry, outlineEntry } from "../../session-outline.ts";
+import { kindWord } from "../../app/preview.ts";
+import { type OutlineEntry, outlineEntry } from "../../app/session-tree.ts";
 
 /** So much of a line is looked at: the head of a message entry fits, whatever follows. */
 const headBytes = 256;
@@ -143,4 +143,12 @@ class HeadReader {
     const start = offset - this.#from;
     return this.#memory.toString("latin1", start, Math.min(start + length, this.#until - this.#from));
   }
+}
+
+/**
+ * All entries in file order, as `sessionOutline` gives them, in a tenth of its time: messages are not parsed, so that one
+ * whose body is damaged stands among them.
+ */
+export function treeOutline(session: Session): OutlineEntry[] {
+  return RecordKinds.of(session).outline();
 }

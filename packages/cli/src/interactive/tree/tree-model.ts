@@ -1,10 +1,6 @@
-import type { OutlineEntry } from "../../session-outline.ts";
-import type { SessionTree } from "../../session-tree.ts";
-import type { Preview } from "./preview-index.ts";
-import { filterAfter, isWork, type TreeFilter } from "./tree-filter.ts";
-import { TreeLayout } from "./tree-layout.ts";
-import { TreeSearch } from "./tree-search.ts";
-import { none, type TreeShape, treeShape } from "./tree-shape.ts";
+import type { OutlineEntry, SessionTree } from "../../app/session-tree.ts";
+import { none, TreeLayout, type TreeShape, treeShape } from "./tree-layout.ts";
+import { filterAfter, isWork, type Preview, type TreeFilter, TreeSearch } from "./tree-search.ts";
 
 export interface TreeModelOptions {
   tree: SessionTree;

@@ -1,13 +1,10 @@
-import { hintLines, type KeyHint, keyName, rule, titleLines } from "../panels/panel-frame.ts";
-import { TextField } from "../panels/text-field.ts";
-import type { Panel, Screen } from "../screen.ts";
-import { truncateToWidth } from "../terminal/tui.ts";
-import { IdleReader } from "./idle-reader.ts";
-import { type TreeAction, treeAction } from "./tree-keys.ts";
+import { hintLines, type KeyHint, keyName, rule, TextField, titleLines } from "../panels/panel-frame.ts";
+import type { Panel, Screen } from "../terminal/screen.ts";
+import { getKeybindings, type Keybinding, type KeyId, matchesKey, truncateToWidth } from "../terminal/tui.ts";
 import type { TreeModel } from "./tree-model.ts";
 import { treeRow } from "./tree-row.ts";
 
-export interface TreePanelOptions {
+interface TreePanelOptions {
   screen: Screen;
   model: TreeModel;
   title: string;
@@ -182,4 +179,96 @@ export class TreePanel implements Panel {
 function emptyWords({ search, filter }: TreeModel): string {
   if (search !== "") return "Nothing matches.";
   return filter === "labelled" ? "No entry has a label." : "There is nothing to show.";
+}
+
+/** What can be done in the tree, beside the search. */
+type TreeAction =
+  | "up"
+  | "down"
+  | "pageUp"
+  | "pageDown"
+  | "first"
+  | "last"
+  | "fold"
+  | "unfold"
+  | "nextFilter"
+  | "previousFilter"
+  | "label"
+  | "choose"
+  | "leave";
+
+/** Those that the user binds for all lists. */
+const bindings: readonly (readonly [TreeAction, Keybinding])[] = [
+  ["up", "tui.select.up"],
+  ["down", "tui.select.down"],
+  ["pageUp", "tui.select.pageUp"],
+  ["pageDown", "tui.select.pageDown"],
+  ["choose", "tui.select.confirm"],
+  ["leave", "tui.select.cancel"],
+];
+
+const fixed: readonly (readonly [TreeAction, KeyId])[] = [
+  ["first", "home"],
+  ["last", "end"],
+  ["fold", "left"],
+  ["unfold", "right"],
+  ["nextFilter", "tab"],
+  ["nextFilter", "ctrl+f"],
+  ["previousFilter", "shift+tab"],
+  ["label", "ctrl+l"],
+];
+
+/** What a key does in the tree; undefined where it belongs to the search. */
+function treeAction(data: string): TreeAction | undefined {
+  const manager = getKeybindings();
+  return (
+    bindings.find(([, binding]) => manager.matches(data, binding))?.[0] ??
+    fixed.find(([, key]) => matchesKey(data, key))?.[0]
+  );
+}
+
+/** So long is read in one go: a key that is pressed meanwhile waits no longer. */
+const sliceMs = 6;
+const entriesAtOnce = 4;
+/** What is shown is brought up to date so often: in a large tree that takes longer than to read a slice. */
+const siftMs = 100;
+
+/** Reads a tree's entries ahead for the search, a slice at a time, between the keys. */
+class IdleReader {
+  readonly #model: TreeModel;
+  readonly #onChange: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+  #siftAtMs = 0;
+
+  constructor(model: TreeModel, onChange: () => void) {
+    this.#model = model;
+    this.#onChange = onChange;
+    this.wake();
+  }
+
+  /** To be called when there may be more to read. */
+  wake(): void {
+    if (this.#isStopped || this.#model.searchProgress === 1) return;
+    this.#timer ??= setTimeout(() => this.#read(), 1).unref();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #read(): void {
+    this.#timer = undefined;
+    const model = this.#model;
+    const from = performance.now();
+    do model.read(entriesAtOnce);
+    while (model.searchProgress < 1 && performance.now() < from + sliceMs);
+    if (model.searchProgress === 1 || from >= this.#siftAtMs) {
+      this.#siftAtMs = from + siftMs;
+      const hasChanged = model.sift();
+      if (hasChanged || model.search !== "") this.#onChange();
+    }
+    this.wake();
+  }
 }

@@ -1,10 +1,11 @@
-import { count, duration } from "../../views/numbers.ts";
-import type { Style, StyleName, Theme } from "../theme/theme.ts";
-import { fitSpans, type LookSpan, spansWidth } from "./fit-spans.ts";
+import { count, duration } from "../../app/numbers.ts";
+import { printable, truncate } from "../../app/terminal-text.ts";
+import type { Style, StyleName, Theme } from "../terminal/theme.ts";
+import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { none } from "./tree-layout.ts";
 import type { TreeModel } from "./tree-model.ts";
-import { none } from "./tree-shape.ts";
 
-export interface TreeRowOptions {
+interface TreeRowOptions {
   model: TreeModel;
   theme: Theme;
   width: number;
@@ -107,4 +108,30 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
     ...(tokens === undefined ? [] : [{ text: `of ${count(tokens)} tokens `, style: theme.style.toolName }]),
     { text: words === "" ? "(empty)" : words, style: isMuted ? theme.style.muted : undefined },
   ];
+}
+
+/** A piece of a line in one look. Its text may be anything: what is unsafe is made visible. */
+interface LookSpan {
+  text: string;
+  style?: Style | undefined;
+}
+
+/** Columns that pieces take. */
+function spansWidth(spans: readonly LookSpan[]): number {
+  return spans.reduce((sum, { text }) => sum + visibleWidth(printable(text)), 0);
+}
+
+/** Pieces as one line of at most `width` columns; a cut ends in `…`. */
+function fitSpans(spans: readonly LookSpan[], width: number): string {
+  let left = width;
+  let line = "";
+  for (const { text, style } of spans) {
+    if (left <= 0) break;
+    const safe = printable(text);
+    const fitted = visibleWidth(safe) <= left ? safe : truncate(safe, left);
+    left -= visibleWidth(fitted);
+    line += style === undefined || fitted.trim() === "" ? fitted : style(fitted);
+    if (fitted !== safe) break;
+  }
+  return visibleWidth(line) <= width ? line : truncateToWidth(line, width, "");
 }

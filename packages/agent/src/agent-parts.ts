@@ -1,0 +1,141 @@
+import { CompactionController, type Summariser } from "@bonsai-agent/compaction";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { ImageContent } from "@bonsai-agent/messages";
+import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
+import type { Session } from "@bonsai-agent/session";
+import { AgentLifecycle, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
+import { ModelSelection } from "./model-selection.ts";
+import { type AgentNotice, modelNotice } from "./notice.ts";
+import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
+import type { InputSource, RunFollower, StreamingBehavior } from "./run/prompt.ts";
+import { InputQueue } from "./run/queue.ts";
+import type { ConfirmLongRun } from "./run/request-limit.ts";
+import type { RunCommand } from "./run-command.ts";
+import type { AgentSettings } from "./settings.ts";
+import { CachedPrefix, modelSummariser } from "./summariser.ts";
+import { fixedTexts, SystemPromptInUse } from "./system-prompt.ts";
+import type { Tool } from "./tool.ts";
+import { ToolRegistry } from "./tool-registry.ts";
+
+/** What the rooms of one agent share: each owner of one thing. */
+export interface AgentParts {
+  readonly session: Session;
+  readonly events: AgentLifecycle;
+  readonly patience: GracePeriod;
+  readonly ownWork: AwaitedCalls;
+  readonly models: ModelClient;
+  /** As they are now: a front end can change those of compactions. */
+  settings: AgentSettings;
+  readonly tools: ToolRegistry;
+  readonly queue: InputQueue;
+  readonly selection: ModelSelection;
+  readonly prefix: CachedPrefix;
+  readonly summariser: Summariser;
+  readonly controller: CompactionController;
+  readonly systemPrompt: SystemPromptInUse;
+  /** What every request holds beside its messages. */
+  readonly fixedTexts: () => readonly string[];
+  /** Absent where nobody can be asked. */
+  readonly confirmLongRun: ConfirmLongRun | undefined;
+  readonly onNotice: (notice: AgentNotice) => void;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** An agent from its parts; `openAgent` puts the built-in ones together. */
+export interface AgentOptions {
+  session: Session;
+  models: ModelClient;
+  model: CatalogueModel;
+  settings: AgentSettings;
+  tools: readonly Tool[];
+  /** Default: one without handlers. */
+  lifecycle?: Lifecycle<LifecycleEvents>;
+  /** A function is asked at the start of each run, with the tools that the model is offered then. */
+  systemPrompt: string | ((tools: readonly Tool[]) => string);
+  /** A sub-agent has no threshold compaction. Default false. */
+  isSubAgent?: boolean;
+  /** Runs what the user types behind `!`. Default: commands are refused. */
+  runCommand?: RunCommand;
+  /** Called after each run, in this order. */
+  followers?: readonly RunFollower[];
+  /** Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. */
+  confirmLongRun?: ConfirmLongRun;
+  /** Must not throw. */
+  onNotice?: (notice: AgentNotice) => void;
+  /** Milliseconds since the epoch. Default: the clock. */
+  now?: () => number;
+}
+
+export interface PromptOptions {
+  images?: readonly ImageContent[];
+  /** Default "print". */
+  source?: InputSource;
+  /** How the text is delivered while a run is under way; without it, that is an error. */
+  behavior?: StreamingBehavior;
+}
+
+/** Puts the rooms of one agent together. */
+export function agentParts(options: AgentOptions): AgentParts {
+  const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
+  const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
+  const patience = new GracePeriod();
+  const ownWork = new AwaitedCalls();
+  const events = new AgentLifecycle(lifecycle, patience, ownWork);
+  const { model, systemPrompt: prompt } = options;
+  const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
+  const tools = toolRegistry(options);
+  const prefix = new CachedPrefix();
+  const summariser = modelSummariser({
+    models,
+    selection,
+    session,
+    prefix,
+    now,
+    onNotice: (notice) => onNotice(modelNotice(notice)),
+  });
+  const controller = new CompactionController({
+    session,
+    get settings() {
+      return work.settings.compaction;
+    },
+    lifecycle: events.forCompaction,
+    model: () => selection.model,
+    summariser,
+    fixedTexts: () => work.fixedTexts(),
+    isSubAgent: options.isSubAgent ?? false,
+    onWarning: ({ code, message, hint }) =>
+      onNotice({ level: "warning", code, message: `${message} ${hint}` }),
+  });
+  const systemPrompt = new SystemPromptInUse(
+    typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
+  );
+  const queue = new InputQueue();
+  const work: AgentParts = {
+    session,
+    events,
+    patience,
+    ownWork,
+    models,
+    settings,
+    tools,
+    queue,
+    selection,
+    prefix,
+    summariser,
+    controller,
+    systemPrompt,
+    fixedTexts: fixedTexts(() => ({ systemPrompt: systemPrompt.current, tools: tools.declarations() })),
+    confirmLongRun: options.confirmLongRun,
+    onNotice,
+    now,
+  };
+  return work;
+}
+
+function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {
+  const registry = new ToolRegistry();
+  for (const tool of tools) registry.register(tool);
+  registry.setActive(settings.tools);
+  return registry;
+}

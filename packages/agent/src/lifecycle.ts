@@ -1,0 +1,273 @@
+import {
+  type CompactionEvents,
+  type CompactionLifecycle,
+  compactionEventRules,
+} from "@bonsai-agent/compaction";
+import {
+  type CallOptions,
+  type DecideNames,
+  type DecideRule,
+  type Decision,
+  describeNotice,
+  type EventRules,
+  Lifecycle,
+  type NotifyNames,
+  type PayloadOf,
+  type ResultOf,
+} from "@bonsai-agent/lifecycle";
+import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/messages";
+import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
+import { z } from "zod";
+import type { CommandGuardResult, RunEvents, SessionEvents } from "./events.ts";
+import type { AgentNotice } from "./notice.ts";
+import type { AwaitedCalls, GracePeriod } from "./run/activity.ts";
+import { isResultContent } from "./tool.ts";
+
+const notify = { kind: "notify" } as const;
+const cancellable: DecideRule<{ cancel?: boolean }> = {
+  kind: "decide",
+  onError: "report",
+  exclusive: [],
+  final: (result) => result.cancel === true,
+  refusal: () => ({ cancel: true }),
+  isResult: (value) => "cancel" in value || Object.keys(value).length === 0,
+};
+
+const sessionEventRules: EventRules<SessionEvents> = {
+  session_start: notify,
+  session_shutdown: notify,
+  session_info_changed: notify,
+  session_before_switch: cancellable,
+  session_before_fork: cancellable,
+};
+
+/** A chained transformation: nobody has the last word, and an abort or a throw leaves the value as it is. */
+function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> & { refusal: () => Result } {
+  return {
+    kind: "decide",
+    onError: "report",
+    exclusive: [],
+    final: () => false,
+    refusal: () => ({}) as Result,
+  };
+}
+
+/** Fails closed: a guard that throws, or that gives back what is no answer, blocks. */
+function blocking<Result extends { block?: boolean; reason?: string }>(): DecideRule<Result> {
+  return {
+    kind: "decide",
+    onError: "cancel",
+    exclusive: [],
+    isResult: isGuardResult,
+    final: (result) => result.block === true,
+    refusal: (error) =>
+      ({ block: true, reason: error instanceof Error ? error.message : String(error) }) as Result,
+  };
+}
+
+/** How the events of a run behave. */
+const runEventRules: EventRules<RunEvents> = {
+  input: {
+    ...chained(),
+    isResult: isInputResult,
+    final: (result) => result.action === "handled",
+    transform: (event, { action, text, images }) =>
+      action === "transform"
+        ? { ...event, ...(text === undefined ? {} : { text }), ...(images === undefined ? {} : { images }) }
+        : event,
+  },
+  before_agent_start: {
+    ...chained(),
+    isResult: isStartResult,
+    merge: { message: (earlier, later) => [earlier, later].flat() },
+    transform: (event, { systemPrompt }) => (systemPrompt === undefined ? event : { ...event, systemPrompt }),
+  },
+  agent_start: notify,
+  agent_end: notify,
+  turn_start: notify,
+  turn_end: notify,
+  message_start: notify,
+  message_update: notify,
+  message_stored: notify,
+  message_end: {
+    ...chained(),
+    isResult: isMessageResult,
+    transform: (event, { message }) => (message === undefined ? event : { ...event, message }),
+  },
+  context: {
+    ...chained(),
+    isResult: isContextResult,
+    transform: (event, { messages }) => (messages === undefined ? event : { ...event, messages }),
+  },
+  before_provider_request: {
+    ...chained(),
+    transform: (event, payload) => (Object.keys(payload).length === 0 ? event : { ...event, payload }),
+  },
+  after_provider_response: notify,
+  tool_call: blocking(),
+  tool_result: {
+    ...chained(),
+    isResult: isToolResult,
+    transform: (event, { content, details, isError, usage }) => ({
+      ...event,
+      ...(content === undefined ? {} : { content }),
+      ...(details === undefined ? {} : { details }),
+      ...(isError === undefined ? {} : { isError }),
+      ...(usage === undefined ? {} : { usage }),
+    }),
+  },
+  tool_execution_start: notify,
+  tool_execution_update: notify,
+  tool_execution_end: notify,
+  user_bash: {
+    ...blocking<CommandGuardResult>(),
+    exclusive: ["result", "operations"],
+    isResult: isCommandGuardResult,
+  },
+  model_select: notify,
+  thinking_level_select: notify,
+};
+
+/** Every event of a session at work. */
+export interface LifecycleEvents extends SessionEvents, CompactionEvents, RunEvents {}
+
+/** How every event behaves; `new Lifecycle({rules})` takes them. */
+export const lifecycleEventRules: EventRules<LifecycleEvents> = {
+  ...sessionEventRules,
+  ...compactionEventRules,
+  ...runEventRules,
+};
+
+/** A lifecycle without handlers whose notices go the way of all others. */
+export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifecycle<LifecycleEvents> {
+  return new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    onNotice: (notice) => onNotice({ level: "warning", code: notice.type, message: describeNotice(notice) }),
+  });
+}
+
+/** The lifecycle as the rooms of an agent use it: a handler that hangs is left behind once the work was stopped. */
+export class AgentLifecycle {
+  readonly #lifecycle: Lifecycle<LifecycleEvents>;
+  readonly #patience: GracePeriod;
+  readonly #ownWork: AwaitedCalls;
+
+  constructor(lifecycle: Lifecycle<LifecycleEvents>, patience: GracePeriod, ownWork: AwaitedCalls) {
+    this.#lifecycle = lifecycle;
+    this.#patience = patience;
+    this.#ownWork = ownWork;
+  }
+
+  /** For compaction, which brings signals of its own to some of its calls. */
+  get forCompaction(): CompactionLifecycle {
+    const waiting = (options: CallOptions = {}) => ({ signal: this.#patience.signal, ...options });
+    return {
+      hasHandlers: (name) => this.#lifecycle.hasHandlers(name),
+      notify: (name, payload, options) =>
+        this.#ownWork.run(() => this.#lifecycle.notify(name, payload, waiting(options))),
+      decide: (name, payload, options) =>
+        this.#ownWork.run(() => this.#lifecycle.decide(name, payload, waiting(options))),
+    };
+  }
+
+  hasHandlers(name: keyof LifecycleEvents & string): boolean {
+    return this.#lifecycle.hasHandlers(name);
+  }
+
+  /** Tells every handler; with a signal, only as long as that is not aborted. Never rejects. */
+  notify<Name extends NotifyNames<LifecycleEvents> & string>(
+    name: Name,
+    payload: PayloadOf<LifecycleEvents[Name]>,
+    signal: AbortSignal = this.#patience.signal,
+  ): Promise<void> {
+    return this.#ownWork.run(() => this.#lifecycle.notify(name, payload, { signal }));
+  }
+
+  /** Asks every handler; with a signal, only as long as that is not aborted. Never rejects. */
+  decide<Name extends DecideNames<LifecycleEvents> & string>(
+    name: Name,
+    payload: PayloadOf<LifecycleEvents[Name]>,
+    signal: AbortSignal = this.#patience.signal,
+  ): Promise<Decision<ResultOf<LifecycleEvents[Name]>, PayloadOf<LifecycleEvents[Name]>>> {
+    return this.#ownWork.run(() => this.#lifecycle.decide(name, payload, { signal }));
+  }
+}
+
+// What handlers give back may come from plain JavaScript: what could not be stored or sent is named in a notice and
+// counts as no answer, so that it never breaks the run.
+
+type Fields<Name extends string> = { readonly [Each in Name]?: unknown };
+
+function isInputResult({ text, images }: Fields<"text" | "images">): boolean {
+  return isTextOrNone(text) && isContentOrNone(images);
+}
+
+function isStartResult({ message, systemPrompt }: Fields<"message" | "systemPrompt">): boolean {
+  return isTextOrNone(systemPrompt) && (message === undefined || [message].flat().every(isCustomMessage));
+}
+
+/** The message in the place of another must be one of the same kind, a result one for the same call. */
+function isMessageResult({ message }: Fields<"message">, payload: object): boolean {
+  if (message === undefined) return true;
+  const checked = messageSchema.safeParse(message);
+  if (!checked.success) return false;
+  const { message: told } = payload as { message: Message };
+  const { role, toolCallId } = checked.data as Partial<ToolResultMessage>;
+  return role === told.role && (told.role !== "toolResult" || toolCallId === told.toolCallId);
+}
+
+function isContextResult({ messages }: Fields<"messages">): boolean {
+  return messages === undefined || (Array.isArray(messages) && messages.every(hasRole));
+}
+
+function isToolResult({ content, isError, usage }: Fields<"content" | "isError" | "usage">): boolean {
+  const isUsage = usage === undefined || usageSchema.safeParse(usage).success;
+  return isContentOrNone(content) && isFlagOrNone(isError) && isUsage;
+}
+
+/** A guard's fields, or none; whoever gives back something else may have meant a no. */
+function isGuardResult(value: Fields<"block" | "reason">): boolean {
+  const { block, reason, ...others } = value;
+  if (!isFlagOrNone(block) || !isTextOrNone(reason)) return false;
+  return block !== undefined || reason !== undefined || Object.keys(others).length === 0;
+}
+
+/** The same, or what a command that the extension ran by itself has put out, or where it is to run. */
+function isCommandGuardResult(value: Fields<"block" | "reason" | "result" | "operations">): boolean {
+  const { result, operations, ...guarded } = value;
+  if (result !== undefined && !commandOutput.safeParse(result).success) return false;
+  if (operations !== undefined && !commandOperations.safeParse(operations).success) return false;
+  const isAnswered = result !== undefined || operations !== undefined;
+  return isGuardResult(isAnswered ? { ...guarded, block: guarded.block ?? false } : guarded);
+}
+
+const commandOperations = z.object({ exec: z.custom((value) => typeof value === "function") });
+
+const commandOutput = z.object({
+  output: z.string(),
+  exitCode: z.number().optional(),
+  cancelled: z.boolean(),
+  truncated: z.boolean(),
+  fullOutputPath: z.string().optional(),
+});
+
+function isFlagOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "boolean";
+}
+
+function isTextOrNone(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
+}
+
+function isContentOrNone(value: unknown): boolean {
+  return value === undefined || isResultContent(value);
+}
+
+function hasRole(message: unknown): boolean {
+  return typeof (message as { role?: unknown } | null | undefined)?.role === "string";
+}
+
+function isCustomMessage(value: unknown): boolean {
+  const { customType, content } = (value ?? {}) as Partial<CustomMessage>;
+  return typeof customType === "string" && (typeof content === "string" || isResultContent(content));
+}

@@ -1,0 +1,116 @@
+import {
+  type AssistantMessage,
+  BonsaiError,
+  type ImageContent,
+  type Message,
+  type UserContent,
+  type UserMessage,
+} from "@bonsai-agent/messages";
+import { messageSchema } from "@bonsai-agent/messages/schemas";
+
+/** Where a text came from. */
+export type InputSource = "interactive" | "rpc" | "print" | "extension";
+
+/** How a text reaches an agent that is at work. */
+export type StreamingBehavior = "steer" | "followUp";
+
+/** What somebody wants to say to the agent. */
+export interface PromptInput {
+  text: string;
+  images?: readonly ImageContent[] | undefined;
+  source: InputSource;
+}
+
+/** A text that waits for the agent. */
+export interface QueuedInput extends PromptInput {
+  behavior: StreamingBehavior;
+}
+
+/** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
+export interface CustomInput {
+  /** Tells the extension's messages from others. */
+  customType: string;
+  content: string | UserContent[];
+  /** False: front ends do not show it. */
+  display: boolean;
+  /** For the extension; stored, never sent. */
+  details?: unknown;
+}
+
+export interface SendMessageOptions {
+  /**
+   * True: an idle agent begins to work. False: a run that would end is not kept going by it. Default: false for an idle
+   * agent, true during a run.
+   */
+  triggerTurn?: boolean | undefined;
+  /**
+   * During a run: "steer" before its next request (the default), "followUp" when it would end. At any time: "nextTurn"
+   * with the user's next prompt.
+   */
+  deliverAs?: "steer" | "followUp" | "nextTurn" | undefined;
+}
+
+/**
+ * The message as it would be read back, a copy: it may wait, and whoever sent it may go on with the object.
+ * @throws BonsaiError `custom_message_invalid`.
+ */
+export function checkedMessage(message: CustomInput): CustomInput {
+  const { customType, content, display, details } = (message ?? {}) as Partial<CustomInput>;
+  const given = { customType, content, display, ...(details === undefined ? {} : { details }) };
+  const copy = readBack(given);
+  const checked = messageSchema.safeParse({ role: "custom", timestamp: 0, ...copy });
+  if (checked.success) return copy;
+  const { path = [], message: problem = "" } = checked.error.issues[0] ?? {};
+  throw invalid(`${path.join(".") || "it"}: ${problem}`);
+}
+
+function readBack(given: object): CustomInput {
+  try {
+    return JSON.parse(JSON.stringify(given)) as CustomInput;
+  } catch (cause) {
+    if (cause instanceof RangeError) throw invalid("it is nested too deep", cause);
+    throw invalid(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+function invalid(problem: string, cause?: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "custom_message_invalid",
+    message: `A message that an extension sent cannot be stored: ${problem}`,
+    hint: "Send {customType, content, display, details?}: content is a text or a list of text and image blocks, and all of it can be written as JSON.",
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** What a user typed, as a message. */
+export function userMessage(
+  { text, images = [] }: Pick<PromptInput, "text" | "images">,
+  timestamp: number,
+): UserMessage {
+  const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
+  return { role: "user", content, timestamp };
+}
+
+/** How a run ended. */
+export interface RunResult {
+  /**
+   * `handled`: an extension took the text, nothing was sent. `paused`: a compaction under the setting
+   * `afterThreshold: "wait"`; the next prompt goes on. `queued`: the text waits, and so would whoever gave it: the
+   * agent waits for that handler or tool.
+   */
+  status: "done" | "aborted" | "failed" | "handled" | "paused" | "queued";
+  /** The last answer of the run, if there was one. */
+  answer?: AssistantMessage | undefined;
+  /** With the status `failed`. */
+  error?: BonsaiError | undefined;
+  /** Texts that were given to the agent and neither said nor stored, oldest first; absent where there are none. */
+  unsent?: readonly PromptInput[] | undefined;
+}
+
+/** Who does something of its own after each run: titles, the digest for the session list. */
+export interface RunFollower {
+  /** Called after `agent_end`. Returns at once, and never throws. */
+  runEnded(run: { result: RunResult; messages: () => readonly Message[] }): void;
+  /** Ends what is under way; called before the session is closed. Never rejects. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,64 @@
+import { compactionSettings, compactionSettingsSchema, settingsProblem } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
+import { z } from "zod";
+
+const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a name of the form provider/id");
+const wait = z.number().int().min(0);
+
+const retrySchema = z.strictObject({
+  maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries),
+  baseDelayMs: wait.default(defaultRetryPolicy.baseDelayMs),
+  maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs),
+  silenceMs: wait.default(defaultRetryPolicy.silenceMs),
+  contentMs: wait.default(defaultRetryPolicy.contentMs),
+});
+
+const limitsSchema = z.strictObject({
+  runRequests: z.number().int().min(0).default(200),
+});
+
+/** The schema itself, for who looks into its shape. */
+export const settingsObject = z.strictObject({
+  model: modelName.optional(),
+  smallModel: modelName.optional(),
+  thinking: z.enum(thinkingLevels).default("off"),
+  tools: z.array(z.string().min(1)).optional(),
+  extensions: z.array(z.string().min(1)).default([]),
+  compaction: compactionSettingsSchema.prefault({}),
+  paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
+  bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),
+  retry: retrySchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  titles: z.boolean().default(true),
+  theme: z.enum(["auto", "dark", "light"]).default("auto"),
+  instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
+});
+
+/** How an agent works, with every default filled in. */
+export type AgentSettings = z.output<typeof settingsObject>;
+/** What a user writes of it; all of it may be left out. */
+export type AgentSettingsInput = z.input<typeof settingsObject>;
+
+/** Validates the settings of an agent; their JSON Schema is published from it. */
+export const agentSettingsSchema: z.ZodType<AgentSettings, AgentSettingsInput> = settingsObject;
+
+/**
+ * The settings to work with: the defaults, over them what the user set; in the `compaction` part its preset between.
+ * @throws BonsaiError `setting_invalid` and, for the `compaction` part, `compaction_setting_invalid`: each names the
+ *   key, what was found and what is allowed.
+ */
+export function agentSettings(input: unknown = {}): AgentSettings {
+  const parsed = settingsObject.safeParse(withPreset(input));
+  if (parsed.success) return parsed.data;
+  throw new BonsaiError({
+    code: "setting_invalid",
+    ...settingsProblem({ error: parsed.error, input, schema: settingsObject }),
+  });
+}
+
+function withPreset(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+  const { compaction } = input as { compaction?: unknown };
+  return { ...input, compaction: compactionSettings(compaction) };
+}

@@ -1,0 +1,274 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileOperations } from "@bonsai-agent/compaction";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import {
+  addUsage,
+  emptyUsage,
+  jsonText,
+  type Message,
+  messageText,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { createSession, type Entry, type Session } from "@bonsai-agent/session";
+import { z } from "zod";
+import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
+import { type ChangedFile, changedFiles } from "./listing/changed-files.ts";
+import type { RunResult } from "./run/prompt.ts";
+import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool.ts";
+
+/** What the task tool needs of an agent. */
+export interface SubAgent {
+  prompt(text: string): Promise<RunResult>;
+  abort(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TaskToolOptions {
+  /** The parent's: the sub-agents' sessions lie beside it. */
+  session: Session;
+  /** The parent's: its guards watch over the sub-agents too. */
+  lifecycle: Lifecycle<LifecycleEvents>;
+  /**
+   * Opens an agent that works in this session and tells this lifecycle: with the parent's model as it is now, the same
+   * tools without this one, and `isSubAgent`.
+   */
+  startAgent(own: { session: Session; lifecycle: Lifecycle<LifecycleEvents> }): Promise<SubAgent> | SubAgent;
+}
+
+const parameters = z.object({
+  description: z.string().min(1).describe("The task in three to eight words, for the user to see."),
+  prompt: z
+    .string()
+    .min(1)
+    .describe("The whole task with all that is needed to do it, and what the answer must tell."),
+});
+
+type TaskInput = z.output<typeof parameters>;
+
+const DESCRIPTION = `Gives a self-contained piece of work to a sub-agent and returns its last answer. The sub-agent has the same tools and a context of its own: it sees nothing of this conversation, and you see nothing of its work but that answer. Use it for work that reads much and has a short result, such as finding out how something works in a large code base, or for pieces that do not depend on each other: several calls in one answer run side by side, so do not let two of them change the same files. Do what takes a few tool calls yourself.`;
+
+/** Whoever works alone must not ask back, and must know what of the work is seen. */
+const ALONE =
+  "[You work on this alone: nobody answers questions. Your last message, and nothing else of your work, is handed to the agent that gave you the task.]";
+
+/** The tool `task`: gives a piece of work to an agent with a context of its own. */
+export function taskTool(options: TaskToolOptions): Tool {
+  return defineTool({
+    name: "task",
+    label: "Task",
+    description: DESCRIPTION,
+    parameters,
+    execute: (call) => carryOut(options, call),
+  });
+}
+
+async function carryOut(options: TaskToolOptions, call: ToolExecution<TaskInput>): Promise<ToolResult> {
+  const { description, prompt } = call.input;
+  const session = subAgentSession(options.session, description);
+  const lifecycle = subAgentLifecycle(options.lifecycle);
+  const progress = new TaskProgress({ lifecycle, sessionFile: session.file, onUpdate: call.onUpdate });
+  try {
+    const agent = await options.startAgent({ session, lifecycle });
+    try {
+      const result = await runUntilAborted(agent, `${prompt}\n\n${ALONE}`, call.signal);
+      return taskResult(result, taskDetails(session, progress.turns));
+    } finally {
+      await agent.close();
+    }
+  } finally {
+    session.close();
+  }
+}
+
+async function runUntilAborted(agent: SubAgent, prompt: string, signal: AbortSignal): Promise<RunResult> {
+  if (signal.aborted) return { status: "aborted" };
+  const stop = () => void agent.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await agent.prompt(prompt);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDetails> {
+  const text =
+    result.status === "done" && result.answer !== undefined ? messageText(result.answer).trim() : "";
+  const isError = text === "";
+  const said = isError ? `${whyNot(result)}${alreadyModified(details)}` : text;
+  return { content: [{ type: "text", text: said }], details, usage: details.usage, isError };
+}
+
+function whyNot({ status, error }: RunResult): string {
+  if (status === "aborted") return "The sub-agent was stopped before it ended.";
+  if (error !== undefined) return `The sub-agent failed. ${error.message}`;
+  return "The sub-agent ended without an answer.";
+}
+
+/** What was done stays done, and whoever goes on must know. */
+function alreadyModified({ modifiedFiles }: TaskDetails): string {
+  return modifiedFiles.length === 0 ? "" : ` It had modified: ${modifiedFiles.join(", ")}.`;
+}
+
+/**
+ * A new session for a sub-agent. Its file lies in a folder beside the parent's, which the session list does not look
+ * into, and names the parent in its header. Beside a session in memory it is in memory too.
+ */
+function subAgentSession(parent: Session, name: string): Session {
+  const session = createSession({ cwd: parent.cwd, ...place(parent) });
+  session.append({ type: "session_info", name });
+  return session;
+}
+
+function place({ file }: Session): { id?: string; file?: string; parentSession?: string } {
+  if (file === undefined) return {};
+  const id = crypto.randomUUID();
+  const folder = `${file.replace(/\.jsonl$/, "")}.tasks`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  return { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession: file };
+}
+
+type Events = Lifecycle<LifecycleEvents>;
+
+/**
+ * A lifecycle of a sub-agent's own. What it does is not told as if the parent did it; but who guards the parent's tools
+ * and requests, guards the sub-agent's too.
+ */
+function subAgentLifecycle(parent: Events): Events {
+  const lifecycle = new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    // Slow handlers are named by the parent's lifecycle.
+    setTimer: () => () => {},
+  });
+  guardCalls(lifecycle, parent);
+  guardRequests(lifecycle, parent);
+  return lifecycle;
+}
+
+function guardCalls(lifecycle: Events, parent: Events): void {
+  lifecycle.on("tool_call", async ({ current: _, ...event }, { signal }) => {
+    const { result } = await parent.decide("tool_call", event, { signal });
+    return result;
+  });
+  lifecycle.on("tool_result", async ({ current: _, ...event }, { signal }) => {
+    if (!parent.hasHandlers("tool_result")) return undefined;
+    const { payload } = await parent.decide("tool_result", event, { signal });
+    const { content, details, isError, usage } = payload;
+    return { content: [...content], details, isError, ...(usage === undefined ? {} : { usage }) };
+  });
+}
+
+function guardRequests(lifecycle: Events, parent: Events): void {
+  lifecycle.on("context", async ({ current: _, ...event }, { signal }) => {
+    const { payload } = await parent.decide("context", event, { signal });
+    return payload.messages === event.messages ? undefined : { messages: payload.messages };
+  });
+  lifecycle.on("before_provider_request", async ({ current: _, ...event }, { signal }) => {
+    const { payload } = await parent.decide("before_provider_request", event, { signal });
+    const changed = payload.payload;
+    return changed === event.payload ? undefined : (changed as object);
+  });
+  lifecycle.on("after_provider_response", (event) => parent.notify("after_provider_response", event));
+}
+
+/** What is shown of a sub-agent at work. */
+export interface TaskUpdate {
+  sessionFile: string | undefined;
+  turns: number;
+  usage: Usage;
+  /** The call that is under way; absent while the model answers. */
+  tool?: string | undefined;
+}
+
+interface TaskProgressOptions {
+  lifecycle: Lifecycle<LifecycleEvents>;
+  sessionFile: string | undefined;
+  onUpdate: (partial: ToolResult<TaskUpdate>) => void;
+}
+
+const TOOL_CHARACTERS = 80;
+
+/** Follows a sub-agent: turns, tokens, and what it is doing. */
+class TaskProgress {
+  readonly #options: TaskProgressOptions;
+  #turns = 0;
+  #usage = emptyUsage();
+
+  constructor(options: TaskProgressOptions) {
+    this.#options = options;
+    const { lifecycle } = options;
+    lifecycle.on("turn_start", () => {
+      this.#turns += 1;
+      this.#tell();
+    });
+    lifecycle.on("tool_execution_start", ({ toolName, args }) => this.#tell(callText(toolName, args)));
+    lifecycle.on("turn_end", ({ message }) => {
+      this.#usage = addUsage(this.#usage, message.usage);
+    });
+  }
+
+  /** Requests to the model. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  #tell(tool?: string): void {
+    const { sessionFile, onUpdate } = this.#options;
+    const usage = this.#usage;
+    const tokens = usage.totalTokens ?? 0;
+    const text = `Turn ${this.#turns}, ${tokens.toLocaleString("en")} tokens: ${tool ?? "the model answers"}`;
+    const details = { sessionFile, turns: this.#turns, usage, ...(tool === undefined ? {} : { tool }) };
+    onUpdate({ content: [{ type: "text", text }], details });
+  }
+}
+
+/** The tool and the first thing it was given: mostly a path or a command. */
+function callText(toolName: string, args: Readonly<Record<string, unknown>>): string {
+  const [first] = Object.values(args ?? {});
+  if (first === undefined) return toolName;
+  const said = typeof first === "string" ? first : jsonText(first);
+  const characters = [...said.slice(0, 4 * TOOL_CHARACTERS).replaceAll(/\s+/g, " ")];
+  const end = characters.length > TOOL_CHARACTERS ? "…" : "";
+  return `${toolName} ${characters.slice(0, TOOL_CHARACTERS).join("")}${end}`;
+}
+
+/** Files that each list of a result has at most: the ones that were touched last. */
+const LISTED_FILES = 2_000;
+
+/** What the result of a task tells beside the answer. Compaction carries the file lists over. */
+export interface TaskDetails {
+  /** Absent where the parent's session is in memory. */
+  sessionFile?: string;
+  /** Sorted; without the modified ones. */
+  readFiles: string[];
+  /** Sorted. */
+  modifiedFiles: string[];
+  /** With the lines that edits and writes added and removed. */
+  changedFiles: ChangedFile[];
+  /** Requests to the model for the task itself. */
+  turns: number;
+  /** Answers, summaries and whatever else was asked of models. */
+  usage: Usage;
+}
+
+/** Reads it from the session of the sub-agent, also from what was summarised on the way. */
+function taskDetails(session: Session, turns: number): TaskDetails {
+  const entries = session.entries();
+  const messages = entries.flatMap((entry): Message[] => (entry.type === "message" ? [entry.message] : []));
+  const { read, modified } = fileOperations(messages);
+  return {
+    ...(session.file === undefined ? {} : { sessionFile: session.file }),
+    readFiles: read.slice(0, LISTED_FILES).sort(),
+    modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
+    changedFiles: changedFiles(messages, session.cwd).slice(-LISTED_FILES),
+    turns,
+    usage: entries.reduce((sum, entry) => addUsage(sum, usageOf(entry)), emptyUsage()),
+  };
+}
+
+function usageOf(entry: Entry): Usage {
+  if (entry.type === "message") return ("usage" in entry.message && entry.message.usage) || emptyUsage();
+  return ("usage" in entry && entry.usage) || emptyUsage();
+}

@@ -1,0 +1,218 @@
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withoutTerminalControls } from "@bonsai-agent/messages";
+import { countLines, errorCode, MAX_RESULT_BYTES, MAX_RESULT_LINES, tailOf } from "./result-text.ts";
+
+/** Beyond it an output is a runaway, and the disk is worth more. */
+const MAX_FILE_BYTES = 100 << 20;
+/** How much of the end is in memory; cutting less often than the result needs makes it linear. */
+const MAX_HELD_CHARS = 4 * MAX_RESULT_BYTES;
+
+/** Owner of one output: its end in memory and, once it is longer than a result may be, all of it in a file. */
+export class OutputRecord {
+  #held = "";
+  #lines = 0;
+  #bytes = 0;
+  #file: { path: string; descriptor: number } | undefined;
+  #fileBytes = 0;
+  #problem: string | undefined;
+
+  append(text: string): void {
+    if (text === "") return;
+    this.#held += text;
+    this.#bytes += Buffer.byteLength(text);
+    this.#lines += countLines(text) - (text.endsWith("\n") ? 0 : 1);
+    if (this.#file !== undefined) this.#save(text);
+    else if (this.isLong && this.#problem === undefined) this.#openFile();
+    if (this.#held.length > MAX_HELD_CHARS) this.#held = tailOf(this.#held);
+  }
+
+  /** Whether the result cannot hold all of it. */
+  get isLong(): boolean {
+    return this.#bytes > MAX_RESULT_BYTES || this.lines > MAX_RESULT_LINES;
+  }
+
+  get lines(): number {
+    return this.#lines + (this.#held === "" || this.#held.endsWith("\n") ? 0 : 1);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get tail(): string {
+    return tailOf(this.#held);
+  }
+
+  /** Where all of it is, when it is long. */
+  get path(): string | undefined {
+    return this.#file?.path;
+  }
+
+  /** Why the file does not hold everything. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file.descriptor);
+  }
+
+  #openFile(): void {
+    try {
+      this.#file = openOutputFile();
+      this.#save(this.#held);
+    } catch (error) {
+      this.#problem = `it could not be kept: ${(error as Error).message}`;
+    }
+  }
+
+  #save(text: string): void {
+    if (this.#problem !== undefined) return;
+    const bytes = Buffer.from(text);
+    if (this.#fileBytes + bytes.length > MAX_FILE_BYTES) {
+      this.#problem = `only its first ${MAX_FILE_BYTES >> 20} MB were kept`;
+      return;
+    }
+    try {
+      writeSync(this.#file!.descriptor, bytes);
+      this.#fileBytes += bytes.length;
+    } catch (error) {
+      this.#problem = `it could not be kept to the end: ${(error as Error).message}`;
+    }
+  }
+}
+
+/** A resumed session may still want yesterday's output; the disk must not fill up with last month's. */
+const KEEP_DAYS = 7;
+
+let folder: string | undefined;
+
+/**
+ * Where full outputs are kept, private to the user. The same in every run, so that a path told to the model stays
+ * readable after a restart.
+ */
+export function outputFolder(): string {
+  // The system clears away what lies there long.
+  if (folder === undefined || !existsSync(folder))
+    folder = privateFolder(join(tmpdir(), `bonsai-output-${process.getuid?.() ?? "user"}`));
+  return folder;
+}
+
+/** Opens a new file for one output. */
+export function openOutputFile(): { path: string; descriptor: number } {
+  const path = join(outputFolder(), `${randomUUID()}.log`);
+  return { path, descriptor: openSync(path, "wx", 0o600) };
+}
+
+/** Somebody else's folder of that name, or a link, is not used. */
+function privateFolder(path: string): string {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+  const stats = lstatSync(path);
+  const isOurs = stats.isDirectory() && (process.getuid === undefined || stats.uid === process.getuid());
+  if (!isOurs) return mkdtempSync(`${path}-`);
+  removeOld(path);
+  return path;
+}
+
+function removeOld(path: string): void {
+  const oldest = Date.now() - KEEP_DAYS * 24 * 3_600_000;
+  for (const name of readdirSync(path)) {
+    const file = join(path, name);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() && stats.mtimeMs < oldest) rmSync(file, { force: true });
+  }
+}
+
+/** An unfinished line or escape sequence is not held back beyond this. */
+const MAX_PENDING_CHARS = 16_384;
+/** Of what is no text, the share from which on an output is binary. */
+const BINARY_SHARE = 0.2;
+
+/**
+ * Makes plain text of what a program wrote for a terminal: no colours, no overwritten progress bars, no control
+ * characters. Takes bytes as they come.
+ */
+export class TerminalText {
+  readonly #decoder = new TextDecoder();
+  #pending = "";
+  #seenChars = 0;
+  #junkChars = 0;
+
+  /** The lines that are finished by now. */
+  push(bytes: Buffer): string {
+    this.#pending += this.#decoder.decode(bytes, { stream: true });
+    const end = this.#pending.lastIndexOf("\n") + 1;
+    if (end === 0 && this.#pending.length <= MAX_PENDING_CHARS) return "";
+    // A very long line goes out in pieces.
+    return this.#take(this.#pending.length - end > MAX_PENDING_CHARS ? this.#pending.length : end);
+  }
+
+  /** The rest, when nothing more will come. */
+  end(): string {
+    this.#pending += this.#decoder.decode();
+    return this.#take(this.#pending.length);
+  }
+
+  get isBinary(): boolean {
+    return this.#junkChars > this.#seenChars * BINARY_SHARE;
+  }
+
+  #take(end: number): string {
+    const raw = this.#pending.slice(0, end);
+    this.#pending = this.#pending.slice(end);
+    this.#seenChars += raw.length;
+    this.#junkChars += junkIn(raw);
+    return this.#clean(raw);
+  }
+
+  #clean(raw: string): string {
+    const plain = withoutTerminalControls(raw);
+    const lines = plain.includes("\r") ? overwritten(plain) : plain;
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go
+    return erased(lines).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+  }
+}
+
+/** A carriage return starts the line anew: the last version is what a terminal shows. */
+function overwritten(text: string): string {
+  return text.split("\n").map(lastVersion).join("\n");
+}
+
+function lastVersion(line: string): string {
+  let end = line.length;
+  while (line[end - 1] === "\r") end -= 1;
+  return line.slice(end === 0 ? 0 : line.lastIndexOf("\r", end - 1) + 1, end);
+}
+
+/** Overstruck characters, as manual pages use them for bold. */
+function erased(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: backspace is meant
+  return text.includes("\b") ? text.replaceAll(/[^\n]?\u0008/g, "") : text;
+}
+
+function junkIn(text: string): number {
+  let junk = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isLayout = (code >= 7 && code <= 13) || code === 27;
+    if (code === 0xfffd || (code < 32 && !isLayout)) junk += 1;
+  }
+  return junk;
+}

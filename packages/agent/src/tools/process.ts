@@ -1,0 +1,288 @@
+import { type ChildProcess, execFile, type SpawnOptions, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { devNull } from "node:os";
+import { delimiter, isAbsolute, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/** What a start opens for its pipes, and one or two more. */
+const FILES_OF_A_START = 10;
+
+export interface ProcessToStart extends SpawnOptions {
+  command: string;
+  args: readonly string[];
+}
+
+/** Why the system starts no process, and what can be done. */
+const refusals: Readonly<Record<string, readonly [why: string, hint: string]>> = {
+  EMFILE: [
+    "this process has too many files open",
+    "Try again with fewer commands at once; `ulimit -n` shows the limit and raises it.",
+  ],
+  ENFILE: ["too many files are open on this machine", "Try again when other programs have ended."],
+  EAGAIN: [
+    "there are as many processes as the system allows",
+    "Try again when some have ended; `ulimit -u` shows the limit.",
+  ],
+  ENOMEM: ["there is no memory for another process", "Try again when other programs have ended."],
+  ENOENT: ["there is no such program", "Install it, or check the PATH."],
+  EACCES: ["it may not be run", "Check the rights of the program and of the working folder."],
+  EPERM: ["the system does not permit it", "Check the rights of the program and of the working folder."],
+  E2BIG: [
+    "its arguments and the environment are longer than the system takes",
+    "Write what is long to a file, and name that.",
+  ],
+  ENOEXEC: ["it is no program for this machine", "Install the one for this machine."],
+  ENOTDIR: ["a part of its path is a file, not a folder", "Check the PATH and the working folder."],
+};
+
+/**
+ * Starts a process: the one place that does. It has started when this resolves, and no error of its streams, or of
+ * ending it, can end this process.
+ * @throws BonsaiError `process_not_started`, whatever the system has against it; the `cause` has its code
+ */
+export async function startProcess({ command, args, ...options }: ProcessToStart): Promise<ChildProcess> {
+  try {
+    requireFiles();
+    const child = spawn(command, args, options);
+    // Without a listener, an error ends the process: of a pipe that nobody reads, of a signal that nobody takes.
+    for (const source of [child, child.stdin, child.stdout, child.stderr]) source?.on("error", () => {});
+    await once(child, "spawn");
+    return child;
+  } catch (cause) {
+    throw notStarted(command, { cause, cwd: options.cwd });
+  }
+}
+
+/** A start that breaks off in the middle for want of files never gives back those that it has opened. */
+function requireFiles(): void {
+  const opened: number[] = [];
+  try {
+    while (opened.length < FILES_OF_A_START) opened.push(openSync(devNull, "r"));
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor);
+  }
+}
+
+function notStarted(
+  command: string,
+  { cause, cwd }: { cause: unknown; cwd: SpawnOptions["cwd"] },
+): BonsaiError {
+  const code = (cause as NodeJS.ErrnoException).code ?? "";
+  const [why, hint] =
+    code === "ENOENT" && cwd !== undefined && !existsSync(cwd)
+      ? [`its working folder ${String(cwd)} does not exist`, "Start where there is one."]
+      : (refusals[code] ?? [(cause as Error).message, "Mend what the message names, and try again."]);
+  return new BonsaiError({
+    code: "process_not_started",
+    message: `${command} could not be started: ${why}${refusals[code] === undefined ? "" : ` (${code})`}.`,
+    hint,
+    cause,
+  });
+}
+
+/** The variable that marks every process of one command, wherever in the tree it went. */
+export const PROCESS_MARK = "BONSAI_COMMAND_ID";
+
+/** Time to end in order; long enough to flush a file, short enough for somebody who waits. */
+const GRACE_MS = 1_000;
+const POLL_MS = 20;
+/** Each round finds what the last one's victims had just started. */
+const KILL_ROUNDS = 10;
+
+export interface ProcessTree {
+  /** Of the first process, which leads a group of its own. */
+  pid: number;
+  /** The value of `PROCESS_MARK` in its environment. */
+  mark: string;
+}
+
+/** A running process. */
+interface ProcessRow {
+  pid: number;
+  parent: number;
+  group: number;
+  name: string;
+}
+
+/** Ends a command and everything it started: asked first, forced after a second. */
+export async function killTree(tree: ProcessTree): Promise<void> {
+  if (process.platform === "win32") return killWindowsTree(tree.pid);
+  try {
+    await killProcesses(tree);
+  } catch {
+    // Processes cannot be listed here (no /proc, no ps): the group can be ended unseen.
+    await killGroup(tree.pid);
+  }
+}
+
+async function killProcesses(tree: ProcessTree): Promise<void> {
+  // Once seen, never lost: when a process ends, its children no longer hang on the tree.
+  const seen = new Set<number>();
+  const deadline = performance.now() + GRACE_MS;
+  let rows = await treeProcesses(tree, seen);
+  while (rows.length > 0 && performance.now() < deadline) {
+    for (const { pid } of rows.filter((row) => !seen.has(row.pid))) {
+      sendSignal(pid, "SIGTERM");
+      seen.add(pid);
+    }
+    await delay(POLL_MS);
+    rows = await treeProcesses(tree, seen);
+  }
+  for (let round = 0; rows.length > 0 && round < KILL_ROUNDS; round += 1) {
+    for (const { pid } of rows) sendSignal(pid, "SIGKILL");
+    await delay(POLL_MS);
+    rows = await treeProcesses(tree, seen);
+  }
+}
+
+/**
+ * What still runs of a command: its group, the descendants of its first process and, on Linux, whatever carries its
+ * mark, even after it left the group and its parents died. What is `known` to belong to it still does.
+ */
+export async function treeProcesses(
+  { pid, mark }: ProcessTree,
+  known: ReadonlySet<number> = new Set(),
+): Promise<{ pid: number; name: string }[]> {
+  if (process.platform === "win32") return [];
+  const rows = process.platform === "linux" ? await linuxProcesses() : await posixProcesses();
+  const found = new Set([pid, ...known, ...rows.filter((row) => row.group === pid).map((row) => row.pid)]);
+  if (process.platform === "linux") for (const marked of await markedProcesses(rows, mark)) found.add(marked);
+  for (let before = 0; before < found.size; ) {
+    before = found.size;
+    for (const row of rows) if (found.has(row.parent)) found.add(row.pid);
+  }
+  return rows.filter((row) => found.has(row.pid));
+}
+
+async function linuxProcesses(): Promise<ProcessRow[]> {
+  const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const rows = await Promise.all(names.map(async (name) => linuxRow(await procFile(name, "stat"))));
+  return rows.filter((row) => row !== undefined);
+}
+
+/** `pid (name) state parent group …`, where the name can have spaces and brackets. A zombie runs no more. */
+function linuxRow(stat: string): ProcessRow | undefined {
+  const match = /^(\d+) \((.*)\) (\S) (\d+) (\d+) /s.exec(stat);
+  if (match === null || match[3] === "Z" || match[3] === "X") return undefined;
+  return { pid: Number(match[1]), name: match[2]!, parent: Number(match[4]), group: Number(match[5]) };
+}
+
+async function markedProcesses(rows: readonly ProcessRow[], mark: string): Promise<number[]> {
+  const marked = await Promise.all(
+    rows.map(async ({ pid }) =>
+      (await procFile(pid, "environ")).includes(`${PROCESS_MARK}=${mark}`) ? [pid] : [],
+    ),
+  );
+  return marked.flat();
+}
+
+/** Empty for a process that has ended, or is somebody else's. @throws where the system has no file left to open it with */
+async function procFile(pid: number | string, file: string): Promise<string> {
+  return readFile(`/proc/${pid}/${file}`, "latin1").catch((error: NodeJS.ErrnoException) => {
+    // Nothing seen would mean that nothing runs.
+    if (error.code === "EMFILE" || error.code === "ENFILE" || error.code === "ENOMEM") throw error;
+    return "";
+  });
+}
+
+async function posixProcesses(): Promise<ProcessRow[]> {
+  const { stdout } = await promisify(execFile)("ps", ["-A", "-o", "pid=,ppid=,pgid=,state=,comm="]);
+  return stdout.split("\n").flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line);
+    if (match === null || match[4]!.startsWith("Z")) return [];
+    return [{ pid: Number(match[1]), parent: Number(match[2]), group: Number(match[3]), name: match[5]! }];
+  });
+}
+
+async function killGroup(pid: number): Promise<void> {
+  sendSignal(-pid, "SIGTERM");
+  await delay(GRACE_MS);
+  sendSignal(-pid, "SIGKILL");
+}
+
+async function killWindowsTree(pid: number): Promise<void> {
+  // A tree that has ended already is what was wanted.
+  await promisify(execFile)("taskkill", ["/pid", String(pid), "/T", "/F"]).catch(() => {});
+}
+
+/** A negative number means the group. */
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It ended since it was seen, or it took on other rights: nothing that can be done here.
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code !== "ESRCH" && code !== "EPERM") throw error;
+  }
+}
+
+/** First processes of the commands that run now; each leads a group of its own. */
+const running = new Set<number>();
+
+/**
+ * Has a command ended with this process, should that end before it.
+ * @param pid of a process that leads a group of its own; undefined for a command that could not be started
+ * @returns what is to be called when the command has ended
+ */
+export function runningCommand(pid: number | undefined): () => void {
+  if (pid === undefined) return () => {};
+  running.add(pid);
+  return () => void running.delete(pid);
+}
+
+/**
+ * Ends at once, without asking, whatever commands run in this process: for a process that is about to end itself and
+ * can wait for nothing. What left its command's group is not reached; aborting in good order reaches it.
+ */
+export function killRunningCommands(): void {
+  for (const pid of running) {
+    if (process.platform === "win32") spawnSync("taskkill", ["/pid", String(pid), "/T", "/F"]);
+    else sendSignal(-pid, "SIGKILL");
+  }
+  running.clear();
+}
+
+/** The full path of a program on the PATH. Its relative folders could lie in the project, whose programs nobody asked for. */
+export function programPath(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const folders = (env.PATH ?? env.Path ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+/** bash, or sh where there is none. Throws a sentence when neither is there. */
+export function findShell(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = process.platform): string {
+  if (platform === "win32") return gitBash(env);
+  const found = ["/bin/bash", "/usr/bin/bash"].find(isProgram) ?? programPath("bash", env);
+  const shell = found ?? ["/bin/sh"].find(isProgram) ?? programPath("sh", env);
+  if (shell === undefined)
+    throw new Error("Neither bash nor sh was found. Install one, or put it on the PATH.");
+  return shell;
+}
+
+function gitBash(env: NodeJS.ProcessEnv): string {
+  const folders = [
+    env.ProgramFiles,
+    env["ProgramFiles(x86)"],
+    env.LOCALAPPDATA && join(env.LOCALAPPDATA, "Programs"),
+  ];
+  const installed = folders.flatMap((folder) => (folder ? [join(folder, "Git", "bin", "bash.exe")] : []));
+  const onPath = programPath("bash.exe", env);
+  // The one in System32 starts Linux, which sees another file system.
+  const usable = onPath !== undefined && /\\system32\\/i.test(onPath) ? undefined : onPath;
+  const shell = installed.find(isProgram) ?? usable;
+  if (shell === undefined)
+    throw new Error("bash was not found. On Windows, install Git for Windows, which brings it.");
+  return shell;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

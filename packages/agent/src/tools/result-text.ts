@@ -1,0 +1,90 @@
+/** Lines of one result: more than a model uses at once, and a tenth of a small window at most. */
+export const MAX_RESULT_LINES = 2_000;
+/** Bytes of one result, about 12,000 tokens: lines alone bound nothing where lines are long. */
+export const MAX_RESULT_BYTES = 50 * 1024;
+
+/** The end of a text within both limits; whole lines unless the last alone is too long. */
+export function tailOf(text: string): string {
+  const byLines = text.slice(startOfLastLines(text, MAX_RESULT_LINES));
+  const bytes = Buffer.from(byLines);
+  if (bytes.length <= MAX_RESULT_BYTES) return byLines;
+  let start = bytes.length - MAX_RESULT_BYTES;
+  while (isContinuation(bytes[start])) start += 1;
+  const newline = bytes.indexOf(10, start);
+  const hasWholeLine = newline >= 0 && newline < bytes.length - 1;
+  return bytes.subarray(hasWholeLine ? newline + 1 : start).toString();
+}
+
+/** As many first bytes as fit without cutting a character in two. */
+export function firstBytes(bytes: Buffer, maxBytes: number): Buffer {
+  if (bytes.length <= maxBytes) return bytes;
+  let end = maxBytes;
+  while (end > 0 && isContinuation(bytes[end])) end -= 1;
+  return bytes.subarray(0, end);
+}
+
+/** Lines of a text; an unfinished last one counts. */
+export function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return text === "" || text.endsWith("\n") ? count : count + 1;
+}
+
+/** A size as people write it: `812 bytes`, `4.2 KB`, `1.0 GB`. */
+export function shownBytes(bytes: number): string {
+  if (bytes < 1024) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
+  const units = ["KB", "MB", "GB", "TB"];
+  const power = Math.min(units.length, Math.floor(Math.log2(bytes) / 10));
+  return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`;
+}
+
+/** `1 line`, `2 lines`. */
+export function shownLines(count: number): string {
+  return count === 1 ? "1 line" : `${shownCount(count)} lines`;
+}
+
+/** A number with its thousands apart. */
+export function shownCount(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
+function startOfLastLines(text: string, lines: number): number {
+  let at = text.endsWith("\n") ? text.length - 1 : text.length;
+  for (let found = 0; found < lines; found += 1) {
+    if (at <= 0) return 0;
+    at = text.lastIndexOf("\n", at - 1);
+    if (at < 0) return 0;
+  }
+  return at + 1;
+}
+
+/** Of a character in UTF-8 whose first byte stands earlier. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: "permission is denied",
+  EPERM: "the operation is not permitted",
+  ENOTDIR: "a part of the path is a file, not a folder",
+  EISDIR: "it is a folder",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  EROFS: "the file system is read-only",
+  ELOOP: "its symbolic links go round in a circle",
+  ENAMETOOLONG: "the name is too long for this file system",
+  EMFILE: "too many files are open; try again with fewer calls at once",
+  EBUSY: "another program holds it",
+  ENOENT: "it does not exist",
+};
+
+/** The code of a file system error, such as `ENOENT`. */
+export function errorCode(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException | undefined)?.code;
+}
+
+/** A sentence for the model: what could not be done with which path, and why. */
+export function fileProblem(did: string, path: string, cause: unknown): Error {
+  const reason = reasons[errorCode(cause) ?? ""] ?? (cause instanceof Error ? cause.message : String(cause));
+  return new Error(`${did} ${path} failed: ${reason}.`, { cause });
+}

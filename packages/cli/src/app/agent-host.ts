@@ -1,0 +1,267 @@
+import { type Agent, type ConfirmLongRun, type ConfirmPath, openAgent } from "@bonsai-agent/agent";
+import type { FrontEndUI } from "@bonsai-agent/extension";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
+import type { Session } from "@bonsai-agent/session";
+import type { AppContext } from "./app-context.ts";
+import { chooseModel, findModel } from "./model-choice.ts";
+import { shownPath } from "./paths.ts";
+import { chooseSession, placeOf, type SessionChoice, sessionControl } from "./session-choice.ts";
+
+interface OpenHostOptions {
+  /** Stands for the model where none can be used. Default: that is an error, `no_model`. */
+  spareModel?: CatalogueModel | undefined;
+}
+
+interface HostParts extends OpenHostOptions {
+  workshop: AppContext;
+  agent: Agent;
+  startReason: SessionChoice["reason"];
+}
+
+/** Owner of the agent at work; another session means another agent in the same workshop. */
+export class AgentHost {
+  readonly workshop: AppContext;
+  readonly #startReason: SessionChoice["reason"];
+  readonly #spareModel: CatalogueModel | undefined;
+  #agent: Agent;
+  /** One change of session after the other. */
+  #moved: Promise<unknown> = Promise.resolve();
+  /** Stops the extensions that are asked whether the session may be left, and those that are told of the new one. */
+  #asking = new AbortController();
+  #moves = 0;
+
+  private constructor({ workshop, agent, startReason, spareModel }: HostParts) {
+    this.workshop = workshop;
+    this.#agent = agent;
+    this.#startReason = startReason;
+    this.#spareModel = spareModel;
+    workshop.seat.agent = agent;
+    workshop.seat.control = sessionControl(this);
+  }
+
+  /** Opens the session that the call asks for. Handlers on the lifecycle hear of it by `start`. */
+  static async open(workshop: AppContext, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
+    const choice = chooseSession(workshop.call, placeOf(workshop));
+    const agent = await agentFor(workshop, choice, { spareModel });
+    return new AgentHost({ workshop, agent, startReason: choice.reason, spareModel });
+  }
+
+  get agent(): Agent {
+    return this.#agent;
+  }
+
+  /** To be called once everybody listens. */
+  async start(): Promise<void> {
+    const { name } = this.workshop.call.options;
+    this.workshop.extensions.attach(this.#agent);
+    const { signal } = this.#asking;
+    await this.#whileMoving(() => this.#agent.start(this.#startReason, { signal }));
+    if (typeof name === "string") await this.setName(name);
+  }
+
+  async setName(name: string): Promise<void> {
+    this.#agent.session.append({ type: "session_info", name });
+    const event = { type: "session_info_changed" as const, name };
+    const { signal } = this.#asking;
+    await this.#whileMoving(() => this.workshop.lifecycle.notify("session_info_changed", event, { signal }));
+  }
+
+  /** @throws BonsaiError, where the model is unknown; then nothing has changed. */
+  async setModel(reference: string): Promise<CatalogueModel> {
+    const model = await findModel(this.workshop.shelf, reference);
+    await this.#agent.setModel(model);
+    return model;
+  }
+
+  /**
+   * Goes on in another session. The one that was left is closed when the other is open: a failure changes nothing.
+   * @returns false where an extension did not let it happen
+   */
+  replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
+    return this.#move(() => this.#replace(reason, choice));
+  }
+
+  /** Goes on in a copy of the session up to an entry. @returns false where an extension did not let it happen */
+  fork(entryId: string, choice: SessionChoice, position: "before" | "at" = "at"): Promise<boolean> {
+    return this.#move(() => this.#fork(entryId, choice, position));
+  }
+
+  /** Stops whatever is going on; resolves when the agent is idle. */
+  stop(): Promise<void> {
+    this.stopMoving();
+    return this.#agent.abort();
+  }
+
+  /** True while a session is being left, begun or named, which can wait for extensions. */
+  get isMoving(): boolean {
+    return this.#moves > 0;
+  }
+
+  /**
+   * Stays in the session, where extensions have not yet said whether it may be left; goes on in a new one without those
+   * that hang at its start.
+   */
+  stopMoving(): void {
+    this.#asking.abort();
+    this.#asking = new AbortController();
+  }
+
+  #move(go: () => Promise<boolean>): Promise<boolean> {
+    const moved = this.#moved.then(() => this.#whileMoving(go));
+    this.#moved = moved.catch(() => {});
+    return moved;
+  }
+
+  async #whileMoving<Value>(go: () => Promise<Value>): Promise<Value> {
+    this.#moves += 1;
+    try {
+      return await go();
+    } finally {
+      this.#moves -= 1;
+    }
+  }
+
+  async #replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
+    const file = choice.origin?.file;
+    const { signal } = this.#asking;
+    const { result } = await this.workshop.lifecycle.decide(
+      "session_before_switch",
+      { type: "session_before_switch", reason, ...(file === undefined ? {} : { targetSessionFile: file }) },
+      { signal },
+    );
+    return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, reason);
+  }
+
+  async #fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean> {
+    const { signal } = this.#asking;
+    const { result } = await this.workshop.lifecycle.decide(
+      "session_before_fork",
+      { type: "session_before_fork", entryId, position },
+      { signal },
+    );
+    return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, "fork");
+  }
+
+  async #goOnIn(choice: SessionChoice, reason: "new" | "resume" | "fork"): Promise<true> {
+    const previous = this.#agent;
+    const { model, thinking } = previous.state;
+    const spareModel = this.#spareModel;
+    const isSpare = model.provider === spareModel?.provider && model.id === spareModel.id;
+    const before = { model: isSpare ? undefined : model, thinking };
+    const agent = await agentFor(this.workshop, choice, { before, spareModel });
+    const { file, leafId } = previous.session;
+    // A session without an entry has no file that could be named.
+    const previousSessionFile = leafId === null ? undefined : file;
+    await previous.close(reason, { targetSessionFile: agent.session.file });
+    this.#agent = agent;
+    this.workshop.seat.agent = agent;
+    this.workshop.extensions.attach(agent);
+    await agent.start(reason, { previousSessionFile, signal: this.#asking.signal });
+    return true;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close("quit");
+  }
+}
+
+/** A new session goes on with the model and the thinking of the one before. */
+interface Handover {
+  model: CatalogueModel | undefined;
+  thinking: ThinkingLevel;
+}
+
+async function agentFor(
+  workshop: AppContext,
+  choice: SessionChoice,
+  { before, spareModel }: OpenHostOptions & { before?: Handover },
+): Promise<Agent> {
+  const { call, home, cwd, models, lifecycle, onNotice, shelf, ui } = workshop;
+  const { origin } = choice;
+  const named =
+    typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
+  const usual = workshop.settings.model;
+  const model = await chooseModel(shelf, { named, origin, before: before?.model, usual, spare: spareModel });
+  const settings = { ...workshop.settings, thinking: thinkingFor(workshop, origin, before) };
+  const smallModel = await smallModelOf(workshop);
+  const session = choice.open();
+  noticeOtherFolder(session, workshop);
+  const confirmPath = askPath(ui);
+  const confirmLongRun = askLongRun(isAttended(call) ? ui : undefined);
+  return openAgent({
+    session,
+    cwd,
+    home,
+    settings,
+    models,
+    model,
+    lifecycle,
+    onNotice,
+    ...(smallModel === undefined ? {} : { smallModel }),
+    ...(confirmPath === undefined ? {} : { confirmPath }),
+    ...(confirmLongRun === undefined ? {} : { confirmLongRun }),
+  });
+}
+
+/** A script waits for the end of its prompt, and for nothing else. */
+function isAttended({ options }: AppContext["call"]): boolean {
+  return options.mode === "tui" || options.mode === "rpc";
+}
+
+function thinkingFor(
+  { call, settings }: AppContext,
+  origin: Session | undefined,
+  before?: Handover,
+): ThinkingLevel {
+  if (before === undefined && call.options.thinking !== undefined) return settings.thinking;
+  if (origin === undefined) return before?.thinking ?? settings.thinking;
+  // A file can name any.
+  const { thinkingLevel } = origin.settings();
+  return thinkingLevels.find((level) => level === thinkingLevel) ?? settings.thinking;
+}
+
+/** Titles are not worth an error. */
+async function smallModelOf({ settings, shelf }: AppContext): Promise<CatalogueModel | undefined> {
+  if (settings.smallModel === undefined) return undefined;
+  try {
+    return await findModel(shelf, settings.smallModel);
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    shelf.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
+    return undefined;
+  }
+}
+
+/** Never relative: what it would be relative to is what is told. */
+const shownFolder = (folder: string) => shownPath(folder, folder);
+
+function noticeOtherFolder(session: Session, { cwd, onNotice }: AppContext): void {
+  if (session.cwd === "" || session.cwd === cwd) return;
+  onNotice({
+    level: "info",
+    code: "other_folder",
+    message: `This session was begun in ${shownFolder(session.cwd)}; tools work in ${shownFolder(cwd)} now.`,
+  });
+}
+
+/** Asks about paths beyond the project; undefined where nobody can be asked: then they are refused. */
+function askPath(ui: FrontEndUI | undefined): ConfirmPath | undefined {
+  if (ui === undefined) return undefined;
+  return ({ path, toolName, access, signal }) =>
+    ui.confirm(
+      access === "read" ? "Read beyond the project?" : "Change a file beyond the project?",
+      `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${path}.`,
+      { signal },
+    );
+}
+
+/** Asks whether a run that nobody said a word to may go on; undefined where nobody follows it: then it ends. */
+function askLongRun(ui: FrontEndUI | undefined): ConfirmLongRun | undefined {
+  if (ui === undefined) return undefined;
+  return ({ requests, signal }) => {
+    const count = requests.toLocaleString("en");
+    const message = `The model was asked ${count} times in a row without a word from you. Yes lets it go on for as many requests again.`;
+    return ui.confirm("Go on?", message, { signal });
+  };
+}

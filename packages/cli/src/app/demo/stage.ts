@@ -1,0 +1,220 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Agent,
+  agentSettings,
+  type LifecycleEvents,
+  lifecycleEventRules,
+  openAgent,
+} from "@bonsai-agent/agent";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { byScriptEstimator, messageText } from "@bonsai-agent/messages";
+import {
+  type CatalogueModel,
+  ModelClient,
+  type Provider,
+  type ProviderCall,
+  type ScenarioAnswer,
+  scriptedProvider,
+} from "@bonsai-agent/models";
+import { createSession } from "@bonsai-agent/session";
+import { type Act, acts, summaries } from "./acts.ts";
+import { writeProject } from "./project.ts";
+
+/** Something worth a mark in the chart. */
+export type Moment = "masked" | "summarised" | "digested" | "overflow" | "tree";
+
+/** What is told while the demonstration plays. */
+export interface Audience {
+  actBegins(act: Act, number: number): Promise<void>;
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void;
+  notice(message: string): void;
+}
+
+export interface Performance {
+  agent: Agent;
+  sessionFile: string;
+  projectFolder: string;
+  /** Every request, in order. */
+  served: readonly Served[];
+  /** What happened just before the request with this index. */
+  moments: readonly { at: number; moment: Moment }[];
+  /** What the server really holds. */
+  windowTokens: number;
+}
+
+interface StageOptions {
+  /** An empty folder. */
+  folder: string;
+  /** Wait before each piece of an answer. */
+  delayMs: number;
+  audience: Audience;
+  signal: AbortSignal;
+}
+
+const WINDOW_TOKENS = 16_000;
+
+/** The catalogue is wrong about its window: that happens to everybody with a local server. */
+const model: CatalogueModel = {
+  provider: "scripted",
+  id: "actor-32k",
+  name: "Actor",
+  api: "scripted",
+  baseUrl: "",
+  input: ["text"],
+  reasoning: false,
+  contextWindow: 2 * WINDOW_TOKENS,
+  maxOutputTokens: 1_500,
+  usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
+};
+
+/** Plays all acts: a real agent with real tools on a real project; only the model's words are written down. */
+export async function perform(options: StageOptions): Promise<Performance> {
+  const projectFolder = join(options.folder, "corner-shop");
+  mkdirSync(projectFolder);
+  writeProject(projectFolder);
+  const served: Served[] = [];
+  const moments: { at: number; moment: Moment }[] = [];
+  const actor = new Actor({
+    windowTokens: WINDOW_TOKENS,
+    delayMs: options.delayMs,
+    onServed: (each) => served.push(each),
+  });
+  const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+  const mark = (moment: Moment) => moments.push({ at: served.length, moment });
+  watch(lifecycle, mark);
+  options.audience.listen(lifecycle);
+  const sessionFile = join(options.folder, "session.jsonl");
+  const agent = await openAgent({
+    session: createSession({ cwd: projectFolder, file: sessionFile }),
+    cwd: projectFolder,
+    home: options.folder,
+    settings: agentSettings({
+      compaction: { mask: { mode: "local" } },
+      retry: { maxRetries: 1, baseDelayMs: 200 },
+    }),
+    models: new ModelClient({
+      providers: { scripted: async () => actor.provider() },
+      retry: { maxRetries: 1, baseDelayMs: 200 },
+    }),
+    model,
+    lifecycle,
+    onNotice: ({ message }) => options.audience.notice(message),
+  });
+  try {
+    await play({ agent, actor, options, mark });
+  } catch (error) {
+    await agent.close();
+    throw error;
+  }
+  return { agent, sessionFile, projectFolder, served, moments, windowTokens: WINDOW_TOKENS };
+}
+
+interface Play {
+  agent: Agent;
+  actor: Actor;
+  options: StageOptions;
+  mark: (moment: Moment) => void;
+}
+
+async function play({ agent, actor, options, mark }: Play): Promise<void> {
+  const ends: (string | null)[] = [];
+  for (const [index, act] of acts.entries()) {
+    options.signal.throwIfAborted();
+    await options.audience.actBegins(act, index + 1);
+    actor.enter(act);
+    const back = act.backTo === undefined ? undefined : ends[act.backTo - 1];
+    if (back != null) {
+      mark("tree");
+      await agent.navigate(back, { summarise: true, signal: options.signal });
+    }
+    const stop = () => void agent.abort();
+    options.signal.addEventListener("abort", stop, { once: true });
+    const result = await agent.prompt(act.user);
+    options.signal.removeEventListener("abort", stop);
+    if (result.error !== undefined) throw result.error;
+    ends.push(agent.session.leafId);
+  }
+}
+
+function watch(lifecycle: Lifecycle<LifecycleEvents>, mark: (moment: Moment) => void): void {
+  lifecycle.on("session_mask", () => mark("masked"));
+  lifecycle.on("auto_compaction_start", ({ reason }) => {
+    if (reason === "overflow") mark("overflow");
+  });
+  lifecycle.on("session_compact", ({ compactionEntry }) => {
+    const { manifest } = (compactionEntry.details ?? {}) as { manifest?: { rung?: string } };
+    mark(manifest?.rung === "digest" ? "digested" : "summarised");
+  });
+}
+
+/** One request as the server of the demonstration saw it. */
+interface Served {
+  purpose: ProviderCall["purpose"];
+  /** Tokens of the request by the server's own count. */
+  inputTokens: number;
+  refused: boolean;
+}
+
+interface ActorOptions {
+  /** What the server really holds, whatever the catalogue says. */
+  windowTokens: number;
+  /** Wait before each piece of an answer. */
+  delayMs: number;
+  onServed: (served: Served) => void;
+}
+
+/** The scripted model: it says the lines of the act, and refuses what is too long as a server does. */
+class Actor {
+  readonly #options: ActorOptions;
+  #lines: ScenarioAnswer[] = [];
+  #earlyPart = "";
+  #summariserFails = false;
+
+  constructor(options: ActorOptions) {
+    this.#options = options;
+  }
+
+  enter({ answers, earlyPart = "", summariserFails = false }: Act): void {
+    this.#lines = [...answers];
+    this.#earlyPart = earlyPart;
+    this.#summariserFails = summariserFails;
+  }
+
+  provider(): Provider {
+    const scripted = scriptedProvider((call) => this.#answer(call));
+    const { windowTokens, onServed } = this.#options;
+    return {
+      stream: (call, answer) => {
+        const inputTokens = requestTokens(call);
+        onServed({ purpose: call.purpose, inputTokens, refused: inputTokens > windowTokens });
+        const model = { ...call.model, contextWindow: windowTokens };
+        return scripted.stream({ ...call, model }, answer);
+      },
+    };
+  }
+
+  #answer(call: ProviderCall): ScenarioAnswer {
+    if (call.purpose === "summary") return this.#summary(call);
+    if (call.purpose === "title") return { text: "Corner shop: prices and discount codes" };
+    return { ...(this.#lines.shift() ?? { text: "That is all." }), delayMs: this.#options.delayMs };
+  }
+
+  #summary({ messages }: ProviderCall): ScenarioAnswer {
+    if (this.#summariserFails) return { error: { status: 500, message: "The server has gone away." } };
+    const kind = askedKind(messages.map(messageText).join("\n"));
+    return { text: kind === "turnPrefix" ? this.#earlyPart : summaries[kind] };
+  }
+}
+
+/** By the outline, which stands last; earlier ones are those of former summaries. */
+function askedKind(asked: string): "turnPrefix" | keyof typeof summaries {
+  const goalAt = asked.lastIndexOf("## Goal");
+  if (asked.lastIndexOf("## Request") > goalAt) return "turnPrefix";
+  return asked.indexOf("## Critical Context", goalAt) > goalAt ? "history" : "branch";
+}
+
+function requestTokens({ systemPrompt, tools, messages }: ProviderCall): number {
+  const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(JSON.stringify(tools));
+  return messages.reduce((sum, message) => sum + byScriptEstimator.message(message), fixed);
+}

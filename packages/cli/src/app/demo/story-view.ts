@@ -1,0 +1,231 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { CompactionManifest, CompactionReason } from "@bonsai-agent/compaction";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { contentText, jsonText, messageText } from "@bonsai-agent/messages";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { type Line, span } from "../line.ts";
+import { count } from "../numbers.ts";
+import { wrap } from "../terminal-text.ts";
+import type { Act } from "./acts.ts";
+import type { Audience, Moment, Performance } from "./stage.ts";
+
+interface StoryViewOptions {
+  print: (lines: Line[]) => void;
+  /** Columns. */
+  width: number;
+  /** Resolves when a reader has had time for what was just printed; `weight` is 1 for a line or two. */
+  pause: (weight: number) => Promise<void>;
+}
+
+/** Tells the demonstration as it happens, a few lines for each event. */
+export class StoryView implements Audience {
+  readonly #options: StoryViewOptions;
+  /** Calls of the latest answer that are not shown whole yet, in its order. */
+  #calls: { id: string; lines: Line[]; hasEnded: boolean }[] = [];
+
+  constructor(options: StoryViewOptions) {
+    this.#options = options;
+  }
+
+  async actBegins({ title, note, user, backTo }: Act, number: number): Promise<void> {
+    const { width } = this.#options;
+    this.#print(
+      [],
+      [span(`── ${number}  ${title} `.padEnd(Math.min(width, 78), "─"), "bold")],
+      ...this.#paragraph(note, "", "gray"),
+    );
+    if (backTo !== undefined)
+      this.#print(
+        ...this.#paragraph(`back to the end of act ${backTo}, with a summary`, "  /tree  ", "cyan"),
+      );
+    this.#print(...this.#paragraph(shortened(user), "you     ", "bold"));
+    await this.#options.pause(3);
+  }
+
+  notice(message: string): void {
+    this.#print(...this.#paragraph(message, "  !     ", "yellow"));
+  }
+
+  listen(lifecycle: Lifecycle<LifecycleEvents>): void {
+    lifecycle.on("message_end", ({ message }) => {
+      if (message.role !== "assistant") return;
+      const text = messageText(message);
+      if (message.stopReason === "error") this.#refused(message.errorMessage ?? "no reason given");
+      else if (text !== "") this.#print(...this.#paragraph(text, "bonsai  "));
+      this.#calls = message.content.flatMap((part) =>
+        part.type === "toolCall" ? [{ id: part.id, lines: [], hasEnded: false }] : [],
+      );
+    });
+    lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) =>
+      this.#show(toolCallId, [
+        span(`  ▸ ${toolName} `, "cyan"),
+        oneLine(subject(args), this.#options.width - 12),
+      ]),
+    );
+    lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
+      this.#show(toolCallId, this.#outcome(toolName, contentText(result.content), isError), true);
+      return this.#options.pause(1);
+    });
+    lifecycle.on("auto_compaction_start", ({ reason }) => this.#compacting(reason));
+    lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
+      const { status, detail, tokensBefore, tokensAfter } = outcome;
+      const size = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`;
+      const done = status === "compacted" || status === "masked";
+      this.#print(
+        [span(`  ⟲ ${status}`, ["bold", done ? "green" : "red"]), done ? `  ${size}` : ""],
+        // Why it failed, the notice behind it says.
+        ...(status === "compacted" || status === "failed" ? [] : this.#paragraph(detail, "    ", "gray")),
+      );
+      if (result !== undefined)
+        this.#print(
+          ...this.#paragraph(howSummarised(result), "    ", "gray"),
+          ...this.#headings(result.summary),
+        );
+      return this.#options.pause(4);
+    });
+    lifecycle.on("session_tree", ({ summaryEntry }) => {
+      if (summaryEntry !== undefined) this.#print(...this.#headings(summaryEntry.summary));
+      return this.#options.pause(3);
+    });
+  }
+
+  #compacting(reason: CompactionReason): void {
+    const before = reason === "overflow" ? "Context overflow detected, " : "";
+    this.#print(...this.#paragraph(`${before}Auto-compacting…`, "  ⟲ ", "yellow"));
+  }
+
+  #refused(message: string): void {
+    this.#print(...this.#paragraph(`the server refuses: ${message}`, "  ✗ ", "red"));
+  }
+
+  /** Calls may run at once; what one gave stands below it, so that it waits for those in front. */
+  #show(id: string, line: Line, hasEnded = false): void {
+    const call = this.#calls.find((each) => each.id === id);
+    call?.lines.push(line);
+    if (call !== undefined) call.hasEnded = hasEnded;
+    for (let first = this.#calls[0]; first !== undefined; first = this.#calls[0]) {
+      this.#print(...first.lines.splice(0));
+      if (!first.hasEnded) return;
+      this.#calls.shift();
+    }
+  }
+
+  #outcome(name: string, text: string, isError: boolean): Line {
+    const lines = text.trimEnd().split("\n");
+    const said =
+      name === "bash"
+        ? (lines.findLast((line) => /^ℹ (?:pass|fail)|exit/i.test(line)) ?? lines[0])
+        : lines[0];
+    const size = lines.length === 1 ? "" : span(`  (${count(lines.length)} lines)`, "gray");
+    return ["    ", span(oneLine(said ?? "", this.#options.width - 24), isError ? "red" : "gray"), size];
+  }
+
+  /** The first lines of a summary, so that one sees what the model sees now. */
+  #headings(summary: string): Line[] {
+    const body = summary
+      .split("\n")
+      .filter((line) => /^(?:##? |- |\d\. )/.test(line))
+      .slice(0, 6);
+    return body.map((line) => [span(`    │ ${oneLine(line, this.#options.width - 8)}`, "gray")]);
+  }
+
+  #paragraph(text: string, lead: string, style?: Parameters<typeof span>[1]): Line[] {
+    const width = Math.min(this.#options.width, 100) - lead.length;
+    return text
+      .split("\n")
+      .flatMap((line) => wrap(line, width))
+      .map((line, at) => [span(at === 0 ? lead : " ".repeat(lead.length), "bold"), span(line, style)]);
+  }
+
+  #print(...lines: Line[]): void {
+    this.#options.print(lines);
+  }
+}
+
+/** Who summarised what, as the compaction's own record has it. */
+function howSummarised({ details }: CompactionEntry): string {
+  const { manifest } = (details ?? {}) as { manifest?: CompactionManifest };
+  if (manifest === undefined) return "";
+  const by = manifest.rung === "digest" ? "The digest, without a model," : "The model";
+  const { summarised, turnPrefix, kept } = manifest;
+  const older = summarised.count === 0 ? [] : [`${count(summarised.count)} messages`];
+  const early = manifest.splitTurn ? [`the first ${count(turnPrefix.count)} of the turn that was cut`] : [];
+  return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} are kept word for word.`;
+}
+
+/** Nobody reads a long paste twice. */
+function shortened(text: string): string {
+  const lines = text.split("\n");
+  const [first, ...rest] = lines;
+  if (rest.length < 6) return text;
+  return [first, ...rest.slice(0, 2), `… (${count(rest.length - 2)} more lines pasted)`].join("\n");
+}
+
+function subject(args: Readonly<Record<string, unknown>>): string {
+  const { command, path } = args;
+  if (typeof command === "string") return command;
+  return typeof path === "string" ? path : jsonText(args);
+}
+
+function oneLine(text: string, width: number): string {
+  const flat = text.replaceAll(/\s+/g, " ").trim();
+  return flat.length > width ? `${flat.slice(0, Math.max(1, width - 1))}…` : flat;
+}
+
+const ROWS = 8;
+const eighths = " ▁▂▃▄▅▆▇█";
+const marks: Readonly<Record<Moment, { glyph: string; means: string }>> = {
+  masked: { glyph: "m", means: "masked" },
+  summarised: { glyph: "s", means: "summarised" },
+  digested: { glyph: "d", means: "digested" },
+  overflow: { glyph: "!", means: "refused" },
+  tree: { glyph: "t", means: "/tree" },
+};
+
+/** The tokens of each request of a turn, oldest left, below the window, with what happened in between. */
+export function tokenChart({ served, moments, windowTokens }: Performance): Line[] {
+  const turns = served.flatMap(({ purpose, ...each }, index) =>
+    purpose === "turn" ? [{ ...each, index }] : [],
+  );
+  const top = Math.max(windowTokens, ...turns.map(({ inputTokens }) => inputTokens));
+  const rows = Array.from({ length: ROWS }, (_, row) => ROWS - 1 - row).map((row): Line => {
+    const label = isWindowRow(row, top, windowTokens) ? count(windowTokens) : row === 0 ? "0" : "";
+    const cells = turns.map(({ inputTokens, refused }) =>
+      span(`${cell(inputTokens, row, top)} `, refused ? "red" : "green"),
+    );
+    return [span(label.padStart(8), "gray"), span(" ┤", "gray"), ...cells];
+  });
+  return [
+    ...rows,
+    [
+      " ".repeat(10),
+      ...turns.map(({ index }, at) => `${markOf(moments, turns[at - 1]?.index ?? -1, index)} `),
+    ],
+    ...legend(moments),
+  ];
+}
+
+function isWindowRow(row: number, top: number, windowTokens: number): boolean {
+  return Math.min(ROWS - 1, Math.floor((windowTokens / top) * ROWS)) === row;
+}
+
+function cell(tokens: number, row: number, top: number): string {
+  const filled = Math.round((tokens / top) * ROWS * 8) - row * 8;
+  return eighths[Math.max(0, Math.min(8, filled))] ?? " ";
+}
+
+/** The strongest of what happened between two requests of turns. */
+function markOf(moments: Performance["moments"], after: number, upTo: number): string {
+  const between = moments.filter(({ at }) => at > after && at <= upTo).map(({ moment }) => moment);
+  const order: Moment[] = ["digested", "summarised", "masked", "tree", "overflow"];
+  const strongest = order.find((moment) => between.includes(moment));
+  return strongest === undefined ? " " : marks[strongest].glyph;
+}
+
+function legend(moments: Performance["moments"]): Line[] {
+  const seen = new Set(moments.map(({ moment }) => moment));
+  const words = (Object.keys(marks) as Moment[])
+    .filter((moment) => seen.has(moment))
+    .map((moment) => `${marks[moment].glyph} ${marks[moment].means}`);
+  return [[" ".repeat(10), span(words.join(" · "), "gray")]];
+}

@@ -1,0 +1,132 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync, type Stats, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import type { CliIo } from "./io.ts";
+import { absolutePath } from "./paths.ts";
+
+/** What the model reads of a longer file, it reads by its tools, in parts. */
+const mostTextBytes = 1_000_000;
+/** The most that providers take of one image. */
+const mostImageBytes = 5_000_000;
+
+interface MentionedFiles {
+  /** Text files in full, each with its path. */
+  quotes: readonly string[];
+  images: readonly ImageContent[];
+}
+
+/** The files that the words of a prompt name with `@`, each once. */
+export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "cwd">): MentionedFiles {
+  const quotes: string[] = [];
+  const images: ImageContent[] = [];
+  const seen = new Set<string>();
+  for (const mention of words.flatMap((word) =>
+    mentionsIn(word, (path) => isThere(absolutePath(path, cwd))),
+  )) {
+    const path = absolutePath(mention.path, cwd);
+    const stats = statsOf(path);
+    if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
+    if (!stats?.isFile() || seen.has(path)) continue;
+    seen.add(path);
+    const read = readMention(mention, path, stats);
+    if (typeof read === "string") quotes.push(read);
+    else images.push(read);
+  }
+  return { quotes, images };
+}
+
+function isThere(path: string): boolean {
+  return statsOf(path) !== undefined;
+}
+
+/** A text behind an `@` may be too long for a path, or lead in a circle: then nothing is there. */
+function statsOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (["ENAMETOOLONG", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    throw error;
+  }
+}
+
+/** A word with an `@` that names no file may be a handle, a decorator or an npm scope; this one can only be a path. */
+function isPath({ path, isQuoted }: Mention, cwd: string): boolean {
+  if (isQuoted || /^(\.{0,2}|~)\//.test(path)) return true;
+  const [first, ...rest] = path.split("/");
+  if (rest.length > 0 && statsOf(resolve(cwd, first!))?.isDirectory()) return true;
+  return fileEnding.test(path);
+}
+
+const fileEnding =
+  /[^/@]\.(c|cc|cfg|conf|cpp|cs|css|csv|env|gif|go|h|hpp|html?|ini|java|jpe?g|jsonl?|[cm]?[jt]sx?|kt|lock|log|mdx?|patch|pdf|php|png|py|rb|rs|scss|sh|sql|svelte|svg|swift|toml|txt|vue|webp|xml|ya?ml)$/i;
+
+function readMention(mention: Mention, path: string, stats: Stats): string | ImageContent {
+  if (stats.size > mostImageBytes) throw tooLarge(mention, stats.size);
+  const bytes = readFileSync(path);
+  const mimeType = imageType(bytes);
+  if (mimeType !== undefined) return { type: "image", data: bytes.toString("base64"), mimeType };
+  if (bytes.length > mostTextBytes) throw tooLarge(mention, bytes.length);
+  if (!isUtf8(bytes) || bytes.includes(0)) throw notText(mention);
+  const text = bytes.toString("utf8").replace(/^\ufeff/, "");
+  return `<file path=${JSON.stringify(mention.path)}>\n${text.trimEnd()}\n</file>`;
+}
+
+function notFound({ path }: Mention, resolved: string): BonsaiError {
+  return new BonsaiError({
+    code: "file_not_found",
+    message: `The prompt names @${path}, and there is no ${resolved}.`,
+    hint: "Correct the path, or write it without the @.",
+  });
+}
+
+function tooLarge({ path }: Mention, bytes: number): BonsaiError {
+  return new BonsaiError({
+    code: "file_too_large",
+    message: `@${path} has ${bytes.toLocaleString("en")} bytes; a text may have ${mostTextBytes.toLocaleString("en")}, an image ${mostImageBytes.toLocaleString("en")}.`,
+    hint: "Write the path without the @: the model reads what it needs of the file.",
+  });
+}
+
+function notText({ path }: Mention): BonsaiError {
+  return new BonsaiError({
+    code: "file_not_text",
+    message: `@${path} is neither UTF-8 text nor an image (PNG, JPEG, GIF, WebP).`,
+    hint: "Write the path without the @: the model has tools to look at it.",
+  });
+}
+
+/** A file that a prompt names with `@`. */
+interface Mention {
+  path: string;
+  /** Written as `@"a path"`: it can be nothing but a path. */
+  isQuoted: boolean;
+}
+
+/** At the beginning of a word only: an `@` inside one belongs to an address. */
+const mention = /(?<=^|[\s([{<"'`])@(?:"([^"]+)"|([^\s"'`<>()[\]{}]+))/g;
+const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
+
+/**
+ * The mentions in one argument of the command line, as they stand.
+ * @param exists tells whether a path is there: punctuation behind one belongs to the sentence only where it is not
+ */
+export function mentionsIn(word: string, exists: (path: string) => boolean): Mention[] {
+  // An argument of the shell's own quoting is one path, spaces and all.
+  if (word.startsWith("@") && exists(word.slice(1))) return [{ path: word.slice(1), isQuoted: false }];
+  return [...word.matchAll(mention)]
+    .map(([, quoted, bare = ""]) => {
+      if (quoted !== undefined) return { path: quoted, isQuoted: true };
+      return { path: exists(bare) ? bare : bare.replace(punctuation, ""), isQuoted: false };
+    })
+    .filter(({ path }) => path !== "");
+}
+
+/** The media type of an image that models take, by its first bytes; undefined for anything else. */
+function imageType(bytes: Buffer): string | undefined {
+  const head = bytes.toString("latin1", 0, 12);
+  if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (/^GIF8[79]a/.test(head)) return "image/gif";
+  return head.startsWith("RIFF") && head.endsWith("WEBP") ? "image/webp" : undefined;
+}

@@ -1,0 +1,52 @@
+import type { CliIo } from "./io.ts";
+import type { Output } from "./output.ts";
+
+/** One call of a command, parsed. */
+export interface Invocation {
+  /** Arguments in the order of the grammar; an optional one that was left out is undefined. */
+  readonly args: readonly (string | undefined)[];
+  /** Flags by their camel-cased long name. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly io: CliIo;
+  readonly output: Output;
+  /** What was said of the flags of extensions; undefined where none was given. */
+  readonly extensionFlags?: ReadonlyMap<string, boolean | string>;
+}
+
+/** One call of the agent, parsed: `bonsai [prompt…]`. */
+export interface AgentCall extends Omit<Invocation, "args"> {
+  /** The words of the prompt, each as the shell gave it; preliminary while flags are unknown. */
+  readonly words: readonly string[];
+  /** Flags that only an extension can know. */
+  readonly unknownFlags: readonly string[];
+  /** What stands behind `bonsai`. */
+  readonly argv: readonly string[];
+  /** Of the program. */
+  readonly version: string;
+  /** The names of flags that an extension registered and nobody can give it: they are the command's own. */
+  takenFlags(flags: ExtensionFlags): readonly string[];
+  /**
+   * Reads the call again, now with the flags of its extensions. A flag of ours that an extension has too stays ours.
+   * @throws BonsaiError `wrong_usage` for a flag that nobody knows
+   */
+  withFlags(flags: ExtensionFlags): FlaggedCall;
+}
+
+/** What is known of a flag that an extension registered. */
+export interface ExtensionFlag {
+  type: "boolean" | "string";
+  description?: string;
+}
+
+export type ExtensionFlags = ReadonlyMap<string, ExtensionFlag>;
+
+/** What a call says once the flags of its extensions are known. */
+export interface FlaggedCall {
+  call: AgentCall;
+  /** The extensions' flags that were given, by name. */
+  values: ReadonlyMap<string, boolean | string>;
+}
+
+/** What the process says when it ends. */
+export const ExitCode = { done: 0, failed: 1, usage: 2, cancelled: 130 } as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];

@@ -1,0 +1,195 @@
+import { styleText } from "node:util";
+import { count, largest } from "./numbers.ts";
+import { printable, textWidth, truncate } from "./terminal-text.ts";
+
+/** Names of colours and modifiers, as `styleText` takes them. */
+export type Style = Parameters<typeof styleText>[0];
+
+/** A piece of a line in one style. Its text may be anything: what is unsafe is made visible when it is printed. */
+export interface Span {
+  readonly text: string;
+  readonly style?: Style | undefined;
+}
+
+/** One line of human output. */
+export type Line = readonly (string | Span)[];
+
+export function span(text: string, style?: Style): Span {
+  return { text, style };
+}
+
+export function lineWidth(line: Line): number {
+  return line.reduce((sum, part) => sum + textWidth(printable(textOf(part))), 0);
+}
+
+/** The line, cut to at most `width` columns. */
+export function fitLine(line: Line, width: number): Line {
+  if (lineWidth(line) <= width) return line;
+  const fitted: Span[] = [];
+  let left = width;
+  for (const part of line) {
+    const text = printable(textOf(part));
+    const partWidth = textWidth(text);
+    if (partWidth >= left) {
+      fitted.push({ text: cut(text, left, partWidth), style: styleOf(part) });
+      break;
+    }
+    fitted.push({ text, style: styleOf(part) });
+    left -= partWidth;
+  }
+  return fitted;
+}
+
+/** The line as text, with colours when asked for, without trailing space. */
+export function renderLine(line: Line, colour: boolean): string {
+  return line
+    .map((part) => {
+      const text = printable(textOf(part));
+      const style = styleOf(part);
+      if (!colour || style === undefined || text.trim() === "") return text;
+      return styleText(style, text, { validateStream: false });
+    })
+    .join("")
+    .trimEnd();
+}
+
+/** A text that fills what is left is cut as well: more of the line follows it. */
+function cut(text: string, left: number, width: number): string {
+  return truncate(width > left ? text : `${text} `, left);
+}
+
+function textOf(part: string | Span): string {
+  return typeof part === "string" ? part : part.text;
+}
+
+function styleOf(part: string | Span): Style | undefined {
+  return typeof part === "string" ? undefined : part.style;
+}
+
+export interface Column {
+  align?: "left" | "right";
+  /** True for the one column that gives way when the screen is narrow. */
+  flexible?: boolean;
+}
+
+interface TableOptions {
+  columns: readonly Column[];
+  /** Columns of the terminal. */
+  width: number;
+  /** Blanks before the first column; default 0. */
+  indent?: number;
+  /** Blanks between columns; default 2. */
+  gap?: number;
+}
+
+const minFlexibleWidth = 8;
+
+/**
+ * Rows in aligned columns. Each cell is a line; missing cells are empty.
+ * @param rows gone through twice: rows that are made as they are gone through need not all be in memory
+ */
+export function* table(rows: Iterable<readonly Line[]>, options: TableOptions): Generator<Line> {
+  const { columns, indent = 0, gap = 2 } = options;
+  const widths = columnWidths(rows, columns.length);
+  const used = widths.reduce((sum, width) => sum + width, indent + gap * (columns.length - 1));
+  const flexible = columns.findIndex((column) => column.flexible);
+  if (flexible >= 0 && used > options.width) {
+    widths[flexible] = Math.max(minFlexibleWidth, widths[flexible]! - (used - options.width));
+  }
+  for (const row of rows) {
+    const cells = columns.map((column, at) =>
+      cell(row[at] ?? [], widths[at]!, column, at === columns.length - 1),
+    );
+    const line = cells.flatMap((parts, at) => (at === 0 ? parts : [" ".repeat(gap), ...parts]));
+    yield fitLine([" ".repeat(indent), ...line], options.width);
+  }
+}
+
+function columnWidths(rows: Iterable<readonly Line[]>, columns: number): number[] {
+  const widths = new Array<number>(columns).fill(0);
+  for (const row of rows)
+    for (let at = 0; at < columns; at += 1) widths[at] = Math.max(widths[at]!, lineWidth(row[at] ?? []));
+  return widths;
+}
+
+function cell(line: Line, width: number, column: Column, last: boolean): (string | Span)[] {
+  const fitted = fitLine(line, width);
+  const pad = " ".repeat(Math.max(0, width - lineWidth(fitted)));
+  if (column.align === "right") return [pad, ...fitted];
+  return last ? [...fitted] : [...fitted, pad];
+}
+
+/** One part of a stacked bar. The glyphs differ, so that the picture needs no colour. */
+export interface BarPart {
+  value: number;
+  glyph: string;
+  style?: Style | undefined;
+}
+
+interface BarOptions {
+  /** Columns of the whole bar. */
+  width: number;
+  /** What the whole width stands for; default: the sum of the parts. */
+  whole?: number;
+}
+
+/**
+ * A stacked bar of exactly `width` columns. A part that is not nothing has at least one column while
+ * there is room; the rest of the whole is shown as dots.
+ */
+export function bar(parts: readonly BarPart[], options: BarOptions): Line {
+  const sum = parts.reduce((total, part) => total + part.value, 0);
+  const whole = Math.max(options.whole ?? sum, sum);
+  const widths = shares([...parts.map((part) => part.value), whole - sum], options.width);
+  const line = parts.map((part, at) => span(part.glyph.repeat(widths[at]!), part.style));
+  return [...line, span("·".repeat(widths.at(-1)!), "gray")];
+}
+
+/** Whole columns for each value, summing up to `width`; each positive value gets one while there are enough. */
+function shares(values: readonly number[], width: number): number[] {
+  const sum = values.reduce((total, value) => total + value, 0);
+  if (sum <= 0) return values.map((_, at) => (at === values.length - 1 ? width : 0));
+  const columns = values.map((value) => (value > 0 ? Math.max(1, Math.round((value / sum) * width)) : 0));
+  for (
+    let excess = columns.reduce((total, n) => total + n, 0) - width;
+    excess !== 0;
+    excess -= Math.sign(excess)
+  ) {
+    columns[columns.indexOf(largest(columns))]! -= Math.sign(excess);
+  }
+  return columns;
+}
+
+const shownFiles = 12;
+
+/** A titled list of files after an empty line; nothing for none. */
+export function fileListLines(title: string, files: readonly string[], width: number): Line[] {
+  if (files.length === 0) return [];
+  const rows = files.slice(0, shownFiles).map((file) => [[file]]);
+  const rest = files.length - shownFiles;
+  return [
+    [],
+    [span(title, "bold"), span(`  ${count(files.length)}`, "gray")],
+    ...table(rows, { columns: [{ flexible: true }], width, indent: 2 }),
+    ...(rest > 0 ? [[span(`  and ${count(rest)} more (--json lists them)`, "gray")]] : []),
+  ];
+}
+
+/** How each kind of entry looks wherever it is named. */
+const styles = new Map<string, Style>(
+  Object.entries({
+    user: ["bold", "cyan"],
+    assistant: "green",
+    result: "gray",
+    command: "yellow",
+    summary: "magenta",
+    compaction: "magenta",
+    branch: "magenta",
+    extension: "blue",
+    damaged: "red",
+  } satisfies Record<string, Style>),
+);
+
+export function kindStyle(kind: string): Style | undefined {
+  return styles.get(kind);
+}

@@ -1,0 +1,154 @@
+import { resolve } from "node:path";
+import { type AgentSettings, modelNotice, summariserFor } from "@bonsai-agent/agent";
+import type { Summariser } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  type Catalogue,
+  type CatalogueModel,
+  defaultModel,
+  fileKeys,
+  type KeyFile,
+  loadCatalogue,
+  ModelClient,
+  scenarioModel,
+  whyUnusable,
+} from "@bonsai-agent/models";
+import { bonsaiHome, type Session } from "@bonsai-agent/session";
+import type { Invocation } from "./invocation.ts";
+import type { CliIo } from "./io.ts";
+import type { Notice, Output } from "./output.ts";
+import { agentCallSettings } from "./settings.ts";
+
+export interface ModelRegistry {
+  catalogue: Catalogue;
+  keys: KeyFile;
+  /** Where the path of a scenario file starts. */
+  cwd: string;
+  onNotice: (notice: Notice) => void;
+}
+
+export interface ModelWish {
+  /** `--model`, or the one that a command names. */
+  named?: string | undefined;
+  /** The session that is gone on with. */
+  origin?: Session | undefined;
+  /** What the session that is left was worked on with. */
+  before?: CatalogueModel | undefined;
+  /** The `model` of the settings. */
+  usual?: string | undefined;
+  /** Stands where no model can be used; default: that is an error. */
+  spare?: CatalogueModel | undefined;
+}
+
+/**
+ * The model to work with: the one that was named, else the session's own, else the one of the session before, else the
+ * usual one, else the first that can be used. A session's own that cannot be asked now is passed over with a notice.
+ * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
+ */
+export async function chooseModel(shelf: ModelRegistry, wish: ModelWish): Promise<CatalogueModel> {
+  if (wish.named !== undefined) return findModel(shelf, wish.named);
+  const own = wish.origin?.settings().model;
+  if (own === undefined) return otherModel(shelf, wish, { mustAnswer: false });
+  const reference = `${own.provider}/${own.modelId}`;
+  const found = await usableModel(shelf, reference);
+  if (typeof found !== "string") return found;
+  const gone = `This session was worked on with ${reference}, which cannot be used now: ${found}`;
+  const model = await otherModel(shelf, wish, { mustAnswer: true }).catch((error: unknown) => {
+    shelf.onNotice({ code: "session_model_gone", message: gone });
+    throw error;
+  });
+  const goesOn = model === wish.spare ? "" : ` It goes on with ${model.provider}/${model.id}.`;
+  shelf.onNotice({ code: "session_model_gone", message: `${gone}${goesOn}` });
+  return model;
+}
+
+/** @param mustAnswer passes over a usual one that could not be asked, where another can */
+async function otherModel(
+  shelf: ModelRegistry,
+  { before, usual, spare }: ModelWish,
+  { mustAnswer }: { mustAnswer: boolean },
+): Promise<CatalogueModel> {
+  if (before !== undefined) return before;
+  const usualModel = usual === undefined ? undefined : await findModel(shelf, usual);
+  if (usualModel !== undefined && !(mustAnswer && (await whyUnusable(usualModel, shelf)) !== undefined))
+    return usualModel;
+  const usable = await defaultModel(shelf);
+  const other = usable?.model ?? usualModel;
+  if (other !== undefined) return other;
+  if (spare !== undefined) return spare;
+  throw new BonsaiError({
+    code: "no_model",
+    message: "No model can be used: no key was found, and no local server answers.",
+    hint:
+      "Set a key like ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server like Ollama, or name a model with --model. " +
+      "`bonsai models` lists what can be used; `bonsai demo` works without any.",
+  });
+}
+
+/** @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`, and of a scenario file what reading it throws. */
+export async function findModel(
+  { catalogue, keys, cwd }: ModelRegistry,
+  reference: string,
+): Promise<CatalogueModel> {
+  const [name] = reference.split("/", 1);
+  if (name === "scripted") return scenarioModel(resolve(cwd, reference.slice("scripted/".length)));
+  return catalogue.find(reference, { apiKey: (provider) => keys.key(provider) });
+}
+
+/** The model of an earlier day, or why it cannot be asked now: it may be gone, or its key, or its server. */
+async function usableModel(shelf: ModelRegistry, reference: string): Promise<CatalogueModel | string> {
+  try {
+    const model = await findModel(shelf, reference);
+    const why = await whyUnusable(model, shelf);
+    return why === undefined ? model : `${why}.`;
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    return error.message;
+  }
+}
+
+export interface OpenModelsOptions {
+  io: CliIo;
+  home: string;
+  settings: AgentSettings;
+  onNotice: (notice: Notice) => void;
+}
+
+/** Where models are found, and who asks them. */
+export interface ModelAccess {
+  shelf: ModelRegistry;
+  models: ModelClient;
+}
+
+/** @throws BonsaiError for a catalogue or keys that cannot be read. */
+export async function openModels({ io, home, settings, onNotice }: OpenModelsOptions): Promise<ModelAccess> {
+  const { env, cwd } = io;
+  const keys = fileKeys({ home, env, onNotice });
+  const catalogue = await loadCatalogue({ home, env });
+  const { bodyless429IsOverflow } = settings.compaction;
+  const models = new ModelClient({ keys, retry: settings.retry, bodyless429IsOverflow });
+  return { shelf: { catalogue, keys, cwd, onNotice }, models };
+}
+
+/** The model that `--model` names, as summariser. @throws BonsaiError for a name that means none. */
+export async function namedSummariser(invocation: Invocation, reference: string): Promise<Summariser> {
+  return (await namedModel(invocation, reference)).summariser;
+}
+
+/** The same with the model itself. Nothing is asked, so no key is needed. @throws as `namedSummariser` */
+export async function namedModel(
+  invocation: Invocation,
+  reference: string,
+): Promise<{ model: CatalogueModel; summariser: Summariser }> {
+  const { io, output } = invocation;
+  const home = bonsaiHome({ ...io.env });
+  const settings = agentCallSettings(invocation);
+  const shop = await openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
+  const model = await findModel(shop.shelf, reference);
+  return { model, summariser: modelSummariser(shop, model, output) };
+}
+
+/** A model as summariser. */
+export function modelSummariser({ models }: ModelAccess, model: CatalogueModel, output: Output): Summariser {
+  return summariserFor({ models, model, onNotice: (notice) => output.notify(modelNotice(notice)) });
+}

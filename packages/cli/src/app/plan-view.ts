@@ -1,0 +1,244 @@
+import type { CompactionResult } from "@bonsai-agent/compaction";
+import type { ProjectionItem } from "@bonsai-agent/session";
+import {
+  bar,
+  fileListLines,
+  fitLine,
+  kindStyle,
+  type Line,
+  lineWidth,
+  type Span,
+  type Style,
+  span,
+} from "./line.ts";
+import { count, counted, percent, percents } from "./numbers.ts";
+import { kindWord, messagePreview } from "./preview.ts";
+
+interface PlanViewOptions {
+  picture: PlanPicture;
+  width: number;
+}
+
+interface Look {
+  glyph: string;
+  name: string;
+  style: Style;
+}
+
+const looks: Readonly<Record<Fate | "summary", Look>> = {
+  fixed: { glyph: "▪", name: "fixed", style: "gray" },
+  masked: { glyph: "·", name: "masked", style: "gray" },
+  summarised: { glyph: "░", name: "summarised", style: "yellow" },
+  turnPrefix: { glyph: "▒", name: "turn prefix", style: "yellow" },
+  kept: { glyph: "█", name: "kept", style: "green" },
+  summary: { glyph: "▓", name: "summary", style: "magenta" },
+};
+
+/** The context as a stack, oldest on top, with the cut in it; then its size before and after; then the files. */
+export function* planView({ picture, width }: PlanViewOptions): Generator<Line> {
+  yield* stack(picture, width);
+  yield [];
+  yield* sizes(picture, width);
+  yield* fileListLines("Files modified", picture.modifiedFiles, width);
+  yield* fileListLines("Files read", picture.readFiles, width);
+}
+
+const stackRows = 10;
+
+function* stack(picture: PlanPicture, width: number): Generator<Line> {
+  const box = width < 60 ? 6 : 12;
+  const shares = percents(picture.parts.map(({ tokens }) => tokens));
+  yield boxLine([`┌${"─".repeat(box)}┐`], place(picture.first), width);
+  let isCut = false;
+  for (const [at, part] of picture.parts.entries()) {
+    const isBehindCut = part.fate === "masked" || part.fate === "kept";
+    if (isBehindCut && !isCut) yield cutLine(picture, box, width);
+    isCut ||= isBehindCut;
+    yield* partLines(part, { box, total: picture.tokensBefore, width, share: shares[at]! });
+  }
+  yield boxLine([`└${"─".repeat(box)}┘`], place(picture.last), width);
+}
+
+function cutLine(picture: PlanPicture, box: number, width: number): Line {
+  const label = picture.splitsTurn ? "cut inside a turn" : "cut";
+  const edge = span(`╞${"═".repeat(box)}╡`, ["bold", "red"]);
+  return boxLine([edge], [span(`${label} `, ["bold", "red"]), ...place(picture.cut)], width);
+}
+
+interface PartSize {
+  box: number;
+  total: number;
+  width: number;
+  /** As text; those of all parts add up. */
+  share: string;
+}
+
+/** A part takes rows in proportion to its tokens, at least one; its middle row, or its only one, says what it is. */
+function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
+  const look = looks[part.fate];
+  const rows = Math.max(1, Math.round((part.tokens / Math.max(1, size.total)) * stackRows));
+  const legendAt = Math.floor((rows - 1) / 2);
+  for (let row = 0; row < rows; row += 1) {
+    const fill: Line = ["│", span(look.glyph.repeat(size.box), look.style), "│"];
+    yield boxLine(fill, row === legendAt ? legend(part, look, size) : [], size.width);
+  }
+}
+
+function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
+  const name = span(look.name.padEnd(11), ["bold", ...styles(look.style)]);
+  if (width < 60) return [name, ` ${count(part.tokens)} `, span(share, "gray")];
+  const items = part.fate === "fixed" || part.fate === "masked" ? "" : counted(part.items, "item");
+  return [
+    name,
+    ` ${items.padStart(11)}  ${counted(part.tokens, "token").padStart(14)}  `,
+    span(share.padStart(4), "gray"),
+    span(noteOf(part), "gray"),
+  ];
+}
+
+function noteOf({ fate }: PlanPart): string {
+  return fate === "fixed" ? "  prompt and tools" : "";
+}
+
+const maxBarWidth = 60;
+
+function* sizes(picture: PlanPicture, width: number): Generator<Line> {
+  const { tokensBefore, tokensAfter, summaryTokens, maskedItems } = picture;
+  const before = parts(picture);
+  const [fixed, kept] = (["fixed", "kept"] as const).map((fate) =>
+    before.filter((part) => part.fate === fate),
+  );
+  const after = [...fixed!, { value: summaryTokens, ...looks.summary }, ...kept!];
+  const share = ` (${percent(tokensAfter, tokensBefore)})`;
+  const numberWidth = count(Math.max(tokensBefore, tokensAfter)).length;
+  const barWidth = Math.max(
+    8,
+    Math.min(maxBarWidth, width - label("").length - numberWidth - share.length - 1),
+  );
+  const size = { width: barWidth, whole: Math.max(tokensBefore, tokensAfter) };
+  yield [label("before"), ...bar(before, size), ` ${count(tokensBefore).padStart(numberWidth)}`];
+  yield [
+    label("after"),
+    ...bar(after, size),
+    ` ${count(tokensAfter).padStart(numberWidth)}`,
+    span(share, ["bold", "green"]),
+  ];
+  if (summaryTokens > 0) yield sizeNote(looks.summary, summaryNote(picture), width);
+  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(picture), width);
+}
+
+function summaryNote({ summaryTokens, isSummaryExpected }: PlanPicture): string {
+  const more = isSummaryExpected ? ": it is not written yet" : "";
+  return `summary, about ${counted(summaryTokens, "token")}${more}`;
+}
+
+function maskNote({ parts, maskedItems }: PlanPicture): string {
+  const tokens = parts.find(({ fate }) => fate === "masked")?.tokens ?? 0;
+  return `masked: ${counted(maskedItems, "old tool result")}, ${count(tokens)}`;
+}
+
+function label(text: string): string {
+  return text.padEnd(8);
+}
+
+function parts(picture: PlanPicture): (Look & { value: number; fate: Fate })[] {
+  return picture.parts.map(({ fate, tokens }) => ({ fate, value: tokens, ...looks[fate] }));
+}
+
+function sizeNote(look: Look, text: string, width: number): Line {
+  const indent = width < 60 ? "" : label("");
+  return fitLine([indent, span(look.glyph, look.style), ` ${text}`], width);
+}
+
+function boxLine(left: Line, right: Line, width: number): Line {
+  const gap = "  ";
+  return [...left, gap, ...fitLine(right, width - lineWidth(left) - gap.length)];
+}
+
+function place(at: PlanPlace | undefined): Span[] {
+  if (at === undefined) return [];
+  return [span(at.entryId, "gray"), span(" "), span(at.kind, kindStyle(at.kind)), span(` ${at.preview}`)];
+}
+
+function styles(style: Style): Extract<Style, readonly unknown[]> {
+  return (Array.isArray(style) ? style : [style]) as Extract<Style, readonly unknown[]>;
+}
+
+/** What happens to a part of the context. */
+type Fate = "fixed" | "summarised" | "turnPrefix" | "masked" | "kept";
+
+/** A stretch of the context with one fate. */
+interface PlanPart {
+  fate: Fate;
+  items: number;
+  /** Of the tokens before. */
+  tokens: number;
+}
+
+/** An item that the picture names. */
+interface PlanPlace {
+  entryId: string;
+  kind: string;
+  preview: string;
+}
+
+/** A compaction as a picture: one for a plan, and one for what was done. */
+export interface PlanPicture {
+  /**
+   * In the order of the context; a part without tokens and items is left out.
+   * Invariant: they add up to `tokensBefore`; what is fixed and kept, with the summary, to `tokensAfter`.
+   */
+  parts: readonly PlanPart[];
+  first: PlanPlace | undefined;
+  /** The first kept item; undefined when nothing is kept. */
+  cut: PlanPlace | undefined;
+  last: PlanPlace | undefined;
+  splitsTurn: boolean;
+  maskedItems: number;
+  tokensBefore: number;
+  tokensAfter: number;
+  /** What stands for the summarised parts. */
+  summaryTokens: number;
+  /** True where the summary is not written yet. */
+  isSummaryExpected: boolean;
+  readFiles: readonly string[];
+  modifiedFiles: readonly string[];
+}
+
+/** The result of a compaction, or of a plan for one, as a picture of the context before it. */
+export function planPicture(result: CompactionResult, before: readonly ProjectionItem[]): PlanPicture {
+  const { sizes, keptEntryIds, turnPrefixEntryIds, maskedEntryIds } = result;
+  const kept = result.status === "masked" ? before.length : keptEntryIds.length;
+  const parts: PlanPart[] = [
+    { fate: "fixed", items: 0, tokens: sizes.fixedTokens },
+    {
+      fate: "summarised",
+      // The summary of an earlier compaction is in none of the lists.
+      items: before.length - turnPrefixEntryIds.length - kept,
+      tokens: sizes.summarisedTokens,
+    },
+    { fate: "turnPrefix", items: turnPrefixEntryIds.length, tokens: sizes.turnPrefixTokens },
+    { fate: "masked", items: 0, tokens: sizes.maskedTokens },
+    { fate: "kept", items: kept, tokens: sizes.keptTokens },
+  ];
+  return {
+    parts: parts.filter(({ items, tokens }) => items > 0 || tokens > 0),
+    first: placeOf(before[0]),
+    cut: placeOf(before.find(({ entryId }) => entryId === result.firstKeptEntryId)),
+    last: placeOf(before.at(-1)),
+    splitsTurn: result.splitTurn,
+    maskedItems: maskedEntryIds.length,
+    tokensBefore: result.tokensBefore,
+    tokensAfter: result.tokensAfter,
+    summaryTokens: sizes.summaryTokens,
+    isSummaryExpected: result.summary === undefined && sizes.summaryTokens > 0,
+    readFiles: result.readFiles,
+    modifiedFiles: result.modifiedFiles,
+  };
+}
+
+function placeOf(item: ProjectionItem | undefined): PlanPlace | undefined {
+  if (item === undefined) return undefined;
+  const { entryId, message } = item;
+  return { entryId, kind: kindWord(message.role), preview: messagePreview(message) };
+}

@@ -1,0 +1,51 @@
+import {
+  createSession,
+  type Entry,
+  type EntryDraftWithId,
+  OverlayStore,
+  openSession,
+  SESSION_VERSION,
+  type Session,
+} from "@bonsai-agent/session";
+
+/** A session for trying out what must not be written, with the ids of the one that it stands for. */
+interface Rehearsal {
+  session: Session;
+  /** What was appended, oldest first. */
+  added(): Entry[];
+}
+
+/** Stands at an entry of the given session. It reads what that one is stored in, and keeps in memory what is appended. */
+export function rehearsal(session: Session, leafId: string | null): Rehearsal {
+  const isOld = (session.header.version ?? 1) < SESSION_VERSION;
+  const copy =
+    isOld || session.readOnly !== undefined ? pathInMemory(session, leafId) : laidOver(session, leafId);
+  const before = copy.index().count;
+  return {
+    session: copy,
+    added: () => Array.from(copy.index().records(before), ({ number }) => copy.entryAt(number)!),
+  };
+}
+
+function laidOver(session: Session, leafId: string | null): Session {
+  const copy = openSession({ store: new OverlayStore(session.store) });
+  if (copy.leafId !== leafId) copy.moveTo(leafId);
+  return copy;
+}
+
+/** So many entries are appended at once. */
+const BATCH_ENTRIES = 512;
+
+/** A session in memory that holds the path to an entry, with the same ids: also of one that is old or refuses appends. */
+export function pathInMemory(session: Session, leafId: string | null): Session {
+  const copy = createSession({ cwd: session.cwd, id: session.id });
+  const path = session.path(leafId);
+  for (let at = 0; at < path.length; at += BATCH_ENTRIES)
+    copy.append(path.slice(at, at + BATCH_ENTRIES).map(draftOf));
+  return copy;
+}
+
+/** What an entry holds apart from its place. */
+export function draftOf({ parentId: _parentId, timestamp: _timestamp, ...draft }: Entry): EntryDraftWithId {
+  return draft as EntryDraftWithId;
+}

@@ -1,0 +1,241 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Agent, SessionStartReason } from "@bonsai-agent/agent";
+import type { SessionControl } from "@bonsai-agent/extension";
+import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  createSessionIn,
+  forkSession,
+  JsonlStore,
+  listSessions,
+  MemoryStore,
+  newSessionFile,
+  openSession,
+  type Session,
+  type SessionStore,
+  type SessionSummary,
+  type SkippedFile,
+} from "@bonsai-agent/session";
+import type { AppContext } from "./app-context.ts";
+import type { AgentCall } from "./invocation.ts";
+import type { Notice } from "./output.ts";
+import { pathInMemory } from "./rehearsal.ts";
+import { openSessionFile, resolveEntryId, sessionPath } from "./session-file.ts";
+
+/** Which session a call works in. Nothing is written before `open`. */
+export interface SessionChoice {
+  /** The session that is gone on with or copied; undefined for a new one. */
+  origin: Session | undefined;
+  reason: SessionStartReason;
+  open(): Session;
+}
+
+/** What names sessions beside the flags. */
+interface SessionPlace {
+  home: string;
+  /** The working folder of a new session. */
+  cwd: string;
+  /** Told what is worth knowing of the sessions that are opened. */
+  onNotice: (notice: Notice) => void;
+}
+
+/** Where sessions of the workshop are. */
+export function placeOf({ home, cwd, shelf }: AppContext): SessionPlace {
+  return { home, cwd, onNotice: shelf.onNotice };
+}
+
+/** @throws BonsaiError `nothing_to_continue`, `session_not_found`, `session_ambiguous`, and what opening throws. */
+export function chooseSession(call: AgentCall, place: SessionPlace): SessionChoice {
+  const { options } = call;
+  const named = options.session ?? options.resume;
+  if (typeof options.fork === "string") return fork(call, place, options.fork);
+  if (typeof named === "string") return existing(opened(sessionPath(named, call.io), call, place));
+  if (options.continue === true) return existing(opened(latestFile(place), call, place));
+  return newSession(place, options.session !== false);
+}
+
+/** Opens a session file; notices name it, for often the user did not. */
+function opened(file: string, call: Pick<AgentCall, "io" | "output">, { onNotice }: SessionPlace): Session {
+  return openSessionFile(file, call, ({ code, message }) =>
+    onNotice({ code, message: message.includes(file) ? message : `${file}: ${message}` }),
+  );
+}
+
+function existing(session: Session): SessionChoice {
+  return { origin: session, reason: "resume", open: () => session };
+}
+
+/** A new session, in memory or in a file among the recorded ones: it is there from the first entry on. */
+export function newSession(place: SessionPlace, isKept: boolean, parentSession?: string): SessionChoice {
+  const { cwd, home, onNotice } = place;
+  const open = () => {
+    const id = crypto.randomUUID();
+    const parent = parentSession === undefined ? {} : { parentSession };
+    const store = isKept
+      ? new LateFileStore(newSessionFile({ id, cwd, home, now: new Date() }))
+      : new MemoryStore();
+    return createSessionIn(store, { cwd, id, onNotice, ...parent });
+  };
+  return { origin: undefined, reason: "startup", open };
+}
+
+function fork(call: AgentCall, place: SessionPlace, name: string): SessionChoice {
+  const origin = opened(sessionPath(name, call.io), call, place);
+  const { leaf } = call.options;
+  const at = typeof leaf === "string" ? resolveEntryId(origin, leaf) : origin.leafId;
+  return forkedSession(origin, at, place);
+}
+
+/** A copy of a session up to an entry, among the recorded ones. */
+export function forkedSession(
+  origin: Session,
+  at: string | null,
+  { home, cwd, onNotice }: SessionPlace,
+): SessionChoice {
+  const open = () => openSession(forkSession(origin, { at, home, cwd }), { onNotice });
+  return { origin, reason: "fork", open };
+}
+
+function latestFile({ home, cwd, onNotice }: SessionPlace): string {
+  const { sessions, skipped } = listSessions({ home, cwd });
+  const [latest] = sessions;
+  for (const { file, reason } of skipped.filter(isNewerThan(latest)))
+    onNotice({ code: "session_passed_over", message: `${file} is passed over: ${skipWords[reason]}.` });
+  if (latest !== undefined) return latest.file;
+  throw new BonsaiError({
+    code: "nothing_to_continue",
+    message: `No session was recorded in ${resolve(cwd)}.`,
+    hint: "Leave -c out to begin one; `bonsai sessions` lists those of all folders.",
+  });
+}
+
+const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
+  empty: "it is empty",
+  "not a session": "it does not begin as a session does",
+  unreadable: "it cannot be read",
+};
+
+/** What was passed over on an earlier day already is not told again. */
+function isNewerThan(latest: SessionSummary | undefined): (skipped: SkippedFile) => boolean {
+  return ({ file }) =>
+    (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > (latest?.lastActivityMs ?? 0);
+}
+
+/** What goes from session to session. */
+interface SessionMover {
+  readonly workshop: AppContext;
+  readonly agent: Agent;
+  replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean>;
+  fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean>;
+}
+
+/** How commands of extensions go elsewhere: as the user would. */
+export function sessionControl(mover: SessionMover): SessionControl {
+  return {
+    newSession: async ({ parentSession }) => mover.replace("new", freshChoice(mover, parentSession)),
+    switchSession: async (name) => mover.replace("resume", namedChoice(mover, name)),
+    fork: async (entryId, { position }) => {
+      const id = resolveEntryId(mover.agent.session, entryId);
+      return mover.fork(id, forkChoice(mover, id, position), position);
+    },
+    navigateTree: async (targetId, { summarize, customInstructions, replaceInstructions, label }) => {
+      const target = resolveEntryId(mover.agent.session, targetId);
+      const { status } = await mover.agent.navigate(target, {
+        ...(summarize === undefined ? {} : { summarise: summarize }),
+        ...(customInstructions === undefined ? {} : { focus: customInstructions }),
+        ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
+        ...(label === undefined ? {} : { label }),
+      });
+      return status !== "cancelled";
+    },
+  };
+}
+
+/** A new session, in memory where the one before is. */
+export function freshChoice({ workshop, agent }: SessionMover, parentSession?: string): SessionChoice {
+  return newSession(placeOf(workshop), agent.session.file !== undefined, parentSession);
+}
+
+export function namedChoice({ workshop }: SessionMover, name: string): SessionChoice {
+  const session = opened(sessionPath(name, workshop.call.io), workshop.call, placeOf(workshop));
+  return { origin: session, reason: "resume", open: () => session };
+}
+
+/** A copy up to an entry; "before": of a user's message, up to what stands before it. In memory where the session is. */
+export function forkChoice(
+  { workshop, agent }: SessionMover,
+  entryId: string,
+  position: "before" | "at" = "at",
+): SessionChoice {
+  const { session } = agent;
+  const at = position === "at" ? entryId : placeBefore(session, entryId);
+  if (session.file !== undefined) return forkedSession(session, at, placeOf(workshop));
+  return { origin: session, reason: "fork", open: () => pathInMemory(session, at) };
+}
+
+function placeBefore(session: Session, entryId: string): string | null {
+  const entry = session.entry(entryId);
+  return entry?.type === "message" && entry.message.role === "user" ? entry.parentId : entryId;
+}
+
+/**
+ * A new session's file that is made at the second append: the first, its header, waits in memory. Who opens a session
+ * and says nothing leaves no file behind.
+ */
+export class LateFileStore implements SessionStore {
+  readonly readOnly = undefined;
+  readonly #planned: string;
+  /** In memory until there is a file. */
+  #store: SessionStore = new MemoryStore();
+  #beginning: string | undefined;
+
+  constructor(file: string) {
+    this.#planned = file;
+  }
+
+  /** Where the file is, or will be. */
+  get file(): string {
+    return this.#store.file ?? this.#planned;
+  }
+
+  size(): number {
+    return this.#store.size();
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    return this.#store.read(target, offset);
+  }
+
+  /** @throws BonsaiError as a store does, and at the second append what `JsonlStore.create` throws. */
+  append(text: string): number {
+    if (this.#store instanceof JsonlStore) return this.#store.append(text);
+    if (this.#beginning !== undefined) return this.#make(this.#beginning, text);
+    this.#beginning = text;
+    return this.#store.append(text);
+  }
+
+  flush(): void {
+    this.#store.flush();
+  }
+
+  isGone(): boolean {
+    return this.#store.isGone?.() ?? false;
+  }
+
+  restore(sessionId: string): false | "written_anew" | "replaced" {
+    return this.#store.restore?.(sessionId) ?? false;
+  }
+
+  rewrite(options: { write: (fd: number) => void; replace: boolean }): void {
+    this.#store.rewrite?.(options);
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+
+  #make(beginning: string, text: string): number {
+    this.#store = JsonlStore.create(this.#planned, beginning + text);
+    return Buffer.byteLength(text);
+  }
+}

@@ -1,0 +1,102 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { bonsaiHome, findSession, NewFile, openSession, type Session } from "@bonsai-agent/session";
+import type { Invocation } from "./invocation.ts";
+import type { CliIo } from "./io.ts";
+import { type Notice, withReadingProgress } from "./output.ts";
+import { absolutePath } from "./paths.ts";
+
+/** Opens the session that a command's first argument names. */
+export function openNamedSession(invocation: Invocation): Session {
+  return openSessionFile(sessionFile(invocation), invocation);
+}
+
+/** Opens a session file; what its user should know about it is told, by default on stderr. */
+export function openSessionFile(
+  file: string,
+  { io, output }: Pick<Invocation, "io" | "output">,
+  onNotice: (notice: Notice) => void = (notice) => output.notify(notice),
+): Session {
+  return withReadingProgress(io, file, () => openSession(file, { onNotice }));
+}
+
+/** The absolute path of the session that a command's first argument names. */
+export function sessionFile({ args, io }: Invocation): string {
+  return sessionPath(args[0]!, io);
+}
+
+/** The absolute path of the session that a name means: a file, or the id of a recorded one. */
+export function sessionPath(name: string, io: CliIo): string {
+  const path = absolutePath(name, io.cwd);
+  if (existsSync(path)) return path;
+  return findSession({ session: name, cwd: io.cwd, home: bonsaiHome({ ...io.env }) });
+}
+
+/** The entry whose id is `id` or is the only one that begins so. */
+export function resolveEntryId(session: Session, id: string): string {
+  const index = session.index();
+  if (session.entry(id) !== undefined) return id;
+  const matches: string[] = [];
+  for (let number = 0; id !== "" && number < index.count; number += 1) {
+    const found = index.id(number);
+    if (found.startsWith(id) && session.entryAt(number) !== undefined) matches.push(found);
+  }
+  if (matches.length === 1) return matches[0]!;
+  throw matches.length === 0 ? noEntry(id) : ambiguousEntry(id, matches);
+}
+
+/** Where a command stands: the place that `--leaf` names, else the current position. */
+export function leafOf(session: Session, { options }: Invocation): string | null {
+  return typeof options.leaf === "string" ? resolveEntryId(session, options.leaf) : session.leafId;
+}
+
+function noEntry(id: string): BonsaiError {
+  return new BonsaiError({
+    code: "entry_not_found",
+    message: `No entry of this session has the id ${JSON.stringify(id)} or one that begins so.`,
+    hint: "List the ids with `bonsai tree FILE --all`.",
+  });
+}
+
+const listedMatches = 4;
+
+function ambiguousEntry(id: string, matches: readonly string[]): BonsaiError {
+  const more = matches.length > listedMatches ? ", …" : "";
+  return new BonsaiError({
+    code: "entry_ambiguous",
+    message: `${matches.length} entries have ids that begin with ${id}: ${matches.slice(0, listedMatches).join(", ")}${more}.`,
+    hint: "Give more characters of the id.",
+  });
+}
+
+/**
+ * The absolute path that `-o` names; undefined without the flag.
+ * @throws BonsaiError `output_exists`: nothing is ever overwritten, for it could be a session.
+ */
+export function outputFile({ options, io }: Invocation): string | undefined {
+  if (typeof options.output !== "string") return undefined;
+  const file = resolve(io.cwd, options.output);
+  if (existsSync(file)) throw outputExists(file);
+  return file;
+}
+
+export function outputExists(file: string): BonsaiError {
+  return new BonsaiError({
+    code: "output_exists",
+    message: `${file} exists already, and is not overwritten.`,
+    hint: "Name another file, or move this one away first.",
+  });
+}
+
+/** Writes a new file, whole or not at all. @throws BonsaiError `output_exists` */
+export function writeOutput(path: string, text: string): void {
+  if (existsSync(path)) throw outputExists(path);
+  const file = new NewFile(path, outputExists);
+  try {
+    writeFileSync(file.temporaryPath, text, { flag: "wx", mode: 0o600 });
+    file.publish();
+  } finally {
+    file.discard();
+  }
+}

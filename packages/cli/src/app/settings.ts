@@ -1,0 +1,208 @@
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
+import type { CompactionSettings } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { bonsaiHome } from "@bonsai-agent/session";
+import type { Invocation } from "./invocation.ts";
+import { readJsonFile } from "./json-file.ts";
+import type { Output } from "./output.ts";
+import { absolutePath } from "./paths.ts";
+import { isTrusted } from "./trust.ts";
+
+/** What the settings of a call depend on, and who is told what is left aside. */
+export type SettingsCall = Pick<Invocation, "io" | "options"> & { readonly output: Pick<Output, "notify"> };
+
+/** The `compaction` settings of a call. */
+export function callSettings(call: SettingsCall): CompactionSettings {
+  return agentCallSettings(call).compaction;
+}
+
+/** The settings of a call: the user's file, the trusted project's over it, the environment, the flags. */
+export function agentCallSettings(call: SettingsCall): AgentSettings {
+  const layers = settingsLayers(call);
+  const below = layers.filter(({ origin }) => origin !== "flag");
+  const section = below.reduce((base, { section: over }) => layered(base, over), {});
+  return withFlags(section, call.options);
+}
+
+/** Settings of one origin, as they were written. */
+export interface SettingsLayer {
+  origin: "user" | "project" | "environment" | "flag";
+  /** The file, the variable or the flag. */
+  name: string;
+  section: Section;
+}
+
+/** Where the settings of a call come from, each over those before. @throws BonsaiError for a file that cannot be used */
+export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
+  const { io, options } = call;
+  const home = bonsaiHome({ ...io.env });
+  const own = join(home, "settings.json");
+  const project = projectSettingsFile(call, home);
+  return [
+    { origin: "user", name: own, section: fileSettings(own) },
+    ...(project === undefined
+      ? []
+      : [{ origin: "project", name: project, section: fileSettings(project) } as const]),
+    ...environmentLayers(io.env),
+    ...flagLayers(options),
+  ];
+}
+
+/** What stands below the flags is valid: what is wrong now is a flag. */
+function withFlags(section: Section, options: Section): AgentSettings {
+  const flags = flagLayers(options).reduce((base, { section: over }) => layered(base, over), {} as Section);
+  try {
+    return agentSettings(layered(section, flags));
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    const flag = wrongFlag(error.message, options);
+    throw new BonsaiError({
+      code: "wrong_usage",
+      message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
+      hint: `Correct ${flag}, or leave it out.`,
+      cause: error,
+    });
+  }
+}
+
+function wrongFlag(problem: string, options: Section): string {
+  const named = /^The setting (thinking|tools)\b/.exec(problem)?.[1];
+  if (named !== undefined && options[named] !== undefined) return `--${named}`;
+  return options.preset === undefined ? "--keep" : "--preset";
+}
+
+type Section = Readonly<Record<string, unknown>>;
+
+/** Checked alone, so that a wrong value is told of with the name of its file. */
+function fileSettings(file: string): Section {
+  const settings = readJsonFile(file);
+  if (settings === undefined) return {};
+  try {
+    agentSettings(withoutSchema(settings));
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    throw new BonsaiError({
+      code: "settings_invalid",
+      message: `${file}: ${error.message}`,
+      hint: error.hint,
+      cause: error,
+    });
+  }
+  return withWholePaths(withoutSchema(settings) as Section, dirname(file));
+}
+
+/** A path among extensions starts at the folder of its file. */
+function withWholePaths(settings: Section, folder: string): Section {
+  const { extensions } = settings as { extensions?: readonly string[] };
+  if (extensions === undefined) return settings;
+  return { ...settings, extensions: extensions.map((path) => wholePath(path, folder)) };
+}
+
+/** A path among extensions, from the folder of its file. */
+export function wholePath(path: string, folder: string): string {
+  // No path; whoever looks for it says what to do.
+  if (path.startsWith("npm:")) return path;
+  return absolutePath(path, folder);
+}
+
+/** Editors find the published JSON Schema by `$schema`. */
+function withoutSchema(settings: unknown): unknown {
+  if (!isSection(settings)) return settings;
+  const { $schema: _schema, ...rest } = settings;
+  return rest;
+}
+
+function environmentLayers(env: Readonly<Record<string, string | undefined>>): readonly SettingsLayer[] {
+  const switches: readonly (readonly [name: string, section: Section])[] = [
+    ["BONSAI_DISABLE_AUTOCOMPACT", { compaction: { enabled: false } }],
+    ["BONSAI_DISABLE_MASK", { compaction: { mask: { enabled: false } } }],
+  ];
+  return switches
+    .filter(([name]) => isOn(env[name]))
+    .map(([name, section]) => ({ origin: "environment", name, section }));
+}
+
+function isOn(value: string | undefined): boolean {
+  return value !== undefined && value !== "" && value !== "0";
+}
+
+function flagLayers({ preset, keep, thinking, tools }: Section): readonly SettingsLayer[] {
+  const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
+    ["--preset", preset, () => ({ compaction: { preset } })],
+    // Who names the tokens to keep means them, whatever the preset does to manual compactions.
+    ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep, manualKeep: "same" } })],
+    ["--thinking", thinking, () => ({ thinking })],
+    ["--tools", tools, () => ({ tools: toolNames(tools) })],
+  ];
+  return flags
+    .filter(([, value]) => value !== undefined)
+    .map(([name, , section]) => ({ origin: "flag", name, section: section() }));
+}
+
+/** `--tools a,b`; `--no-tools` is false. */
+function toolNames(tools: unknown): readonly string[] {
+  if (typeof tools !== "string") return [];
+  const names = tools
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+  if (names.length > 0) return names;
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: `--tools ${JSON.stringify(tools)} names no tool.`,
+    hint: "Name tools like `--tools read,grep`, or say `--no-tools`.",
+  });
+}
+
+/** `over` laid on `base`, key by key where both are objects; a project brings its extensions beside the user's. */
+function layered(base: Section, over: Section): Section {
+  const keys = Object.entries(over).map(([key, above]): [string, unknown] => {
+    const below = base[key];
+    if (key === "extensions" && Array.isArray(below)) return [key, [...below, ...(above as unknown[])]];
+    return [key, isSection(below) && isSection(above) ? layered(below, above) : above];
+  });
+  return { ...base, ...Object.fromEntries(keys) };
+}
+
+function isSection(value: unknown): value is Section {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The settings file of the project in the working folder; undefined where there is none, and where its folder was
+ * never trusted: then its user is told.
+ */
+function projectSettingsFile({ io, output }: SettingsCall, home: string): string | undefined {
+  const folder = workingFolder(io);
+  if (folder === undefined) return undefined;
+  const file = join(projectFolder(folder), "settings.json");
+  if (!existsSync(file) || !isProjectOf(folder, home)) return undefined;
+  if (isTrusted(folder, home)) return file;
+  output.notify({
+    code: "project_not_trusted",
+    message: `The settings in ${file} are left aside: this project is not trusted. \`bonsai trust\` trusts it.`,
+  });
+  return undefined;
+}
+
+/** Where a project keeps its own settings and extensions. */
+export function projectFolder(cwd: string): string {
+  return join(cwd, ".bonsai");
+}
+
+/** In the user's home folder, the project's things would be the user's own. */
+export function isProjectOf(cwd: string, home: string): boolean {
+  const own = projectFolder(cwd);
+  return existsSync(own) && !(existsSync(home) && realpathSync(own) === realpathSync(home));
+}
+
+/** Much works in a folder that is gone; it has no settings. */
+function workingFolder(io: SettingsCall["io"]): string | undefined {
+  try {
+    return io.cwd;
+  } catch {
+    return undefined;
+  }
+}

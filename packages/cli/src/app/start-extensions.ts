@@ -1,0 +1,165 @@
+import { Console } from "node:console";
+import type { AgentNotice } from "@bonsai-agent/agent";
+import {
+  type ExtensionHost,
+  type Extensions,
+  type FoundExtensions,
+  findExtensions,
+  hostModules,
+  loadExtensions,
+  strayErrorNotice,
+  type VirtualModules,
+} from "@bonsai-agent/extension";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { piAdapter, piModules } from "@bonsai-agent/pi-adapter";
+import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
+import { ExitCode } from "./invocation.ts";
+import { printableLines } from "./terminal-text.ts";
+
+export { lifecycleNotice } from "@bonsai-agent/extension";
+
+export interface StartExtensionsOptions {
+  host: ExtensionHost;
+  /** Asked at each reload. */
+  choice: () => ExtensionChoice;
+  /** What is loaded first. */
+  first: ExtensionChoice;
+  /** Names of commands that the front end has itself. Default: none. */
+  reservedCommands?: readonly string[];
+}
+
+/**
+ * Finds and loads extensions. One that cannot be loaded is a notice; but who names it by `-e` wants it: then nothing
+ * goes on without it.
+ * @throws BonsaiError for one that `-e` names; then none is loaded
+ */
+export async function startExtensions({
+  host,
+  choice,
+  first,
+  reservedCommands = [],
+}: StartExtensionsOptions): Promise<Extensions> {
+  const found = findExtensions(first);
+  const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
+  if (missing !== undefined) throw notFound(missing);
+  const find = findingAgain({ found, first, choice, onNotice: host.onNotice });
+  const held = new HeldNotices(host.onNotice);
+  keepOutputApart();
+  surviveStrayErrors(host.onNotice);
+  const extensions = await loadExtensions({
+    host: withNotices(host, (notice) => held.tell(notice)),
+    find,
+    reservedCommands,
+    modules: virtualModules(),
+    adapter: piAdapter(),
+  });
+  const named = new Set(found.extensions.filter(({ origin }) => origin === "flag").map(({ path }) => path));
+  const broken = extensions.failed.find(({ path }) => named.has(path));
+  held.release(({ message }) => broken === undefined || !message.includes(broken.error.message));
+  if (broken === undefined) return extensions;
+  extensions.unload();
+  throw broken.error;
+}
+
+interface Finding extends Pick<StartExtensionsOptions, "choice" | "first"> {
+  found: FoundExtensions;
+  onNotice: ExtensionHost["onNotice"];
+}
+
+/** What was found first, and from then on what is found then. Settings that became unreadable leave the choice as it was. */
+function findingAgain({ found, first, choice, onNotice }: Finding): () => FoundExtensions {
+  let isFirst = true;
+  let last = first;
+  return () => {
+    if (isFirst) {
+      isFirst = false;
+      return found;
+    }
+    try {
+      last = choice();
+    } catch (error) {
+      if (!BonsaiError.is(error)) throw error;
+      onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
+    }
+    return findExtensions(last);
+  };
+}
+
+/** Keeps notices back until it is known which of them an error will tell. */
+class HeldNotices {
+  readonly #tell: ExtensionHost["onNotice"];
+  #held: AgentNotice[] | undefined = [];
+
+  constructor(tell: ExtensionHost["onNotice"]) {
+    this.#tell = tell;
+  }
+
+  tell(notice: AgentNotice): void {
+    if (this.#held === undefined) this.#tell(notice);
+    else this.#held.push(notice);
+  }
+
+  release(isWanted: (notice: AgentNotice) => boolean): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const notice of held.filter(isWanted)) this.#tell(notice);
+  }
+}
+
+/** Everything else is read of the host itself, when it is asked for. */
+function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): ExtensionHost {
+  return Object.create(host, { onNotice: { value: onNotice, enumerable: true } }) as ExtensionHost;
+}
+
+function notFound({ path, message, hint }: FoundExtensions["problems"][number]): BonsaiError {
+  return new BonsaiError({
+    code: "extension_not_found",
+    message: message.includes(path) ? message : `${path}: ${message}`,
+    hint,
+  });
+}
+
+let tell: ExtensionHost["onNotice"] | undefined;
+/** One in a timer that returns is told once. */
+const told = new Set<string>();
+
+/**
+ * An error in a timer of an extension, or in a promise that it does not wait for, is a notice, and the work goes on. Any
+ * other ends the process, as it would without this.
+ */
+export function surviveStrayErrors(onNotice: ExtensionHost["onNotice"]): void {
+  if (tell === undefined) process.on("uncaughtException", caught);
+  tell = onNotice;
+}
+
+function caught(error: unknown): void {
+  const notice = strayErrorNotice(error);
+  if (notice !== undefined) {
+    if (!told.has(notice.message)) tell?.(notice);
+    told.add(notice.message);
+    return;
+  }
+  // Whoever else listens decides.
+  if (process.listenerCount("uncaughtException") > 1) return;
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stderr.write(`${printableLines(stack).join("\n")}\n`);
+  process.exit(ExitCode.failed);
+}
+
+/**
+ * Standard output belongs to the answer, or to lines of JSON: what extensions print, with `console` or by themselves,
+ * goes to standard error.
+ */
+export function keepOutputApart(): void {
+  globalThis.console = new Console(process.stderr, process.stderr);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+}
+
+/** What extensions import by name and get from the command itself: there may be no `node_modules` beside them. */
+export function virtualModules(): VirtualModules {
+  return {
+    ...piModules(),
+    ...hostModules(),
+    "@bonsai-agent/transcripts": () => import("@bonsai-agent/transcripts"),
+  };
+}

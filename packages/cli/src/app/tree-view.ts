@@ -1,0 +1,196 @@
+import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
+import { counted } from "./numbers.ts";
+import { previewOf } from "./preview.ts";
+import { branchCount, type SessionTree } from "./session-tree.ts";
+
+interface TreeViewOptions {
+  tree: SessionTree;
+  leafId: string | null;
+  width: number;
+  /** One line for each entry, nothing folded. */
+  all: boolean;
+}
+
+/** Where a run of the tree is drawn: guides before its first line, and before the others. */
+interface Place {
+  at: number;
+  first: string;
+  rest: string;
+}
+
+/** The tree from its roots down, the active branch first. Runs without branches stand in one column. */
+export function* treeView(options: TreeViewOptions): Generator<Line> {
+  const { tree, width } = options;
+  const maxGuides = Math.max(4, Math.floor(width / 3));
+  const stack = places(tree.roots, "", maxGuides, tree.roots.length > 1);
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    const run = runFrom(tree, place.at);
+    yield* runLines(run, place, options);
+    for (const branch of places(tree.children(run.at(-1)!), place.rest, maxGuides, true)) stack.push(branch);
+  }
+  yield* summary(options);
+}
+
+/** The positions from one on, down to where the tree branches or ends. */
+function runFrom(tree: SessionTree, start: number): number[] {
+  const run = [start];
+  for (;;) {
+    const children = tree.children(run.at(-1)!);
+    if (children.length !== 1) return run;
+    run.push(children[0]!);
+  }
+}
+
+/** The places of siblings, last first, as a stack takes them. Guides that grow too wide lose their left part. */
+function places(siblings: readonly number[], guides: string, maxGuides: number, branching: boolean): Place[] {
+  const drawn = siblings.map((at, index): Place => {
+    if (!branching) return { at, first: guides, rest: guides };
+    const last = index === siblings.length - 1;
+    return {
+      at,
+      first: elided(`${guides}${last ? "╰─" : "├─"}`, maxGuides),
+      rest: elided(`${guides}${last ? "  " : "│ "}`, maxGuides),
+    };
+  });
+  return drawn.reverse();
+}
+
+function elided(guides: string, max: number): string {
+  return guides.length <= max ? guides : `…${guides.slice(-(max - 1))}`;
+}
+
+function* runLines(run: readonly number[], place: Place, options: TreeViewOptions): Generator<Line> {
+  const items = options.all
+    ? run.map((at): RunItem => ({ at, folded: 0 }))
+    : foldedRun(options.tree, run, options.leafId);
+  let guides = place.first;
+  for (const item of items) {
+    yield itemLine(item, guides, options);
+    guides = place.rest;
+  }
+}
+
+function itemLine(item: RunItem, guides: string, options: TreeViewOptions): Line {
+  const { tree, width } = options;
+  if (item.at === undefined) {
+    const turns = item.turns > 0 ? `${counted(item.turns, "turn")}, ` : "";
+    return fitLine(
+      [`${" ".repeat(idWidth)} ${guides}`, span(`⋮ ${turns}${entries(item.folded)}`, "gray")],
+      width,
+    );
+  }
+  const entry = tree.entries[item.at]!;
+  const here = entry.id === options.leafId;
+  const tail: Span[] = [];
+  if (item.folded > 0) tail.push(span(`  +${item.folded}`, "gray"));
+  if (here) tail.push(span("  ◀ here", ["bold", "yellow"]));
+  const head: Line = [
+    span(entry.id.slice(0, idWidth).padEnd(idWidth), "gray"),
+    ` ${guides}`,
+    bullet(tree.isActive(item.at), here),
+    " ",
+    ...labelSpans(tree.labelOf(item.at)),
+    ...content(options, item.at),
+  ];
+  return [...fitLine(head, width - lineWidth(tail)), ...tail];
+}
+
+const idWidth = 8;
+
+function bullet(active: boolean, here: boolean): Span {
+  if (here) return span("◉", ["bold", "yellow"]);
+  return active ? span("●", "green") : span("○", "gray");
+}
+
+function labelSpans(label: string | undefined): Span[] {
+  return label === undefined ? [] : [span(`[${label}]`, ["bold", "yellow"]), span(" ")];
+}
+
+function content({ tree, width }: TreeViewOptions, at: number): Span[] {
+  const { kind } = tree.entries[at]!;
+  const entry = tree.entry(at);
+  const muted = !tree.isActive(at) || kind === "result";
+  const preview = span(previewOf(entry), muted ? "gray" : undefined);
+  const tokens =
+    entry.type === "compaction" && Number.isFinite(entry.tokensBefore)
+      ? [span(`of ${counted(entry.tokensBefore, "token")} `, "magenta")]
+      : [];
+  const padded = width < 60 ? kind : kind.padEnd(9);
+  const undone = tree.isUndone(at) ? [span("undone ", "yellow")] : [];
+  return [span(padded, kindStyle(kind)), span(" "), ...undone, ...tokens, preview];
+}
+
+function* summary({ tree, all }: TreeViewOptions): Generator<Line> {
+  if (tree.entries.length > 0) yield [];
+  const branches = counted(Math.max(1, branchCount(tree)), "branch", "branches");
+  yield [
+    span(entries(tree.entries.length), "bold"),
+    ", ",
+    span(branches, "bold"),
+    all ? "" : span("  (--all unfolds)", "gray"),
+  ];
+}
+
+function entries(value: number): string {
+  return counted(value, "entry", "entries");
+}
+
+/** A line of a folded run: an entry with how many after it are folded away, or many turns folded into one line. */
+type RunItem = { at: number; folded: number } | { at: undefined; turns: number; folded: number };
+
+/** So many turns of a run are shown at its beginning and at its end. */
+const turnsAtStart = 4;
+const turnsAtEnd = 5;
+
+/**
+ * A run without branches, folded: user messages stand for their turns, and what has weight of its own
+ * (compactions, summaries of branches, labels, the current position, the run's ends) stands always.
+ */
+function foldedRun(tree: SessionTree, run: readonly number[], leafId: string | null): RunItem[] {
+  const end = run.findLast((at) => !isBookkeeping(tree, at)) ?? run[0];
+  const landmarks = run.filter(
+    (at) => at === run[0] || at === end || isTurn(tree, at) || isWeighty(tree, at, leafId),
+  );
+  const plainTurns = landmarks.filter((at) => at !== run[0] && at !== end && !isWeighty(tree, at, leafId));
+  const hidden = new Set(
+    plainTurns.length > turnsAtStart + turnsAtEnd + 1 ? plainTurns.slice(turnsAtStart, -turnsAtEnd) : [],
+  );
+  return lines(run, new Set(landmarks), hidden);
+}
+
+function lines(
+  run: readonly number[],
+  landmarks: ReadonlySet<number>,
+  hidden: ReadonlySet<number>,
+): RunItem[] {
+  const items: RunItem[] = [];
+  for (const at of run) {
+    const last = items.at(-1);
+    if (hidden.has(at)) {
+      if (last?.at === undefined && last !== undefined) {
+        last.turns += 1;
+        last.folded += 1;
+      } else items.push({ at: undefined, turns: 1, folded: 1 });
+    } else if (landmarks.has(at)) items.push({ at, folded: 0 });
+    else if (last !== undefined) last.folded += 1;
+  }
+  return items;
+}
+
+function isTurn(tree: SessionTree, at: number): boolean {
+  return tree.entries[at]!.kind === "user";
+}
+
+/** Entries that say something about others: no place where somebody would want to stand. */
+function isBookkeeping(tree: SessionTree, at: number): boolean {
+  const { type } = tree.entries[at]!;
+  return (
+    type !== "message" && type !== "compaction" && type !== "branch_summary" && type !== "custom_message"
+  );
+}
+
+function isWeighty(tree: SessionTree, at: number, leafId: string | null): boolean {
+  const entry = tree.entries[at]!;
+  const summary = entry.type === "compaction" || entry.type === "branch_summary";
+  return summary || entry.id === leafId || tree.labelOf(at) !== undefined;
+}

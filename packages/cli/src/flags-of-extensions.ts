@@ -1,0 +1,48 @@
+import type { FlagOptions } from "@bonsai-agent/extension";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { agentCall } from "./agent-call.ts";
+import { extensionChoice, mayHaveExtensions } from "./app/extension-choice.ts";
+import type { Invocation } from "./app/invocation.ts";
+import type { CliIo } from "./app/io.ts";
+import { untilAborted } from "./app/questions.ts";
+import { agentCallSettings } from "./app/settings.ts";
+
+/** Flags by their names, in the order in which they were registered. */
+export type NamedFlags = readonly (readonly [name: string, flag: FlagOptions])[];
+
+/**
+ * The flags of the extensions of a call, which are loaded for it and unloaded again.
+ * @throws BonsaiError where one that `-e` names cannot be loaded
+ */
+export async function flagsOfExtensions(
+  invocation: Pick<Invocation, "io" | "options" | "output">,
+): Promise<NamedFlags> {
+  const { io } = invocation;
+  const home = bonsaiHome({ ...io.env });
+  if (!mayHaveExtensions(extensionChoice(invocation, { home, settings: agentCallSettings(invocation) })))
+    return [];
+  const { openSessionExtensions } = await import("./session-extensions.ts");
+  return io.interruptible(async (signal) => {
+    const opened = await openSessionExtensions({ invocation, signal });
+    const flags = [...(opened?.flags ?? [])];
+    await opened?.close();
+    return flags;
+  });
+}
+
+/** Help does not wait longer for an extension that does not come to an end. */
+const patienceMs = 2_000;
+
+/** The flags of the extensions that a call would load. Help comes whatever is wrong with them. */
+export async function foundFlags(argv: readonly string[], io: CliIo): Promise<NamedFlags> {
+  const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
+  try {
+    const flags = flagsOfExtensions(agentCall([...words, "--quiet"], io));
+    return (await untilAborted(flags, AbortSignal.timeout(patienceMs))) ?? [];
+  } catch (error) {
+    // What is wrong with settings or extensions, the call itself will say.
+    if (BonsaiError.is(error)) return [];
+    throw error;
+  }
+}

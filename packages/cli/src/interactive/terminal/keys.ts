@@ -1,0 +1,163 @@
+import { type Keybinding, KeybindingsManager, type KeyId, setKeybindings, TUI_KEYBINDINGS } from "./tui.ts";
+
+/** What a key can do. */
+interface Action {
+  readonly keys: readonly KeyId[];
+  readonly description: string;
+  /** The library's own binding that this is another name for. */
+  readonly binding?: string;
+}
+
+const table = {
+  submit: { keys: ["enter"], description: "Send", binding: "tui.input.submit" },
+  newLine: { keys: ["shift+enter", "ctrl+j"], description: "New line", binding: "tui.input.newLine" },
+  interrupt: { keys: ["escape"], description: "Stop what is going on" },
+  tree: { keys: [], description: "Session tree (also twice the key that stops, in an empty editor)" },
+  clearOrQuit: { keys: ["ctrl+c"], description: "Clear the editor; twice: end bonsai" },
+  quit: { keys: ["ctrl+d"], description: "End bonsai, in an empty editor" },
+  expand: { keys: ["ctrl+o"], description: "Show or fold tool output, thinking and summaries" },
+  cycleThinking: { keys: ["shift+tab"], description: "Next thinking level" },
+  pickModel: { keys: ["ctrl+l"], description: "Pick a model" },
+  queueFollowUp: { keys: ["alt+enter"], description: "Send once the agent has ended" },
+  takeBackQueued: { keys: ["alt+up"], description: "Queued messages back into the editor" },
+  externalEditor: { keys: ["ctrl+g"], description: "Write in $VISUAL or $EDITOR" },
+  suspend: { keys: ["ctrl+z"], description: "Suspend bonsai" },
+} as const satisfies Record<string, Action>;
+
+export type ActionName = keyof typeof table;
+
+/** The actions of the interactive mode, in the order of /help. */
+export const actions: Readonly<Record<ActionName, Action>> = table;
+
+export const actionNames = Object.keys(table) as ActionName[];
+
+const modifiers = ["ctrl", "shift", "alt", "super"];
+const named =
+  "escape esc enter return tab space backspace delete insert clear home end pageUp pageDown up down left right f1 f2 f3 f4 f5 f6 f7 f8 f9 f10 f11 f12";
+const namedKeys = new Map(named.split(" ").map((name) => [name.toLowerCase(), name]));
+/** Those that write nothing. */
+const silent = new Set([...namedKeys.values()].filter((name) => name !== "space"));
+
+type KeyReading = { key: KeyId } | { fault: string };
+
+/** A key as people write it, like `Ctrl+O`. */
+export function readKey(text: string): KeyReading {
+  const [, prefix = "", last = ""] = /^((?:[a-z]+\+)*)(.+)$/is.exec(text.trim()) ?? [];
+  const held = prefix.toLowerCase().split("+").filter(Boolean);
+  const strange = held.find((each, at) => !modifiers.includes(each) || held.indexOf(each) !== at);
+  if (strange !== undefined) return { fault: `"${strange}" is no modifier, or stands twice` };
+  const base = namedKeys.get(last.toLowerCase()) ?? (/^[!-~]$/.test(last) ? last.toLowerCase() : undefined);
+  if (base === undefined) return { fault: `"${last}" is no key` };
+  if (!silent.has(base) && held.every((each) => each === "shift"))
+    return { fault: "it could no longer be typed; hold ctrl, alt or super with it" };
+  return { key: [...held, base].join("+") as KeyId };
+}
+
+/** What {@link readKey} takes, for people. */
+export const keyRule =
+  'A key is like "ctrl+o", "alt+enter" or "f5": any of ctrl, shift, alt and super, then one character or a name (escape, enter, tab, up, pageDown, f1 to f12 …).';
+
+const shownNames: Readonly<Record<string, string>> = {
+  escape: "Esc",
+  esc: "Esc",
+  return: "Enter",
+  pageUp: "PageUp",
+  pageDown: "PageDown",
+  up: "↑",
+  down: "↓",
+  left: "←",
+  right: "→",
+};
+
+/** A key as it is shown, like `Ctrl-O`. */
+export function shownKey(key: KeyId): string {
+  const parts = key.endsWith("++") ? [...key.slice(0, -2).split("+"), "+"] : key.split("+");
+  return parts.map((part) => shownNames[part] ?? part.charAt(0).toUpperCase() + part.slice(1)).join("-");
+}
+
+/** Keys by action, or by the name of one of the library's bindings. */
+export type KeyBindings = Readonly<Record<string, readonly KeyId[]>>;
+
+/** The library's own bindings that a user of the main screen meets: there, the terminal itself scrolls and copies. */
+export const libraryBindings: readonly string[] = Object.keys(TUI_KEYBINDINGS).filter(
+  (id) => !id.startsWith("tui.altScreen.") && id !== "tui.input.copy",
+);
+
+const definitions = {
+  ...TUI_KEYBINDINGS,
+  ...Object.fromEntries(
+    actionNames.map((name) => [
+      idOf(name),
+      { defaultKeys: [...actions[name].keys], description: actions[name].description },
+    ]),
+  ),
+};
+
+/** Owner of which key does what. The terminal library has one set of bindings in a process, and so has this. */
+class Keys {
+  #manager = new KeybindingsManager(definitions);
+
+  constructor() {
+    setKeybindings(this.#manager);
+  }
+
+  /** Takes the user's bindings; all others have their default, but for a key that an action of the user's took. */
+  bind(bindings: KeyBindings): void {
+    const taken = new Set(Object.entries(bindings).flatMap(([name, keys]) => takenBy(name, keys)));
+    const given: [string, KeyId[]][] = Object.entries(bindings).map(([name, keys]) => [
+      idOf(name),
+      [...keys],
+    ]);
+    const robbed: [string, KeyId[]][] = actionNames
+      .filter((name) => bindings[name] === undefined && actions[name].keys.some((key) => taken.has(key)))
+      .map((name) => [idOf(name), actions[name].keys.filter((key) => !taken.has(key))]);
+    this.#manager = new KeybindingsManager(definitions, Object.fromEntries([...robbed, ...given]));
+    setKeybindings(this.#manager);
+  }
+
+  matches(action: ActionName, data: string): boolean {
+    return this.#manager.matches(data, idOf(action) as Keybinding);
+  }
+
+  keysOf(name: ActionName | Keybinding): KeyId[] {
+    return this.#manager.getKeys(idOf(name) as Keybinding);
+  }
+
+  /** The first key of an action as it is shown, like `Ctrl-O`; for the tree without a key, `Esc Esc`. */
+  label(action: ActionName): string {
+    const [key] = this.keysOf(action);
+    if (key !== undefined) return shownKey(key);
+    if (action !== "tree") return "no key";
+    const stop = this.label("interrupt");
+    return `${stop} ${stop}`;
+  }
+
+  /** All keys as they are shown. */
+  labels(name: ActionName | Keybinding): string {
+    const keys = this.keysOf(name).map(shownKey);
+    return keys.length > 0 ? keys.join(", ") : name === "tree" ? this.label("tree") : "no key";
+  }
+}
+
+/** The bindings of this process. */
+export const keys = new Keys();
+
+/** The keys that an action takes from others; a list shares them with the editor, as it has a place of its own. */
+function takenBy(name: string, keys: readonly KeyId[]): readonly KeyId[] {
+  if (Object.hasOwn(actions, name)) return keys;
+  if (!isOfEditor(name)) return [];
+  const shared = new Set(
+    [TUI_KEYBINDINGS[name as keyof typeof TUI_KEYBINDINGS].defaultKeys].flat() as KeyId[],
+  );
+  return keys.filter((key) => !shared.has(key));
+}
+
+/** True for a binding of the library that stands beside the program's own while one types. */
+export function isOfEditor(name: string): boolean {
+  return name.startsWith("tui.editor.") || name.startsWith("tui.input.");
+}
+
+function idOf(name: string): string {
+  const action = Object.hasOwn(actions, name) ? actions[name as ActionName] : undefined;
+  return action === undefined ? name : (action.binding ?? `bonsai.${name}`);
+}

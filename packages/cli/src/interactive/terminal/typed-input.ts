@@ -1,0 +1,91 @@
+import type { Screen } from "./screen.ts";
+import { decodeKittyPrintable, getKeybindings } from "./tui.ts";
+
+/** A control character in a paste, as tmux can write it: the library reads it. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
+const writtenControl = /(\x1b\[\d+;5u)/;
+// Each begins and ends in one way: others look for the end of each beginning anew, for minutes.
+const sequence =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+  /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\r\n]*\x1b\\|[ -/]+[0-~])/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const untypable = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
+
+/** The text as it may stand in an editor: without colours and other sequences, which would reach the terminal. */
+export function typableText(text: string): string {
+  return text.replace(sequence, "").replace(/\r\n?/g, "\n").replaceAll("\t", "    ").replace(untypable, "");
+}
+
+/** True for one of the control characters that look like a letter to an editor. @param data of the terminal */
+export function isSteering(data: string): boolean {
+  return /^[\x80-\x9f]/.test(data);
+}
+
+const pasteStart = "\x1b[200~";
+const pasteEnd = "\x1b[201~";
+
+/** What is pasted, as it may stand in an editor; undefined for what is no paste. @param data of the terminal */
+export function pastedText(data: string): string | undefined {
+  if (!data.startsWith(pasteStart) || !data.endsWith(pasteEnd)) return undefined;
+  return data
+    .slice(pasteStart.length, -pasteEnd.length)
+    .split(writtenControl)
+    .map((part, at) => (at % 2 === 0 ? typableText(part) : part))
+    .join("");
+}
+
+/** As the terminal sends a paste. */
+export function asPaste(text: string): string {
+  return `${pasteStart}${text}${pasteEnd}`;
+}
+
+/** Who has pressed no letter for so long reads what comes. */
+const restMs = 600;
+/** Somebody waits for the answer: longer, a question is not held back. */
+const mostMs = 3_000;
+
+/** Owner of when a question that comes by itself may take the keys: not in the middle of a word. */
+export class TypingRest {
+  #restsAtMs = Number.NEGATIVE_INFINITY;
+  /** Each looks anew at how long it has to wait. */
+  readonly #waiting = new Set<() => void>();
+
+  constructor({ tui }: Pick<Screen, "tui">) {
+    tui.addInputListener((data) => {
+      if (isTypedText(data)) this.#restsAt(performance.now() + restMs);
+      else if (getKeybindings().matches(data, "tui.input.submit")) this.#restsAt(Number.NEGATIVE_INFINITY);
+      return undefined;
+    });
+  }
+
+  /** Resolves once the user rests, at once where nothing is being typed. @param signal ends the waiting */
+  async reached(signal: AbortSignal): Promise<void> {
+    const latestMs = performance.now() + mostMs;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let timer: NodeJS.Timeout | undefined;
+    const look = () => {
+      clearTimeout(timer);
+      const leftMs = Math.min(this.#restsAtMs, latestMs) - performance.now();
+      if (leftMs <= 0 || signal.aborted) resolve();
+      else timer = setTimeout(look, leftMs);
+    };
+    signal.addEventListener("abort", look, { once: true });
+    this.#waiting.add(look);
+    look();
+    await promise;
+    this.#waiting.delete(look);
+    signal.removeEventListener("abort", look);
+  }
+
+  #restsAt(ms: number): void {
+    this.#restsAtMs = ms;
+    for (const look of this.#waiting) look();
+  }
+}
+
+/** True for a key that writes, and for a paste. */
+export function isTypedText(data: string): boolean {
+  return (
+    data.startsWith("\u001b[200~") || decodeKittyPrintable(data) !== undefined || /^[^\p{Cc}]+$/u.test(data)
+  );
+}

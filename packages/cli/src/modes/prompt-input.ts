@@ -1,0 +1,94 @@
+import { isUtf8 } from "node:buffer";
+import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { mentionedFiles } from "../app/file-mentions.ts";
+import type { AgentCall } from "../app/invocation.ts";
+import type { Notice } from "../app/output.ts";
+
+/** What is sent to the model first. */
+export interface PromptInput {
+  text: string;
+  images: readonly ImageContent[];
+}
+
+/**
+ * The prompt of a call: its words, the files that they name with `@`, and what was piped in. Undefined where there is
+ * nothing of all that.
+ * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`, `input_not_text`, `input_too_large`.
+ */
+export async function promptInput(call: AgentCall): Promise<PromptInput | undefined> {
+  const { words, io } = call;
+  const typed = words.join(" ").trim();
+  const { quotes, images } = mentionedFiles(words, io);
+  const piped = await readPipedText(call);
+  const parts = [typed, ...quotes, pipedPart(piped, typed)].filter((part) => part !== "");
+  if (parts.length === 0) return undefined;
+  return { text: parts.join("\n\n"), images };
+}
+
+function pipedPart(piped: string, typed: string): string {
+  if (piped.trim() === "") return "";
+  return typed === "" ? piped.trim() : `<stdin>\n${piped.trimEnd()}\n</stdin>`;
+}
+
+/** @throws BonsaiError `no_prompt`. */
+export async function requiredPrompt(call: AgentCall): Promise<PromptInput> {
+  const input = await promptInput(call);
+  if (input !== undefined) return input;
+  throw new BonsaiError({
+    code: "no_prompt",
+    message: "There is nothing to do: no prompt was given, and nothing was piped in.",
+    hint: 'Say what to do, like `bonsai -p "fix the failing test"`.',
+  });
+}
+
+/** About a million tokens; no model takes more. */
+const mostBytes = 4_000_000;
+/** A pipe that nobody writes to and nobody closes looks like a program that hangs. */
+const patienceMs = 3_000;
+
+/**
+ * What was piped into the process, up to its end; empty where nothing was.
+ * @throws BonsaiError `input_too_large`, `input_not_text`.
+ */
+async function readPipedText({ io, output }: AgentCall): Promise<string> {
+  const { stdin } = io;
+  if (stdin === undefined || stdin.isTTY) return "";
+  const timer = setTimeout(() => {
+    output.notify(waiting);
+  }, patienceMs);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const part of stdin) {
+      clearTimeout(timer);
+      bytes += parts[parts.push(Buffer.from(part as Uint8Array)) - 1]!.length;
+      if (bytes > mostBytes) throw tooLarge();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+  const all = Buffer.concat(parts);
+  if (!isUtf8(all) || all.includes(0)) throw notText();
+  return all.toString("utf8");
+}
+
+const waiting: Notice = {
+  code: "waiting_for_input",
+  message: "Waiting for the end of standard input. Without input, start with `</dev/null`.",
+};
+
+function tooLarge(): BonsaiError {
+  return new BonsaiError({
+    code: "input_too_large",
+    message: `More than ${mostBytes / 1_000_000} MB were piped in; no model takes that in one message.`,
+    hint: "Write it to a file and name the file: the model reads what it needs of it.",
+  });
+}
+
+function notText(): BonsaiError {
+  return new BonsaiError({
+    code: "input_not_text",
+    message: "What was piped in is no UTF-8 text.",
+    hint: "Pipe text in, or name the file in the prompt: the model has tools to look at it.",
+  });
+}

@@ -1,0 +1,64 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { agentCall, refuseWords } from "../agent-call.ts";
+import type { AgentCall, ExitCode } from "../app/invocation.ts";
+import { type CliIo, isInteractiveTerminal } from "../app/io.ts";
+import { reportFailure } from "../failure.ts";
+import { printOverview } from "../overview.ts";
+import { promptInput } from "./prompt-input.ts";
+
+/** Runs `bonsai [prompt…]` in the mode that its flags name. */
+export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<ExitCode> {
+  const flags = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+  if (flags.some((word) => word === "--help" || word === "-h")) return printOverview(io, flags);
+  const call = agentCall(argv, io);
+  try {
+    return await runCall(call);
+  } catch (error) {
+    return reportFailure(error, io, call.output.wantsJson);
+  }
+}
+
+async function runCall(call: AgentCall): Promise<ExitCode> {
+  checkFlags(call);
+  if (isInteractive(call)) return (await import("../interactive/interactive-mode.ts")).runInteractive(call);
+  if (call.options.resume === true) call.withFlags(new Map());
+  if (call.options.resume === true) return (await import("../commands/sessions.ts")).listToResume(call);
+  if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);
+  if (isBare(call)) {
+    const input = await promptInput(call);
+    if (input === undefined) return printOverview(call.io, call.argv);
+    return (await import("./print-mode.ts")).runPrint(call, input);
+  }
+  if (call.options.mode === "json") return (await import("./json-mode.ts")).runJson(call);
+  return (await import("./print-mode.ts")).runPrint(call);
+}
+
+/** Without a mode of its own, on a terminal that can be typed into, `bonsai` is interactive. */
+function isInteractive({ options, io }: AgentCall): boolean {
+  return options.print !== true && options.mode === "text" && isInteractiveTerminal(io);
+}
+
+/** `bonsai` alone, with something that may be piped in. */
+function isBare({ words, options }: AgentCall): boolean {
+  const { mode, ...others } = options;
+  return words.length === 0 && Object.keys(others).length === 0 && mode === "text";
+}
+
+function checkFlags(call: AgentCall): void {
+  const { words, options, unknownFlags } = call;
+  if (options.leaf !== undefined && options.fork === undefined)
+    throw wrongUsage(
+      "--leaf says up to where --fork copies, and --fork is not there.",
+      "Add --fork, or leave --leaf out.",
+    );
+  if (options.mode === "rpc" && unknownFlags.length === 0) refuseWords(call);
+  if (options.resume === true && words.length > 0)
+    throw wrongUsage(
+      "-r names no session.",
+      "Name one behind it: `bonsai -r` lists the latest with their ids.",
+    );
+}
+
+function wrongUsage(message: string, hint: string): BonsaiError {
+  return new BonsaiError({ code: "wrong_usage", message, hint });
+}

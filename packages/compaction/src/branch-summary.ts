@@ -1,0 +1,355 @@
+import {
+  addUsage,
+  BonsaiError,
+  byScriptEstimator,
+  emptyUsage,
+  type TokenEstimator,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
+import { askSummary, type SummaryJob } from "./ask-summary.ts";
+import {
+  budgetsFor,
+  type ModelSizes,
+  maxSummaryTokens,
+  mostAnswerTokens,
+  requestCapacity,
+} from "./budget.ts";
+import { summaryOfDetails } from "./carry-over.ts";
+import { type FileLists, filesOf, renderFiles } from "./files.ts";
+import { inert } from "./marks.ts";
+import { isMadeHere } from "./own-details.ts";
+import { clip, serialise } from "./serialise.ts";
+import { type CompactionSettings, compactionSettings } from "./settings.ts";
+import { type Summariser, SummaryFailure } from "./summariser.ts";
+import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
+import { sessionEstimate } from "./tokens.ts";
+import { originalMessage, type ViewItem, viewOf } from "./view.ts";
+
+/** Where the entries of a branch come from, and how they are counted. */
+export interface BranchSource {
+  /** Oldest first. */
+  readonly entries: readonly Entry[];
+  /** What the model saw at the branch's leaf. */
+  projection: () => Projection;
+  estimator: () => TokenEstimator;
+  settings: CompactionSettings;
+  model?: ModelSizes;
+}
+
+export interface SummariseBranchOptions {
+  source: BranchSource;
+  summariser: Summariser;
+  focus?: string;
+  /** The focus text takes the place of the instructions. */
+  replaceInstructions?: boolean;
+  signal: AbortSignal;
+}
+
+/** The fields of a branch summary, without its place. */
+export interface BranchSummary {
+  summary: string;
+  details: FileLists & { prose: string };
+  usage?: Usage;
+}
+
+/** The budget where the model's window is unknown. */
+const DEFAULT_WINDOW_TOKENS = 128_000;
+/** Instructions, tags and joints of the request. */
+const INSTRUCTION_TOKENS = 1_000;
+
+/** A branch of a session. */
+export function branchSource(
+  from: { session: Session; settings: CompactionSettings; model?: ModelSizes },
+  branch: Branch,
+): BranchSource {
+  const { session, settings, model } = from;
+  return {
+    get entries() {
+      return branch.entries;
+    },
+    projection: () => session.projection(branch.oldLeafId),
+    estimator: () => sessionEstimate({ session, settings }).estimator,
+    settings,
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+/**
+ * Summarises a branch that is left; undefined when it holds nothing that the model saw.
+ * @throws BonsaiError `branch_summary_failed`; nothing was written.
+ */
+export async function summariseBranch(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
+  try {
+    return await summaryOf(options);
+  } catch (cause) {
+    throw branchFailure(cause);
+  }
+}
+
+async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
+  let usage: Usage | undefined;
+  const onUsage = (each: Usage | undefined) => {
+    if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
+  };
+  const told = await toldOf(options, onUsage);
+  if (told === undefined) return undefined;
+  const { items, prose } = told;
+  const files = filesOf(items, options.source.entries);
+  const details = { ...files, prose };
+  const summary = branchSummaryText(prose, renderFiles(files));
+  return { summary, details, ...(usage === undefined ? {} : { usage }) };
+}
+
+/** With less of it to read, there is no summary of a branch. */
+const SMALLEST_BRANCH_TOKENS = 100;
+
+/** A summariser that finds the branch too long is given the newest half of it, as often as it takes. */
+async function toldOf(
+  options: SummariseBranchOptions,
+  onUsage: SummaryJob["onUsage"],
+): Promise<{ items: readonly ViewItem[]; prose: string } | undefined> {
+  let mostTokens: number | undefined;
+  for (;;) {
+    const part = branchPart(options, mostTokens);
+    if (part === undefined) return undefined;
+    try {
+      return { items: part.items, prose: await proseOf(options, part, onUsage) };
+    } catch (error) {
+      const isTooLong = error instanceof SummaryFailure && error.overflow;
+      if (!isTooLong || part.tokens <= SMALLEST_BRANCH_TOKENS) throw error;
+      mostTokens = Math.max(SMALLEST_BRANCH_TOKENS, Math.floor(part.tokens / 2));
+    }
+  }
+}
+
+/** The newest part of a branch, as one request has it. */
+interface BranchPart {
+  items: readonly ViewItem[];
+  conversation: string;
+  tokens: number;
+  /** True after a refusal: then halving tells what fits, whatever number came with it. */
+  wasRefused: boolean;
+}
+
+function branchPart(options: SummariseBranchOptions, mostTokens: number | undefined): BranchPart | undefined {
+  const { source } = options;
+  const estimator = source.estimator();
+  const budgetTokens = budgetOf(options, mostTokens);
+  const { entries, settings } = source;
+  const limits = settings.serialize;
+  const items = branchItems({ projection: source.projection(), entries, budgetTokens, estimator, limits });
+  if (items.length === 0) return undefined;
+  const conversation = serialise(items.map(originalMessage), limits).join("\n\n");
+  const text = fitted(conversation, Math.max(budgetTokens, SMALLEST_BRANCH_TOKENS), estimator);
+  return {
+    ...{ items, conversation: text, tokens: estimator.text(text) },
+    wasRefused: mostTokens !== undefined,
+  };
+}
+
+/** One message may be larger than the budget by itself: its middle is left out. */
+function fitted(conversation: string, mostTokens: number, estimator: TokenEstimator): string {
+  let text = conversation;
+  for (let chars = text.length; estimator.text(text) > mostTokens && chars > 1; ) {
+    chars = Math.floor(chars / 2);
+    text = clip(conversation, chars);
+  }
+  return text;
+}
+
+/** By the window as it is known now; where that leaves nothing after a refusal, its number was wrong. */
+function budgetOf({ source, summariser }: SummariseBranchOptions, mostTokens: number | undefined): number {
+  const { settings, model = {} } = source;
+  const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgetsFor({ settings, model });
+  const readable = Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS);
+  const ownTokens = windowTokens - reserveTokens;
+  if (mostTokens === undefined) return Math.min(ownTokens, readable);
+  return Math.min(ownTokens, mostTokens, readable < SMALLEST_BRANCH_TOKENS ? mostTokens : readable);
+}
+
+function proseOf(
+  options: SummariseBranchOptions,
+  { items, conversation, tokens, wasRefused }: BranchPart,
+  onUsage: SummaryJob["onUsage"],
+): Promise<string> {
+  const { source, summariser, focus, replaceInstructions, signal } = options;
+  const { settings, model = {} } = source;
+  const job: SummaryJob = { summariser, estimator: source.estimator(), signal, onUsage };
+  const asked = replaceInstructions && focus !== undefined ? { instructions: focus } : { focus };
+  const longest = maxSummaryTokens("branch", summariser, budgetsFor({ settings, model }));
+  return askSummary(
+    { ...job, ...asked },
+    {
+      kind: "branch",
+      messages: items.map(originalMessage),
+      conversation,
+      maxSummaryTokens: wasRefused ? Math.min(mostAnswerTokens(tokens), longest) : longest,
+      ...(wasRefused && { capacityTokens: Number.POSITIVE_INFINITY }),
+    },
+  );
+}
+
+/** An extension's summary of a branch: it is prose, but for what was made here and stands in it as it was. */
+export function givenBranchSummary<Given extends { summary: string; details?: unknown }>(
+  given: Given,
+): Given {
+  const { details } = given;
+  if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
+  const { carried } = summaryOfDetails(details)!;
+  const changed = changedBranchSummary(given.summary, renderFiles(carried));
+  return { ...given, summary: changed.summary, details: { ...details, prose: changed.prose } };
+}
+
+function branchFailure(cause: unknown): BonsaiError {
+  if (BonsaiError.is(cause)) return cause;
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new BonsaiError({
+    code: "branch_summary_failed",
+    message: `The branch was not summarised, and nothing was moved: ${message}`,
+    hint: "Try again, move without a summary, or summarise with the built-in digest.",
+    cause,
+  });
+}
+
+/** The part of the tree that is left by a move. */
+export interface Branch {
+  oldLeafId: string | null;
+  /** The deepest entry that both positions descend from; null where there is none. */
+  commonAncestorId: string | null;
+  /** From below the ancestor to the old leaf, oldest first. Read when they are first asked for. */
+  readonly entries: readonly Entry[];
+}
+
+/** What is left when the leaf moves from where it is to `targetId`. */
+export function leftBranch(session: Session, targetId: string | null): Branch {
+  const oldLeafId = session.leafId;
+  const commonAncestorId = commonAncestor(session, oldLeafId, targetId);
+  let entries: readonly Entry[] | undefined;
+  return {
+    oldLeafId,
+    commonAncestorId,
+    get entries() {
+      entries ??= entriesBelow(session, oldLeafId, commonAncestorId);
+      return entries;
+    },
+  };
+}
+
+/** By the index: neither path is parsed for it. */
+function commonAncestor(session: Session, oldLeafId: string | null, targetId: string | null): string | null {
+  if (oldLeafId === null || targetId === null) return null;
+  const index = session.index();
+  let at = index.commonAncestor(index.find(oldLeafId), index.find(targetId));
+  // One whose body turns out to be lost is no entry of either path.
+  while (at >= 0 && session.entryAt(at) === undefined) at = index.parent(at);
+  return at < 0 ? null : index.id(at);
+}
+
+function entriesBelow(session: Session, leafId: string | null, ancestorId: string | null): Entry[] {
+  const path = session.path(leafId);
+  return path.slice(path.findLastIndex(({ id }) => id === ancestorId) + 1);
+}
+
+interface BranchItemsOptions {
+  /** What the model saw at the branch's leaf. */
+  projection: Projection;
+  entries: readonly Entry[];
+  budgetTokens: number;
+  estimator: TokenEstimator;
+  limits: CompactionSettings["serialize"];
+}
+
+/** Up to this share of the budget, a summary may still enter that does not fit. */
+const SUMMARY_SHARE = 0.9;
+
+/**
+ * What the model saw of the branch, the newest first within the budget, which the newest may exceed by itself; given back
+ * oldest first. Its pins stay there.
+ */
+export function branchItems(options: BranchItemsOptions): ViewItem[] {
+  const { projection, entries, budgetTokens, estimator } = options;
+  const ids = new Set(entries.map((entry) => entry.id));
+  const { items } = viewOf(projection, estimator);
+  const chosen: ViewItem[] = [];
+  let tokens = 0;
+  const left = items.filter(({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined);
+  for (const item of left.reverse()) {
+    const size = requestTokens(item, options);
+    const fits = tokens + size <= budgetTokens;
+    const isNewest = chosen.length === 0;
+    if (!fits && !isNewest && !(isSummary(item) && tokens < budgetTokens * SUMMARY_SHARE)) break;
+    chosen.push(item);
+    tokens += size;
+    if (!fits) break;
+  }
+  return chosen.reverse();
+}
+
+/** A long tool result takes less room in the request than in the context. */
+function requestTokens(item: ViewItem, { estimator, limits }: BranchItemsOptions): number {
+  const [text = ""] = serialise([originalMessage(item)], limits);
+  return Math.min(item.tokens, estimator.text(text));
+}
+
+function isSummary({ message }: ViewItem): boolean {
+  return message.role === "branchSummary" || message.role === "compactionSummary";
+}
+
+export interface SummariseEntriesOptions {
+  /** Oldest first: `entriesToSummarize` of a `session_before_tree` event, or others of one branch. */
+  entries: readonly Entry[];
+  summariser: Summariser;
+  /** What the summary should dwell on. */
+  customInstructions?: string | undefined;
+  /** `customInstructions` takes the place of the instructions. Default false. */
+  replaceInstructions?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** What the entries of an event were taken from. */
+const sources = new WeakMap<readonly Entry[], BranchSource>();
+
+/** Remembers, for as long as somebody holds the entries, where they are from. Nobody may change them: they are frozen. */
+export function rememberBranch(entries: readonly Entry[], source: BranchSource): readonly Entry[] {
+  sources.set(entries, source);
+  return Object.freeze(entries);
+}
+
+/**
+ * The summary of a branch that would have been made by this summariser without an extension, to be returned from
+ * `session_before_tree` as it is or changed. Nothing is written. Entries of one's own choice are counted without what
+ * the session knows, and with the default settings.
+ * @throws BonsaiError `branch_summary_failed`, also where the entries hold nothing that a model sees; the signal's
+ *   reason after an abort.
+ */
+export async function summariseEntries(options: SummariseEntriesOptions): Promise<BranchSummary> {
+  const { entries, summariser, customInstructions, replaceInstructions = false } = options;
+  const { signal = new AbortController().signal } = options;
+  const source = sources.get(entries) ?? sourceOf(entries);
+  try {
+    const focus = customInstructions === undefined ? {} : { focus: customInstructions };
+    const summary = await summariseBranch({ source, summariser, replaceInstructions, signal, ...focus });
+    return summary ?? nothingSeen();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+function sourceOf(entries: readonly Entry[]): BranchSource {
+  return {
+    entries,
+    projection: () => project(entries),
+    estimator: () => byScriptEstimator,
+    settings: compactionSettings({}),
+  };
+}
+
+function nothingSeen(): never {
+  throw new BonsaiError({
+    code: "branch_summary_failed",
+    message: "The branch was not summarised: it holds nothing that the model saw.",
+    hint: "Return nothing, so that the branch is left without a summary.",
+  });
+}

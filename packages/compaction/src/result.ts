@@ -1,0 +1,343 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
+import { latestRequestChars } from "./budget.ts";
+import { carryOver } from "./carry-over.ts";
+import type { PlannedRequest } from "./expected-summary.ts";
+import { type CompactionOutcome, type CompactionReason, type CompactionSteps, stepsText } from "./outcome.ts";
+import type { Run } from "./prepare-run.ts";
+import type { LadderState, RungFailure, RungName } from "./rung.ts";
+import {
+  type CompactionSizes,
+  compactionSizes,
+  type PlannedEdit,
+  totalAfter,
+  type ViewItem,
+} from "./view.ts";
+
+export type CompactionStatus =
+  | "planned"
+  | "compacted"
+  | "masked"
+  | "nothing-to-compact"
+  | "already-compacted"
+  | "cancelled"
+  | "failed";
+
+/** What a compaction did, or with `dryRun` would do. Ids are of entries of the context, oldest first. */
+export interface CompactionResult {
+  /** `masked`: masks alone were enough, and no summary was made. */
+  status: CompactionStatus;
+  reason: CompactionReason;
+  /** The step of the ladder that got furthest; null where none was needed or none did. */
+  rung: RungName | null;
+  /** From the provider's last report where there is one, else estimated. */
+  tokensBefore: number;
+  /** `tokensBefore`, without what goes and with the summary; in a plan, the summary's size is an estimate. */
+  tokensAfter: number;
+  /** What both are of. */
+  sizes: CompactionSizes;
+  /** Null when nothing is kept word for word. */
+  firstKeptEntryId: string | null;
+  splitTurn: boolean;
+  /** Summarised as history. The summary of an earlier compaction, which this one updates, is in none of the lists. */
+  summarizedEntryIds: string[];
+  /** The early part of a split turn, summarised for itself. */
+  turnPrefixEntryIds: string[];
+  keptEntryIds: string[];
+  /** Tool results whose content is masked in the kept part. */
+  maskedEntryIds: string[];
+  readFiles: string[];
+  modifiedFiles: string[];
+  summary?: string;
+  /** Id of the compaction entry. */
+  entryId?: string;
+  entry?: CompactionEntry;
+  /** The edits that were written. */
+  edits: readonly ContextEditEntry[];
+  /** What was done, or with the status `planned` would be; absent where nothing was. */
+  steps?: CompactionSteps;
+  /** Requests to the summariser. */
+  requests: number;
+  /** In a plan that was told who would summarise: what would be asked; none where `failures` says why. */
+  plannedRequests?: readonly PlannedRequest[];
+  costUsd: number;
+  /** One sentence for people. */
+  detail: string;
+  /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
+  decidedBy?: string;
+  /** Rungs that were tried in vain. */
+  failures: readonly RungFailure[];
+  /** With the status `failed`. */
+  error?: BonsaiError;
+}
+
+/** The result as the controller reports it. */
+export function outcomeOf(result: CompactionResult): CompactionOutcome {
+  const { reason, detail, tokensBefore, tokensAfter, decidedBy } = result;
+  const status = outcomeStatus(result.status);
+  const steps = status === "compacted" || status === "masked" ? result.steps : undefined;
+  return {
+    ...{ status, reason, detail, tokensBefore, tokensAfter },
+    ...(steps && { steps }),
+    ...(decidedBy && { decidedBy }),
+  };
+}
+
+function outcomeStatus(status: CompactionStatus): CompactionOutcome["status"] {
+  switch (status) {
+    case "planned":
+    case "nothing-to-compact":
+    case "already-compacted":
+      return "skipped";
+    default:
+      return status;
+  }
+}
+
+/** A run's result as far as it follows from the state that was reached. */
+export function resultOf(run: Run, state: LadderState, status: CompactionStatus): CompactionResult {
+  const { reason, size, start, cost } = run;
+  const changed = status === "planned" || status === "compacted" || status === "masked";
+  const summary = changed ? state.summary : undefined;
+  const divided = spans(state, status);
+  const { view, tokens } = changed ? state : start;
+  const { turnPrefixEntryIds } = divided;
+  return {
+    status,
+    reason,
+    rung: changed ? (state.rung ?? null) : null,
+    tokensBefore: size.totalTokens,
+    tokensAfter: totalAfter(size, tokens),
+    sizes: compactionSizes({ size, before: start.view.items, after: view.items, turnPrefixEntryIds }),
+    ...divided,
+    maskedEntryIds: changed ? editedIds(state.view.edits) : [],
+    ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
+    ...(summary === undefined ? {} : { summary: summary.summary }),
+    edits: [],
+    ...(changed && { steps: stepsOf(state) }),
+    requests: cost.requests,
+    costUsd: (summary?.usage ?? cost.usage)?.cost.total ?? 0,
+    detail: detailOf(run, state, status),
+    ...(summary?.fromHook === true && state.madeBy !== undefined && { decidedBy: state.madeBy }),
+    failures: state.failures,
+  };
+}
+
+const details: Record<CompactionStatus, string> = {
+  planned: "Nothing was written.",
+  compacted: "The context was compacted.",
+  masked: "No summary was needed.",
+  "nothing-to-compact": "There is nothing to compact: all of the context is recent enough to be kept.",
+  "already-compacted": "The context is already compacted: nothing came after the latest compaction.",
+  cancelled: "Compaction cancelled.",
+  failed: "Compaction failed.",
+};
+
+function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
+  if (status !== "compacted" && status !== "masked") return details[status];
+  return [
+    doneText(stepsOf(state), status),
+    ...whyDigest(run, state, status),
+    ...stillTooLarge(run, state),
+  ].join(" ");
+}
+
+function doneText(steps: CompactionSteps, status: "compacted" | "masked"): string {
+  const done = stepsText(steps);
+  const { masked, withoutMedia, shortened } = steps;
+  if (status === "compacted")
+    return masked + withoutMedia + shortened === 0
+      ? details.compacted
+      : `The context was compacted: ${done}.`;
+  return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
+}
+
+function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
+  const count = (kind: PlannedEdit["kind"]) => view.edits.filter((edit) => edit.kind === kind).length;
+  const isSummarised = summary !== undefined && plan !== undefined;
+  return {
+    masked: count("mask"),
+    summarised: isSummarised ? plan.history.length + plan.turnPrefix.length : 0,
+    withoutMedia: count("media"),
+    shortened: count("truncate"),
+  };
+}
+
+/** Who has a model is told why the summary is not the model's. */
+function whyDigest({ context }: Run, { rung, failures }: LadderState, status: CompactionStatus): string[] {
+  const tried = failures.filter((failure) => failure.rung === "summarise" || failure.rung === "chunks");
+  const failed = tried.at(-1);
+  if (status !== "compacted" || rung !== "digest" || context.summariser === undefined || !failed) return [];
+  return [`The model's own summary failed: ${sentence(failed.message)}`];
+}
+
+/** Success is not claimed where what is left still does not fit the model. */
+function stillTooLarge({ context, size }: Run, { tokens }: LadderState): string[] {
+  const { windowTokens } = context.budgets;
+  const tokensAfter = totalAfter(size, tokens);
+  if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
+  const [left, window] = [tokensAfter, windowTokens].map((each) => each.toLocaleString("en"));
+  return [
+    `It still holds ${left} tokens, more than the model's window of ${window}: keep less, or choose a model with a larger window.`,
+  ];
+}
+
+/** Only a plan that was carried out, or is shown as a plan, divides the context; else all of it is kept. */
+function spans(state: LadderState, status: CompactionStatus) {
+  const carriedOut = state.summary !== undefined && status === "compacted";
+  const { plan } = state;
+  if (plan === undefined || status === "failed" || status === "cancelled" || status === "masked")
+    return allKept(state);
+  const firstKeptEntryId = carriedOut ? state.summary!.firstKeptEntryId : plan.firstKeptEntryId;
+  if (firstKeptEntryId !== plan.firstKeptEntryId) return cutElsewhere(state, firstKeptEntryId);
+  return {
+    firstKeptEntryId,
+    splitTurn: plan.splitTurn,
+    summarizedEntryIds: plan.history.map(idOf),
+    turnPrefixEntryIds: plan.turnPrefix.map(idOf),
+    keptEntryIds: plan.kept.map(idOf),
+  };
+}
+
+function allKept({ view }: LadderState) {
+  const keptEntryIds = view.items.filter((item) => item.message.role !== "compactionSummary").map(idOf);
+  const none = { splitTurn: false, summarizedEntryIds: [], turnPrefixEntryIds: [] };
+  return { firstKeptEntryId: keptEntryIds[0] ?? null, ...none, keptEntryIds };
+}
+
+/** An extension chose another cut than the plan's. */
+function cutElsewhere({ plan }: LadderState, firstKeptEntryId: string | null) {
+  const ids = [...plan!.history, ...plan!.turnPrefix, ...plan!.kept].map(idOf);
+  const at = firstKeptEntryId === null ? ids.length : ids.indexOf(firstKeptEntryId);
+  return {
+    firstKeptEntryId,
+    splitTurn: false,
+    summarizedEntryIds: ids.slice(0, at),
+    turnPrefixEntryIds: [],
+    keptEntryIds: ids.slice(at),
+  };
+}
+
+function files(run: Run, { plan, summary }: LadderState): { readFiles: string[]; modifiedFiles: string[] } {
+  const isForeign = summary?.fromHook === true && summary.carried === undefined;
+  if (plan?.status !== "planned" || isForeign) return { readFiles: [], modifiedFiles: [] };
+  const carried =
+    summary?.carried ??
+    carryOver({ plan, pinned: [], latestRequestChars: latestRequestChars(run.context.budgets) });
+  return { readFiles: [...carried.readFiles], modifiedFiles: [...carried.modifiedFiles] };
+}
+
+function editedIds(edits: readonly PlannedEdit[]): string[] {
+  return edits.filter((edit) => edit.kind === "mask").map((edit) => edit.entryId);
+}
+
+function idOf(item: ViewItem): string {
+  return item.entryId;
+}
+
+/** What is said, before the causes, when an overflow could not be recovered from. */
+export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /compact to retry manually.";
+
+/** The result of a run that got nowhere: nothing was written. */
+export function failedResult(run: Run, state: LadderState, cause?: unknown): CompactionResult {
+  const error = BonsaiError.is(cause) ? cause : runError(run.reason, causesOf(run, state, cause), cause);
+  return { ...resultOf(run, state, "failed"), detail: error.message, error };
+}
+
+/** The result of a run that could not even begin: the session or its settings could not be read. */
+export function unpreparedResult(reason: CompactionReason, cause: unknown): CompactionResult {
+  const error = failureOf(reason, cause);
+  return {
+    status: "failed",
+    reason,
+    rung: null,
+    tokensBefore: 0,
+    tokensAfter: 0,
+    sizes: {
+      fixedTokens: 0,
+      summarisedTokens: 0,
+      turnPrefixTokens: 0,
+      maskedTokens: 0,
+      keptTokens: 0,
+      summaryTokens: 0,
+    },
+    firstKeptEntryId: null,
+    splitTurn: false,
+    summarizedEntryIds: [],
+    turnPrefixEntryIds: [],
+    keptEntryIds: [],
+    maskedEntryIds: [],
+    readFiles: [],
+    modifiedFiles: [],
+    edits: [],
+    requests: 0,
+    costUsd: 0,
+    detail: error.message,
+    failures: [],
+    error,
+  };
+}
+
+/** Whatever was thrown, as an error for the user. */
+export function failureOf(reason: CompactionReason, cause: unknown): BonsaiError {
+  return BonsaiError.is(cause) ? cause : runError(reason, sentence(`Cause: ${messageOf(cause)}`), cause);
+}
+
+function runError(reason: CompactionReason, causes: string, cause: unknown): BonsaiError {
+  if (reason === "overflow") {
+    return new BonsaiError({
+      code: "context_too_large",
+      message: `${CONTEXT_TOO_LARGE} ${causes}`,
+      hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",
+      cause,
+    });
+  }
+  return new BonsaiError({
+    code: "compaction_failed",
+    message: `Compaction failed. ${causes}`,
+    hint: `${reason === "manual" ? "Try again" : "Compact by hand (/compact, `bonsai compact`)"}, ${withDigest}, or choose another model to summarise.`,
+    cause,
+  });
+}
+
+const withDigest =
+  "let the built-in digest do it (the setting `compaction.summarizer.fallback`: always, or `bonsai compact --digest`)";
+
+function causesOf(run: Run, state: LadderState, cause: unknown): string {
+  const overhead = overheadAlone(run);
+  if (overhead !== undefined) return overhead;
+  const { span } = run;
+  const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
+  const causes = [...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
+  if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
+  return span.justCompacted
+    ? "Cause: nothing came after the latest compaction."
+    : "Cause: nothing is left that could be summarised, masked or cut.";
+}
+
+/** What messages take can be so many times their estimate. */
+const LOWEST_ESTIMATE = 4;
+
+/** No compaction makes room for what stands before every message. */
+function overheadAlone({
+  reason,
+  context,
+  size: { totalTokens: tokensBefore },
+  start,
+}: Run): string | undefined {
+  const { windowTokens } = context.budgets;
+  if (reason !== "overflow" || windowTokens === undefined) return undefined;
+  if (tokensBefore - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
+  const overheadTokens = tokensBefore - start.tokens;
+  const [overhead, window] = [overheadTokens, windowTokens].map((tokens) => tokens.toLocaleString("en"));
+  return `Cause: the system prompt and the tools alone take about ${overhead} tokens, more than the model's window of ${window}.`;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** What servers and extensions say ends as they like, and another sentence follows. */
+function sentence(text: string): string {
+  return /[.!?。…]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,232 @@
+import {
+  type Calibration,
+  type ContextTokens,
+  contentBlocks,
+  type Message,
+  type TokenEstimator,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import {
+  type Entry,
+  editedMessage,
+  type Projection,
+  type ProjectionItem,
+  project,
+} from "@bonsai-agent/session";
+import { clip } from "./serialise.ts";
+
+/** What every mask puts in the place of an old tool result, and of what a command of the user printed. */
+export const MASK_PLACEHOLDER = "[Old tool result content cleared]";
+
+/** A change of one message's content that is planned, not yet written. */
+export interface PlannedEdit {
+  entryId: string;
+  kind: "mask" | "media" | "truncate";
+  content: string | UserContent[];
+}
+
+/** One message of the context under planning, with its size. */
+export interface ViewItem {
+  readonly entryId: string;
+  readonly entry: Entry;
+  /** As the model would see it after the planned edits. */
+  readonly message: Message;
+  /** Estimated tokens of `message`. */
+  readonly tokens: number;
+  /** The item as projected today. */
+  readonly source: ProjectionItem;
+}
+
+/** The projection with sizes and planned edits: what compaction works on, without touching the session. */
+export interface ContextView {
+  readonly items: readonly ViewItem[];
+  readonly edits: readonly PlannedEdit[];
+  readonly estimator: TokenEstimator;
+}
+
+/** The view of a projection as it stands. */
+export function viewOf(projection: Projection, estimator: TokenEstimator): ContextView {
+  const items = projection.items.map((source) => ({
+    entryId: source.entryId,
+    entry: source.entry,
+    message: source.message,
+    tokens: estimator.message(source.message),
+    source,
+  }));
+  return { items, edits: [], estimator };
+}
+
+/** The view after some more edits; a later edit of a message replaces an earlier one. */
+export function withEdits(view: ContextView, edits: readonly PlannedEdit[]): ContextView {
+  if (edits.length === 0) return view;
+  const byId = new Map(edits.map((edit) => [edit.entryId, edit]));
+  const items = view.items.map((item) => {
+    const edit = byId.get(item.entryId);
+    return edit === undefined ? item : editedItem(item, edit, view.estimator);
+  });
+  return { ...view, items, edits: [...view.edits.filter((edit) => !byId.has(edit.entryId)), ...edits] };
+}
+
+function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): ViewItem {
+  const message = editedMessage(item.message, edit.content);
+  return { ...item, message, tokens: estimator.message(message) };
+}
+
+/** The view's estimated tokens. */
+export function viewTokens(items: readonly ViewItem[]): number {
+  return items.reduce((sum, item) => sum + item.tokens, 0);
+}
+
+/**
+ * The message that a summary is made of: a masked result with its full content; any other edit (an omission,
+ * a redaction) as it was edited, for that was meant.
+ */
+export function originalMessage({ source }: ViewItem): Message {
+  if (source.edit === undefined || !isMaskedContent(source.edit.replacement?.content)) return source.message;
+  return project([source.entry]).items[0]?.message ?? source.message;
+}
+
+/** Head and tail of each text of a message; none where all are short enough as they are. */
+export function truncated(item: ViewItem, maxChars: number): PlannedEdit[] {
+  const blocks = contentOf(item.message);
+  const texts = blocks.filter((block) => block.type === "text");
+  const share = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
+  if (!blocks.some((block) => block.type === "text" && block.text.length > share)) return [];
+  const content = blocks.map((block): UserContent => {
+    return block.type === "text" ? { ...block, text: clip(block.text, share) } : block;
+  });
+  return [{ entryId: item.entryId, kind: "truncate", content }];
+}
+
+/** True for a message whose content a mask has replaced. */
+export function isMasked(message: Message): boolean {
+  return isOutput(message) && isMaskedContent(contentOf(message));
+}
+
+/** True for what a program printed: a tool's result, or a command that the user ran. Anybody can have it again. */
+export function isOutput(message: Message): boolean {
+  return message.role === "toolResult" || message.role === "bashExecution";
+}
+
+/** What an edit of the message would replace, as blocks. */
+export function contentOf(message: Message): UserContent[] {
+  const content =
+    message.role === "bashExecution" ? message.output : "content" in message ? message.content : undefined;
+  return contentBlocks(content) as unknown as UserContent[];
+}
+
+function isMaskedContent(content: unknown): boolean {
+  const [block, ...others] = contentBlocks(content);
+  return others.length === 0 && block?.type === "text" && block.text === MASK_PLACEHOLDER;
+}
+
+/**
+ * How large a context is, and what its tokens are of: the one definition behind every size before and after a compaction.
+ *
+ * What was read beyond the estimates of the messages is fixed: the system prompt, the tools, and what estimates miss. It
+ * stays, whatever becomes of the messages. Where less was read than is estimated, nothing is fixed, and the messages share
+ * what was read.
+ */
+export interface ContextSize {
+  /** As reported, with estimates of what came later; else by estimate. */
+  readonly totalTokens: number;
+  readonly fixedTokens: number;
+  /** Tokens of the total, for estimated tokens of messages. */
+  ofEstimate(tokens: number): number;
+  /** The most estimated tokens of messages with which the total stays within this. */
+  estimateWithin(totalTokens: number): number;
+}
+
+export interface ContextSizeOptions {
+  reading: ContextTokens;
+  /** The messages by estimate. */
+  estimatedTokens: number;
+  /** The total as a refusal taught it: then all of the reading was too low by the same factor. Default: as read. */
+  totalTokens?: number;
+}
+
+export function contextSizeOf({ reading, estimatedTokens, ...known }: ContextSizeOptions): ContextSize {
+  const { totalTokens = reading.tokens } = known;
+  const share = Math.min(1, estimatedTokens / Math.max(1, reading.tokens));
+  const messageTokens = Math.round(totalTokens * share);
+  const fixedTokens = totalTokens - messageTokens;
+  const scale = estimatedTokens === 0 ? 1 : messageTokens / estimatedTokens;
+  return {
+    totalTokens,
+    fixedTokens,
+    ofEstimate: (tokens) => Math.round(tokens * scale),
+    estimateWithin: (tokens) => (scale === 0 ? 0 : Math.floor((tokens - fixedTokens) / scale)),
+  };
+}
+
+/**
+ * What the tokens before and after a compaction are of.
+ *
+ * Invariant: before = fixed + summarised + turn prefix + masked + kept, and after = fixed + summary + kept.
+ */
+export interface CompactionSizes {
+  /** System prompt, tools, and what estimates miss. */
+  fixedTokens: number;
+  /** With the summary of an earlier compaction, which the new one updates. */
+  summarisedTokens: number;
+  turnPrefixTokens: number;
+  /** What masks and cuts take from the messages that are kept. */
+  maskedTokens: number;
+  /** What stays of the messages that are kept. */
+  keptTokens: number;
+  /** Of the new summary: estimated until it is written; 0 without one. */
+  summaryTokens: number;
+}
+
+/** Stands for the compaction entry that is not written yet. */
+export const PLANNED_ENTRY_ID = "planned";
+
+interface CompactionSizesOptions {
+  size: ContextSize;
+  before: readonly ViewItem[];
+  /** A new summary among them has the id of an entry that is planned. */
+  after: readonly ViewItem[];
+  turnPrefixEntryIds: readonly string[];
+}
+
+/** Each part is what it adds to those that are counted before it, so that rounding loses no token. */
+export function compactionSizes(options: CompactionSizesOptions): CompactionSizes {
+  const { size, before, after } = options;
+  const keptIds = new Set(after.map(({ entryId }) => entryId));
+  const prefixIds = new Set(options.turnPrefixEntryIds);
+  const kept = viewTokens(after.filter(({ entryId }) => entryId !== PLANNED_ENTRY_ID));
+  const unmasked = viewTokens(before.filter(({ entryId }) => keptIds.has(entryId)));
+  const isPrefix = ({ entryId }: ViewItem) => prefixIds.has(entryId) && !keptIds.has(entryId);
+  const withPrefix = unmasked + viewTokens(before.filter(isPrefix));
+  const between = (from: number, to: number) => size.ofEstimate(to) - size.ofEstimate(from);
+  return {
+    fixedTokens: size.fixedTokens,
+    summarisedTokens: between(withPrefix, viewTokens(before)),
+    turnPrefixTokens: between(unmasked, withPrefix),
+    maskedTokens: between(kept, unmasked),
+    keptTokens: size.ofEstimate(kept),
+    summaryTokens: between(kept, viewTokens(after)),
+  };
+}
+
+/** The size of a context after a change of its messages. */
+export function totalAfter(size: ContextSize, estimatedTokens: number): number {
+  return size.fixedTokens + size.ofEstimate(estimatedTokens);
+}
+
+/**
+ * What is to be known of the session's tokens once its messages take `estimatedTokens`: with it, whoever reads the context
+ * next, before an answer has reported its size, finds what the compaction said.
+ */
+export function calibrationAfter(known: {
+  size: ContextSize;
+  estimatedTokens: number;
+  overheadTokens: number;
+  calibration: Calibration | undefined;
+}): Calibration | undefined {
+  const { size, estimatedTokens, calibration } = known;
+  const overheadTokens = totalAfter(size, estimatedTokens) - estimatedTokens;
+  if (overheadTokens === known.overheadTokens) return calibration;
+  const { ratio = 1, samples = 0 } = calibration ?? {};
+  return { ratio, overheadTokens, samples: Math.max(1, samples) };
+}

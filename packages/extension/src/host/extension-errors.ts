@@ -1,0 +1,141 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
+import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { tidyError, withoutMarkers } from "../load/generation.ts";
+import { codeFrame, placeText, placeThrown, readableError } from "../load/thrown-error.ts";
+import { type ExtensionScope, extensionAtWork } from "./extension-scope.ts";
+
+/** Why an extension was not loaded, with the place where it threw. */
+export function extensionFailure({ source }: ExtensionScope, error: unknown): BonsaiError {
+  const isOurs = BonsaiError.is(error);
+  const place = placeThrown(error);
+  // What was thrown while the module was read says its place itself.
+  if (isOurs && place === undefined) return error;
+  const where = place === undefined ? source : placeText(place);
+  const message = `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}${causesOf(error)}`;
+  tidyError(error);
+  if (isOurs) return new BonsaiError({ code: error.code, message, hint: error.hint, cause: error });
+  return new BonsaiError({
+    code: "extension_failed",
+    message,
+    hint: "Mend the extension and reload.",
+    cause: error,
+  });
+}
+
+/** What users are told of an extension that was not loaded. */
+export function failureNotice(source: string, { message, hint }: BonsaiError): AgentNotice {
+  const text = `The extension ${source} was not loaded. ${message}\n${hint}`;
+  return { level: "warning", code: "extension_failed", message: text };
+}
+
+/** What a command's handler threw. */
+export function commandFailure(
+  { name, source }: { name: string; source: string },
+  error: unknown,
+): BonsaiError {
+  const message = failureText(`/${name} of ${source}`, error);
+  tidyError(error);
+  return new BonsaiError({
+    code: "extension_command_failed",
+    message,
+    hint: BonsaiError.is(error) ? error.hint : "This is a fault of the extension: tell its author.",
+    cause: error,
+  });
+}
+
+/** What users are told of what the lifecycle noticed; of a handler that threw, where it did. */
+export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
+  const message =
+    notice.type === "handler_error"
+      ? `${notice.source} failed in ${notice.event}: ${reasonOf(notice.error)}`
+      : describeNotice(notice);
+  return { level: "warning", code: notice.type, message };
+}
+
+/**
+ * What users are told of an error that reached nobody: one in a timer of an extension, or in a promise that it did not
+ * wait for. To be asked in a listener of the process. Undefined for an error that no extension has a part in.
+ */
+export function strayErrorNotice(error: unknown): AgentNotice | undefined {
+  const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
+  if (source === undefined) return undefined;
+  const message = failureText(`A timer, an event or a promise of ${source}, for which nobody waits,`, error);
+  return { level: "warning", code: "extension_stray_error", message };
+}
+
+/** What failed, why and where: for a failure of an extension that stops nothing. */
+export function failureText(what: string, error: unknown): string {
+  return `${what} failed: ${reasonOf(error)}`;
+}
+
+function reasonOf(thrown: unknown): string {
+  const error = readableError(thrown);
+  const place = placeThrown(error);
+  return `${messageOf(error)}${place === undefined ? "" : ` (${placeText(place)})`}${causesOf(error)}`;
+}
+
+const REJECTED = 'The promise rejected with the reason "';
+
+function messageOf(error: unknown): string {
+  const { message, name } = readableError(error);
+  // Node's own words about a rejection with something that is no error.
+  const at = message.indexOf(REJECTED);
+  const reason = at >= 0 && message.endsWith('".') ? message.slice(at + REJECTED.length, -2) : undefined;
+  return withoutMarkers(reason || message || name);
+}
+
+/** Causes of causes that are told. */
+const mostCauses = 4;
+
+/** A line for each cause that the message does not tell itself. */
+function causesOf(error: unknown): string {
+  const lines: string[] = [];
+  let told = messageOf(error);
+  let { cause } = readableError(error);
+  for (let count = 0; cause !== undefined && cause !== null && count < mostCauses; count += 1) {
+    const message = messageOf(cause);
+    if (!told.includes(message)) lines.push(`\nCause: ${message}`);
+    told += message;
+    ({ cause } = readableError(cause));
+  }
+  return lines.join("");
+}
+
+/** A call of the API with something that it cannot be given; types alone do not keep JavaScript from it. */
+export function badArgument(
+  { source }: ExtensionScope,
+  call: string,
+  wanted: string,
+  received: unknown,
+): BonsaiError {
+  return new BonsaiError({
+    code: "extension_argument_invalid",
+    message: `${source} called ${call} with ${shown(received)} where it takes ${wanted}.`,
+    hint: "Mend the call; the types of @bonsai-agent/extension tell what each takes.",
+  });
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "function") return "a function";
+  const text = textOf(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+/** What goes round in circles, or has a getter that throws, is shown by its type. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return `a ${typeof value} that cannot be written down`;
+  }
+}
+
+/** A handler or a tool that is waited for must not wait for those who wait for it. */
+export function waitsForItself(call: "reload" | "waitForIdle"): BonsaiError {
+  return new BonsaiError({
+    code: "extension_waits_for_itself",
+    message: `${call} was called in a handler or a tool whose end it would wait for.`,
+    hint: "Call it in a command, or in a timer that fires once the handler or the tool has ended.",
+  });
+}

@@ -1,0 +1,102 @@
+import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
+import type { CustomEntry, Session } from "@bonsai-agent/session";
+import type { ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
+import type { ExtensionAPI, FlagValue } from "../api/extension-api.ts";
+import type { ExtensionContext, ExtensionMode, NavigateOptions } from "../api/extension-context.ts";
+import type { CustomOptions, ExtensionUI, FooterData, WidgetOptions } from "../api/extension-ui.ts";
+import type { DrawnComponent } from "./drawn-component.ts";
+
+/** The models of the host, and who asks them. */
+export interface ExtensionModels {
+  catalogue: Catalogue;
+  keys: KeyFile;
+  client: ModelClient;
+}
+
+/** Where a session is left for another. Each resolves with false where it did not happen. */
+export interface SessionControl {
+  newSession(options: { parentSession?: string }): Promise<boolean>;
+  fork(entryId: string, options: { position: "before" | "at" }): Promise<boolean>;
+  switchSession(sessionPath: string): Promise<boolean>;
+  navigateTree(targetId: string, options: NavigateOptions): Promise<boolean>;
+}
+
+/** What a front end gives to the extensions that it runs. Read when needed: sessions come and go. */
+export interface ExtensionHost {
+  readonly mode: ExtensionMode;
+  readonly cwd: string;
+  readonly lifecycle: Lifecycle<LifecycleEvents>;
+  /** Default: nobody can be asked, and notifications become notices. */
+  readonly ui?: FrontEndUI | undefined;
+  /** The session that is worked in; undefined before there is one. */
+  session(): Session | undefined;
+  /** Undefined in the session commands. */
+  agent(): Agent | undefined;
+  /** The model in use where there is no agent. */
+  model?(): CatalogueModel | undefined;
+  /** Opened when an extension first asks. */
+  models(): Promise<ExtensionModels>;
+  readonly control?: SessionControl | undefined;
+  shutdown(): void;
+  isProjectTrusted(): boolean;
+  /** What the command line said of a flag that an extension registered. */
+  flag(name: string): FlagValue | undefined;
+  /** Must not throw. */
+  onNotice(notice: AgentNotice): void;
+  /** Told of each entry that an extension has appended. Default: nobody is. */
+  onEntry?(entry: CustomEntry): void;
+}
+
+/** The extension that an adapter works for. */
+export interface AdaptedExtension {
+  /** Absolute path of the entry module. */
+  readonly path: string;
+  /** As notices name it. */
+  readonly name: string;
+  /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
+  keep(undo: () => void): () => void;
+  onNotice(notice: AgentNotice): void;
+}
+
+/** Lays another agent's names over ours, for extensions that were written for it. */
+export interface ExtensionAdapter {
+  api?(api: ExtensionAPI, extension: AdaptedExtension): ExtensionAPI;
+  context?<Context extends ExtensionContext>(context: Context, extension: AdaptedExtension): Context;
+}
+
+/** What a component is made with. */
+export interface ComponentPlace<Value> {
+  tui: ComponentTui;
+  keybindings: ComponentKeybindings;
+  /** Ends what is shown; a second call does nothing. */
+  done(value: Value | undefined): void;
+}
+
+/** What a front end does that can draw components. Whoever takes one that was made disposes of it. */
+export interface FrontEndDrawing {
+  readonly theme: Theme;
+  /** Shows what is made until it is done. @returns undefined where it ended otherwise */
+  custom<Value>(
+    make: (place: ComponentPlace<Value>) => DrawnComponent | Promise<DrawnComponent>,
+    options: CustomOptions,
+  ): Promise<Value | undefined>;
+  /** In the place of the lines of `setWidget`, which takes it away, too. */
+  showWidget(key: string, make: (tui: ComponentTui) => DrawnComponent, options?: WidgetOptions): void;
+  setFooter(make: ((tui: ComponentTui, data: FooterData) => DrawnComponent) | undefined): void;
+  setHeader(make: ((tui: ComponentTui) => DrawnComponent) | undefined): void;
+  setWorkingMessage(message: string | undefined): void;
+  getToolsExpanded(): boolean;
+  setToolsExpanded(isExpanded: boolean): void;
+  /** An extension has appended it; whether it is drawn its renderer tells. */
+  showEntry(entry: CustomEntry): void;
+}
+
+/** What a front end implements for extensions. What draws can be left out: it then has no effect. */
+export interface FrontEndUI
+  extends Omit<ExtensionUI, keyof FrontEndDrawing | "setWidget">,
+    Partial<FrontEndDrawing> {
+  /** Lines beside the editor; undefined takes them, or a component, away. */
+  setWidget(key: string, lines: string[] | undefined, options?: WidgetOptions): void;
+}

@@ -1,0 +1,208 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { AddedModel, AddedProvider, ProviderApi } from "@bonsai-agent/models";
+import { z } from "zod";
+import type { ProviderOptions } from "../api/provider-options.ts";
+import type { OpenedModels } from "./model-registry.ts";
+import { streamProvider } from "./stream-provider.ts";
+
+interface ProviderRegistrarOptions {
+  models: OpenedModels;
+}
+
+/** Owner of the providers that extensions brought, latest on top. */
+export interface ProviderRegistrar {
+  /**
+   * Adds a provider or changes one. The function returned brings back what it covered; a second call does nothing.
+   * @throws BonsaiError `provider_options_invalid`, and what opening the models threw; then nothing has changed
+   */
+  register(name: string, options: ProviderOptions): () => void;
+  /** Undoes all that was registered under the name. */
+  unregister(name: string): void;
+}
+
+export function providerRegistrar({ models }: ProviderRegistrarOptions): ProviderRegistrar {
+  const undos = new Map<string, Set<() => void>>();
+  return {
+    register(name, options) {
+      const { catalogue, keys, client } = models.get();
+      const isKnown = catalogue.providers.some(({ provider }) => provider === name);
+      const provider = checkedProvider(name, options, { isKnown });
+      const steps = [
+        ...(provider.apiKey === undefined ? [] : [keys.lend(name, provider.apiKey)]),
+        ...(provider.stream === undefined ? [] : [client.serve(name, streamProvider(provider.stream))]),
+        catalogue.add(addition(provider)),
+      ];
+      const own = undos.get(name) ?? new Set();
+      undos.set(name, own);
+      const undo = () => {
+        if (own.delete(undo)) for (const step of steps.reverse()) step();
+      };
+      own.add(undo);
+      return undo;
+    },
+    unregister(name) {
+      for (const undo of [...(undos.get(name) ?? [])].reverse()) undo();
+    },
+  };
+}
+
+function addition({ apiKey: _key, stream: _stream, ...config }: CheckedProvider): AddedProvider {
+  return config;
+}
+
+/** A provider that an extension brings, ready to be added. */
+interface CheckedProvider extends AddedProvider {
+  /** The key itself, where it was given as one. */
+  apiKey?: string;
+  stream?: NonNullable<ProviderOptions["stream"]>;
+}
+
+/**
+ * Checks what an author wrote. No message holds a key or a header.
+ * @param known whether a provider of this name is there already: then what is left out stays as it is
+ * @throws BonsaiError `provider_options_invalid`
+ */
+function checkedProvider(
+  name: string,
+  options: ProviderOptions,
+  { isKnown }: { isKnown: boolean },
+): CheckedProvider {
+  const refuse = refusalFor(name);
+  if (typeof name !== "string" || !/^[^\s/]+$/.test(name))
+    throw refuse("the name is none", "Take a name without blanks and slashes.");
+  const parsed = providerSchema.safeParse(options);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const key = issue?.path.join(".") || "the options";
+    throw refuse(`${key}: ${issue?.message ?? "a wrong value"}`, `Correct ${key}.`);
+  }
+  const { stream } = options;
+  const { apiKey, api, baseUrl, headers, models } = parsed.data;
+  if (!isKnown && baseUrl === undefined && stream === undefined)
+    throw refuse("there is no baseUrl", `Say where ${name} is served, or answer with stream.`);
+  const protocol = { own: stream !== undefined, isNew: !isKnown, refuse };
+  return {
+    provider: name,
+    ...keyOf(apiKey, refuse),
+    ...apiOf(api, protocol),
+    ...addressOf(baseUrl, protocol),
+    ...(headers === undefined ? {} : { headers }),
+    ...(models === undefined ? {} : { models: models.map((model) => modelOf(model, protocol)) }),
+    ...(stream === undefined ? {} : { stream: stream.bind(options) }),
+  };
+}
+
+type Refuse = (what: string, hint: string) => BonsaiError;
+
+function refusalFor(name: unknown): Refuse {
+  return (what, hint) =>
+    new BonsaiError({
+      code: "provider_options_invalid",
+      message: `The provider ${JSON.stringify(name) ?? "without a name"} was not registered: ${what}.`,
+      hint,
+    });
+}
+
+interface Protocol {
+  /** Requests are answered by the extension itself. */
+  own: boolean;
+  isNew: boolean;
+  refuse: Refuse;
+}
+
+function keyOf(apiKey: string | undefined, refuse: Refuse): Pick<CheckedProvider, "apiKey" | "apiKeyEnv"> {
+  if (apiKey === undefined) return {};
+  const variable = /^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$/.exec(apiKey);
+  if (variable !== null) return { apiKeyEnv: (variable[1] ?? variable[2])! };
+  if (!apiKey.startsWith("!")) return { apiKey };
+  throw refuse("apiKey is a command, and commands are not run for keys", "Name a variable, as $NAME.");
+}
+
+/** By the names of another agent too. */
+const protocols: Readonly<Record<string, ProviderApi>> = {
+  "anthropic-messages": "anthropic-messages",
+  "openai-responses": "openai-responses",
+  "openai-chat": "openai-chat",
+  "openai-completions": "openai-chat",
+};
+
+function apiOf(api: string | undefined, { own, isNew, refuse }: Protocol): { api?: ProviderApi } {
+  if (own) return { api: "extension" };
+  if (api === undefined) return isNew ? { api: "openai-chat" } : {};
+  const known = Object.hasOwn(protocols, api) ? protocols[api] : undefined;
+  if (known !== undefined) return { api: known };
+  throw refuse(
+    `nobody speaks the protocol ${JSON.stringify(api)}`,
+    `Allowed for api: ${Object.keys(protocols).join(", ")}; any other is answered with stream.`,
+  );
+}
+
+function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): { baseUrl?: string } {
+  if (baseUrl === undefined) return own ? { baseUrl: "" } : {};
+  if (own) return { baseUrl };
+  const { protocol = "", username = "", password = "" } = URL.parse(baseUrl) ?? {};
+  if (/^https?:$/.test(protocol) && username === "" && password === "")
+    return { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };
+  throw refuse("a baseUrl is no http or https address without a user", "Write it like https://host/v1.");
+}
+
+function modelOf(given: ProviderModelInput, protocol: Protocol): AddedModel {
+  const { id, name, reasoning, input, cost, contextWindow, maxTokens, api, baseUrl, headers } = given;
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    ...(reasoning === undefined ? {} : { reasoning }),
+    ...(input === undefined ? {} : { input }),
+    ...(contextWindow ? { contextWindow } : {}),
+    ...(maxTokens ? { maxOutputTokens: maxTokens } : {}),
+    ...(headers === undefined ? {} : { headers }),
+    ...(api === undefined ? {} : apiOf(api, protocol)),
+    ...(baseUrl === undefined ? {} : addressOf(baseUrl, protocol)),
+    ...(cost === undefined ? {} : { usdPerMillionTokens: pricesOf(cost) }),
+  };
+}
+
+/** Who names no price for cached tokens pays the full one. */
+function pricesOf({
+  input,
+  output,
+  cacheRead = input,
+  cacheWrite = input,
+}: NonNullable<ProviderModelInput["cost"]>) {
+  return { input, output, cacheRead, cacheWrite };
+}
+
+const tokens = z.int().positive();
+const price = z.number().nonnegative();
+const headers = z.record(z.string(), z.string());
+
+const model = z.object({
+  id: z.string().min(1),
+  name: z.string().min(1).optional(),
+  reasoning: z.boolean().optional(),
+  input: z.array(z.enum(["text", "image"])).optional(),
+  cost: z
+    .object({ input: price, output: price, cacheRead: price.optional(), cacheWrite: price.optional() })
+    .optional(),
+  // Other agents write 0 for what they do not know.
+  contextWindow: z.union([z.literal(0), tokens]).optional(),
+  maxTokens: z.union([z.literal(0), tokens]).optional(),
+  api: z.string().optional(),
+  baseUrl: z.string().optional(),
+  headers: headers.optional(),
+});
+
+/** What `registerProvider` takes. Keys that another agent knows beside these are left alone. */
+const providerSchema = z.object({
+  name: z.string().optional(),
+  baseUrl: z.string().optional(),
+  apiKey: z.string().min(1).optional(),
+  api: z.string().optional(),
+  headers: headers.optional(),
+  models: z.array(model).optional(),
+  stream: z
+    .custom<(...args: never) => unknown>((value) => typeof value === "function", "a function")
+    .optional(),
+});
+
+type ProviderModelInput = z.infer<typeof model>;

@@ -1,0 +1,109 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { readableError } from "../load/thrown-error.ts";
+
+/** What one extension has registered. Its owner undoes all of it when the extension is unloaded. */
+export class ExtensionScope {
+  /** Absolute. */
+  readonly path: string;
+  /** The path as people read it; the extension's name in the lifecycle and in notices. */
+  readonly source: string;
+  readonly #undos = new Set<() => void>();
+  readonly #things = new Map<string, () => void>();
+  #state: "loading" | "started" | "unloaded" = "loading";
+
+  constructor({ path, source }: { path: string; source: string }) {
+    this.path = path;
+    this.source = source;
+  }
+
+  get isUnloaded(): boolean {
+    return this.#state === "unloaded";
+  }
+
+  /** The factory has ended: what needs a session may be called. */
+  start(): void {
+    if (this.#state === "loading") this.#state = "started";
+  }
+
+  /** Keeps an undo until the scope is closed; the function returned undoes at once, the second time nothing. */
+  keep(undo: () => void): () => void {
+    const once = () => {
+      if (this.#undos.delete(once)) undo();
+    };
+    this.#undos.add(once);
+    return once;
+  }
+
+  /** As `keep`; what was kept as the same thing is undone, so that what is registered anew and anew does not pile up. */
+  keepAs(thing: string, undo: () => void): () => void {
+    const former = this.#things.get(thing);
+    const once = this.keep(undo);
+    this.#things.set(thing, once);
+    former?.();
+    return once;
+  }
+
+  /** Undoes everything, newest first; a second call does nothing. @returns what undoing threw */
+  close(): unknown[] {
+    this.#state = "unloaded";
+    return [...this.#undos].reverse().flatMap((undo) => {
+      try {
+        undo();
+        return [];
+      } catch (error) {
+        return [error];
+      }
+    });
+  }
+
+  /** @throws BonsaiError `extension_unloaded` */
+  checkLoaded(call: string): void {
+    if (this.#state !== "unloaded") return;
+    throw new BonsaiError({
+      code: "extension_unloaded",
+      message: `${this.source} called ${call} after it had been unloaded.`,
+      hint: "End timers and watchers of the extension in its handler of session_shutdown; return right after a reload.",
+    });
+  }
+
+  /** @throws BonsaiError `extension_unloaded`, `extension_not_started` */
+  checkStarted(call: string): void {
+    this.checkLoaded(call);
+    if (this.#state === "loading") throw this.notStarted(call);
+  }
+
+  notStarted(call: string): BonsaiError {
+    return new BonsaiError({
+      code: "extension_not_started",
+      message: `${this.source} called ${call} while there was no session yet.`,
+      hint: `Call ${call} in a handler, for instance in that of session_start.`,
+    });
+  }
+}
+
+/** Knows whose code runs, also in timers and in promises that nobody waits for. */
+const atWork = new AsyncLocalStorage<ExtensionScope>();
+
+/** Runs code of an extension. What it throws, or rejects with, comes out as an error that can be read. */
+export function runOf<Result>(scope: ExtensionScope, work: () => Result): Result {
+  try {
+    const returned = atWork.run(scope, work);
+    if (!isThenable(returned)) return returned;
+    const settled = Promise.resolve(returned).catch((error: unknown) => {
+      throw readableError(error);
+    });
+    return settled as Result;
+  } catch (error) {
+    throw readableError(error);
+  }
+}
+
+/** The extension whose code runs now, or began what runs now. */
+export function extensionAtWork(): ExtensionScope | undefined {
+  return atWork.getStore();
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as PromiseLike<unknown> | undefined)?.then === "function";
+}

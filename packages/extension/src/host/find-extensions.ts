@@ -1,0 +1,83 @@
+import { realpathSync } from "node:fs";
+import { join } from "node:path";
+import { installedPackages } from "../install/package-records.ts";
+import {
+  type Entries,
+  type ExtensionOrigin,
+  entriesAt,
+  entriesIn,
+  type FoundExtension,
+  type FoundExtensions,
+  packageExtensions,
+} from "../load/extension-entries.ts";
+
+export interface FindExtensionsOptions {
+  /** Bonsai's home folder: `<home>/extensions`, and the packages that were installed. */
+  home: string;
+  /** Where relative paths of flags start, and the project's `.bonsai/extensions` is looked for. */
+  cwd: string;
+  /** False leaves the project's extensions aside. */
+  isProjectTrusted: boolean;
+  /** `settings.extensions`, absolute or `~/…`. */
+  settingsPaths?: readonly string[];
+  /** `-e`, in the order of the command line. */
+  flagPaths?: readonly string[];
+  /** Only what flags name. Default false. */
+  onlyFlags?: boolean;
+}
+
+/**
+ * The extensions of a call, in load order: packages, the user's, the project's, the settings', the flags'; within a
+ * folder by name. A module that is found twice stands where it was found last.
+ */
+export function findExtensions(options: FindExtensionsOptions): FoundExtensions {
+  const { home, cwd, isProjectTrusted, settingsPaths = [], flagPaths = [], onlyFlags = false } = options;
+  const named = (origin: ExtensionOrigin, paths: readonly string[]) =>
+    paths.map((path) => from(origin, entriesAt(path, cwd)));
+  const found = [
+    ...(onlyFlags
+      ? []
+      : [
+          ...packages(home),
+          from("user", entriesIn(join(home, "extensions"))),
+          ...(isProjectTrusted ? [from("project", entriesIn(join(cwd, ".bonsai", "extensions")))] : []),
+          ...named("settings", settingsPaths),
+        ]),
+    ...named("flag", flagPaths),
+  ];
+  return {
+    extensions: eachOnce(found.flatMap(({ extensions }) => extensions)),
+    problems: found.flatMap(({ problems }) => problems),
+  };
+}
+
+function packages(home: string): FoundExtensions[] {
+  const { packages: installed, problems } = installedPackages(home);
+  return [
+    { extensions: [], problems },
+    ...installed.map((each) => from("package", packageExtensions(each.folder), each.name)),
+  ];
+}
+
+function from(
+  origin: ExtensionOrigin,
+  { entries, problems }: Entries,
+  packageName?: string,
+): FoundExtensions {
+  const extensions = entries.map((path) => ({
+    path,
+    origin,
+    ...(packageName === undefined ? {} : { packageName }),
+  }));
+  return { extensions, problems };
+}
+
+function eachOnce(found: readonly FoundExtension[]): FoundExtension[] {
+  const last = new Map<string, FoundExtension>();
+  for (const extension of found) {
+    const file = realpathSync(extension.path);
+    last.delete(file);
+    last.set(file, extension);
+  }
+  return [...last.values()];
+}

@@ -1,0 +1,219 @@
+import {
+  type Agent,
+  type AgentNotice,
+  type LifecycleEvents,
+  lifecycleEventRules,
+  type RunResult,
+} from "@bonsai-agent/agent";
+import type { Handler } from "@bonsai-agent/lifecycle";
+import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { userContentSchema } from "@bonsai-agent/messages/schemas";
+import { nearest, thinkingLevels } from "@bonsai-agent/models";
+import type { CustomEntry, Session } from "@bonsai-agent/session";
+import { z } from "zod";
+import type { ExtensionAPI } from "../api/extension-api.ts";
+import { execProgram } from "./exec-program.ts";
+import { badArgument, failureText } from "./extension-errors.ts";
+import type { ExtensionPlace } from "./extension-registry.ts";
+import { runOf } from "./extension-scope.ts";
+import { providerCalls, registering, rendering } from "./registering.ts";
+
+/** The API object of one extension. Its functions need no `this`. */
+export function makeApi(place: ExtensionPlace): ExtensionAPI {
+  const { scope, host, room } = place;
+  return {
+    ...listening(place),
+    ...registering(place),
+    ...rendering(place),
+    ...providerCalls(place),
+    ...sessionCalls(place),
+    ...agentCalls(place),
+    ...toolCalls(place),
+    exec(command, args, options) {
+      scope.checkLoaded("exec");
+      return execProgram(command, args, { ...options, cwd: options?.cwd ?? host.cwd });
+    },
+    events: room.bus.of(scope),
+  };
+}
+
+/** How an extension listens to events. */
+function listening({ scope, host, context }: ExtensionPlace): Pick<ExtensionAPI, "on"> {
+  const unknown = new Set<string>();
+  return {
+    on(event, handler, { onError } = {}) {
+      scope.checkLoaded("on");
+      if (typeof event !== "string") throw badArgument(scope, "on", "the name of an event", event);
+      if (typeof handler !== "function") throw badArgument(scope, `on("${event}", …)`, "a function", handler);
+      if (!Object.hasOwn(lifecycleEventRules, event)) {
+        if (!unknown.has(event)) host.onNotice(unknownEvent(scope.source, event));
+        unknown.add(event);
+        return () => {};
+      }
+      const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
+        // Fields that are undefined abstain: the lifecycle takes them for absent.
+        runOf(scope, () => handler(payload, context(signal))) as never;
+      const options = { source: scope.source, ...(onError === undefined ? {} : { onError }) };
+      return scope.keep(host.lifecycle.on(event, called, options as never));
+    },
+  };
+}
+
+function unknownEvent(source: string, event: string): AgentNotice {
+  const near = nearest(event, Object.keys(lifecycleEventRules), 2);
+  const meant = near.length === 0 ? "" : ` Did you mean ${near.join(" or ")}?`;
+  return {
+    level: "warning",
+    code: "extension_event_unknown",
+    message: `${source} listens to ${event}, which no event is called.${meant}`,
+  };
+}
+
+type SessionCalls = Pick<ExtensionAPI, "appendEntry" | "setSessionName" | "getSessionName" | "setLabel">;
+
+/** What an extension does to the session that is worked in; an agent is not needed for it. */
+function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
+  const session = (call: string): Session => {
+    scope.checkStarted(call);
+    const open = host.session();
+    if (open === undefined) throw scope.notStarted(call);
+    return open;
+  };
+  return {
+    appendEntry(customType, data) {
+      const open = session("appendEntry");
+      if (typeof customType !== "string" || customType === "")
+        throw badArgument(scope, "appendEntry", "a customType, a text", customType);
+      const entry = open.append({ type: "custom", customType, ...(data === undefined ? {} : { data }) });
+      host.onEntry?.(entry as CustomEntry);
+      return entry.id;
+    },
+    setSessionName(name) {
+      const open = session("setSessionName");
+      if (typeof name !== "string") throw badArgument(scope, "setSessionName", "a text", name);
+      open.append({ type: "session_info", name });
+      // Handlers that fail are told of by the lifecycle; nothing here waits for them.
+      void host.lifecycle.notify("session_info_changed", { type: "session_info_changed", name: open.name });
+    },
+    getSessionName: () => session("getSessionName").name,
+    setLabel(targetId, label) {
+      const open = session("setLabel");
+      if (typeof targetId !== "string" || open.entry(targetId) === undefined)
+        throw badArgument(scope, "setLabel", "the id of an entry of this session", targetId);
+      if (label !== undefined && typeof label !== "string")
+        throw badArgument(scope, "setLabel", "a text, or undefined to take the label away", label);
+      open.append({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
+    },
+  };
+}
+
+type AgentCalls = Pick<
+  ExtensionAPI,
+  "sendMessage" | "sendUserMessage" | "setModel" | "getThinkingLevel" | "setThinkingLevel"
+>;
+
+/**
+ * The agent that is at work, for a call of an extension.
+ * @throws BonsaiError `extension_unloaded`, `extension_not_started`, `extension_needs_agent`
+ */
+function agentFor({ scope, host }: ExtensionPlace, call: string): Agent {
+  scope.checkStarted(call);
+  const agent = host.agent();
+  if (agent !== undefined) return agent;
+  throw new BonsaiError({
+    code: "extension_needs_agent",
+    message: `${scope.source} called ${call} where no agent is at work.`,
+    hint: "Session commands such as bonsai compact open a session without an agent: let the extension catch this error there, or run it in bonsai itself.",
+  });
+}
+
+/** What an extension does with the agent that is at work. */
+function agentCalls(place: ExtensionPlace): AgentCalls {
+  const { scope, host } = place;
+  /** Nobody waits for what such a call does; what goes wrong with it is a notice. */
+  const begun = async (call: string, doing: Promise<RunResult | undefined | void>) => {
+    try {
+      const result = await doing;
+      if (result?.status === "failed") throw result.error;
+    } catch (error) {
+      const message = failureText(`${call} of ${scope.source}`, error);
+      host.onNotice({ level: "warning", code: "extension_call_failed", message });
+    }
+  };
+  return {
+    sendMessage(message, options) {
+      void begun("sendMessage", agentFor(place, "sendMessage").sendMessage(message, options));
+    },
+    sendUserMessage(content, { deliverAs = "steer" } = {}) {
+      const agent = agentFor(place, "sendUserMessage");
+      if (typeof content !== "string" && !isUserContent(content))
+        throw badArgument(scope, "sendUserMessage", "a text, or a list of texts and images", content);
+      const images = typeof content === "string" ? [] : content.filter((part) => part.type === "image");
+      const prompted = agent.prompt(contentText(content), {
+        source: "extension",
+        behavior: deliverAs,
+        ...(images.length === 0 ? {} : { images }),
+      });
+      void begun("sendUserMessage", prompted);
+    },
+    async setModel(model) {
+      const agent = agentFor(place, "setModel");
+      if (!isModel(model)) throw badArgument(scope, "setModel", "a model of ctx.modelRegistry", model);
+      if (!place.context().modelRegistry.hasConfiguredAuth(model)) return false;
+      await agent.setModel(model);
+      return true;
+    },
+    getThinkingLevel: () => agentFor(place, "getThinkingLevel").state.thinking,
+    setThinkingLevel(level) {
+      const agent = agentFor(place, "setThinkingLevel");
+      if (!thinkingLevels.includes(level))
+        throw badArgument(scope, "setThinkingLevel", `one of ${thinkingLevels.join(", ")}`, level);
+      void begun("setThinkingLevel", agent.setThinking(level));
+    },
+  };
+}
+
+function isUserContent(content: unknown): boolean {
+  return z.array(userContentSchema).safeParse(content).success;
+}
+
+const modelSchema = z.looseObject({
+  provider: z.string(),
+  id: z.string(),
+  api: z.string(),
+  baseUrl: z.string(),
+  input: z.array(z.string()),
+});
+
+/** What `find` gives where it finds nothing is none. */
+function isModel(model: unknown): boolean {
+  return modelSchema.safeParse(model).success;
+}
+
+type ToolCalls = Pick<ExtensionAPI, "getActiveTools" | "getAllTools" | "setActiveTools">;
+
+/** What an extension knows of the agent's tools, and which it lets the model be offered. */
+function toolCalls(place: ExtensionPlace): ToolCalls {
+  const { room, scope } = place;
+  return {
+    getActiveTools: () => [...agentFor(place, "getActiveTools").tools.active],
+    getAllTools() {
+      const all = agentFor(place, "getAllTools").tools.allTools();
+      return all.map(({ name, description, parameters }) => {
+        const own = room.tools.get(name);
+        return {
+          name,
+          description,
+          parameters,
+          ...(own === undefined ? {} : { extensionPath: own.path }),
+        };
+      });
+    },
+    setActiveTools(names) {
+      agentFor(place, "setActiveTools");
+      if (!Array.isArray(names) || names.some((name) => typeof name !== "string"))
+        throw badArgument(scope, "setActiveTools", "a list of names", names);
+      scope.keepAs("choice of tools", room.tools.choose(names));
+    },
+  };
+}

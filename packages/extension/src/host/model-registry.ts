@@ -1,0 +1,111 @@
+import { type AgentNotice, modelNotice } from "@bonsai-agent/agent";
+import { type AssistantMessage, addUsage, BonsaiError, type Usage } from "@bonsai-agent/messages";
+import {
+  type CatalogueModel,
+  finalEvent,
+  isReachable,
+  type ModelNotice,
+  type ModelRequest,
+} from "@bonsai-agent/models";
+import type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "../api/extension-context.ts";
+import type { ExtensionHost, ExtensionModels } from "./extension-host.ts";
+
+interface ModelRegistryOptions {
+  models: OpenedModels;
+  /** The model in use: it may be one that no catalogue lists. */
+  current: () => CatalogueModel | undefined;
+  onNotice: (notice: AgentNotice) => void;
+}
+
+/** The host's models as extensions see them. */
+export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOptions): ModelRegistry {
+  const all = () => [...models.get().catalogue.models];
+  const tell = (notice: ModelNotice) => onNotice(modelNotice(notice));
+  return {
+    getAll: all,
+    getAvailable: () => all().filter((model) => isReachable(model, models.get().keys)),
+    find(provider, modelId) {
+      const isMeant = (model: CatalogueModel) => model.provider === provider && model.id === modelId;
+      const inUse = current();
+      return all().find(isMeant) ?? (inUse !== undefined && isMeant(inUse) ? inUse : undefined);
+    },
+    hasConfiguredAuth: (model) => isReachable(model, models.get().keys),
+    async getApiKeyForProvider(provider) {
+      const { catalogue, keys } = models.get();
+      const config = catalogue.providers.find((each) => each.provider === provider);
+      return config === undefined ? undefined : keys.key(config);
+    },
+    getApiKeyAndHeaders: async (model) => requestAuth(model, models),
+    async complete(model, context, options) {
+      const voided: Usage[] = [];
+      const request = {
+        ...requestOf(model, context, options, tell),
+        onVoidedUsage: (each: Usage) => voided.push(each),
+      };
+      const { message } = await finalEvent(models.get().client.stream(request));
+      return withVoided(message, voided);
+    },
+    stream: (model, context, options) => models.get().client.stream(requestOf(model, context, options, tell)),
+  };
+}
+
+function requestOf(
+  model: CatalogueModel,
+  { systemPrompt = "", messages, tools = [] }: ModelContext,
+  { maxTokens, signal, reasoning = "off" }: AskOptions = {},
+  onNotice: (notice: ModelNotice) => void,
+): ModelRequest {
+  return {
+    model,
+    purpose: "extension",
+    systemPrompt,
+    tools,
+    messages,
+    maxOutputTokens: maxTokens,
+    thinking: reasoning,
+    signal,
+    onNotice,
+  };
+}
+
+/** Attempts that were given up have been paid for all the same. */
+function withVoided(message: AssistantMessage, voided: readonly Usage[]): AssistantMessage {
+  return voided.length === 0 ? message : { ...message, usage: voided.reduce(addUsage, message.usage) };
+}
+
+function requestAuth(model: CatalogueModel, models: OpenedModels): RequestAuth {
+  try {
+    const { keys } = models.get();
+    const { headers, baseUrl, apiKeyEnv, provider } = model;
+    const apiKey = keys.key(model);
+    if (!isReachable(model, keys))
+      return { ok: false, error: `There is no key for ${provider}: set ${apiKeyEnv ?? "one"}.` };
+    return { ok: true, ...(apiKey === undefined ? {} : { apiKey }), ...(headers && { headers }), baseUrl };
+  } catch (error) {
+    const hint = BonsaiError.is(error) ? ` ${error.hint}` : "";
+    return { ok: false, error: (error instanceof Error ? error.message : String(error)) + hint };
+  }
+}
+
+/**
+ * The host's models, opened before the first extension is loaded: what extensions ask of them at once (`find`,
+ * `getAll`, `registerProvider`) is then never a guess.
+ */
+export interface OpenedModels {
+  /** @throws what opening them threw */
+  get(): ExtensionModels;
+}
+
+/** Never rejects: what went wrong is thrown at whoever uses the models, and disturbs no extension that does not. */
+export async function openModels(host: Pick<ExtensionHost, "models">): Promise<OpenedModels> {
+  try {
+    const models = await host.models();
+    return { get: () => models };
+  } catch (error) {
+    return {
+      get() {
+        throw error;
+      },
+    };
+  }
+}

@@ -1,0 +1,130 @@
+import { homedir } from "node:os";
+import { isAbsolute, sep } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
+import type { ExtensionContext } from "../api/extension-context.ts";
+import { importExtension } from "../load/import-extension.ts";
+import { extensionFailure } from "./extension-errors.ts";
+import type { AdaptedExtension, ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
+import type { ExtensionPlace, ExtensionRoom } from "./extension-registry.ts";
+import { type ExtensionScope, runOf } from "./extension-scope.ts";
+import type { LoadExtensionsOptions, LoadedExtension } from "./extensions.ts";
+import { makeApi } from "./make-api.ts";
+import { makeCommandContext, makeContext } from "./make-context.ts";
+import type { OpenedModels } from "./model-registry.ts";
+import { scopedHost, scopedUi } from "./scoped-ui.ts";
+
+interface StartOptions {
+  scope: ExtensionScope;
+  /** Reads the module. */
+  factory: () => Promise<ExtensionFactory>;
+  api: ExtensionAPI;
+}
+
+/**
+ * Reads an extension and lets it register what it has.
+ * @throws BonsaiError, which says where and why it failed
+ */
+export async function startExtension({ scope, factory, api }: StartOptions): Promise<void> {
+  try {
+    const start = await runOf(scope, factory);
+    await withTimeLimit(scope.source, async () => runOf(scope, () => start(api)));
+    scope.start();
+  } catch (error) {
+    throw extensionFailure(scope, error);
+  }
+}
+
+/** As long as handlers have before they are named. */
+const factoryLimitMs = 30_000;
+
+/** Gives up on a factory that does not end. @throws BonsaiError `extension_hung`, and what the factory throws */
+async function withTimeLimit(source: string, work: () => Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(hung(source)), factoryLimitMs);
+  try {
+    await Promise.race([work(), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function hung(source: string): BonsaiError {
+  return new BonsaiError({
+    code: "extension_hung",
+    message: `${source} did not end its start within ${factoryLimitMs / 1_000} s.`,
+    hint: "Let the extension do slow work in its handler of session_start, without awaiting it in the module's function.",
+  });
+}
+
+/** An extension and how to come by its factory. */
+export interface ExtensionToStart {
+  found: Omit<LoadedExtension, "loadMs">;
+  factory: () => Promise<ExtensionFactory>;
+}
+
+/** All that is to be loaded now, in load order; what was looked for in vain is a notice each. */
+export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToStart[] {
+  const { host, find, modules, inline = [] } = options;
+  const { extensions, problems } = find();
+  for (const { path, message, hint } of problems) {
+    const what = message.includes(path) ? message : `${path}: ${message}`;
+    host.onNotice({ level: "warning", code: "extension_not_found", message: `${what} ${hint}` });
+  }
+  return [
+    ...inline.map(({ name, factory }) => ({
+      found: { path: `inline:${name}`, origin: "inline" as const },
+      factory: async () => factory,
+    })),
+    ...extensions.map((found) => ({ found, factory: () => importExtension({ path: found.path, modules }) })),
+  ];
+}
+
+export interface PlaceOptions {
+  room: ExtensionRoom;
+  host: ExtensionHost;
+  models: OpenedModels;
+  adapter: ExtensionAdapter | undefined;
+  reload: () => Promise<unknown>;
+}
+
+/** What an extension is called with, and how it is known to whoever lays names over that. */
+export function placeOf(scope: ExtensionScope, { room, host, models, adapter, reload }: PlaceOptions) {
+  const own = scopedHost(host, (ui) =>
+    scopedUi(ui, { scope, shownBy: room.shownBy, onNotice: (notice) => host.onNotice(notice) }),
+  );
+  const extension: AdaptedExtension = {
+    path: scope.path,
+    name: scope.source,
+    keep: (undo) => scope.keep(undo),
+    onNotice: (notice) => host.onNotice(notice),
+  };
+  const adapt = <Context extends ExtensionContext>(context: Context): Context =>
+    adapter?.context?.(context, extension) ?? context;
+  const checkLoaded = (call: string) => scope.checkLoaded(call);
+  const extras = { extensionPath: scope.source, models, adapt, checkLoaded };
+  const place: ExtensionPlace = {
+    room,
+    scope,
+    host: own,
+    context: (signal) => adapt(makeContext(own, { ...extras, signal })),
+    commandContext: () => adapt(makeCommandContext(own, { ...extras, reload })),
+  };
+  const api = makeApi(place);
+  return adapter?.api?.(api, extension) ?? api;
+}
+
+/** A path as people read it: from the working folder, where it lies in it, else from home. */
+export function shownPath(path: string, cwd: string): string {
+  if (!isAbsolute(path)) return path;
+  if (path.startsWith(cwd + sep)) return path.slice(cwd.length + 1);
+  const home = homedir();
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
+}
+
+/** The name, with a number where it is taken: two of one name would be unloaded together. */
+export function freeName(name: string, taken: readonly string[]): string {
+  let free = name;
+  for (let count = 2; taken.includes(free); count += 1) free = `${name} (${count})`;
+  return free;
+}

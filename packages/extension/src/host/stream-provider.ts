@@ -1,0 +1,140 @@
+import { type AssistantMessage, emptyUsage, jsonText } from "@bonsai-agent/messages";
+import { textContentSchema, thinkingContentSchema, usageSchema } from "@bonsai-agent/messages/schemas";
+import {
+  type AnswerBuilder,
+  type Provider,
+  type ProviderCall,
+  ProviderError,
+  type StreamEvent,
+} from "@bonsai-agent/models";
+import { z } from "zod";
+import type { ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
+import { readableError } from "../load/thrown-error.ts";
+import { ownCopy } from "./own-copy.ts";
+
+type Answering = NonNullable<ProviderOptions["stream"]>;
+
+/** A provider whose answers an extension gives. */
+export function streamProvider(answering: Answering): Provider {
+  return { stream: (call, answer) => answered(answering, call, answer) };
+}
+
+async function* answered(
+  answering: Answering,
+  call: ProviderCall,
+  answer: AnswerBuilder,
+): AsyncGenerator<StreamEvent, void, void> {
+  call.signal.throwIfAborted();
+  const given: unknown = await answering(await requestOf(call));
+  await call.onResponse({ status: 200, headers: {} });
+  const message = checkedAnswer(isStream(given) ? yield* followed(given, answer) : given);
+  if (message.stopReason === "aborted") call.signal.throwIfAborted();
+  if (message.stopReason === "error" || message.stopReason === "aborted")
+    throw refused(message.errorMessage ?? "The provider failed and did not say why.");
+  yield* taken(message, answer, { isNew: !isStream(given) });
+}
+
+/** Whoever watches the wire may change what is asked. */
+async function requestOf(call: ProviderCall): Promise<ProviderStreamRequest> {
+  const { systemPrompt, tools, maxOutputTokens, thinking, apiKey, signal } = call;
+  const messages = call.messages.map(ownCopy);
+  const payload = { model: call.model.id, systemPrompt, tools, messages, maxOutputTokens, thinking };
+  const { model: _model, ...sent } = (await call.onPayload(payload)) as typeof payload;
+  const { provider, id } = call.model;
+  return { ...sent, model: { provider, id }, signal, ...(apiKey === undefined ? {} : { apiKey }) };
+}
+
+/** Passes on what is said while it is said. @returns the answer as the stream's end has it */
+async function* followed(
+  events: AsyncIterable<StreamEvent>,
+  answer: AnswerBuilder,
+): AsyncGenerator<StreamEvent, unknown, void> {
+  for await (const event of events) {
+    switch (event?.type) {
+      case "text":
+        yield answer.text(textOf(event.delta));
+        break;
+      case "thinking":
+        yield answer.thinking(textOf(event.delta));
+        break;
+      case "done":
+      case "error":
+        return event.message;
+      default:
+        // The beginning, and calls: those are taken when they are complete.
+        break;
+    }
+  }
+  throw new ProviderError({ kind: "cut", message: "The provider's stream ended without done or error." });
+}
+
+/** The answer as it was given in the end, in the place of what was said of it on the way. */
+function* taken(
+  message: AssistantMessage,
+  answer: AnswerBuilder,
+  { isNew }: { isNew: boolean },
+): Generator<StreamEvent, void, void> {
+  answer.message.content.length = 0;
+  for (const block of message.content) {
+    if (block.type === "toolCall") {
+      const at = answer.beginCall({ ...block, arguments: {} });
+      yield answer.callArguments(at, jsonText(block.arguments ?? {}));
+      yield answer.endCall(at);
+    } else if (isNew && block.type === "text") yield answer.text(block.text);
+    else answer.add({ ...block });
+  }
+  const { cost, totalTokens: _total, ...counts } = { ...emptyUsage(), ...message.usage };
+  const numbers = Object.entries(counts).filter(([, count]) => typeof count === "number");
+  answer.setUsage(Object.fromEntries(numbers));
+  // Who tells a cost of its own knows better than a list of prices.
+  const told = usageSchema.shape.cost.safeParse(cost);
+  if (told.success && told.data.total > 0) answer.message.usage.cost = { ...told.data };
+  answer.stop(message.stopReason, message.rawStopReason);
+}
+
+/** What is no text says nothing. */
+function textOf(delta: unknown): string {
+  return typeof delta === "string" ? delta : "";
+}
+
+function isStream(value: unknown): value is AsyncIterable<StreamEvent> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** What is missing of a call (its id, its arguments) is given to it. */
+const blockSchema = z.discriminatedUnion("type", [
+  textContentSchema,
+  thinkingContentSchema,
+  z.looseObject({ type: z.literal("toolCall"), name: z.string().min(1), id: z.string().default("") }),
+]);
+
+const answerSchema = z.looseObject({
+  content: z.array(blockSchema),
+  stopReason: z.enum(["stop", "length", "toolUse", "error", "aborted"]),
+  errorMessage: z.string().nullish(),
+});
+
+/** @throws ProviderError for what is no answer: it would be stored, and read as one for ever. */
+function checkedAnswer(value: unknown): AssistantMessage {
+  try {
+    const parsed = answerSchema.safeParse(value);
+    if (parsed.success) return parsed.data as unknown as AssistantMessage;
+    const [issue] = parsed.error.issues;
+    throw noAnswer(value, `${issue?.path.join(".") || "all of it"}: ${issue?.message}`);
+  } catch (error) {
+    if (error instanceof ProviderError) throw error;
+    throw noAnswer(value, readableError(error).message);
+  }
+}
+
+function noAnswer(value: unknown, why: string): ProviderError {
+  const found = Array.isArray(value) ? "an array" : typeof value;
+  return new ProviderError({
+    kind: "garbled",
+    message: `The provider's stream gave ${found} where an assistant message with content and stopReason was expected (${why}).`,
+  });
+}
+
+function refused(message: string): ProviderError {
+  return new ProviderError({ kind: "refused", message });
+}

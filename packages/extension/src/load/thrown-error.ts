@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { withoutMarkers } from "./generation.ts";
+
+/** A place in a file of an extension; line and column count from 1. */
+export interface SourcePlace {
+  path: string;
+  line: number;
+  column?: number;
+}
+
+const FRAME = /(file:\/\/[^\s()]*?[?&]bonsai=\d+)[^\s():]*:(\d+):(\d+)/;
+const HEADER = /^(file:\/\/[^\n]*?[?&]bonsai=\d+)[^\n:]*:(\d+)\n/;
+
+/** Where in an extension an error was thrown; undefined where its stack names none of an extension's files. */
+export function placeThrown(error: unknown): SourcePlace | undefined {
+  const { stack } = readableError(error);
+  const [, url, line, column] = FRAME.exec(stack?.slice(stack.indexOf("\n    at ")) ?? "") ?? [];
+  if (url === undefined) return undefined;
+  return { path: fileURLToPath(withoutMarkers(url)), line: Number(line), column: Number(column) };
+}
+
+/** What Node found wrong before it ran anything: the place stands above the message, with the line and a row of `^`. */
+export function placeAbove(error: unknown): SourcePlace | undefined {
+  const stack = error instanceof Error ? (error.stack ?? "") : "";
+  const [header, url, line] = HEADER.exec(stack) ?? [];
+  if (header === undefined || url === undefined) return undefined;
+  const carets = stack.split("\n").find((text) => /^\s*\^+\s*$/.test(text));
+  const column = carets === undefined ? {} : { column: carets.indexOf("^") + 1 };
+  return { path: fileURLToPath(withoutMarkers(url)), line: Number(line), ...column };
+}
+
+/** Where a file imports a module: at the name that it takes from it, else at the module's. */
+export function placeOfImport(path: string, specifier: string, name?: string): SourcePlace | undefined {
+  const text = linesOf(path).join("\n");
+  const quoted = `["']${escaped(specifier)}["']`;
+  const named =
+    name === undefined
+      ? undefined
+      : new RegExp(`(?<![\\w$])${escaped(name)}(?=[^\\w$;"'][^;"']*from\\s*${quoted})`);
+  const index = (named?.exec(text) ?? new RegExp(quoted).exec(text))?.index;
+  if (index === undefined) return undefined;
+  const before = text.slice(0, index).split("\n");
+  return { path, line: before.length, column: (before.at(-1) as string).length + 1 };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[^\w]/g, "\\$&");
+}
+
+/** `path:line:column`. */
+export function placeText({ path, line, column }: SourcePlace): string {
+  return column === undefined ? `${path}:${line}` : `${path}:${line}:${column}`;
+}
+
+/** The line, the one before it, and a mark under the column. Empty where the file cannot be read any more. */
+export function codeFrame({ path, line, column }: SourcePlace): string {
+  const lines = linesOf(path);
+  const width = String(line).length;
+  const shown = [line - 1, line]
+    .filter((number) => number >= 1 && lines[number - 1] !== undefined)
+    .map((number) => `  ${String(number).padStart(width)} | ${shortened(lines[number - 1] as string)}`);
+  if (shown.length === 0) return "";
+  const mark =
+    column !== undefined && column <= LONGEST ? [`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}^`] : [];
+  return ["", ...shown, ...mark].join("\n");
+}
+
+/** Characters of a line that are shown. */
+const LONGEST = 120;
+
+function shortened(line: string): string {
+  const text = line.replaceAll("\t", " ");
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").split(/\r?\n/);
+  } catch {
+    // The place is told all the same, only without the text.
+    return [];
+  }
+}
+
+/** What was thrown, as an error whose message and stack are texts: anything can be thrown, also what has no text. */
+export function readableError(thrown: unknown): Error {
+  try {
+    if (thrown instanceof Error && isReadable(thrown)) return thrown;
+    return new Error(thrown instanceof Error ? unreadable : String(thrown));
+  } catch {
+    return new Error(unreadable);
+  }
+}
+
+const unreadable = "It threw something that cannot be read.";
+
+/** Getters may throw. */
+function isReadable({ message, stack, cause, name }: Error): boolean {
+  return (
+    typeof message === "string" &&
+    typeof name === "string" &&
+    (stack === undefined || typeof stack === "string") &&
+    (!(cause instanceof Error) || typeof cause.message === "string")
+  );
+}

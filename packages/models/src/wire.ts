@@ -1,0 +1,269 @@
+import { isTooDeep } from "@bonsai-agent/messages";
+import { TOO_LARGE } from "./failure.ts";
+import { shownAddress } from "./model.ts";
+import type { ProviderResponse } from "./model-request.ts";
+import { ProviderError } from "./provider.ts";
+
+/** The JSON of a text, else the text: what a server says of its failure counts, in whatever form. Nothing for none. */
+export function jsonOrText(text: string | undefined): unknown {
+  if (text === undefined || text.trim() === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/**
+ * A text of an event; "" where it has none.
+ * @throws TypeError for anything else, which would be stored as it came and could not be read back
+ */
+export function textIn(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (typeof value === "string") return value;
+  throw new TypeError(`A text of the stream is of type ${typeof value}.`);
+}
+
+/** The id of a call: some servers count theirs. "" for what is none; such a call gets one of ours. */
+export function idIn(value: unknown): string {
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
+}
+
+/** As long as every provider takes them. */
+const MAX_CHARS = 64;
+
+/** A tool's name as APIs take it: models call tools that do not exist by names that would be refused for ever. */
+export function wireToolName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_CHARS) || "unknown";
+}
+
+/** The head of a server's answer, as callers are told of it. */
+export function responseHead(status: number, headers: Headers | undefined): ProviderResponse {
+  return { status, headers: Object.fromEntries(headers?.entries() ?? []) };
+}
+
+/** What AWS calls a failure, where the body does not say it: `ThrottlingException:http://internal.amazon.com/…`. */
+export function awsErrorType(headers: Headers | undefined): string | undefined {
+  return headers?.get("x-amzn-errortype")?.split(":")[0]?.trim() || undefined;
+}
+
+/** What a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date. Undefined where it does not. */
+export function retryAfterMs(headers: Headers | undefined, nowMs: number = Date.now()): number | undefined {
+  const ms = headers?.get("retry-after-ms")?.trim();
+  if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms));
+  const after = headers?.get("retry-after")?.trim();
+  if (!after) return undefined;
+  const waitMs = Number.isFinite(Number(after)) ? Number(after) * 1_000 : Date.parse(after) - nowMs;
+  return Number.isFinite(waitMs) ? Math.max(0, Math.ceil(waitMs)) : undefined;
+}
+
+/**
+ * The SDKs add the headers of a variable (`Name: value` lines) to every request, to whatever server it goes, and they
+ * may hold secrets. As default headers these values take them away again.
+ */
+export function withoutCustomHeaders(variable: string | undefined): Record<string, null> {
+  const lines = (variable ?? "").split("\n");
+  const names = lines.map((line) => line.slice(0, Math.max(0, line.indexOf(":"))).trim());
+  return Object.fromEntries(names.filter((name) => name !== "").map((name) => [name, null]));
+}
+
+/** No answer began: there was no connection, or it broke before. */
+export function unanswered(error: unknown): ProviderError {
+  const { own, isTimeout, message } = rootCause(error);
+  if (own !== undefined) return own;
+  const kind = isTimeout ? "silence" : "network";
+  return new ProviderError({ kind, message: `No answer from the server: ${message}`, cause: error });
+}
+
+/** The connection broke while the answer was being read. */
+export function brokenOff(error: unknown): ProviderError {
+  const { own, isTimeout, message } = rootCause(error);
+  if (own !== undefined) return own;
+  return new ProviderError({
+    kind: isTimeout ? "silence" : "cut",
+    message: `The connection broke before the answer was complete: ${message}`,
+    cause: error,
+  });
+}
+
+/** What came has not the shape that it should have, and reading it threw. */
+export function garbled(what: string, body: unknown, cause: unknown): ProviderError {
+  if (cause instanceof ProviderError) return cause;
+  return new ProviderError({
+    kind: "garbled",
+    message: `${what} has not the shape that it should have.`,
+    body,
+    cause,
+  });
+}
+
+/** The request could not even be written. */
+export function notSent(error: unknown): ProviderError {
+  const { own, message } = rootCause(error);
+  if (own !== undefined) return own;
+  // These messages quote the value, which is likely the key.
+  const isHeader = /header value|header name|HTTP token|ByteString/i.test(message);
+  return new ProviderError({
+    kind: "refused",
+    code: "request_not_sent",
+    message: isHeader
+      ? "The request could not be sent: the key or a header holds a character that HTTP does not allow."
+      : `The request could not be sent: ${message}`,
+    ...(!isHeader && { cause: error }),
+  });
+}
+
+interface RootCause {
+  /** What our own fetch threw, below what the SDK has wrapped around it. */
+  own: ProviderError | undefined;
+  isTimeout: boolean;
+  message: string;
+}
+
+/** What lies at the bottom: `fetch failed` says nothing, its cause does. */
+function rootCause(error: unknown): RootCause {
+  const chain = causes(error);
+  const inner = chain.at(-1);
+  const coded = chain.findLast((cause) => typeof (cause as { code?: unknown }).code === "string");
+  const code = (coded as { code: string } | undefined)?.code;
+  const message = (inner instanceof Error ? inner.message || inner.name : String(inner)) || "nothing is told";
+  return {
+    own: inner instanceof ProviderError ? inner : undefined,
+    isTimeout: /TIMEOUT|ETIMEDOUT/.test(code ?? ""),
+    message: code === undefined || message.includes(code) ? message : `${message} (${code})`,
+  };
+}
+
+function causes(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let at = error; at !== undefined && at !== null && !chain.includes(at); ) {
+    chain.push(at);
+    at = at instanceof AggregateError ? at.errors[0] : (at as { cause?: unknown }).cause;
+  }
+  return chain;
+}
+
+const MB = 1024 * 1024;
+/** The longest answers have some 50 MB of events; what goes on behind this has lost its senses. */
+const MAX_ANSWER_BYTES = 256 * MB;
+/** An event comes whole before it can be read; none has a tenth of this. */
+const MAX_LINE_BYTES = 32 * MB;
+/** Of a refusal nobody reads more. */
+const MAX_REFUSAL_BYTES = MB;
+
+/** Of a refusal that no SDK can read, this is shown. */
+const MAX_UNREADABLE_CHARS = 2_000;
+
+const LINE_FEED = 10;
+const CARRIAGE_RETURN = 13;
+
+/**
+ * The fetch of one call, for either SDK. Tells of every sign of life, comments and empty lines among them; follows no
+ * redirection, which would carry the key and the conversation to somebody else; bounds what is read. Throws
+ * ProviderError for a redirection and for a page of HTML.
+ */
+export function providerFetch(onAlive: () => void): typeof fetch {
+  return async (url, init = {}) => {
+    const dispatcher = unlimitedDispatcher();
+    const ours = { redirect: "manual", ...(dispatcher && { dispatcher }) } as RequestInit;
+    const response = await fetch(url, { ...init, ...ours });
+    onAlive();
+    const isPage = response.ok && /html/i.test(response.headers.get("content-type") ?? "");
+    const watch = response.ok && !isPage ? watchedAnswer(onAlive) : watchedRefusal(onAlive);
+    const watched =
+      response.body === null ? response : new Response(response.body.pipeThrough(watch), response);
+    if (response.status >= 300 && response.status < 400) throw await redirected(watched, String(url));
+    if (isPage) throw await pageInstead(watched, String(url));
+    return response.ok ? watched : readableRefusal(watched);
+  };
+}
+
+function watchedAnswer(onAlive: () => void): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  let lineBytes = 0;
+  return new TransformStream({
+    transform: (part, controller) => {
+      onAlive();
+      bytes += part.length;
+      const lineEnd = Math.max(part.lastIndexOf(LINE_FEED), part.lastIndexOf(CARRIAGE_RETURN));
+      lineBytes = lineEnd < 0 ? lineBytes + part.length : part.length - lineEnd - 1;
+      if (lineBytes > MAX_LINE_BYTES) throw tooMuch("one event", MAX_LINE_BYTES);
+      if (bytes > MAX_ANSWER_BYTES) throw tooMuch("one answer", MAX_ANSWER_BYTES);
+      controller.enqueue(part);
+    },
+  });
+}
+
+function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8Array> {
+  let bytes = 0;
+  return new TransformStream({
+    transform: (part, controller) => {
+      onAlive();
+      bytes += part.length;
+      controller.enqueue(part);
+      if (bytes > MAX_REFUSAL_BYTES) controller.terminate();
+    },
+  });
+}
+
+/** The SDKs write the JSON of a refusal as text, and end where it is nested too deep for that: then it is one already. */
+async function readableRefusal(response: Response): Promise<Response> {
+  if (response.body === null) return response;
+  const text = await response.text();
+  const shown = isTooDeep(jsonOrText(text)) ? text.slice(0, MAX_UNREADABLE_CHARS) : text;
+  const { status, statusText, headers } = response;
+  return new Response(shown, { status, statusText, headers });
+}
+
+function tooMuch(what: string, bytes: number): ProviderError {
+  return new ProviderError({
+    kind: "excess",
+    code: TOO_LARGE,
+    message: `The server sent more than ${bytes / MB} MB for ${what}.`,
+  });
+}
+
+async function redirected({ status, headers, body }: Response, url: string): Promise<ProviderError> {
+  await body?.cancel();
+  const target = shownAddress(headers.get("location") ?? "", url);
+  return new ProviderError({
+    kind: "refused",
+    status,
+    code: "redirected",
+    message: `${shownAddress(url)} sends its visitors on to ${target}. Requests are not sent on, because they hold the key: set the base URL to where they should go.`,
+  });
+}
+
+/** To be told once, and mended by the user: asking again brings the same page. */
+async function pageInstead(response: Response, url: string): Promise<ProviderError> {
+  const { status } = response;
+  const title = /<title[^<>]{0,200}>([^<]{1,200})/i.exec(await response.text())?.[1]?.trim();
+  const page = title ? `a page of HTML (${JSON.stringify(title)})` : "a page of HTML";
+  return new ProviderError({
+    kind: "refused",
+    status,
+    code: "page_instead",
+    message: `Instead of an answer ${shownAddress(url)} sent ${page}, with status ${status}. Is the base URL right? Many end in /v1.`,
+  });
+}
+
+/** What Node's fetch hands its requests to. */
+interface Dispatcher {
+  dispatch(options: object, handler: unknown): boolean;
+}
+
+/** Under this name Node's fetch keeps its dispatcher, a proxy's where the environment names one. */
+const globalName = Symbol.for("undici.globalDispatcher.1");
+
+/**
+ * For the `dispatcher` option of fetch: the process's own dispatcher without its time limits of five minutes before the
+ * head and between two parts of a body. A local model may read a long prompt for longer than that; how long a silent
+ * server is waited for is decided above the providers. Undefined where fetch is not Node's.
+ */
+function unlimitedDispatcher(): Dispatcher | undefined {
+  const own = (globalThis as Record<symbol, unknown>)[globalName] as Dispatcher | undefined;
+  if (typeof own?.dispatch !== "function") return undefined;
+  return {
+    dispatch: (options, handler) => own.dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+  };
+}

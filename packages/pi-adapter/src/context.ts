@@ -1,0 +1,201 @@
+import type {
+  CompactOptions,
+  ComponentKeybindings,
+  CustomFactory,
+  CustomOptions,
+  ExtensionAPI,
+  ExtensionCommandContext,
+  ExtensionContext,
+  ExtensionUI,
+  ModelRegistry,
+} from "@bonsai-agent/extension";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type PromptEvents, type PromptKind, promptOptions } from "./events.ts";
+import { piModel } from "./models/model.ts";
+import { piRegistry } from "./models/registry.ts";
+import { useContext } from "./models/requests.ts";
+import { overlay, type Tell } from "./overlay.ts";
+import { type PiTheme, piTheme, useTheme } from "./theme.ts";
+
+interface PiContextOptions {
+  /** Of an extension that was written for pi: it gets pi's shapes also where ours mean something else. */
+  isForPi: boolean;
+  api: Pick<ExtensionAPI, "sendMessage" | "sendUserMessage">;
+  prompts: PromptEvents;
+  tell: Tell;
+}
+
+/** A context with pi's names laid over it; what is behind them is looked up when it is asked for. */
+export function piContext<Context extends ExtensionContext>(
+  context: Context,
+  { isForPi, api, prompts, tell }: PiContextOptions,
+): Context {
+  let ui: ExtensionUI | undefined;
+  let registry: ModelRegistry | undefined;
+  useContext(context);
+  return overlay(context, {
+    get ui() {
+      ui ??= piUi(context, { prompts, tell });
+      return ui;
+    },
+    get model() {
+      const { model } = context;
+      return model === undefined || !isForPi ? model : piModel(model);
+    },
+    get modelRegistry() {
+      registry ??= isForPi ? piRegistry(context.modelRegistry) : context.modelRegistry;
+      return registry;
+    },
+    scopedModels: [],
+    compact: (options?: CompactOptions) => context.compact(piCompactOptions(options)),
+    getSystemPromptOptions: () => promptOptions({ cwd: context.cwd }),
+    // pi has these on the context of a session that takes the place of another.
+    sendMessage: async (...args: Parameters<ExtensionAPI["sendMessage"]>) => api.sendMessage(...args),
+    sendUserMessage: async (...args: Parameters<ExtensionAPI["sendUserMessage"]>) =>
+      api.sendUserMessage(...args),
+    ...newSessionOf(context),
+  }) as unknown as Context;
+}
+
+type NewSession = ExtensionCommandContext["newSession"];
+
+/** Of a command's context: `setup` writes to a session that is not open yet, which Bonsai has no place for. */
+function newSessionOf(context: ExtensionContext): { newSession?: NewSession } {
+  if (!("newSession" in context)) return {};
+  return {
+    async newSession(options) {
+      if (options !== undefined && "setup" in options) throw setupMissing();
+      return (context as ExtensionCommandContext).newSession(options);
+    },
+  };
+}
+
+function setupMissing(): BonsaiError {
+  return new BonsaiError({
+    code: "pi_method_missing",
+    message: "newSession of pi takes a setup, which Bonsai has no place for.",
+    hint: "Use withSession: its context has sendMessage and sendUserMessage.",
+  });
+}
+
+/** `onComplete` is told pi's fields of the result beside ours. */
+function piCompactOptions({ onComplete, ...options }: CompactOptions = {}): CompactOptions {
+  if (onComplete === undefined) return options;
+  return {
+    ...options,
+    onComplete(result) {
+      const { outcome, compactionEntry: entry } = result;
+      onComplete({
+        ...result,
+        summary: entry?.summary ?? "",
+        firstKeptEntryId: entry?.firstKeptEntryId,
+        tokensBefore: outcome.tokensBefore,
+        estimatedTokensAfter: outcome.tokensAfter,
+        details: entry?.details,
+      } as typeof result);
+    },
+  };
+}
+
+/** pi's ways to draw on a terminal that Bonsai's does not have, and what they answer. */
+const missing: Readonly<Record<string, unknown>> = {
+  onTerminalInput: () => {},
+  setWorkingVisible: undefined,
+  setWorkingIndicator: undefined,
+  setHiddenThinkingLabel: undefined,
+  addAutocompleteProvider: undefined,
+  setEditorComponent: undefined,
+  getEditorComponent: undefined,
+  getAllThemes: [],
+  getTheme: undefined,
+  setTheme: { success: false, error: "Themes of Bonsai are the user's: /settings." },
+};
+
+/** Asking does no harm. */
+const isOnlyAsking = /^get/;
+
+interface PiUiOptions {
+  prompts: PromptEvents;
+  /** Where a terminal is drawn on, what has no effect there is said once. */
+  tell: Tell;
+}
+
+/** The user interface with what extensions of pi call beside it. A front end that has one of these itself is asked. */
+export function piUi(ctx: ExtensionContext, { prompts, tell }: PiUiOptions): ExtensionUI {
+  const { ui } = ctx;
+  const absent = Object.fromEntries(
+    Object.entries(missing)
+      .filter(([name]) => !(name in ui))
+      .map(([name, answer]) => [
+        name,
+        () => {
+          if (ctx.mode === "tui" && !isOnlyAsking.test(name))
+            tell(name, `calls ctx.ui.${name}, which has no effect in Bonsai`);
+          return answer;
+        },
+      ]),
+  );
+  const asking = <Answer>(kind: PromptKind, title: string | undefined, ask: () => Promise<Answer>) =>
+    prompts.around({ kind, ...(title === undefined ? {} : { title }) }, ctx, ask);
+  const { custom, ...drawn } = drawing(ui);
+  return overlay(ui, {
+    ...absent,
+    ...drawn,
+    custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
+      // Elsewhere nobody is asked.
+      ctx.mode === "tui"
+        ? asking("custom", undefined, () => custom(factory, options))
+        : custom(factory, options),
+    select: (title: string, options: string[], settings?: Parameters<ExtensionUI["select"]>[2]) =>
+      asking("select", title, () => ui.select(title, options, settings)),
+    confirm: (title: string, message: string, settings?: Parameters<ExtensionUI["confirm"]>[2]) =>
+      asking("confirm", title, () => ui.confirm(title, message, settings)),
+    input: (title: string, placeholder?: string, settings?: Parameters<ExtensionUI["input"]>[2]) =>
+      asking("input", title, () => ui.input(title, placeholder, settings)),
+    editor: (title: string, prefill?: string) => asking("editor", title, () => ui.editor(title, prefill)),
+    // What stands there was typed by the user.
+    pasteToEditor: (text: string) => ui.setEditorText(ui.getEditorText() + text),
+  }) as ExtensionUI;
+}
+
+type Drawing = Pick<ExtensionUI, "custom" | "setWidget" | "setFooter" | "setHeader"> & { theme: PiTheme };
+
+/** What draws, with pi's theme and pi's names of the keys. */
+function drawing(ui: ExtensionUI): Drawing {
+  const theme = piTheme(ui.theme);
+  useTheme(theme);
+  return {
+    theme,
+    custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
+      ui.custom<Value>(
+        (tui, _theme, keybindings, done) => factory(tui, theme, piKeybindings(keybindings), done),
+        options,
+      ),
+    setWidget: (key, content, options) =>
+      ui.setWidget(key, typeof content === "function" ? (tui) => content(tui, theme) : content, options),
+    setFooter: (factory) => ui.setFooter(factory && ((tui, _theme, data) => factory(tui, theme, data))),
+    setHeader: (factory) => ui.setHeader(factory && ((tui) => factory(tui, theme))),
+  };
+}
+
+/** Our actions by pi's names; those of the terminal library are the same. */
+const actions: Readonly<Record<string, string>> = {
+  "app.interrupt": "interrupt",
+  "app.clear": "clearOrQuit",
+  "app.exit": "quit",
+  "app.suspend": "suspend",
+  "app.thinking.cycle": "cycleThinking",
+  "app.model.select": "pickModel",
+  "app.tools.expand": "expand",
+  "app.editor.external": "externalEditor",
+  "app.message.followUp": "queueFollowUp",
+  "app.message.dequeue": "takeBackQueued",
+  "app.session.tree": "tree",
+};
+
+function piKeybindings(keybindings: ComponentKeybindings): ComponentKeybindings {
+  return {
+    matches: (data, action) => keybindings.matches(data, actions[action] ?? action),
+    getKeys: (action) => keybindings.getKeys(actions[action] ?? action),
+  };
+}

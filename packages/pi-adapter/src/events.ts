@@ -1,0 +1,340 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import type { CompactionPreparation } from "@bonsai-agent/compaction";
+import type {
+  AdaptedExtension,
+  ExtensionAPI,
+  ExtensionContext,
+  HandlerOptions,
+} from "@bonsai-agent/extension";
+import type { PayloadOf } from "@bonsai-agent/lifecycle";
+import { deepCopy, toolCalls } from "@bonsai-agent/messages";
+import { piModel } from "./models/model.ts";
+import { PiEvents } from "./models/streams.ts";
+import { overlay, type Tell } from "./overlay.ts";
+
+/** A handler as pi's `on` takes it. */
+type PiHandler = (event: object, ctx: ExtensionContext) => unknown;
+
+interface PiListeningOptions {
+  api: ExtensionAPI;
+  extension: AdaptedExtension;
+  isForPi: boolean;
+  prompts: PromptEvents;
+  tell: Tell;
+}
+
+/** How an extension of pi listens: events that are called otherwise here, and shapes that differ. */
+export class PiListening {
+  readonly #options: PiListeningOptions;
+
+  constructor(options: PiListeningOptions) {
+    this.#options = options;
+  }
+
+  readonly on = (event: string, handler: PiHandler, settings?: HandlerOptions): (() => void) => {
+    const { tell, isForPi, extension } = this.#options;
+    const why = missingEvents[event];
+    if (why !== undefined) {
+      tell(event, `listens to ${event}, which never comes in Bonsai: ${why}`);
+      return () => {};
+    }
+    if (event === "agent_settled") return this.#listen("agent_end", settled(handler), settings);
+    const reasons = formerStarts[event];
+    if (reasons !== undefined)
+      return this.#listen("session_start", started(event, reasons, handler), settings);
+    if (event === "ui_prompt_start" || event === "ui_prompt_end")
+      return extension.keep(this.#options.prompts.on(event, this.#promptListener(handler)));
+    if (event === "before_agent_start") return this.#listen(event, this.#starting(handler), settings);
+    return this.#listen(event, isForPi ? this.#adapted(event, handler) : handler, settings);
+  };
+
+  #listen(event: string, handler: PiHandler, settings: HandlerOptions | undefined): () => void {
+    return this.#options.api.on(event as "agent_end", handler as never, settings);
+  }
+
+  /** No lifecycle emits these events, so that a throw is told here. */
+  #promptListener(handler: PiHandler): (event: PromptEvent, ctx: ExtensionContext) => void {
+    return (event, ctx) => {
+      void (async () => handler(event, ctx))().catch((error: unknown) =>
+        this.#options.tell(event.type, `failed in its handler of ${event.type}: ${String(error)}`),
+      );
+    };
+  }
+
+  /** A handler may answer with a prompt, or add to the parts of the prompt that it is shown. */
+  #starting(handler: PiHandler): PiHandler {
+    return async (event, ctx) => {
+      const systemPromptOptions = promptOptions({
+        cwd: ctx.cwd,
+        selectedTools: this.#options.api.getActiveTools(),
+      });
+      const result = (await handler({ ...event, systemPromptOptions }, ctx)) as StartResult | undefined;
+      const added = addedPrompt(systemPromptOptions);
+      const message = result?.message && { message: { display: true, ...result.message } };
+      if (added === "") return result && { ...result, ...message };
+      const systemPrompt = result?.systemPrompt ?? (event as { systemPrompt: string }).systemPrompt;
+      return { ...result, ...message, systemPrompt: `${systemPrompt}\n\n${added}` };
+    };
+  }
+
+  #adapted(event: string, handler: PiHandler): PiHandler {
+    if (event === "message_update") return severalUpdates(handler);
+    const payloadOf = (piPayloads as Record<string, ((payload: never) => object) | undefined>)[event];
+    const resultOf = piResults[event];
+    return async (payload, ctx) => {
+      const result = await handler(payloadOf?.(payload as never) ?? payload, ctx);
+      if (resultOf === undefined || typeof result !== "object" || result === null) return result;
+      const ours = resultOf(result as Record<string, unknown>);
+      if (typeof ours !== "string") return ours;
+      this.#options.tell(event, `wants what Bonsai cannot do: ${ours}`);
+      return undefined;
+    };
+  }
+}
+
+/** Events of earlier versions of pi, by the reasons of `session_start` that took their place. */
+const formerStarts: Readonly<Record<string, readonly string[]>> = {
+  session_switch: ["new", "resume"],
+  session_fork: ["fork"],
+};
+
+function started(type: string, reasons: readonly string[], handler: PiHandler): PiHandler {
+  return (event, ctx) =>
+    reasons.includes((event as { reason: string }).reason) ? handler({ ...event, type }, ctx) : undefined;
+}
+
+interface StartResult {
+  systemPrompt?: string;
+  message?: object;
+}
+
+/**
+ * Bonsai's runs are settled when they end: compactions, retries and what was queued are behind them. The agent still
+ * waits for the handlers themselves; as pi sees it, it is idle.
+ */
+function settled(handler: PiHandler): PiHandler {
+  return (_event, ctx) => {
+    const idle = overlay(ctx, { isIdle: () => !ctx.hasPendingMessages() });
+    return handler({ type: "agent_settled" }, idle);
+  };
+}
+
+function severalUpdates(handler: PiHandler): PiHandler {
+  const updates = updatesForPi();
+  return async (event, ctx) => {
+    for (const each of updates(event as never)) await handler(each, ctx);
+  };
+}
+
+type Payload<Name extends keyof LifecycleEvents> = PayloadOf<LifecycleEvents[Name]>;
+
+/** Files of a compaction in pi's shape. */
+interface PiFileOperations {
+  read: Set<string>;
+  written: Set<string>;
+  edited: Set<string>;
+}
+
+/** Payloads as pi has them, for the events where ours differ. */
+export const piPayloads = {
+  /** Handlers of pi may change the messages in place: what the session holds must not change with them. */
+  context: (event: Payload<"context">) => ({ ...event, messages: deepCopy(event.messages) }),
+  session_before_compact: compactEvent,
+  session_compact_failed: (event: Payload<"session_compact_failed">) => ({
+    errorMessage: event.error?.message,
+    ...event,
+  }),
+  model_select: (event: Payload<"model_select">) => ({
+    ...event,
+    model: piModel(event.model),
+    previousModel: event.previousModel === undefined ? undefined : piModel(event.previousModel),
+  }),
+};
+
+/** Field by field: the path is not read for a handler that does not ask for it. */
+function compactEvent(event: Payload<"session_before_compact">): object {
+  const { type, reason, willRetry, signal, customInstructions } = event;
+  return {
+    ...{ type, reason, willRetry, signal },
+    ...("current" in event ? { current: event.current } : {}),
+    ...(customInstructions === undefined ? {} : { customInstructions }),
+    preparation: piPreparation(event.preparation),
+    get branchEntries() {
+      return event.branchEntries;
+    },
+  };
+}
+
+const originals = new WeakMap<object, CompactionPreparation>();
+
+function piPreparation(preparation: CompactionPreparation): object {
+  const made = { ...preparation, fileOps: piFileOperations(preparation) };
+  originals.set(made, preparation);
+  return made;
+}
+
+/** Bonsai's preparation behind one that a handler of pi got. */
+export function originalPreparation(preparation: CompactionPreparation): CompactionPreparation {
+  return originals.get(preparation) ?? preparation;
+}
+
+/** Modified files are told apart by the tool that wrote them; one that both touched counts as edited. */
+function piFileOperations({
+  fileOps,
+  messagesToSummarize,
+  turnPrefixMessages,
+}: CompactionPreparation): PiFileOperations {
+  const calls = [...messagesToSummarize, ...turnPrefixMessages].flatMap(toolCalls);
+  const pathsOf = (tool: string) =>
+    new Set(calls.filter(({ name }) => name === tool).map((call) => call.arguments.path));
+  const [writes, edits] = [pathsOf("write"), pathsOf("edit")];
+  const isWritten = (path: string) => writes.has(path) && !edits.has(path);
+  return {
+    read: new Set(fileOps.read),
+    written: new Set(fileOps.modified.filter(isWritten)),
+    edited: new Set(fileOps.modified.filter((path) => !isWritten(path))),
+  };
+}
+
+/** In pi, `message_start` and `message_end` tell of these. */
+const untold: readonly string[] = ["start", "done", "error"];
+
+/**
+ * The updates of streamed answers in pi's shape. One of ours can be several of pi's, of which the last of the kind that
+ * carries text is told with the first ones before it.
+ */
+function updatesForPi(): (event: Payload<"message_update">) => object[] {
+  let events = new PiEvents();
+  return (event) => {
+    if (event.assistantMessageEvent.type === "start") events = new PiEvents();
+    return events
+      .of(event.assistantMessageEvent)
+      .filter(({ type }) => !untold.includes(type))
+      .map((assistantMessageEvent) => ({ ...event, assistantMessageEvent }));
+  };
+}
+
+type Result = Readonly<Record<string, unknown>>;
+
+/** Results of handlers that were written for pi, in our shapes; a string is a notice about what cannot be done. */
+const piResults: Readonly<Record<string, (result: Result) => Result | string | undefined>> = {
+  tool_call: ({ block, reason, terminate }) =>
+    block === true ? { block, terminate, ...(reason === undefined ? {} : { reason }) } : undefined,
+  session_before_fork: ({ cancel }) => (cancel === true ? { cancel } : undefined),
+  user_bash: userBashResult,
+  turn_end: ({ entries, continue: goesOn }) =>
+    Array.isArray(entries) || goesOn === true
+      ? "its handler of turn_end asks for entries or for another request; use appendEntry, sendMessage or sendUserMessage"
+      : undefined,
+};
+
+/** Operations are the same here. Of a result, pi wants less to be said. */
+function userBashResult({ result, operations }: Result): Result | undefined {
+  if (operations !== undefined && operations !== null) return { operations };
+  if (typeof result !== "object" || result === null) return undefined;
+  const { output = "", exitCode, cancelled = false, truncated = false, fullOutputPath } = result as Result;
+  return {
+    result: {
+      output: String(output),
+      cancelled,
+      truncated,
+      ...(typeof exitCode === "number" ? { exitCode } : {}),
+      ...(typeof fullOutputPath === "string" ? { fullOutputPath } : {}),
+    },
+  };
+}
+
+/** Events of pi that never come here, each with why. */
+const missingEvents: Readonly<Record<string, string>> = {
+  resources_discover: "Bonsai has no skills, prompt templates or themes that an extension could bring",
+  project_trust: "trust is asked for before any extension of a project is loaded",
+  context_with_system: "the event context has the messages, before_agent_start the system prompt",
+  cache_warming_decision: "Bonsai does not keep caches warm",
+  before_provider_headers: "headers stand in registerProvider; before_provider_request has the request",
+  agent_before_settle:
+    "agent_end comes when the work is done; sendMessage and appendEntry add to the session",
+};
+
+export type PromptKind = "select" | "confirm" | "input" | "editor" | "custom";
+
+interface Prompt {
+  kind: PromptKind;
+  /** Absent for a component. */
+  title?: string;
+}
+
+interface PromptEvent extends Prompt {
+  type: "ui_prompt_start" | "ui_prompt_end";
+  reason: "ui_prompt";
+}
+
+type Listener = (event: PromptEvent, ctx: ExtensionContext) => void;
+
+/** Owner of who wants to know that an extension asks the user something: pi's `ui_prompt_start` and `ui_prompt_end`. */
+export class PromptEvents {
+  readonly #listeners = new Set<{ type: PromptEvent["type"]; listener: Listener }>();
+
+  on(type: PromptEvent["type"], listener: Listener): () => void {
+    const entry = { type, listener };
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  /** `ctx` is of the extension that asks. */
+  async around<Answer>(prompt: Prompt, ctx: ExtensionContext, ask: () => Promise<Answer>): Promise<Answer> {
+    this.#announce({ type: "ui_prompt_start", reason: "ui_prompt", ...prompt }, ctx);
+    try {
+      return await ask();
+    } finally {
+      this.#announce({ type: "ui_prompt_end", reason: "ui_prompt", ...prompt }, ctx);
+    }
+  }
+
+  #announce(event: PromptEvent, ctx: ExtensionContext): void {
+    for (const { type, listener } of [...this.#listeners]) if (type === event.type) listener(event, ctx);
+  }
+}
+
+/** The parts of a system prompt, as pi shows them to handlers of `before_agent_start`, who may change them. */
+interface PromptOptions {
+  cwd: string;
+  selectedTools: string[];
+  toolSnippets: Record<string, string>;
+  toolGuidelines: Record<string, string[]>;
+  promptGuidelines: string[];
+  appendSystemPrompt: string;
+  sections: Record<string, string>;
+  contextFiles: { path: string; content: string }[];
+  skills: never[];
+}
+
+/** A fresh set: Bonsai's prompt is one text, so that only what a handler adds can be told. */
+export function promptOptions({
+  cwd,
+  selectedTools = [],
+}: {
+  cwd: string;
+  selectedTools?: string[];
+}): PromptOptions {
+  return {
+    cwd,
+    selectedTools,
+    toolSnippets: {},
+    toolGuidelines: {},
+    promptGuidelines: [],
+    appendSystemPrompt: "",
+    sections: {},
+    contextFiles: [],
+    skills: [],
+  };
+}
+
+/** What a handler added, as text behind the system prompt; empty where it added nothing. */
+function addedPrompt({ promptGuidelines, appendSystemPrompt, sections }: PromptOptions): string {
+  const parts = [
+    promptGuidelines.map((line) => `- ${line}`).join("\n"),
+    appendSystemPrompt,
+    ...Object.entries(sections).map(([name, text]) => `<${name}>\n${text}\n</${name}>`),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}

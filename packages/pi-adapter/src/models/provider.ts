@@ -1,0 +1,91 @@
+import type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "@bonsai-agent/extension";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Tell } from "../overlay.ts";
+import { bonsaiModel, piModel } from "./model.ts";
+import { initialSystemMessage } from "./requests.ts";
+import { fromPiEvents, type PiEventSource } from "./streams.ts";
+
+type PiStreaming = (model: object, context: object, options: object) => PiEventSource;
+
+/** What pi's `registerProvider` takes: options behind a name, or a provider object that has both. */
+export interface PiProvider extends Omit<ProviderOptions, "stream"> {
+  id?: string;
+  getModels?(): readonly ProviderModelOptions[];
+  streamSimple?: PiStreaming;
+  authHeader?: boolean;
+  oauth?: unknown;
+  refreshModels?: unknown;
+}
+
+/** A provider in our shape. @throws BonsaiError `pi_provider_invalid` */
+export function bonsaiProvider(
+  name: string | PiProvider,
+  given: PiProvider | undefined,
+  tell: Tell,
+): { name: string; options: ProviderOptions } {
+  const provider = typeof name === "string" ? given : name;
+  const id = typeof name === "string" ? name : name?.id;
+  if (!id || typeof provider !== "object" || provider === null) throw invalidProvider(name);
+  const { oauth, refreshModels, authHeader, streamSimple, getModels, id: _id, ...options } = provider;
+  if (oauth !== undefined)
+    tell(`oauth ${id}`, `brings a login for ${id}, which Bonsai does not offer; it needs a key`);
+  if (refreshModels !== undefined)
+    tell(
+      `models ${id}`,
+      `asks ${id} for its models, which Bonsai does not do; it has those that it registers`,
+    );
+  const models = options.models ?? getModels?.call(provider);
+  const own: ProviderOptions = {
+    ...options,
+    ...(options.apiKey === undefined ? {} : { apiKey: keyReference(options.apiKey) }),
+    ...(models === undefined ? {} : { models }),
+  };
+  if (authHeader === true) own.headers = { ...own.headers, ...bearer(own.apiKey) };
+  if (streamSimple === undefined) return { name: id, options: own };
+  const answer: PiStreaming = (...args) => streamSimple.apply(provider, args);
+  return { name: id, options: { ...own, stream: streaming(id, own, answer) } };
+}
+
+/** Asks a provider of pi as pi does: model, context and options apart, the prompt in all the places it may stand. */
+function streaming(name: string, options: ProviderOptions, answer: PiStreaming) {
+  return ({ model, systemPrompt, tools, messages, maxOutputTokens, signal }: ProviderStreamRequest) => {
+    const { apiKey, baseUrl = "", headers, api } = options;
+    const known = options.models?.find(({ id }) => id === model.id);
+    const asked = { baseUrl, headers, api, ...known, ...model, provider: name };
+    const head = initialSystemMessage(systemPrompt, tools);
+    const events = answer(
+      { ...piModel(bonsaiModel(asked as never)), api: asked.api ?? name },
+      { systemPrompt, tools, messages: head === undefined ? messages : [head, ...messages] },
+      {
+        signal,
+        ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),
+        ...(apiKey === undefined ? {} : { apiKey: keyOf(apiKey) }),
+      },
+    );
+    return fromPiEvents(events);
+  };
+}
+
+/** `${NAME}`, and a bare name of a variable that is set, are `$NAME` here. */
+function keyReference(apiKey: string): string {
+  const name = /^\$\{(\w+)\}$/.exec(apiKey)?.[1];
+  if (name !== undefined) return `$${name}`;
+  return /^[A-Z][A-Z0-9_]+$/.test(apiKey) && process.env[apiKey] !== undefined ? `$${apiKey}` : apiKey;
+}
+
+function keyOf(reference: string): string | undefined {
+  return reference.startsWith("$") ? process.env[reference.slice(1)] : reference;
+}
+
+function bearer(apiKey: string | undefined): Record<string, string> {
+  const key = apiKey === undefined ? undefined : keyOf(apiKey);
+  return key === undefined ? {} : { Authorization: `Bearer ${key}` };
+}
+
+function invalidProvider(name: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "pi_provider_invalid",
+    message: `registerProvider got ${JSON.stringify(name) ?? String(name)} and no options.`,
+    hint: 'Call it as registerProvider("name", {baseUrl, api, apiKey, models}).',
+  });
+}

@@ -1,0 +1,72 @@
+import {
+  type Catalogue,
+  type CatalogueModel,
+  loadCatalogue,
+  type ProviderApi,
+  thinkingLevels,
+} from "@bonsai-agent/models";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
+import { answerWithKey, type PiAskOptions, type PiContext, registryInUse } from "../models/requests.ts";
+import { type AssistantMessageEventStream, piStream } from "../models/streams.ts";
+
+/** What `pi-ai` says of models without a registry. */
+interface KnownModels {
+  getModel(provider: string, id: string): PiModel | undefined;
+  getModels(provider: string): PiModel[];
+  getProviders(): string[];
+  /** The provider's key in the environment. */
+  getEnvApiKey(provider: string): string | undefined;
+}
+
+/** The host's models once an extension has a context, before that those of Bonsai's catalogue. */
+export async function knownModels(env: NodeJS.ProcessEnv = process.env): Promise<KnownModels> {
+  const catalogue: Catalogue = await loadCatalogue({ home: bonsaiHome(env), env });
+  const all = (): readonly CatalogueModel[] => registryInUse()?.getAll() ?? catalogue.models;
+  return {
+    getModel(provider, id) {
+      const model = all().find((each) => each.provider === provider && each.id === id);
+      return model && piModel(model);
+    },
+    getModels: (provider) =>
+      all()
+        .filter((model) => model.provider === provider)
+        .map(piModel),
+    getProviders: () => [...new Set(all().map(({ provider }) => provider))],
+    getEnvApiKey(provider) {
+      const name = all().find((model) => model.provider === provider)?.apiKeyEnv;
+      return name === undefined ? undefined : env[name];
+    },
+  };
+}
+
+export function modelsAreEqual(a: GivenModel | null | undefined, b: GivenModel | null | undefined): boolean {
+  return !!a && !!b && a.provider === b.provider && a.id === b.id;
+}
+
+export function getSupportedThinkingLevels({ reasoning = false }: GivenModel): readonly string[] {
+  return reasoning ? thinkingLevels : ["off"];
+}
+
+/** The level itself where the model has it, else the nearest below. */
+export function clampThinkingLevel(model: GivenModel, level: string): string {
+  const levels = getSupportedThinkingLevels(model);
+  return levels.includes(level) ? level : levels.at(-1)!;
+}
+
+type WireStream = (
+  model: GivenModel,
+  context: PiContext,
+  options?: PiAskOptions,
+) => AssistantMessageEventStream;
+
+/** Streams over one protocol, whatever the model says of its own, with the key of the options. */
+export function wireStream(api: ProviderApi): WireStream {
+  return (model, context, options = {}) =>
+    piStream(answerWithKey({ ...bonsaiModel(model), api }, context, options));
+}
+
+/** A protocol as a pair of functions, as pi's providers take it. */
+export function wireApi(api: ProviderApi): () => { stream: WireStream; streamSimple: WireStream } {
+  return () => ({ stream: wireStream(api), streamSimple: wireStream(api) });
+}

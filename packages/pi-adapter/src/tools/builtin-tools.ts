@@ -1,0 +1,153 @@
+import { dirname, resolve } from "node:path";
+import { builtinTools, type Tool, type ToolResult } from "@bonsai-agent/agent";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { formatSize, truncateHead } from "./truncate.ts";
+
+/** What a tool reports while it works and when it is done. */
+type ToolUpdate = (partial: ToolResult) => void;
+
+/** A tool in the shape in which pi hands its own tools to extensions. */
+export interface PiTool {
+  name: string;
+  label: string;
+  description: string;
+  parameters: Tool["parameters"];
+  execute(
+    toolCallId: string,
+    params: unknown,
+    signal?: AbortSignal,
+    onUpdate?: ToolUpdate,
+  ): Promise<ToolResult>;
+}
+
+export type BuiltinToolName = "read" | "write" | "edit" | "bash" | "grep" | "find" | "ls";
+
+interface BuiltinToolOptions {
+  cwd: string;
+  /** Default: the environment of this process. */
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Bonsai's own tool for a folder. Paths outside of it are refused, for nobody can be asked here. */
+export function builtinTool(name: BuiltinToolName, { cwd, env }: BuiltinToolOptions): PiTool {
+  const tools = builtinTools({
+    cwd,
+    paths: { allow: [] },
+    bash: { timeoutSeconds: 0 },
+    ...(env === undefined ? {} : { env }),
+  });
+  return piTool(tools.find((tool) => tool.name === name)!);
+}
+
+function piTool(tool: Tool): PiTool {
+  const { name, label = name, description, parameters } = tool;
+  return {
+    name,
+    label,
+    description,
+    parameters,
+    execute: async (toolCallId, params, signal = new AbortController().signal, onUpdate = () => {}) =>
+      tool.execute({ toolCallId, input: checked(parameters, params), signal, onUpdate }),
+  };
+}
+
+/** Extensions call the tools themselves, so that nobody has checked the input yet. */
+function checked(parameters: Tool["parameters"], params: unknown): unknown {
+  return "parse" in parameters && typeof parameters.parse === "function" ? parameters.parse(params) : params;
+}
+
+/** Files that are somewhere else, as extensions of pi reach them: over SSH, in a container. */
+export interface FileOperations {
+  access?(path: string): Promise<void>;
+  readFile?(path: string): Promise<Buffer>;
+  writeFile?(path: string, content: string): Promise<void>;
+  mkdir?(folder: string): Promise<void>;
+  detectImageMimeType?(path: string): Promise<string | null | undefined>;
+}
+
+type Operation = "readFile" | "writeFile";
+
+/** A file tool that works through operations of the extension's; the tool's name and input stay. */
+export function remoteFileTool(local: PiTool, cwd: string, operations: FileOperations): PiTool {
+  const work = { read, write, edit }[local.name as "read" | "write" | "edit"];
+  const place = { cwd, operations };
+  return { ...local, execute: async (_id, params) => work(place, params as never) };
+}
+
+interface Place {
+  cwd: string;
+  operations: FileOperations;
+}
+
+interface ReadInput {
+  path: string;
+  /** Of the first line, from 1. */
+  offset?: number;
+  limit?: number;
+}
+
+async function read({ cwd, operations }: Place, { path, offset = 1, limit }: ReadInput): Promise<ToolResult> {
+  const file = resolve(cwd, path);
+  await operations.access?.(file);
+  const bytes = await needed(operations, "readFile")(file);
+  const mimeType = await operations.detectImageMimeType?.(file);
+  if (mimeType) return { content: [{ type: "image", data: bytes.toString("base64"), mimeType }] };
+  const lines = bytes.toString("utf8").split("\n");
+  if (offset > lines.length)
+    throw new Error(`${path} has ${lines.length} lines; offset ${offset} is beyond them.`);
+  const asked = lines.slice(offset - 1, limit === undefined ? undefined : offset - 1 + limit);
+  const { content, outputLines, truncated, firstLineExceedsLimit } = truncateHead(asked.join("\n"));
+  if (firstLineExceedsLimit)
+    return text(`[Line ${offset} of ${path} is longer than ${formatSize(50 * 1024)}.]`);
+  const next = offset + outputLines;
+  return text(truncated ? `${content}\n\n[More follows: go on with offset ${next}.]` : content);
+}
+
+async function write(
+  { cwd, operations }: Place,
+  { path, content }: { path: string; content: string },
+): Promise<ToolResult> {
+  const file = resolve(cwd, path);
+  await operations.mkdir?.(dirname(file));
+  await needed(operations, "writeFile")(file, content);
+  return text(`Wrote ${formatSize(Buffer.byteLength(content))} to ${path}.`);
+}
+
+interface TextEdit {
+  oldText: string;
+  newText: string;
+}
+
+async function edit(
+  { cwd, operations }: Place,
+  { path, edits, ...single }: { path: string; edits?: TextEdit[] } & Partial<TextEdit>,
+): Promise<ToolResult> {
+  const file = resolve(cwd, path);
+  await operations.access?.(file);
+  let content = (await needed(operations, "readFile")(file)).toString("utf8");
+  const all = edits ?? [single as TextEdit];
+  for (const { oldText, newText } of all) {
+    const parts = content.split(oldText);
+    if (parts.length !== 2) throw new Error(`${path} has this text ${parts.length - 1} times: ${oldText}`);
+    content = parts.join(newText);
+  }
+  await needed(operations, "writeFile")(file, content);
+  return text(`Made ${all.length === 1 ? "1 edit" : `${all.length} edits`} in ${path}.`);
+}
+
+function needed<Name extends Operation>(
+  operations: FileOperations,
+  name: Name,
+): NonNullable<FileOperations[Name]> {
+  const operation = operations[name];
+  if (operation !== undefined) return operation.bind(operations) as NonNullable<FileOperations[Name]>;
+  throw new BonsaiError({
+    code: "pi_operations_missing",
+    message: `The operations that the extension gave for a tool have no ${name}.`,
+    hint: `Give ${name} among the operations.`,
+  });
+}
+
+function text(content: string): ToolResult {
+  return { content: [{ type: "text", text: content }] };
+}

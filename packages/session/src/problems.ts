@@ -1,0 +1,305 @@
+import { isUtf8 } from "node:buffer";
+import { SESSION_VERSION } from "./entry.ts";
+import type { DamagedLine, EntryIndex, EntryRecord } from "./entry-index.ts";
+import { LineWindow, readBytes } from "./line-reader.ts";
+import { readHeader } from "./session-header.ts";
+import type { SessionReader } from "./session-reader.ts";
+import { isEssential } from "./sound-entry.ts";
+
+/**
+ * What is wrong in a session file.
+ *
+ * - `damaged_line`: no JSON object, or one that was cut off; its children hang on the nearest earlier entry.
+ * - `torn_line`: the last line was cut off by a crash or a full disk.
+ * - `nul_bytes`: a run of zero bytes, as a crash of the machine leaves behind.
+ * - `not_an_entry`: valid JSON, but no object with a type and an id (`42`, `[]`, a second header).
+ * - `damaged_header`: entries without a readable header before them.
+ * - `byte_order_mark`: the file starts with one.
+ * - `invalid_utf8`: bytes that are no UTF-8 (read as U+FFFD).
+ * - `missing_parent`: the parent stands nowhere in the file; the entry hangs on the nearest earlier one.
+ * - `late_parent`: the parent stands after its child.
+ * - `cycle`: the entry is among its own ancestors; the link that closes the circle is not followed.
+ * - `duplicate_id`: the id was used before; children mean the nearest earlier entry of that id.
+ * - `missing_id`: an entry without an id; it is named after its line.
+ * - `missing_message`: a message entry without a message; it is read as a `custom` entry `bonsai.lost`.
+ * - `missing_summary`: a compaction or branch summary without a summary; it is read in the same way, and hides
+ *   nothing.
+ * - `odd_field`: a field of the header or of a known type of entry that holds something else than it should (a
+ *   number for a name, a time that is none); it is read as if it held nothing.
+ * - `missing_kept_entry`: a compaction whose first kept entry is not before it on its path; it keeps what
+ *   the compaction before it kept.
+ */
+export type ProblemKind =
+  | "damaged_line"
+  | "torn_line"
+  | "nul_bytes"
+  | "not_an_entry"
+  | "damaged_header"
+  | "byte_order_mark"
+  | "invalid_utf8"
+  | "missing_parent"
+  | "late_parent"
+  | "cycle"
+  | "duplicate_id"
+  | "missing_id"
+  | "missing_message"
+  | "missing_summary"
+  | "odd_field"
+  | "missing_kept_entry";
+
+/** One thing that is wrong in a session file, what reading makes of it, and what a repaired copy would do. */
+export interface Problem {
+  /** From 1, as an editor counts. */
+  readonly line: number;
+  readonly kind: ProblemKind;
+  readonly entryId?: string;
+  /** What was found. */
+  readonly message: string;
+  /** What a repaired copy does about it. */
+  readonly repair: string;
+}
+
+/** Something about an open session that its user should know. */
+export interface SessionNotice {
+  readonly code: /** The session can be read only; appending throws `session_read_only`. */
+    | "read_only"
+    /** The last line was cut off; it stays, and the next append begins a line of its own. */
+    | "torn_line"
+    /** Somebody else appends to the same file. Their entries are branches of their own. */
+    | "foreign_entries"
+    /** Somebody deleted or replaced the file while it was open. It is written anew where that can be. */
+    | "file_deleted"
+    /** The file was cut off or overwritten while it was open; what was gone is written again. */
+    | "entries_restored"
+    /** That could not be done yet. */
+    | "entries_lost"
+    /** The file has an older format: the session goes on in a copy. */
+    | "migrated_copy";
+  readonly message: string;
+}
+
+/** Looks through a whole session: every line is read and parsed. In file order. */
+export function findProblems(reader: SessionReader): Problem[] {
+  const problems = [...headerProblems(reader)];
+  const headerIsDamaged = problems.some(({ kind }) => kind === "damaged_header");
+  const index = reader.index();
+  // Bodies first: one that turns out to be lost changes what its children hang on.
+  const lines = new LineWindow(reader.store);
+  for (let number = 0; number < index.count; number += 1) {
+    problems.push(...recordProblems({ reader, index, number, line: lines.bytes(index.place(number)) }));
+  }
+  for (const damaged of index.damagedLines()) {
+    // The first line is told already.
+    if (damaged.line > 1 || !headerIsDamaged) problems.push(lineProblem(damaged));
+  }
+  for (const number of index.unnamed()) {
+    const record = index.record(number);
+    problems.push(
+      problem(record, "missing_id", "An entry without an id.", `named ${record.id}, after its line`),
+    );
+  }
+  for (const stray of index.strays()) {
+    if (!index.isDamaged(stray.record)) problems.push(strayProblem(stray, index));
+  }
+  problems.push(...compactionProblems(reader));
+  return problems.sort((one, other) => one.line - other.line);
+}
+
+function* headerProblems(reader: SessionReader): Generator<Problem> {
+  const { store } = reader;
+  const start = readBytes(store, { offset: 0, lengthBytes: Math.min(3, store.size()) });
+  if (start.toString("hex") === "efbbbf") {
+    yield {
+      line: 1,
+      kind: "byte_order_mark",
+      message: "The file starts with a byte-order mark.",
+      repair: "left out",
+    };
+  }
+  const { damage, odd } = readHeader(store);
+  if (damage !== undefined) {
+    yield {
+      line: 1,
+      kind: "damaged_header",
+      message: `${damage}; the entries are read as version ${SESSION_VERSION}.`,
+      repair: "a sound header is written",
+    };
+  }
+  for (const field of odd) {
+    yield {
+      line: 1,
+      kind: "odd_field",
+      message: `The field ${field} of the header does not hold what it should.`,
+      repair: "read and repaired as if it held nothing",
+    };
+  }
+}
+
+const lineMessages: Record<DamagedLine["kind"], string> = {
+  damaged_line: "The line is no JSON object.",
+  nul_bytes: "The line holds zero bytes, as a crash of the machine leaves behind.",
+  not_an_entry: "The line is valid JSON, but no entry.",
+  header: "A second session header.",
+};
+
+function lineProblem(damaged: DamagedLine): Problem {
+  const torn = !damaged.ended && damaged.kind === "damaged_line";
+  const kind = damaged.kind === "header" ? "not_an_entry" : damaged.kind;
+  return {
+    line: damaged.line,
+    kind: torn ? "torn_line" : kind,
+    message: torn ? "The last line was cut off." : lineMessages[damaged.kind],
+    repair: torn ? "left out" : "left out; entries that hung on it hang on the nearest earlier one",
+  };
+}
+
+function* recordProblems(of: {
+  reader: SessionReader;
+  index: EntryIndex;
+  number: number;
+  line: Buffer;
+}): Generator<Problem> {
+  const { reader, index, number, line } = of;
+  const record = index.record(number);
+  const odd: string[] = [];
+  const entry = reader.parse(number, line, odd);
+  if (entry === undefined) {
+    yield index.isOpenLine(number)
+      ? problem(record, "torn_line", "The last line was cut off.", "left out")
+      : problem(
+          record,
+          "damaged_line",
+          "The entry's body is damaged.",
+          "left out; its children hang on its parent",
+        );
+    return;
+  }
+  if (!isUtf8(line)) {
+    yield problem(record, "invalid_utf8", "Some bytes are no UTF-8.", "each is replaced by U+FFFD");
+  }
+  if (index.earlierOfSameId(number) >= 0) {
+    const repair = "it gets a new id; its children, which come after it, follow";
+    yield problem(record, "duplicate_id", `The id ${record.id} was used before.`, repair);
+  }
+  for (const field of odd) yield fieldProblem(record, field);
+}
+
+function fieldProblem(record: EntryRecord, field: string): Problem {
+  const lost = "read and repaired as a `custom` entry `bonsai.lost`, which the model does not see";
+  if (record.type === "message" && field === "message") {
+    return problem(record, "missing_message", "A message entry without a message.", lost);
+  }
+  if (field === "summary") {
+    const what =
+      record.type === "compaction"
+        ? "A compaction without a summary: it hides nothing."
+        : "A branch summary without a summary.";
+    return problem(record, "missing_summary", what, lost);
+  }
+  const repair = isEssential(record.type, field) ? lost : "read and repaired as if it held nothing";
+  return problem(
+    record,
+    "odd_field",
+    `The field ${field} of a ${record.type} entry does not hold what it should.`,
+    repair,
+  );
+}
+
+function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
+  const record = index.record(stray.record);
+  const place = record.parentId === null ? "becomes a root" : `hangs on ${record.parentId}`;
+  const named = stray.parentId === undefined ? "no parent" : `the parent ${stray.parentId}`;
+  const found: Record<typeof stray.kind, string> = {
+    missing_parent: `The entry names ${named}, which the file does not have; it ${place}.`,
+    late_parent: `The entry names ${named}, which stands after it.`,
+    cycle: `The entry names ${named}, which descends from it; it ${place}.`,
+  };
+  const repair =
+    stray.kind === "late_parent" ? "the parent is written first" : "written with the parent it hangs on";
+  return problem(record, stray.kind, found[stray.kind], repair);
+}
+
+function* compactionProblems(reader: SessionReader): Generator<Problem> {
+  const index = reader.index();
+  const kept = new Map<number, string>();
+  for (const number of index.numbersOf("compaction")) {
+    const entry = reader.entryAt(number);
+    if (entry?.type === "compaction") kept.set(number, entry.firstKeptEntryId);
+  }
+  for (const number of withoutAncestor(index, kept)) {
+    const message = `The first kept entry ${kept.get(number)} is not before the compaction.`;
+    const repair = "kept; the model sees what the compaction before it kept";
+    yield problem(index.record(number), "missing_kept_entry", message, repair);
+  }
+}
+
+function problem(record: EntryRecord, kind: ProblemKind, message: string, repair: string): Problem {
+  return { line: record.line, kind, entryId: record.id, message, repair };
+}
+
+/**
+ * Of the records that each name an id, those that neither have it nor hang below an entry that has it. One
+ * walk through the whole tree, however many ask: asking each for its ancestors would take hours in a file
+ * made for it.
+ */
+export function withoutAncestor(index: EntryIndex, named: ReadonlyMap<number, string>): number[] {
+  if (named.size === 0) return [];
+  const wanted = new Set(named.values());
+  /** How many entries on the current path have the id. */
+  const onPath = new Map<string, number>();
+  const count = (number: number, change: number) => {
+    const id = index.id(number);
+    if (wanted.has(id)) onPath.set(id, (onPath.get(id) ?? 0) + change);
+  };
+  const lacking: number[] = [];
+  walk(index, {
+    enter: (number) => {
+      count(number, 1);
+      const id = named.get(number);
+      if (id !== undefined && !onPath.get(id)) lacking.push(number);
+    },
+    leave: (number) => count(number, -1),
+  });
+  return lacking.sort((one, other) => one - other);
+}
+
+/** Walks the tree from its roots, depth first. */
+function walk(
+  index: EntryIndex,
+  visitor: { enter: (number: number) => void; leave: (number: number) => void },
+): void {
+  const { firstChild, nextSibling, firstRoot } = childLinks(index);
+  for (let root = firstRoot; root >= 0; root = nextSibling[root]!) {
+    visitor.enter(root);
+    for (let at = root; at >= 0; ) {
+      const child = firstChild[at]!;
+      if (child >= 0) {
+        // Taken off, so that coming back finds the next one.
+        firstChild[at] = nextSibling[child]!;
+        visitor.enter(child);
+        at = child;
+      } else {
+        visitor.leave(at);
+        at = at === root ? -1 : index.parent(at);
+      }
+    }
+  }
+}
+
+function childLinks(index: EntryIndex): {
+  firstChild: Int32Array;
+  nextSibling: Int32Array;
+  firstRoot: number;
+} {
+  const firstChild = new Int32Array(index.count).fill(-1);
+  const nextSibling = new Int32Array(index.count).fill(-1);
+  let firstRoot = -1;
+  for (let number = index.count - 1; number >= 0; number -= 1) {
+    if (index.isDamaged(number)) continue;
+    const parent = index.parent(number);
+    nextSibling[number] = parent < 0 ? firstRoot : firstChild[parent]!;
+    if (parent < 0) firstRoot = number;
+    else firstChild[parent] = number;
+  }
+  return { firstChild, nextSibling, firstRoot };
+}

@@ -1,0 +1,137 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/**
+ * Where the bytes of one session lie. Synchronous on purpose: an append is one write, and a session's memory
+ * changes only after it succeeded. `sessionStoreCases` in `@bonsai-agent/session/store-conformance` is the
+ * acceptance suite of this port.
+ */
+export interface SessionStore {
+  /** Absolute path of the file; undefined where there is none. */
+  readonly file: string | undefined;
+  /** Why nothing can be appended; undefined when it can. */
+  readonly readOnly: string | undefined;
+  /** Bytes stored now, those of other writers included. */
+  size(): number;
+  /**
+   * Fills `target` with the bytes from `offset` on.
+   * @returns how many bytes were read: fewer than asked for only at the end.
+   */
+  read(target: Uint8Array, offset: number): number;
+  /**
+   * Appends the text at the end, whatever else was appended meanwhile, as one write.
+   * @returns how many bytes were written.
+   * @throws BonsaiError `session_read_only`, `append_failed`. A part of the text may then have been stored.
+   */
+  append(text: string): number;
+  /** Returns once everything appended survives a loss of power. */
+  flush(): void;
+  /** True where what was stored was deleted or replaced from under the store; left out with `restore`. */
+  isGone?(): boolean;
+  /**
+   * Where what was stored was deleted or replaced from under the store, goes on in what can be found again: in another
+   * version of the session that has its name now, else all of it is stored anew, perhaps under another name.
+   * @param sessionId of the session that is stored: what is left of it may not say so any more
+   * @returns false where nothing of that happened. @throws BonsaiError `session_not_created`. Left out by stores from which
+   * nobody else can delete.
+   */
+  restore?(sessionId: string): false | "written_anew" | "replaced";
+  /**
+   * Stores something else and goes on with that: in the place of what is there, or beside it.
+   * @throws BonsaiError `session_not_created`. Left out by stores that nobody else can cut off.
+   */
+  rewrite?(options: { write: (fd: number) => void; replace: boolean }): void;
+  /** Ends the use of the store; a second call does nothing. */
+  close(): void;
+}
+
+/** What an append to a session that cannot be written to throws. */
+export function readOnlyFailure(reason: string): BonsaiError {
+  return new BonsaiError({
+    code: "session_read_only",
+    message: `Nothing can be appended to this session: ${reason}`,
+    hint: "Continue in a copy (`bonsai --fork FILE`), or mend what the message names.",
+  });
+}
+
+/** A session store in memory, for sessions that nobody keeps and for tests. */
+export class MemoryStore implements SessionStore {
+  readonly file = undefined;
+  readonly readOnly: string | undefined;
+  #bytes: Buffer;
+  #size = 0;
+
+  /**
+   * @param content what is stored at the start.
+   * @param readOnly why nothing can be appended, if so.
+   */
+  constructor(content: string | Uint8Array = "", readOnly?: string) {
+    this.#bytes = typeof content === "string" ? Buffer.from(content) : Buffer.from(content);
+    this.#size = this.#bytes.length;
+    this.readOnly = readOnly;
+  }
+
+  size(): number {
+    return this.#size;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const end = Math.min(this.#size, offset + target.length);
+    return end <= offset ? 0 : this.#bytes.copy(target, 0, offset, end);
+  }
+
+  append(text: string): number {
+    if (this.readOnly !== undefined) throw readOnlyFailure(this.readOnly);
+    const length = Buffer.byteLength(text);
+    this.#reserve(this.#size + length);
+    this.#bytes.write(text, this.#size);
+    this.#size += length;
+    return length;
+  }
+
+  flush(): void {}
+
+  close(): void {}
+
+  #reserve(size: number): void {
+    if (size <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(size, 2 * this.#bytes.length, 4096));
+    this.#bytes.copy(grown, 0, 0, this.#size);
+    this.#bytes = grown;
+  }
+}
+
+/**
+ * A store over another one, which is only read: what is appended stays in memory, for trying out what must not be written.
+ * What others append to the other one from now on is not seen.
+ */
+export class OverlayStore implements SessionStore {
+  readonly file = undefined;
+  readonly readOnly = undefined;
+  readonly #base: SessionStore;
+  readonly #baseBytes: number;
+  readonly #added = new MemoryStore();
+
+  constructor(base: SessionStore) {
+    this.#base = base;
+    this.#baseBytes = base.size();
+  }
+
+  size(): number {
+    return this.#baseBytes + this.#added.size();
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    const inBase = Math.max(0, Math.min(target.length, this.#baseBytes - offset));
+    const done = inBase === 0 ? 0 : this.#base.read(target.subarray(0, inBase), offset);
+    if (done < inBase || done === target.length) return done;
+    return done + this.#added.read(target.subarray(done), offset + done - this.#baseBytes);
+  }
+
+  append(text: string): number {
+    return this.#added.append(text);
+  }
+
+  flush(): void {}
+
+  close(): void {}
+}

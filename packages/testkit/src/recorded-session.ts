@@ -1,8 +1,0 @@
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-
-/** The path of a recorded working day of a coding agent, where one lies beside the repository; else undefined. */
-export function recordedSession(): string | undefined {
-  const path = fileURLToPath(new URL("../../../../shared/fixtures/pi-large-session.jsonl", import.meta.url));
-  return existsSync(path) ? path : undefined;
-}
