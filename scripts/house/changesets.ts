@@ -33,8 +33,8 @@ function changedSinceRelease(root: string, pkg: Package): boolean {
 }
 
 /** An extension's modules stand beside its manifest. */
-function sourcesOf({ folder }: Package): string[] {
-  return [join(folder, "src"), join(folder, "*.ts")];
+function sourcesOf({ folder, sources }: Package): string[] {
+  return [...sources, join(folder, "*.ts")];
 }
 
 function git(root: string, args: string[]): string | undefined {

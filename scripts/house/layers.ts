@@ -1,5 +1,14 @@
 import { readFileSync } from "node:fs";
-import { type Findings, filesBelow, importsOf, type Package, readPackages, shown } from "./workspace.ts";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import {
+  type Findings,
+  filesBelow,
+  importsOf,
+  type Package,
+  readPackages,
+  shown,
+  staticImportsOf,
+} from "./workspace.ts";
 
 /** What each package's source may import of its neighbours. An arrow that is not here does not exist. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -12,8 +21,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   transcripts: ["session", "compaction", "messages"],
   extension: ["agent", "lifecycle", "messages", "models", "session", "compaction"],
   "pi-adapter": ["extension", "agent", "lifecycle", "messages", "models", "session", "compaction"],
-  lab: ["compaction", "session", "models", "messages"],
-  cli: [
+  app: [
     "messages",
     "lifecycle",
     "session",
@@ -23,15 +31,66 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     "transcripts",
     "extension",
     "pi-adapter",
-    "lab",
+  ],
+  interactive: [
+    "app",
+    "messages",
+    "lifecycle",
+    "session",
+    "models",
+    "compaction",
+    "agent",
+    "transcripts",
+    "extension",
+  ],
+  cli: [
+    "interactive",
+    "app",
+    "messages",
+    "lifecycle",
+    "session",
+    "models",
+    "compaction",
+    "agent",
+    "transcripts",
+    "extension",
   ],
   testkit: ["messages", "session"],
+};
+
+/** Loaded with `import()` where it is needed: no start of the other modes waits for it. */
+const LAZY: Readonly<Record<string, readonly string[]>> = { cli: ["interactive"] };
+
+/**
+ * Folders and files of a package's source from the bottom up: each imports itself and what stands before it. A package
+ * that is not here has no such order.
+ */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = {
+  interactive: [
+    "error-text.ts",
+    "no-model.ts",
+    "terminal",
+    "panels",
+    "status",
+    "extension-views",
+    "chat",
+    "prompt",
+    "interactive-context.ts",
+    "tree",
+    "slash",
+    "session",
+    "interactive-mode.ts",
+    "index.ts",
+  ],
 };
 
 /** Arrows run downwards only, imports name packages by their public exports, and every arrow is declared. */
 export function checkLayers(root: string): Findings {
   const packages = readPackages(root);
-  const errors = packages.flatMap((pkg) => checkPackage(root, pkg, packages));
+  const errors = packages.flatMap((pkg) => [
+    ...checkPackage(root, pkg, packages),
+    ...checkFolders(root, pkg),
+  ]);
   return { errors, warnings: [] };
 }
 
@@ -42,20 +101,23 @@ function checkPackage(root: string, pkg: Package, packages: Package[]): string[]
     ...pkg.manifest.dependencies,
     ...(pkg.directory === "cli" ? pkg.manifest.devDependencies : {}),
   };
-  return filesBelow(`${pkg.folder}/src`, [".ts"]).flatMap((file) =>
-    importsOf(readFileSync(file, "utf8")).flatMap((name) => {
+  return filesBelow(`${pkg.folder}/src`, [".ts"]).flatMap((file) => {
+    const source = readFileSync(file, "utf8");
+    return importsOf(source).flatMap((name) => {
       const target = packages.find((other) => name === other.name || name.startsWith(`${other.name}/`));
       // Its own name too: what it gives to extensions, by the name that they import.
       if (target === undefined || target === pkg) return relativeOut(root, pkg, file, name);
       if (!allowed.includes(target.directory))
         return [`${shown(root, file)} imports ${name}: ${pkg.directory} may not`];
+      if (LAZY[pkg.directory]?.includes(target.directory) && staticImportsOf(source).includes(name))
+        return [`${shown(root, file)} imports ${name} at each start: it is for import()`];
       if (declared[target.name] === undefined)
         return [`${pkg.directory}/package.json does not declare ${target.name}`];
       if (/\/(src|dist)\//.test(name))
         return [`${shown(root, file)} imports ${name}, past its public exports`];
       return [];
-    }),
-  );
+    });
+  });
 }
 
 function relativeOut(root: string, pkg: Package, file: string, name: string): string[] {
@@ -64,4 +126,21 @@ function relativeOut(root: string, pkg: Package, file: string, name: string): st
   return target.startsWith(`${pkg.folder}/`)
     ? []
     : [`${shown(root, file)} imports ${name}, out of its package`];
+}
+
+/** Within a package, arrows run one way too. */
+function checkFolders(root: string, pkg: Package): string[] {
+  const order = FOLDERS[pkg.directory];
+  if (order === undefined) return [];
+  const source = `${pkg.folder}/src`;
+  const partOf = (path: string) => path.slice(source.length + 1).split("/")[0]!;
+  return filesBelow(source, [".ts"]).flatMap((file) => {
+    const from = order.indexOf(partOf(file));
+    if (from === -1) return [`${shown(root, file)} has no place in the order of ${pkg.directory}'s folders`];
+    return importsOf(readFileSync(file, "utf8"))
+      .filter((name) => name.startsWith("."))
+      .map((name) => partOf(fileURLToPath(new URL(name, pathToFileURL(file)))))
+      .filter((part) => order.indexOf(part) > from)
+      .map((part) => `${shown(root, file)} imports ${part}, which stands above it`);
+  });
 }

@@ -1,19 +1,29 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { type Findings, filesBelow, readPackages, shown } from "./workspace.ts";
+import { join, relative } from "node:path";
+import { type Findings, filesBelow, type Package, readPackages, shown } from "./workspace.ts";
 
 /** Exports are named one by one, and no declaration that users compile against says `any`. */
 export function checkPublicTypes(root: string): Findings {
   const errors: string[] = [];
   for (const pkg of readPackages(root).filter((each) => each.directory !== "cli")) {
-    const index = join(pkg.folder, "src/index.ts");
-    if (!existsSync(index)) errors.push(`${pkg.directory} has no src/index.ts`);
-    else if (/export\s*\*/.test(readFileSync(index, "utf8"))) errors.push(`${shown(root, index)} exports *`);
+    for (const entry of entriesOf(pkg)) {
+      if (!existsSync(entry)) errors.push(`${pkg.directory} has no ${relative(pkg.folder, entry)}`);
+      else if (/export\s*\*/.test(readFileSync(entry, "utf8")))
+        errors.push(`${shown(root, entry)} exports *`);
+    }
     const declarations = filesBelow(join(pkg.folder, "dist"), [".d.ts"]);
     if (declarations.length === 0) errors.push(`${pkg.directory} has no built declarations: build first`);
     for (const file of declarations) errors.push(...anyIn(root, file));
   }
   return { errors, warnings: [] };
+}
+
+/** What `exports` names; `src/index.ts` where it names nothing. */
+function entriesOf({ folder, manifest }: Package): string[] {
+  const named = Object.values(manifest.exports ?? {})
+    .map((entry) => (typeof entry === "string" ? entry : entry["@bonsai-agent/source"]))
+    .filter((path) => path?.endsWith(".ts"));
+  return (named.length === 0 ? ["src/index.ts"] : named).map((path) => join(folder, path!));
 }
 
 function anyIn(root: string, file: string): string[] {

@@ -15,12 +15,14 @@ export function codeRows(pkg: Package, section: string, columns: number): CodeRo
   return [...text.matchAll(row)].map((match) => match.slice(1) as CodeRow);
 }
 
-/** The codes that a package's source uses, each with one file that does. `used` has the code as its first group. */
+/** The codes that a package's source uses, and what is bundled with it, each with one file that does. `used` has the code as its first group. */
 function codesUsed(pkg: Package, used: RegExp): Map<string, string> {
   return new Map(
-    filesBelow(join(pkg.folder, "src"), [".ts"]).flatMap((file) =>
-      [...readFileSync(file, "utf8").matchAll(used)].map((match): [string, string] => [match[1]!, file]),
-    ),
+    pkg.sources
+      .flatMap((folder) => filesBelow(folder, [".ts"]))
+      .flatMap((file) =>
+        [...readFileSync(file, "utf8").matchAll(used)].map((match): [string, string] => [match[1]!, file]),
+      ),
   );
 }
 

@@ -13,12 +13,15 @@ export interface Package {
   name: string;
   private: boolean;
   folder: string;
+  /** Its source folder, and those of the private packages that are bundled into it. Absolute. */
+  sources: string[];
   manifest: Manifest;
 }
 
 export interface Manifest {
   name: string;
   private?: boolean;
+  exports?: Record<string, string | Record<string, string>>;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
 }
@@ -34,13 +37,19 @@ export function readExtensions(root: string): Package[] {
 
 function packagesBelow(parent: string): Package[] {
   if (!existsSync(parent)) return [];
-  return readdirSync(parent)
+  const packages = readdirSync(parent)
     .filter((directory) => existsSync(join(parent, directory, "package.json")))
     .map((directory) => {
       const folder = join(parent, directory);
       const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
       return { directory, name: manifest.name, private: manifest.private === true, folder, manifest };
     });
+  return packages.map((pkg) => {
+    const isBundled = (other: (typeof packages)[number]) =>
+      other.private && pkg.manifest.devDependencies?.[other.name] !== undefined;
+    const sources = [pkg, ...packages.filter(isBundled)].map(({ folder }) => join(folder, "src"));
+    return { ...pkg, sources };
+  });
 }
 
 /** Files below a folder whose name ends in one of the endings, as sorted absolute paths. */
@@ -57,6 +66,11 @@ export function filesBelow(folder: string, endings: readonly string[]): string[]
 export function importsOf(source: string): string[] {
   const pattern = /(?:^|[\s;}([,])(?:from|import)\s*\(?\s*["']([^"']+)["']/g;
   return [...source.matchAll(pattern)].map((match) => match[1]!);
+}
+
+/** Those of them that are loaded with the module, not by `import()`. */
+export function staticImportsOf(source: string): string[] {
+  return [...source.matchAll(/(?:^|[\s;}])(?:from|import)\s*["']([^"']+)["']/g)].map((match) => match[1]!);
 }
 
 export function shown(root: string, path: string): string {

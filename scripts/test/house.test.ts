@@ -67,6 +67,29 @@ test("a package without a row in the table of layers is an error", () => {
   expect(checkLayers(root).errors).toEqual(["packages/attic has no row in the table of layers"]);
 });
 
+test("an import that no start may wait for is an error, by import() it is not", () => {
+  folder("interactive", {});
+  const manifest = { name: "cli", devDependencies: { "@bonsai-agent/interactive": "workspace:*" } };
+  write("packages/cli/package.json", JSON.stringify(manifest));
+  write("packages/cli/src/a.ts", 'const mode = await import("@bonsai-agent/interactive");\n');
+  expect(checkLayers(root).errors).toEqual([]);
+  write("packages/cli/src/a.ts", 'import { runInteractive } from "@bonsai-agent/interactive";\n');
+  expect(checkLayers(root).errors.join()).toContain("at each start");
+});
+
+test("an import of a folder that stands above is an error, and so is a folder without a place", () => {
+  folder("interactive", {});
+  write("packages/interactive/src/session/live.ts", 'import { keys } from "../terminal/keys.ts";\n');
+  write("packages/interactive/src/terminal/keys.ts", 'import "./tui.ts";\n');
+  expect(checkLayers(root).errors).toEqual([]);
+  write("packages/interactive/src/terminal/keys.ts", 'import { live } from "../session/live.ts";\n');
+  write("packages/interactive/src/attic/old.ts", "export {};\n");
+  expect(checkLayers(root).errors).toEqual([
+    "packages/interactive/src/attic/old.ts has no place in the order of interactive's folders",
+    "packages/interactive/src/terminal/keys.ts imports session, which stands above it",
+  ]);
+});
+
 test("any in a declaration is an error, in a comment or a string it is not", () => {
   write("packages/session/dist/a.d.ts", '/** any */\nexport type A = "any"; // any\n');
   expect(checkPublicTypes(root).errors).toEqual([]);
@@ -116,6 +139,20 @@ test("a code without a row, a row without a code and a stale table are errors", 
   expect(checkErrorTable(root).errors[0]).toContain("documents gone, which nothing throws");
   write("packages/session/README.md", "## Errors\n\n| `no_such_thing` | when | mend |\n\n## More\n");
   expect(checkErrorTable(root).errors.join()).toContain("out of date");
+  write("docs/errors.md", errorTable(root));
+  expect(checkErrorTable(root).errors).toEqual([]);
+});
+
+test("what a bundled private package throws is of the package that it is bundled into", () => {
+  const bundled = { name: "@bonsai-agent/session", private: true };
+  write("packages/session/package.json", JSON.stringify(bundled));
+  write("packages/session/src/a.ts", 'throw new BonsaiError({ code: "no_such_thing" });\n');
+  const manifest = { name: "cli", devDependencies: { "@bonsai-agent/session": "workspace:*" } };
+  write("packages/cli/package.json", JSON.stringify(manifest));
+  expect(checkErrorTable(root).errors[0]).toBe(
+    "packages/session/src/a.ts uses no_such_thing, which has no row in the README's errors",
+  );
+  write("packages/cli/README.md", "## Errors\n\n| `no_such_thing` | when | mend |\n");
   write("docs/errors.md", errorTable(root));
   expect(checkErrorTable(root).errors).toEqual([]);
 });

@@ -1,8 +1,8 @@
+import type { AgentCall, ExtensionFlags, FlaggedCall } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { Output } from "@bonsai-agent/app/output";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { Command } from "commander";
-import type { AgentCall, ExtensionFlags, FlaggedCall } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { Output } from "./app/output.ts";
 import { addedOptions, givenFlags, isOurs, optionOf, parsed, settle } from "./commander.ts";
 import { agentFlags } from "./grammar.ts";
 import { bonsaiVersion } from "./version.ts";

@@ -1,8 +1,8 @@
+import { ExitCode, type ExtensionFlags } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { Output } from "@bonsai-agent/app/output";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { Argument, Command, CommanderError } from "commander";
-import { ExitCode, type ExtensionFlags } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { Output } from "./app/output.ts";
 import { addedOptions, givenFlags, notEmpty, optionOf, parsed, settle, usageError } from "./commander.ts";
 import { type CommandGrammar, grammar } from "./grammar.ts";
 

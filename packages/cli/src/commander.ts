@@ -1,8 +1,8 @@
+import type { ExtensionFlag, ExtensionFlags } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { Output } from "@bonsai-agent/app/output";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import type { ExtensionFlag, ExtensionFlags } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { Output } from "./app/output.ts";
 import { grammar, type OptionGrammar } from "./grammar.ts";
 
 /** No exits and no prints behind our back. */

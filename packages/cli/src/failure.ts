@@ -1,9 +1,9 @@
+import { ExitCode } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { Output, outputJson } from "@bonsai-agent/app/output";
+import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { ExitCode } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { type Line, span } from "./app/line.ts";
-import { Output, outputJson } from "./app/output.ts";
-import { printableLines, wrap } from "./app/terminal-text.ts";
 
 /** Codes of errors that are the caller's wording, not a failure of the work. */
 const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);

@@ -1,12 +1,12 @@
+import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { untilAborted } from "@bonsai-agent/app/questions";
+import { agentCallSettings } from "@bonsai-agent/app/settings";
 import type { FlagOptions } from "@bonsai-agent/extension";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { agentCall } from "./agent-call.ts";
-import { extensionChoice, mayHaveExtensions } from "./app/extension-choice.ts";
-import type { Invocation } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { untilAborted } from "./app/questions.ts";
-import { agentCallSettings } from "./app/settings.ts";
 
 /** Flags by their names, in the order in which they were registered. */
 export type NamedFlags = readonly (readonly [name: string, flag: FlagOptions])[];

@@ -1,4 +1,4 @@
-import type { ExitCode, Invocation } from "./app/invocation.ts";
+import type { ExitCode, Invocation } from "@bonsai-agent/app/invocation";
 
 /** What a module in `commands/` exports as `run`. Returns the exit code; nothing means done. */
 type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;
@@ -325,6 +325,6 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai demo", "see what a compaction does, without a key"],
       ["bonsai demo --json", "every request and what happened in between, for a script"],
     ],
-    load: () => import("./app/demo/demo.ts"),
+    load: () => import("@bonsai-agent/app/demo"),
   },
 ];

@@ -1,4 +1,4 @@
-import { ExitCode } from "./app/invocation.ts";
+import { ExitCode } from "@bonsai-agent/app/invocation";
 import { bonsaiVersion } from "./version.ts";
 
 /** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
@@ -15,7 +15,7 @@ function printVersion(): void {
 async function runProgram(): Promise<void> {
   const [{ run, wantsJson }, { interruptRunning, processIo }] = await Promise.all([
     import("./program.ts"),
-    import("./app/io.ts"),
+    import("@bonsai-agent/app/io"),
   ]);
   const unwritten = firstWriteError(() => interruptRunning("Nobody reads what is printed."));
   const io = processIo();

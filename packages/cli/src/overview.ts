@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { ExitCode } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { largest } from "@bonsai-agent/app/numbers";
+import { Output } from "@bonsai-agent/app/output";
+import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { ExitCode } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { type Line, span } from "./app/line.ts";
-import { largest } from "./app/numbers.ts";
-import { Output } from "./app/output.ts";
-import { printable, wrap } from "./app/terminal-text.ts";
 import { agentFlags, grammar } from "./grammar.ts";
 
 /** What `bonsai` says when it is called without a command; with the flags of the extensions that a call would load. */

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ExitCode } from "@bonsai-agent/app/invocation";
+import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
+import { nearestWord } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { ExitCode } from "./app/invocation.ts";
-import { type CliIo, isInteractiveTerminal } from "./app/io.ts";
-import { nearestWord } from "./app/nearest-word.ts";
 import { grammar } from "./grammar.ts";
 
 /**

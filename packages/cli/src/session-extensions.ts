@@ -1,15 +1,15 @@
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { CallExtensions } from "@bonsai-agent/app/call-extensions";
+import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
+import { patience } from "@bonsai-agent/app/questions";
+import { agentCallSettings } from "@bonsai-agent/app/settings";
+import { isTrusted } from "@bonsai-agent/app/trust";
 import type { ExtensionHost, FlagOptions, FrontEndUI } from "@bonsai-agent/extension";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
-import { CallExtensions } from "./app/call-extensions.ts";
-import { extensionChoice, mayHaveExtensions } from "./app/extension-choice.ts";
-import type { Invocation } from "./app/invocation.ts";
-import { type ModelAccess, openModels } from "./app/model-choice.ts";
-import { patience } from "./app/questions.ts";
-import { agentCallSettings } from "./app/settings.ts";
-import { isTrusted } from "./app/trust.ts";
 import { terminalUi } from "./terminal-ui.ts";
 
 export interface OpenSessionExtensionsOptions {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
+import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type CompactionLifecycle, digestSummariser, type Summariser } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
-import type { Invocation } from "./app/invocation.ts";
 
 interface SummaryMakersOptions {
   invocation: Invocation;
@@ -36,7 +36,7 @@ export async function withSummaryMakers<Result>(
   const reference = typeof model === "string" ? model : undefined;
   if (extension !== undefined) return withExtensions(options, reference, work);
   if (reference === undefined) return work({ decidedBy: nobody });
-  const { namedSummariser } = await import("./app/model-choice.ts");
+  const { namedSummariser } = await import("@bonsai-agent/app/model-choice");
   return work({ summariser: await namedSummariser(options.invocation, reference), decidedBy: nobody });
 }
 
@@ -51,8 +51,8 @@ async function withExtensions<Result>(
 ): Promise<Result> {
   const [{ openSessionExtensions }, { findModel }, { modelSummariser }] = await Promise.all([
     import("./session-extensions.ts"),
-    import("./app/model-choice.ts"),
-    import("./app/model-choice.ts"),
+    import("@bonsai-agent/app/model-choice"),
+    import("@bonsai-agent/app/model-choice"),
   ]);
   // None but those that are named: a command on a file does the same wherever it runs.
   const alone = { ...invocation, options: { ...invocation.options, extensions: false } };

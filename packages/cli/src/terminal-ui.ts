@@ -1,9 +1,9 @@
+import type { CliIo, InStream } from "@bonsai-agent/app/io";
+import { type Line, span } from "@bonsai-agent/app/line";
+import type { Output } from "@bonsai-agent/app/output";
+import { dialogEnd, oneAfterTheOther, untilAborted } from "@bonsai-agent/app/questions";
+import { printableLines } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndUI } from "@bonsai-agent/extension";
-import type { CliIo, InStream } from "./app/io.ts";
-import { type Line, span } from "./app/line.ts";
-import type { Output } from "./app/output.ts";
-import { dialogEnd, oneAfterTheOther, untilAborted } from "./app/questions.ts";
-import { printableLines } from "./app/terminal-text.ts";
 import { linesIn } from "./modes/json-lines.ts";
 
 interface TerminalUiOptions {

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { sessionFile } from "@bonsai-agent/app/session-file";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, MemoryStore, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { detectTranscript, type ImportedSession, importTranscript } from "@bonsai-agent/transcripts";
-import type { Invocation } from "./app/invocation.ts";
-import type { CliIo } from "./app/io.ts";
-import { sessionFile } from "./app/session-file.ts";
 
 /** The session that a command's first argument makes, where that is another agent's transcript; it is only read. */
 export function transcriptSession(invocation: Invocation): ImportedSession | undefined {

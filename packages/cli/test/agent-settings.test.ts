@@ -1,14 +1,14 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { agentSettingsSchema, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { debugLog } from "@bonsai-agent/app/debug-log";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { listSessions, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { debugLog } from "../src/app/debug-log.ts";
+import { testFolder } from "../../app/test/sample-session.ts";
 import { agentProject, jsonLines, says } from "./agent-project.ts";
 import { nowMs } from "./run-cli.ts";
-import { testFolder } from "./sample-session.ts";
 
 describe("settings of the agent", () => {
   test("the project's come before the user's, the environment before both, flags before all", async () => {

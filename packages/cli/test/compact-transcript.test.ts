@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/app/compact-view.ts";
+import { testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { testFolder, writeLines } from "./sample-session.ts";
 
 const cwd = "/home/dev/shop";
 const sessionId = "8f6d2c1e-0000-4000-8000-00000000c0de";

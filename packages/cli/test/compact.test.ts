@@ -1,12 +1,12 @@
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { recordedSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/app/compact-view.ts";
+import { header, longSession, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { header, longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
 const fields = [
   "status",

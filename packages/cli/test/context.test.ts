@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { header, longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { header, longSession, sampleLines, writeLines } from "./sample-session.ts";
 
 describe("bonsai context", () => {
   test("prints the projection as JSON: entryId, role, tokens, message", async () => {

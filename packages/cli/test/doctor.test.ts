@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DamageName, damagedSessions, damageFindings } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
+import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ProblemRow } from "../src/commands/doctor.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
 const damaged = damagedSessions();
 

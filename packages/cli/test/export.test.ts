@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
 test("bonsai export prints Markdown, or writes it", async () => {
   const file = writeLines(sampleLines());

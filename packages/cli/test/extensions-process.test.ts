@@ -2,8 +2,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { longSession } from "../../app/test/sample-session.ts";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
-import { longSession } from "./sample-session.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 

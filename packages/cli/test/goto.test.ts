@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
+import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { describe, expect, test } from "vitest";
-import type { TreeRow } from "../src/app/session-tree.ts";
+import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { longSession, sampleLines, writeLines } from "./sample-session.ts";
 
 describe("bonsai goto", () => {
   test("a user message leads to its parent and gives its text back", async () => {

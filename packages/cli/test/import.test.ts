@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ImportedReport } from "../src/commands/import.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { testFolder, writeLines } from "./sample-session.ts";
 
 const codex = [
   {

@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { testFolder } from "../../app/test/sample-session.ts";
 import type { InstallReport, PackageReport } from "../src/commands/install.ts";
 import type { ListReport } from "../src/commands/list.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { testFolder } from "./sample-session.ts";
 
 const module = "export default () => {};\n";
 const manifest = JSON.stringify({

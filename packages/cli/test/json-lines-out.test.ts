@@ -1,12 +1,12 @@
 import { EventEmitter } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { outputJson } from "@bonsai-agent/app/output";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { outputJson } from "../src/app/output.ts";
+import { header, testFolder } from "../../app/test/sample-session.ts";
 import { JsonLinesOut } from "../src/modes/json-lines.ts";
 import { runCli } from "./run-cli.ts";
-import { header, testFolder } from "./sample-session.ts";
 
 /** A stream that is full from the first write on. */
 class FullStream extends EventEmitter {

@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from "node:fs";
+import { liveCompactions } from "@bonsai-agent/app/compaction-record";
+import { Output, outputJson, outputJsonList } from "@bonsai-agent/app/output";
+import { rehearsal } from "@bonsai-agent/app/rehearsal";
 import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
 import { expect, test } from "vitest";
-import { liveCompactions } from "../src/app/compaction-record.ts";
-import { Output, outputJson, outputJsonList } from "../src/app/output.ts";
-import { rehearsal } from "../src/app/rehearsal.ts";
+import { header, writeLines } from "../../app/test/sample-session.ts";
 import { runCli } from "./run-cli.ts";
-import { header, writeLines } from "./sample-session.ts";
 
 const timestamp = "2026-01-01T00:00:00.000Z";
 const idOf = (at: number) => at.toString(16).padStart(8, "0");

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
+import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/app/compact-view.ts";
+import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
 import { agentProject } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
-import { longSession, sampleLines, writeLines } from "./sample-session.ts";
 
 const summary = [
   "## Goal\nMake the parser right.",

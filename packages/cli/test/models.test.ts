@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lineWidth, renderLine } from "@bonsai-agent/app/line";
 import { loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { lineWidth, renderLine } from "../src/app/line.ts";
+import { testFolder } from "../../app/test/sample-session.ts";
 import { type ModelRow, modelsView } from "../src/commands/models.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { testFolder } from "./sample-session.ts";
 
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {

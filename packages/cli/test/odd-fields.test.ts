@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { runCli } from "./run-cli.ts";
-import { sampleLines, writeLines } from "./sample-session.ts";
 
 type Fields = Record<string, unknown>;
 

@@ -2,10 +2,10 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { processIo } from "@bonsai-agent/app/io";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { processIo } from "../src/app/io.ts";
-import { longSession, testFolder } from "./sample-session.ts";
+import { longSession, testFolder } from "../../app/test/sample-session.ts";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const node = ["--conditions=@bonsai-agent/source", "--no-warnings", main];

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { byScript } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
 import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { CompactionReport } from "../src/app/compact-view.ts";
+import { modelSummary } from "../../app/test/model-summary.ts";
+import { header, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
-import { modelSummary } from "./model-summary.ts";
 import { runCli } from "./run-cli.ts";
-import { header, testFolder, writeLines } from "./sample-session.ts";
 
 interface Server {
   /** What it really takes: the request and the answer that is asked for. */

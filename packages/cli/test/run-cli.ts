@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from "node:stream";
-import type { InStream } from "../src/app/io.ts";
+import type { InStream } from "@bonsai-agent/app/io";
+import { nowMs } from "../../app/test/agent-project.ts";
 import { run } from "../src/program.ts";
 
 export interface CliRun {
@@ -23,8 +24,7 @@ export interface RunCliOptions {
   signal?: AbortSignal;
 }
 
-/** A time that no golden text changes with. */
-export const nowMs = Date.UTC(2026, 10, 21, 2);
+export { nowMs } from "../../app/test/agent-project.ts";
 
 /** Runs the CLI in this process and catches what it prints. */
 export async function runCli(argv: readonly string[], options: RunCliOptions = {}): Promise<CliRun> {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { sampleLines, writeLines } from "./sample-session.ts";
 
 test("bonsai search finds entries on all branches, in file order", async () => {
   const file = writeLines(sampleLines());

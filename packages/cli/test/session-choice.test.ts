@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
+import { testFolder } from "../../app/test/sample-session.ts";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { runCli } from "./run-cli.ts";
-import { testFolder } from "./sample-session.ts";
 
 function sessions({ cwd, home }: AgentProject): Session[] {
   return listSessions({ cwd, home }).sessions.map(({ file }) => openSession(file));

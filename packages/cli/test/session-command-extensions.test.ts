@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CompactionReport } from "@bonsai-agent/app/compact-view";
+import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { type CompactionEntry, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/app/compact-view.ts";
-import type { TreeRow } from "../src/app/session-tree.ts";
+import { longSession, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { GotoReport } from "../src/commands/goto.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
 import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
-import { longSession, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
 /** Writes extensions into a folder to stand in; the events that they tell of end up in `told`. */
 function withExtensions(extensions: Record<string, string>) {

@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { describe, expect, test } from "vitest";
-import type { CompactionReport } from "../src/app/compact-view.ts";
+import { longSession, testFolder } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { longSession, testFolder } from "./sample-session.ts";
 
 function homeWith(settings: string): { BONSAI_HOME: string } {
   const home = testFolder();

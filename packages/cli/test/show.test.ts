@@ -1,8 +1,8 @@
+import { renderLine } from "@bonsai-agent/app/line";
 import { describe, expect, test } from "vitest";
-import { renderLine } from "../src/app/line.ts";
+import { header, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { type ShowReport, showView } from "../src/commands/show.ts";
 import { jsonOf, nowMs, runCli } from "./run-cli.ts";
-import { header, sampleLines, writeLines } from "./sample-session.ts";
 
 describe("bonsai show", () => {
   test("has the record of the latest compaction as a derived view", async () => {

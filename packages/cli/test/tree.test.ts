@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import type { TreeRow } from "../src/app/session-tree.ts";
+import { header, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { header, sampleLines, testFolder, writeLines } from "./sample-session.ts";
 
 describe("bonsai tree", () => {
   test("prints each entry as JSON, in file order", async () => {

@@ -1,8 +1,8 @@
+import type { UndoReport } from "@bonsai-agent/app/compaction-record";
 import { expect, test } from "vitest";
-import type { UndoReport } from "../src/app/compaction-record.ts";
+import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
-import { sampleLines, writeLines } from "./sample-session.ts";
 
 test("bonsai undo brings the whole history back into view", async () => {
   const file = writeLines(sampleLines());

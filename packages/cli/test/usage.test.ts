@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { grammar } from "../src/grammar.ts";
 import { runCli } from "./run-cli.ts";
-import { sampleLines, writeLines } from "./sample-session.ts";
 
 describe("the command line", () => {
   test.each([[], ["--help"], ["-h"], ["help"]])("%j prints an overview of what works", async (...argv) => {

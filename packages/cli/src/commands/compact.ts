@@ -1,4 +1,12 @@
 import { chmodSync, constants, copyFileSync } from "node:fs";
+import { compactionReport, compactView, type PlannedCost, plannedCost } from "@bonsai-agent/app/compact-view";
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { span } from "@bonsai-agent/app/line";
+import { withProgress } from "@bonsai-agent/app/output";
+import { planPicture } from "@bonsai-agent/app/plan-view";
+import { draftOf, rehearsal } from "@bonsai-agent/app/rehearsal";
+import { leafOf, openNamedSession, outputExists, outputFile } from "@bonsai-agent/app/session-file";
+import { callSettings } from "@bonsai-agent/app/settings";
 import {
   type CompactionResult,
   type CompactionSettings,
@@ -16,14 +24,6 @@ import {
   writeSessionFile,
 } from "@bonsai-agent/session";
 import type { ImportedSession } from "@bonsai-agent/transcripts";
-import { compactionReport, compactView, type PlannedCost, plannedCost } from "../app/compact-view.ts";
-import { ExitCode, type Invocation } from "../app/invocation.ts";
-import { span } from "../app/line.ts";
-import { withProgress } from "../app/output.ts";
-import { planPicture } from "../app/plan-view.ts";
-import { draftOf, rehearsal } from "../app/rehearsal.ts";
-import { leafOf, openNamedSession, outputExists, outputFile } from "../app/session-file.ts";
-import { callSettings } from "../app/settings.ts";
 import { reportFailure } from "../failure.ts";
 import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 import { inMemory, transcriptSession, unusedSessionFile } from "../transcript-session.ts";
@@ -72,7 +72,7 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
 async function askedModel(invocation: Invocation) {
   const { model: reference } = invocation.options;
   if (typeof reference !== "string") return undefined;
-  const { namedModel } = await import("../app/model-choice.ts");
+  const { namedModel } = await import("@bonsai-agent/app/model-choice");
   return namedModel(invocation, reference);
 }
 

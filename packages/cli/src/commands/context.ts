@@ -1,13 +1,13 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { bar, kindStyle, type Line, type Style, span, table } from "@bonsai-agent/app/line";
+import { count, counted, percents, sizeSource } from "@bonsai-agent/app/numbers";
+import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
+import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
+import { callSettings } from "@bonsai-agent/app/settings";
+import { wrap } from "@bonsai-agent/app/terminal-text";
 import { contextSizeOf, readContext, sessionEstimate } from "@bonsai-agent/compaction";
 import type { ContextTokens, Message, TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import type { Invocation } from "../app/invocation.ts";
-import { bar, kindStyle, type Line, type Style, span, table } from "../app/line.ts";
-import { count, counted, percents, sizeSource } from "../app/numbers.ts";
-import { kindWord, messagePreview } from "../app/preview.ts";
-import { leafOf, openNamedSession } from "../app/session-file.ts";
-import { callSettings } from "../app/settings.ts";
-import { wrap } from "../app/terminal-text.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

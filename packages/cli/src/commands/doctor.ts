@@ -1,10 +1,10 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { count, counted } from "@bonsai-agent/app/numbers";
+import { openNamedSession, outputFile } from "@bonsai-agent/app/session-file";
+import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Problem, repairSession } from "@bonsai-agent/session";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { count, counted } from "../app/numbers.ts";
-import { openNamedSession, outputFile } from "../app/session-file.ts";
-import { printable, wrap } from "../app/terminal-text.ts";
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is told of on stderr. */
 export async function run(invocation: Invocation): Promise<undefined> {

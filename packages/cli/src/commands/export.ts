@@ -1,9 +1,9 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { span } from "@bonsai-agent/app/line";
+import { bytes } from "@bonsai-agent/app/numbers";
+import { openNamedSession, outputFile, resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
+import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
-import type { Invocation } from "../app/invocation.ts";
-import { span } from "../app/line.ts";
-import { bytes } from "../app/numbers.ts";
-import { openNamedSession, outputFile, resolveEntryId, writeOutput } from "../app/session-file.ts";
-import { printableLines } from "../app/terminal-text.ts";
 
 /** What `bonsai export --json` prints: the text itself, or where it was written. */
 export type ExportReport =

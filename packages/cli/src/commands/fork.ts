@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { counted } from "@bonsai-agent/app/numbers";
+import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { bonsaiHome, forkSession, openSession, type Session } from "@bonsai-agent/session";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { counted } from "../app/numbers.ts";
-import { openNamedSession, resolveEntryId } from "../app/session-file.ts";
 
 /** What `bonsai fork --json` prints. */
 export interface ForkReport {

@@ -1,14 +1,14 @@
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { fitLine, kindStyle, type Line, span } from "@bonsai-agent/app/line";
+import { counted } from "@bonsai-agent/app/numbers";
+import { withProgress } from "@bonsai-agent/app/output";
+import { kindOf, previewOf } from "@bonsai-agent/app/preview";
+import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
+import { callSettings } from "@bonsai-agent/app/settings";
+import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { ExitCode, type Invocation } from "../app/invocation.ts";
-import { fitLine, kindStyle, type Line, span } from "../app/line.ts";
-import { counted } from "../app/numbers.ts";
-import { withProgress } from "../app/output.ts";
-import { kindOf, previewOf } from "../app/preview.ts";
-import { openNamedSession, resolveEntryId } from "../app/session-file.ts";
-import { callSettings } from "../app/settings.ts";
-import { printableLines, wrap } from "../app/terminal-text.ts";
 import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {

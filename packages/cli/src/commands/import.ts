@@ -1,4 +1,10 @@
 import { resolve } from "node:path";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { count, counted } from "@bonsai-agent/app/numbers";
+import { withProgress } from "@bonsai-agent/app/output";
+import { outputFile } from "@bonsai-agent/app/session-file";
+import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { Usage } from "@bonsai-agent/messages";
 import {
   type ImportNotice,
@@ -6,12 +12,6 @@ import {
   importTranscript,
   writeSessionFile,
 } from "@bonsai-agent/transcripts";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { count, counted } from "../app/numbers.ts";
-import { withProgress } from "../app/output.ts";
-import { outputFile } from "../app/session-file.ts";
-import { oneLine, wrap } from "../app/terminal-text.ts";
 import { importedSessionFile } from "../transcript-session.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {

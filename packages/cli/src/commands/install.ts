@@ -1,10 +1,10 @@
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { withProgress } from "@bonsai-agent/app/output";
+import { shownPath } from "@bonsai-agent/app/paths";
+import { wrap } from "@bonsai-agent/app/terminal-text";
 import { type Installation, type InstalledPackage, installPackage } from "@bonsai-agent/extension";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { ExitCode, type Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { withProgress } from "../app/output.ts";
-import { shownPath } from "../app/paths.ts";
-import { wrap } from "../app/terminal-text.ts";
 
 export function run({ args, io, output }: Invocation): Promise<ExitCode> {
   const source = args[0]!;

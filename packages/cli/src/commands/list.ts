@@ -1,5 +1,11 @@
 import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
+import { extensionChoice } from "@bonsai-agent/app/extension-choice";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span, table } from "@bonsai-agent/app/line";
+import { shownPath } from "@bonsai-agent/app/paths";
+import { agentCallSettings } from "@bonsai-agent/app/settings";
+import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import {
   type FindProblem,
   type FoundExtension,
@@ -9,12 +15,6 @@ import {
   packageExtensions,
 } from "@bonsai-agent/extension";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { extensionChoice } from "../app/extension-choice.ts";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span, table } from "../app/line.ts";
-import { shownPath } from "../app/paths.ts";
-import { agentCallSettings } from "../app/settings.ts";
-import { printable, wrap } from "../app/terminal-text.ts";
 import { type PackageReport, packageReport } from "./install.ts";
 
 /** Lists what would run here; nothing of it is run. */

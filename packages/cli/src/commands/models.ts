@@ -1,4 +1,11 @@
 import { join } from "node:path";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Column, fitLine, type Line, span, table } from "@bonsai-agent/app/line";
+import type { ModelAccess } from "@bonsai-agent/app/model-choice";
+import { counted, price, tokens } from "@bonsai-agent/app/numbers";
+import { withProgress } from "@bonsai-agent/app/output";
+import { agentCallSettings } from "@bonsai-agent/app/settings";
+import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import {
   type Catalogue,
   type CatalogueModel,
@@ -9,13 +16,6 @@ import {
   usableModels,
 } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { Invocation } from "../app/invocation.ts";
-import { type Column, fitLine, type Line, span, table } from "../app/line.ts";
-import type { ModelAccess } from "../app/model-choice.ts";
-import { counted, price, tokens } from "../app/numbers.ts";
-import { withProgress } from "../app/output.ts";
-import { agentCallSettings } from "../app/settings.ts";
-import { oneLine, wrap } from "../app/terminal-text.ts";
 
 /** Prints the models that can be asked now, those of extensions too; `--all` those that cannot as well. */
 export function run(invocation: Invocation): Promise<undefined> {

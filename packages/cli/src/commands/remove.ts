@@ -1,8 +1,8 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { wrap } from "@bonsai-agent/app/terminal-text";
 import { removePackage } from "@bonsai-agent/extension";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { wrap } from "../app/terminal-text.ts";
 import { type PackageReport, packageReport } from "./install.ts";
 
 export async function run({ args, io, output }: Invocation): Promise<undefined> {

@@ -1,4 +1,10 @@
 import { ExpressionWorker } from "@bonsai-agent/agent";
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
+import { counted } from "@bonsai-agent/app/numbers";
+import { kindWord } from "@bonsai-agent/app/preview";
+import { openNamedSession } from "@bonsai-agent/app/session-file";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
   type SearchHit,
   type Session,
@@ -6,12 +12,6 @@ import {
   searchEntriesWith,
   searchExpression,
 } from "@bonsai-agent/session";
-import { ExitCode, type Invocation } from "../app/invocation.ts";
-import { kindStyle, type Line, span, table } from "../app/line.ts";
-import { counted } from "../app/numbers.ts";
-import { kindWord } from "../app/preview.ts";
-import { openNamedSession } from "../app/session-file.ts";
-import { oneLine } from "../app/terminal-text.ts";
 
 const defaultLimit = 50;
 

@@ -1,4 +1,9 @@
 import { resolve } from "node:path";
+import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { type Column, fitLine, type Line, span, table } from "@bonsai-agent/app/line";
+import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
+import { withProgress } from "@bonsai-agent/app/output";
+import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import {
   bonsaiHome,
   type ChangedLines,
@@ -6,11 +11,6 @@ import {
   type SessionSummary,
   type SkippedFile,
 } from "@bonsai-agent/session";
-import { type AgentCall, ExitCode, type Invocation } from "../app/invocation.ts";
-import { type Column, fitLine, type Line, span, table } from "../app/line.ts";
-import { age, bytes, count, counted, largest } from "../app/numbers.ts";
-import { withProgress } from "../app/output.ts";
-import { oneLine, wrap } from "../app/terminal-text.ts";
 
 export async function run({ options, io, output }: Invocation): Promise<undefined> {
   const home = bonsaiHome({ ...io.env });

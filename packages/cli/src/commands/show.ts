@@ -1,11 +1,17 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import { FileOperationCounter } from "@bonsai-agent/compaction";
-import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
-import { type CompactionRecord, compactionRecord } from "../app/compaction-record.ts";
-import type { Invocation } from "../app/invocation.ts";
-import { bar, fileListLines, kindStyle, type Line, lineWidth, type Style, span, table } from "../app/line.ts";
+import { type CompactionRecord, compactionRecord } from "@bonsai-agent/app/compaction-record";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import {
+  bar,
+  fileListLines,
+  kindStyle,
+  type Line,
+  lineWidth,
+  type Style,
+  span,
+  table,
+} from "@bonsai-agent/app/line";
 import {
   age,
   bytes,
@@ -17,12 +23,15 @@ import {
   percents,
   sizeSource,
   usd,
-} from "../app/numbers.ts";
-import { kindWord } from "../app/preview.ts";
-import { FactCounter, freeModels, type IsFree } from "../app/session-facts.ts";
-import { openNamedSession } from "../app/session-file.ts";
-import { BranchEnds } from "../app/session-tree.ts";
-import { oneLine, printableLines, wrap } from "../app/terminal-text.ts";
+} from "@bonsai-agent/app/numbers";
+import { kindWord } from "@bonsai-agent/app/preview";
+import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
+import { openNamedSession } from "@bonsai-agent/app/session-file";
+import { BranchEnds } from "@bonsai-agent/app/session-tree";
+import { oneLine, printableLines, wrap } from "@bonsai-agent/app/terminal-text";
+import { FileOperationCounter } from "@bonsai-agent/compaction";
+import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
 import { type ContextSize, contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {

@@ -1,7 +1,7 @@
-import type { Invocation } from "../app/invocation.ts";
-import { openNamedSession } from "../app/session-file.ts";
-import { sessionOutline, sessionTree, treeRows } from "../app/session-tree.ts";
-import { treeView } from "../app/tree-view.ts";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { openNamedSession } from "@bonsai-agent/app/session-file";
+import { sessionOutline, sessionTree, treeRows } from "@bonsai-agent/app/session-tree";
+import { treeView } from "@bonsai-agent/app/tree-view";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
+import { isTrusted, trustFolder, untrustFolder } from "@bonsai-agent/app/trust";
 import { bonsaiHome } from "@bonsai-agent/session";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { isNothing, type ProjectUse, projectUse, projectUseLines } from "../app/project-use.ts";
-import { isTrusted, trustFolder, untrustFolder } from "../app/trust.ts";
 
 /** What `bonsai trust --json` prints. */
 export interface TrustReport extends ProjectUse {

@@ -1,8 +1,8 @@
-import { type UndoReport, undoLatestCompaction } from "../app/compaction-record.ts";
-import type { Invocation } from "../app/invocation.ts";
-import { type Line, span } from "../app/line.ts";
-import { count, counted } from "../app/numbers.ts";
-import { openNamedSession } from "../app/session-file.ts";
+import { type UndoReport, undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { count, counted } from "@bonsai-agent/app/numbers";
+import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {

@@ -1,5 +1,5 @@
-import type { OutStream } from "../app/io.ts";
-import { outputJson } from "../app/output.ts";
+import type { OutStream } from "@bonsai-agent/app/io";
+import { outputJson } from "@bonsai-agent/app/output";
 
 /** Writes values as JSON, one a line, in order. Who awaits `write` does not run ahead of the reader. */
 export class JsonLinesOut {

@@ -1,7 +1,7 @@
 import type { RunResult } from "@bonsai-agent/agent";
-import { AgentHost } from "../app/agent-host.ts";
-import { openAppContext } from "../app/app-context.ts";
-import { type AgentCall, ExitCode } from "../app/invocation.ts";
+import { AgentHost } from "@bonsai-agent/app/agent-host";
+import { openAppContext } from "@bonsai-agent/app/app-context";
+import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { reportFailure } from "../failure.ts";
 import { terminalUi } from "../terminal-ui.ts";
 import { type EventJson, errorJson, eventJson, tellEvents } from "./event-json.ts";

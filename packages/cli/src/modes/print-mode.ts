@@ -1,4 +1,14 @@
 import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { AgentHost } from "@bonsai-agent/app/agent-host";
+import { type AppContext, openAppContext } from "@bonsai-agent/app/app-context";
+import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
+import type { OutStream } from "@bonsai-agent/app/io";
+import { fitLine, type Line, span } from "@bonsai-agent/app/line";
+import { count, counted } from "@bonsai-agent/app/numbers";
+import { resumeCommand } from "@bonsai-agent/app/paths";
+import { callPreview, failurePreview } from "@bonsai-agent/app/preview";
+import { freeAmong } from "@bonsai-agent/app/session-facts";
+import { printable, printableLines } from "@bonsai-agent/app/terminal-text";
 import { type CompactionSteps, stepsText } from "@bonsai-agent/compaction";
 import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import {
@@ -11,16 +21,6 @@ import {
   promptTokens,
   type Usage,
 } from "@bonsai-agent/messages";
-import { AgentHost } from "../app/agent-host.ts";
-import { type AppContext, openAppContext } from "../app/app-context.ts";
-import { type AgentCall, ExitCode } from "../app/invocation.ts";
-import type { OutStream } from "../app/io.ts";
-import { fitLine, type Line, span } from "../app/line.ts";
-import { count, counted } from "../app/numbers.ts";
-import { resumeCommand } from "../app/paths.ts";
-import { callPreview, failurePreview } from "../app/preview.ts";
-import { freeAmong } from "../app/session-facts.ts";
-import { printable, printableLines } from "../app/terminal-text.ts";
 import { reportFailure } from "../failure.ts";
 import { terminalUi } from "../terminal-ui.ts";
 import { type PromptInput, requiredPrompt } from "./prompt-input.ts";

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
+import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
+import type { AgentCall } from "@bonsai-agent/app/invocation";
+import type { Notice } from "@bonsai-agent/app/output";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
-import { mentionedFiles } from "../app/file-mentions.ts";
-import type { AgentCall } from "../app/invocation.ts";
-import type { Notice } from "../app/output.ts";
 
 /** What is sent to the model first. */
 export interface PromptInput {

@@ -1,7 +1,7 @@
+import type { AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
+import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { agentCall, refuseWords } from "../agent-call.ts";
-import type { AgentCall, ExitCode } from "../app/invocation.ts";
-import { type CliIo, isInteractiveTerminal } from "../app/io.ts";
 import { reportFailure } from "../failure.ts";
 import { printOverview } from "../overview.ts";
 import { promptInput } from "./prompt-input.ts";
@@ -20,7 +20,7 @@ export async function runAgentLine(argv: readonly string[], io: CliIo): Promise<
 
 async function runCall(call: AgentCall): Promise<ExitCode> {
   checkFlags(call);
-  if (isInteractive(call)) return (await import("../interactive/interactive-mode.ts")).runInteractive(call);
+  if (isInteractive(call)) return (await import("@bonsai-agent/interactive")).runInteractive(call);
   if (call.options.resume === true) call.withFlags(new Map());
   if (call.options.resume === true) return (await import("../commands/sessions.ts")).listToResume(call);
   if (call.options.mode === "rpc") return (await import("../rpc/rpc-mode.ts")).runRpc(call);

@@ -6,13 +6,13 @@ import {
   type LifecycleEvents,
   type RunResult,
 } from "@bonsai-agent/agent";
+import type { AgentHost } from "@bonsai-agent/app/agent-host";
+import type { CallExtensions } from "@bonsai-agent/app/call-extensions";
+import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
+import { nearestWord } from "@bonsai-agent/app/nearest-word";
+import { untilAborted } from "@bonsai-agent/app/questions";
 import type { CommandInfo } from "@bonsai-agent/extension";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { AgentHost } from "../app/agent-host.ts";
-import type { CallExtensions } from "../app/call-extensions.ts";
-import { type AgentCall, ExitCode } from "../app/invocation.ts";
-import { nearestWord } from "../app/nearest-word.ts";
-import { untilAborted } from "../app/questions.ts";
 import type { PromptInput } from "./prompt-input.ts";
 
 /**

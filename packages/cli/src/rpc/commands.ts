@@ -1,12 +1,12 @@
 import type { PromptOptions } from "@bonsai-agent/agent";
+import type { AgentHost } from "@bonsai-agent/app/agent-host";
+import { untilAborted } from "@bonsai-agent/app/questions";
+import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "@bonsai-agent/app/session-choice";
+import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
+import { resolveEntryId } from "@bonsai-agent/app/session-file";
+import { sessionOutline, sessionTree, treeRows } from "@bonsai-agent/app/session-tree";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
-import type { AgentHost } from "../app/agent-host.ts";
-import { untilAborted } from "../app/questions.ts";
-import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "../app/session-choice.ts";
-import { FactCounter, freeAmong } from "../app/session-facts.ts";
-import { resolveEntryId } from "../app/session-file.ts";
-import { sessionOutline, sessionTree, treeRows } from "../app/session-tree.ts";
 import { errorJson, modelJson } from "../modes/event-json.ts";
 import { noSuchCommand } from "../modes/run-prompt.ts";
 import type {

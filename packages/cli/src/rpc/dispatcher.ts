@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { nearestWord } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError, isTooDeep, jsonText, MAX_LEVELS } from "@bonsai-agent/messages";
 import { z } from "zod";
-import { nearestWord } from "../app/nearest-word.ts";
 import { errorJson } from "../modes/event-json.ts";
 import type { LineIn } from "../modes/json-lines.ts";
 import { overlapping, type RpcWork, rpcHandlers } from "./commands.ts";

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { AgentHost } from "@bonsai-agent/app/agent-host";
+import { openAppContext } from "@bonsai-agent/app/app-context";
+import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { refuseWords } from "../agent-call.ts";
-import { AgentHost } from "../app/agent-host.ts";
-import { openAppContext } from "../app/app-context.ts";
-import { type AgentCall, ExitCode } from "../app/invocation.ts";
 import { type EventJson, tellEvents } from "../modes/event-json.ts";
 import { JsonLinesOut, linesIn } from "../modes/json-lines.ts";
 import { interruptibleCall } from "../modes/run-prompt.ts";

@@ -1,0 +1,162 @@
+import { expect, test } from "vitest";
+import { modelSummary } from "../../../app/test/model-summary.ts";
+import { type AgentProject, agentProject, says } from "../agent-project.ts";
+import { killBonsai, type LiveOptions, type LiveTerminal, type OpenLive } from "./live-terminal.ts";
+
+/** Longer than any test: what is done in the middle of it is done in the middle, however slow the machine is. */
+const story = { text: `Begun. ${"And then. ".repeat(2_000)}`, delayMs: 50, chunkChars: 12 };
+const summary = modelSummary("What there is to say.");
+
+/** What users do all day, on a real terminal. @param open which kind of terminal */
+export function journeys(open: OpenLive): void {
+  /** Waits for the footer: from there on a user knows where they are. */
+  async function started(options: LiveOptions): Promise<LiveTerminal> {
+    const terminal = open(options);
+    await terminal.until("scripted");
+    return terminal;
+  }
+
+  test("start, type, stream, Ctrl-C twice: all of it stays behind in the scrollback", async () => {
+    const terminal = await started({ project: agentProject(says("The answer is 42.")) });
+    terminal.type("What is it?\n");
+    await terminal.until("The answer is 42.");
+    terminal.press("ctrl+c", "ctrl+c");
+    await terminal.until("ended with 0");
+    expect(terminal.scrollback()).toContain("What is it?");
+    expect(terminal.scrollback()).toContain("Go on with bonsai");
+  });
+
+  test("what is sent at the first sight of the editor waits until the session is open", async () => {
+    const terminal = open({ project: agentProject(says("The answer is 42.")) });
+    await terminal.until("───");
+    terminal.type("What is it?\n");
+    await terminal.until("The answer is 42.");
+    terminal.press("ctrl+d");
+    await terminal.until("ended with 0");
+  });
+
+  test("queue while it streams, resize, Esc: the queued text comes back, and is sent", async () => {
+    const project = agentProject({ contextWindow: 100_000, turn: [story, { text: "Short." }] });
+    const terminal = await started({ project });
+    terminal.type("Tell me\n");
+    await terminal.until("Begun.");
+    terminal.type("Be short\n");
+    await terminal.until("Next: Be short");
+    terminal.resize(50, 20);
+    await terminal.until((screen) => screen.match(/^─{50}$/gm)?.length === 2);
+    terminal.resize(100, 30);
+    await terminal.until((screen) => screen.match(/^─{100}$/gm)?.length === 2);
+    terminal.press("esc");
+    await terminal.until(/─\n+\s*Be short\s*\n─/);
+    terminal.press("enter");
+    await terminal.until("Short.");
+    terminal.type("/quit\n");
+    await terminal.until("ended with 0");
+  });
+
+  test("/tree: back to a message, which comes into the editor to be asked differently", async () => {
+    const answers = ["One", "Two", "Three"].map((word) => ({ text: `Answer ${word}.` }));
+    const terminal = await started({
+      project: agentProject({ contextWindow: 100_000, turn: answers }),
+      rows: 40,
+    });
+    await asks(terminal, "First question", "Answer One.");
+    await asks(terminal, "Second question", "Answer Two.");
+    terminal.type("/tree\n");
+    await terminal.until("Session tree");
+    terminal.press("up", "enter");
+    await terminal.until(/No summary/i);
+    terminal.press("enter");
+    await terminal.until(
+      (screen) => /─\n+\s*Second question\s*\n─/.test(screen) && !screen.includes("Answer Two."),
+    );
+    terminal.press("ctrl+u");
+    await asks(terminal, "Another question", "Answer Three.");
+    expect(terminal.screen()).not.toContain("Answer Two.");
+  });
+
+  test("/compact, /fork from a message, /resume the session before", async () => {
+    const turn = ["One", "Two", "Three"].map(long);
+    const said = { text: summary };
+    const project = agentProject({ contextWindow: 30_000, turn, summary: [said, said] });
+    const terminal = await started({ project, rows: 40 });
+    await asks(terminal, "First question", "End One.");
+    await asks(terminal, "Second question", "End Two.");
+    await asks(terminal, "Third question", "End Three.");
+    terminal.type("/compact\n");
+    await terminal.until("Compacted from");
+    terminal.type("/fork\n");
+    await terminal.until("Fork:");
+    terminal.press("enter");
+    await terminal.until("This is a new session");
+    terminal.press("ctrl+u");
+    terminal.type("/resume\n");
+    await terminal.until(/^ 1\/2$/m);
+    // The fork began last, and stands first.
+    terminal.press("down");
+    await terminal.until(/^ 2\/2$/m);
+    terminal.press("enter");
+    await terminal.until("End Three.");
+  });
+
+  test("Esc cancels a compaction and nothing else; what was sent meanwhile is answered", async () => {
+    const turn = [...["One", "Two"].map(long), { text: "Here I am." }];
+    const slow = [{ text: summary, delayMs: 60_000 }];
+    const project = agentProject({ contextWindow: 30_000, turn, summary: slow });
+    const terminal = await started({ project, rows: 40 });
+    await asks(terminal, "First question", "End One.");
+    await asks(terminal, "Second question", "End Two.");
+    terminal.type("/compact\n");
+    await terminal.until("Esc to cancel");
+    terminal.type("Are you there?\n");
+    await terminal.until("Next: Are you there?");
+    terminal.press("esc");
+    await terminal.until("Here I am.");
+    expect(terminal.scrollback()).not.toContain("Compacted from");
+  });
+
+  test("kill -9 in the middle of a compaction, and -c: nothing is lost, and it can be compacted", async () => {
+    const turn = ["One", "Two"].map(long);
+    const slow = [{ text: summary, delayMs: 60_000 }];
+    const project = agentProject({ contextWindow: 30_000, turn, summary: slow });
+    const first = await started({ project, rows: 40 });
+    await asks(first, "First question", "End One.");
+    await asks(first, "Second question", "End Two.");
+    first.type("/compact\n");
+    await first.until("Esc to cancel");
+    killBonsai(project);
+    await first.until("ended with 137");
+    const quick = agentProject({ ...says("Here."), contextWindow: 30_000, summary: [{ text: summary }] });
+    const second = open({ project: { ...project, model: quick.model }, argv: ["-c"], rows: 40 });
+    await second.until("End Two.");
+    expect(second.scrollback()).not.toContain("Compacted from");
+    second.type("/compact\n");
+    await second.until("Compacted: ");
+  });
+
+  test("kill -9 in the middle of an answer, and -c: what was asked is there, and it goes on", async () => {
+    const project = agentProject({ contextWindow: 100_000, turn: [story], atEnd: "repeat" });
+    const first = await started({ project });
+    first.type("Tell me a long story\n");
+    await first.until("And then.");
+    killBonsai(project);
+    await first.until("ended with 137");
+    const second = open({ project: withScenario(project, "Once more."), argv: ["-c"] });
+    await second.until("Tell me a long story");
+    await asks(second, "Go on", "Once more.");
+  });
+}
+
+function long(word: string): { text: string } {
+  return { text: `Answer ${word}. ${"Long. ".repeat(2_500)}End ${word}.` };
+}
+
+/** The project as it is, with a model that says something else. */
+function withScenario(project: AgentProject, text: string): AgentProject {
+  return { ...project, model: agentProject(says(text)).model };
+}
+
+async function asks(terminal: LiveTerminal, question: string, answer: string): Promise<void> {
+  terminal.type(`${question}\n`);
+  await terminal.until(answer);
+}

@@ -1,0 +1,48 @@
+import type { ScenarioAnswer } from "@bonsai-agent/models";
+import { expect, test } from "vitest";
+import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
+import { type AgentProject, agentProject } from "../agent-project.ts";
+import { journeys } from "./journeys.ts";
+import { killBonsai, lineSettings } from "./live-terminal.ts";
+import { openPty } from "./pty.ts";
+
+journeys(openPty);
+
+test("at the end the terminal is as it was: its line, its cursor, its keys and pastes", async () => {
+  const { project, terminal } = await opened();
+  terminal.press("ctrl+d");
+  await terminal.until("ended with 0");
+  expectAsBefore(terminal, project);
+});
+
+test("who is ended from outside gives the terminal back too, in the middle of an answer", async () => {
+  const { project, terminal } = await opened({ text: "Begun. ".repeat(2_000), delayMs: 50, chunkChars: 12 });
+  terminal.type("Tell me\n");
+  await terminal.until("Begun.");
+  killBonsai(project, "SIGTERM");
+  await terminal.until("ended with 130");
+  expectAsBefore(terminal, project);
+});
+
+test("Ctrl-Z where no shell could bring bonsai back leaves it there", async () => {
+  const { terminal } = await opened();
+  terminal.press("ctrl+z");
+  const [givenBack, taken] = ["\x1b[?2004l", "\x1b[?2004h"];
+  await terminal.until(() => terminal.written.join("").split(givenBack).slice(1).join("").includes(taken));
+  terminal.type("What is it?\n");
+  await terminal.until("Good.");
+});
+
+async function opened(turn: ScenarioAnswer = { text: "Good." }) {
+  const project = agentProject({ contextWindow: 100_000, turn: [turn] });
+  const terminal = openPty({ project });
+  await terminal.until("scripted");
+  expect(terminal.modes()).toEqual({ cursor: false, bracketedPaste: true });
+  return { project, terminal };
+}
+
+function expectAsBefore(terminal: HeadlessTerminal, project: AgentProject): void {
+  expect(terminal.modes()).toEqual({ cursor: true, bracketedPaste: false });
+  const { before, after } = lineSettings(project);
+  expect(after).toBe(before);
+}

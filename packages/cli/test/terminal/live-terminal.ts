@@ -1,0 +1,71 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
+import type { AgentProject } from "../agent-project.ts";
+
+const source = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
+const main = source("main.ts");
+const node = [process.execPath, "--conditions=@bonsai-agent/source", "--no-warnings"];
+
+// Node compiles the program before a test begins, and keeps that: the first test does not wait for it.
+const loaded = ["interactive-mode.ts", "session/live.ts"].map(
+  (path) => `--import=${source(`../../interactive/src/${path}`)}`,
+);
+await promisify(execFile)(node[0]!, [...node.slice(1), ...loaded, main, "--version"]);
+
+export interface LiveOptions {
+  project: AgentProject;
+  /** Behind `bonsai`; the model's flags come behind them. */
+  argv?: readonly string[];
+  /** Default 80. */
+  columns?: number;
+  /** Default 24. */
+  rows?: number;
+}
+
+/** A terminal on which a shell has started `bonsai`, and tells how it ended: `ended with 0`. */
+export type LiveTerminal = Pick<
+  HeadlessTerminal,
+  "type" | "press" | "resize" | "screen" | "scrollback" | "until"
+>;
+
+/** The terminal is gone at the test's end, with what runs on it. */
+export type OpenLive = (options: LiveOptions) => LiveTerminal;
+
+/** What the shell does. It stays, so that what is said at the end is seen before the terminal closes. */
+export function shellLine({ project, argv = [] }: LiveOptions): string {
+  const words = [...node, main, ...argv, ...project.model].map(quoted).join(" ");
+  const [pid, before, after] = ["pid", "before", "after"].map((name) => quoted(noteFile(project, name)));
+  return [
+    `stty -g > ${before}`,
+    `sh -c 'echo $$ > "$0"; exec "$@"' ${pid} ${words}`,
+    `code=$?; stty -g > ${after}; echo "ended with $code"; exec cat`,
+  ].join("; ");
+}
+
+export function liveEnvironment({ project }: LiveOptions): Record<string, string> {
+  const { CI: _ci, ...inherited } = process.env as Record<string, string>;
+  return { ...inherited, TERM: "xterm-256color", NO_COLOR: "1", ...project.env };
+}
+
+/** Kills the project's latest `bonsai`, and only it; by default without a warning. */
+export function killBonsai(project: AgentProject, signal: NodeJS.Signals = "SIGKILL"): void {
+  process.kill(Number(readFileSync(noteFile(project, "pid"), "utf8")), signal);
+}
+
+/** The settings of the terminal's line before `bonsai` came, and after it went, as `stty -g` writes them. */
+export function lineSettings(project: AgentProject): { before: string; after: string } {
+  const read = (name: string) => readFileSync(noteFile(project, name), "utf8");
+  return { before: read("before"), after: read("after") };
+}
+
+function noteFile(project: AgentProject, name: string): string {
+  return join(dirname(project.cwd), name);
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,29 @@
+import { spawn } from "@lydell/node-pty";
+import { onTestFinished } from "vitest";
+import { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
+import { type LiveOptions, liveEnvironment, shellLine } from "./live-terminal.ts";
+
+/** `bonsai` as a process of its own on a pseudo terminal. */
+export function openPty(options: LiveOptions): HeadlessTerminal {
+  const { columns = 80, rows = 24 } = options;
+  const pty = spawn("sh", ["-c", shellLine(options)], {
+    cols: columns,
+    rows,
+    cwd: options.project.cwd,
+    env: liveEnvironment(options),
+  });
+  const terminal = new HeadlessTerminal({ columns, rows });
+  terminal.start(
+    (data) => pty.write(data),
+    () => pty.resize(terminal.columns, terminal.rows),
+  );
+  pty.onData((data) => terminal.write(data));
+  const gone = new Promise<void>((resolve) => pty.onExit(() => resolve()));
+  onTestFinished(async () => {
+    terminal.stop();
+    // All that runs on the terminal is hung up on.
+    pty.kill("SIGHUP");
+    await gone;
+  });
+  return terminal;
+}

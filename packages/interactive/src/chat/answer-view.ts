@@ -1,0 +1,221 @@
+import { printable } from "@bonsai-agent/app/terminal-text";
+import { type AssistantMessage, contentBlocks, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import type { Component } from "../terminal/tui.ts";
+import { ChatBlock, type ChatLooks, fittedLines } from "./chat-block.ts";
+import { lineCount, textLines } from "./chat-text.ts";
+import { LineBlock } from "./line-block.ts";
+import { MarkdownText } from "./markdown-text.ts";
+import type { ToolBlock } from "./tool-block.ts";
+
+interface AnswerViewOptions {
+  looks: ChatLooks;
+  /** Makes the block of a call, and knows it from then on. */
+  toolBlock: (call: ToolCall) => ToolBlock;
+}
+
+/** One answer, in the order in which the model gave it: texts and thoughts, and the calls between them. */
+export class AnswerView implements Component {
+  readonly #options: AnswerViewOptions;
+  #said: AnswerBlock[] = [];
+  #calls: { id: string; name: string; block: ToolBlock }[] = [];
+  #end: LineBlock | undefined;
+  /** And nobody has said more of it. */
+  #hasFailed = false;
+  #blocks: ChatBlock[] = [];
+  #isExpanded = false;
+  #drawn: string[][] = [];
+  #lines: string[] = [];
+
+  constructor(options: AnswerViewOptions) {
+    this.#options = options;
+  }
+
+  /** What there is now takes the place of what was: after a retry that can be less. */
+  set(message: AssistantMessage): void {
+    const blocks: ChatBlock[] = [];
+    let said: unknown[] = [];
+    let saidCount = 0;
+    let callCount = 0;
+    const flush = () => {
+      if (said.length > 0) blocks.push(this.#saidAt(saidCount++, said));
+      said = [];
+    };
+    const calls = toolCalls(message);
+    for (const part of contentBlocks(message.content)) {
+      if (part.type !== "toolCall") said.push(part);
+      else {
+        flush();
+        blocks.push(this.#callAt(callCount, calls[callCount]!));
+        callCount += 1;
+      }
+    }
+    flush();
+    this.#said.length = saidCount;
+    this.#calls.length = callCount;
+    this.#blocks = blocks;
+  }
+
+  /** The message is whole: how it ended is told where that is worth a line. */
+  end(message: AssistantMessage): void {
+    this.set(message);
+    for (const block of this.#said) block.end();
+    const end = answerEnd(message);
+    this.#hasFailed = end?.level === "error";
+    this.#end = end && new LineBlock({ text: end.text, look: end.level }, this.#options.looks.theme);
+    if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");
+  }
+
+  /** Says why it failed and what to do, in the place of its own line. @returns false where it did not fail */
+  explain(text: string): boolean {
+    if (this.#end === undefined || !this.#hasFailed) return false;
+    this.#end = new LineBlock({ text, look: "error" }, this.#options.looks.theme);
+    this.#hasFailed = false;
+    return true;
+  }
+
+  expand(isExpanded: boolean): void {
+    this.#isExpanded = isExpanded;
+    for (const block of this.#blocks) block.expand(isExpanded);
+  }
+
+  render(width: number): string[] {
+    const blocks = this.#end === undefined ? this.#blocks : [...this.#blocks, this.#end];
+    const drawn = blocks.map((block) => block.render(width));
+    const isSame = drawn.length === this.#drawn.length && drawn.every((each, at) => each === this.#drawn[at]);
+    if (!isSame) {
+      this.#drawn = drawn;
+      this.#lines = drawn.flat();
+    }
+    return this.#lines;
+  }
+
+  invalidate(): void {
+    for (const block of this.#blocks) block.invalidate();
+    this.#end?.invalidate();
+  }
+
+  #saidAt(at: number, content: readonly unknown[]): AnswerBlock {
+    const block = this.#said[at];
+    if (block === undefined) return this.#new(at, content);
+    block.set(content);
+    return block;
+  }
+
+  #new(at: number, content: readonly unknown[]): AnswerBlock {
+    const block = new AnswerBlock(content, this.#options.looks);
+    block.expand(this.#isExpanded);
+    this.#said[at] = block;
+    return block;
+  }
+
+  #callAt(at: number, call: ToolCall): ToolBlock {
+    const known = this.#calls[at];
+    if (known !== undefined && known.id === call.id && known.name === call.name) {
+      known.block.setArgs(call.arguments);
+      return known.block;
+    }
+    const block = this.#options.toolBlock(call);
+    this.#calls.length = at;
+    this.#calls.push({ id: call.id, name: call.name, block });
+    return block;
+  }
+}
+
+type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter">;
+
+/** What the model said and thought between two calls of tools. */
+export class AnswerBlock extends ChatBlock {
+  readonly #looks: AnswerLooks;
+  #content: readonly unknown[] = [];
+  /** Of the content, for what is being streamed changes in place. */
+  #key = "";
+  #isWhole = false;
+  /** By its place in the content. */
+  readonly #texts = new Map<number, MarkdownText>();
+
+  constructor(content: readonly unknown[], looks: AnswerLooks) {
+    super();
+    this.#looks = looks;
+    this.set(content);
+  }
+
+  set(content: readonly unknown[]): void {
+    const key = contentBlocks(content)
+      .map(({ type, text, thinking }) => `${type} ${length(text)} ${length(thinking)}`)
+      .join();
+    if (key === this.#key && this.#content.every((part, at) => part === content[at])) return;
+    this.#key = key;
+    this.#content = content;
+    this.changed();
+  }
+
+  /** No more comes. */
+  end(): void {
+    this.#isWhole = true;
+    this.changed();
+  }
+
+  override invalidate(): void {
+    for (const text of this.#texts.values()) text.forget();
+    super.invalidate();
+  }
+
+  protected lines(width: number): string[] {
+    const lines: string[] = [];
+    for (const [at, part] of contentBlocks(this.#content).entries()) {
+      const shown = part.type === "thinking" ? this.#thinking(part, width) : this.#text(at, part, width);
+      if (shown.length > 0 && lines.length > 0) lines.push("");
+      // Not as arguments: of a hundred thousand there is no stack for more.
+      for (const line of shown) lines.push(line);
+    }
+    return lines;
+  }
+
+  protected override fitted(lines: string[]): string[] {
+    return lines;
+  }
+
+  #text(at: number, { text }: Record<string, unknown>, width: number): string[] {
+    if (typeof text !== "string" || text.trim() === "") return [];
+    const drawn = this.#texts.get(at) ?? new MarkdownText(this.#looks);
+    this.#texts.set(at, drawn);
+    return drawn.lines(text, width, this.#isWhole);
+  }
+
+  #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
+    const { style } = this.#looks.theme;
+    if (redacted === true)
+      return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
+    if (typeof thinking !== "string" || thinking.trim() === "") return [];
+    const head = ` ${style.thinking(`Thinking… ${lineCount(thinking.trim())}`)}`;
+    const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinking, "   ") : [];
+    return fittedLines([head, ...body], width);
+  }
+}
+
+function length(text: unknown): number {
+  return typeof text === "string" ? text.length : 0;
+}
+
+/** How an answer ended, where that is worth a line. */
+interface AnswerEnd {
+  level: "warning" | "error";
+  text: string;
+}
+
+function answerEnd({ stopReason, errorMessage }: AssistantMessage): AnswerEnd | undefined {
+  switch (stopReason) {
+    case "aborted":
+      return { level: "warning", text: "Stopped before its end." };
+    case "length":
+      return { level: "warning", text: "Cut off at the model's output cap." };
+    case "error":
+      return { level: "error", text: `Failed: ${reason(errorMessage)}` };
+    default:
+      return undefined;
+  }
+}
+
+function reason(message: unknown): string {
+  return typeof message === "string" && message.trim() !== "" ? printable(message.trim()) : "no reason given";
+}

@@ -1,0 +1,122 @@
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import type { BashExecutionMessage } from "@bonsai-agent/messages";
+import type { Screen } from "../terminal/screen.ts";
+import { type Component, truncateToWidth } from "../terminal/tui.ts";
+import { ChatBlock, type ChatLooks } from "./chat-block.ts";
+import { foldedLines, foldMark, outputLines, shownLine, wrapped } from "./chat-text.ts";
+
+const fold = { head: 5, tail: 15 };
+
+/** A command that the user ran by hand, with its output. */
+export class CommandBlock extends ChatBlock {
+  readonly #looks: ChatLooks;
+  #message: BashExecutionMessage;
+
+  constructor(message: BashExecutionMessage, looks: ChatLooks) {
+    super();
+    this.#message = message;
+    this.#looks = looks;
+  }
+
+  set(message: BashExecutionMessage): void {
+    this.#message = message;
+    this.changed();
+  }
+
+  protected lines(width: number): string[] {
+    const { style } = this.#looks.theme;
+    const { command, output, excludeFromContext } = this.#message;
+    const lines = outputLines(typeof output === "string" ? output : "");
+    const { head, folded, tail } = this.isExpanded
+      ? { head: lines, folded: 0, tail: [] }
+      : foldedLines(lines, fold);
+    const shown = (part: readonly string[]) =>
+      wrapped(this.#cut(part.map(shownLine), width), width, style.muted, "   ");
+    const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
+    return [
+      truncateToWidth(title, width, "…"),
+      ...(excludeFromContext === true ? wrapped(["not in the model's view"], width, style.dim, "   ") : []),
+      ...shown(head),
+      ...(folded > 0 ? [`   ${style.dim(foldMark(folded, this.#looks.expandKey()))}`] : []),
+      ...shown(tail),
+      ...wrapped(commandEnd(this.#message), width, style.error, "   "),
+    ];
+  }
+
+  #cut(lines: readonly string[], width: number): readonly string[] {
+    if (this.isExpanded) return lines;
+    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3), "…"));
+  }
+}
+
+function commandEnd({ exitCode, cancelled, truncated, fullOutputPath }: BashExecutionMessage): string[] {
+  const lines: string[] = [];
+  if (cancelled === true) lines.push("Cancelled.");
+  else if (typeof exitCode === "number" && exitCode !== 0) lines.push(`Exit code ${exitCode}.`);
+  if (truncated === true && typeof fullOutputPath === "string")
+    lines.push(`All of it is in ${oneLine(fullOutputPath)}`);
+  return lines;
+}
+
+const MOST_LINES = 10;
+/** Of the end of the output; lines that are longer are cut at their beginning. */
+const MOST_CHARS = 20_000;
+
+/** The end of what a command has written so far. */
+class LiveOutput implements Component {
+  readonly #screen: Screen;
+  readonly #command: string;
+  #end = "";
+  #shown: { width: number; lines: string[] } | undefined;
+
+  constructor(screen: Screen, command: string) {
+    this.#screen = screen;
+    this.#command = oneLine(command);
+  }
+
+  add(text: string): void {
+    this.#end = `${this.#end}${text}`.slice(-MOST_CHARS);
+    this.#shown = undefined;
+  }
+
+  render(width: number): string[] {
+    if (this.#shown?.width !== width) this.#shown = { width, lines: this.#lines(width) };
+    return this.#shown.lines;
+  }
+
+  invalidate(): void {
+    this.#shown = undefined;
+  }
+
+  #lines(width: number): string[] {
+    const { style } = this.#screen.theme;
+    const all = outputLines(this.#end);
+    return [
+      truncateToWidth(` ${style.accent("$")} ${style.bold(this.#command)}`, width, "…"),
+      ...all
+        .slice(-MOST_LINES)
+        .map((line) => style.muted(truncateToWidth(`   ${shownLine(line)}`, width, "…"))),
+    ];
+  }
+}
+
+/** Shows what a command writes while it runs; what stays of it in the chat, others show. */
+export async function withLiveOutput<Value>(
+  screen: Screen,
+  command: string,
+  run: (onOutput: (text: string) => void) => Promise<Value>,
+): Promise<Value> {
+  const { chat } = screen;
+  const live = new LiveOutput(screen, command);
+  try {
+    return await run((text) => {
+      live.add(text);
+      // Whoever builds the chat anew does not know of it.
+      if (!chat.children.includes(live)) chat.addChild(live);
+      screen.redraw();
+    });
+  } finally {
+    chat.removeChild(live);
+    screen.redraw();
+  }
+}

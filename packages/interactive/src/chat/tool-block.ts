@@ -1,0 +1,268 @@
+import { count } from "@bonsai-agent/app/numbers";
+import { callPreview } from "@bonsai-agent/app/preview";
+import { printableLines } from "@bonsai-agent/app/terminal-text";
+import { contentText } from "@bonsai-agent/messages";
+import type { DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
+import type { Style } from "../terminal/theme.ts";
+import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { ChatBlock, type ChatLooks } from "./chat-block.ts";
+import { BlockImages } from "./chat-images.ts";
+import { foldedLines, foldMark, outputLines, shownLine, wrapped } from "./chat-text.ts";
+
+type ToolState = "waiting" | "running" | "done" | "failed";
+
+/** What a tool has put out: so far, or in the end. */
+interface ToolOutput {
+  content: unknown;
+  details?: unknown;
+}
+
+const bodyFold = { head: 3, tail: 5 };
+const diffFold = { head: 24, tail: 0 };
+const writtenFold = { head: 6, tail: 0 };
+/** Beyond it, nobody reads in a chat; the session has all of it. */
+const maxOpenLines = 2_000;
+
+const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
+
+/** Lines behind a mark that stands on the first. */
+function marked(lines: readonly string[], mark: string): string[] {
+  return lines.map((line, at) => `${at === 0 ? mark : "   "}${line}`);
+}
+
+const maskedTexts = {
+  whole: "masked: not in the model's view",
+  part: "shortened: the model sees a part of it",
+} as const;
+
+/** One call of a tool: a line of what is done, and below it what came of it. */
+export class ToolBlock extends ChatBlock {
+  readonly #looks: ChatLooks;
+  readonly #name: string;
+  readonly #images: BlockImages;
+  #args: unknown;
+  #state: ToolState = "waiting";
+  #output: ToolOutput | undefined;
+  #masked: "whole" | "part" | undefined;
+  readonly #drawing: ToolDrawing | undefined;
+
+  /** @param callId for renderers of extensions; default: none that they would know */
+  constructor(name: string, args: unknown, looks: ChatLooks, callId = "") {
+    super();
+    this.#drawing = looks.drawings?.tool(name, callId, () => this.changed());
+    this.#name = name;
+    this.#args = args;
+    this.#looks = looks;
+    this.#images = new BlockImages(looks.images, this);
+  }
+
+  get isDone(): boolean {
+    return this.#state === "done" || this.#state === "failed";
+  }
+
+  setArgs(args: unknown): void {
+    this.#args = args;
+    this.changed();
+  }
+
+  setState(state: ToolState): void {
+    this.#state = state;
+    this.changed();
+  }
+
+  setOutput(output: ToolOutput): void {
+    this.#output = output;
+    this.#images.set(output.content);
+    this.changed();
+  }
+
+  /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
+  mask(how: "whole" | "part" = "whole"): void {
+    this.#masked = how;
+    this.changed();
+  }
+
+  protected override get rows(): number {
+    return this.#images.rows;
+  }
+
+  protected lines(width: number): string[] {
+    const { style } = this.#looks.theme;
+    const now = { args: this.#args, state: this.#state, output: this.#output, expanded: this.isExpanded };
+    const drawn = this.#masked === "whole" ? undefined : this.#drawing?.draw(now, width);
+    if (drawn !== undefined) return this.#drawnLines(drawn, width);
+    return [
+      this.#head(width),
+      ...this.#maskedLines(width),
+      ...(this.isExpanded ? wrapped(longCommand(this.#args), width, style.accent, "   ") : []),
+      ...(this.#isHidden ? [] : this.#body(width)),
+    ];
+  }
+
+  /** True where what the model does not see is not shown either, until it is opened. */
+  get #isHidden(): boolean {
+    return this.#masked === "whole" && !this.isExpanded;
+  }
+
+  #maskedLines(width: number): string[] {
+    if (this.#masked === undefined) return [];
+    const opens = this.#isHidden ? ` (${this.#looks.expandKey()})` : "";
+    const { muted } = this.#looks.theme.style;
+    return wrapped([`${maskedTexts[this.#masked]}${opens}`], width, muted, "   ");
+  }
+
+  /** What an extension draws, and our own in the place of what it leaves out. */
+  #drawnLines({ isAlone, call, result }: DrawnCall, width: number): string[] {
+    const head = call === undefined ? [this.#head(width)] : isAlone ? call : marked(call, this.#mark());
+    const body = result === undefined ? this.#body(width) : isAlone ? result : marked(result, "   ");
+    return [...head, ...body];
+  }
+
+  #mark(): string {
+    return ` ${this.#stateLook()(marks[this.#state])} `;
+  }
+
+  #head(width: number): string {
+    const { style } = this.#looks.theme;
+    const [first = "", ...rest] = callPreview(this.#name, this.#args).split(" ");
+    const change = changeOf(this.#output?.details);
+    const counts =
+      change === undefined || change.added + change.removed === 0
+        ? ""
+        : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
+    const line = `${this.#mark()}${style.toolName(style.bold(first))} ${rest.join(" ")}`;
+    return `${truncateToWidth(line, Math.max(1, width - visibleWidth(counts)), "…")}${counts}`;
+  }
+
+  #stateLook(): Style {
+    const { style } = this.#looks.theme;
+    if (this.#state === "failed") return style.error;
+    return this.#state === "done" ? style.success : style.warning;
+  }
+
+  #body(width: number): string[] {
+    const change = changeOf(this.#output?.details);
+    if (change !== undefined && change.diff !== "" && this.#state !== "failed")
+      return this.#diff(change.diff, width);
+    const { style } = this.#looks.theme;
+    const written = this.#state === "done" ? writtenText(this.#args, this.#output?.details) : undefined;
+    if (written !== undefined)
+      return this.#folded(printableLines(written.trimEnd()), writtenFold, (part) =>
+        wrapped(this.#cut(part, width), width, style.added, "   "),
+      );
+    const look = this.#state === "failed" ? style.error : style.muted;
+    // Why it failed is worth more than a row.
+    const rows = this.#state === "failed" ? 3 : 1;
+    const draw = (part: readonly string[]) =>
+      wrapped(this.#cut(part.map(shownLine), width, rows), width, look, "   ");
+    return [
+      ...this.#folded(outputLines(contentText(this.#output?.content)), bodyFold, draw),
+      ...this.#images.lines({ width, isExpanded: this.isExpanded, style: style.muted, indent: "   " }),
+    ];
+  }
+
+  #diff(diff: string, width: number): string[] {
+    const { style } = this.#looks.theme;
+    const look: Readonly<Record<DiffLineKind, Style>> = {
+      added: style.added,
+      removed: style.removed,
+      hunk: style.dim,
+      same: style.muted,
+    };
+    return this.#folded(diffLines(diff), diffFold, (part) =>
+      part.flatMap(({ kind, text }) => wrapped(this.#cut([text], width), width, look[kind], "   ")),
+    );
+  }
+
+  /** Folded, a line is one row or a few: a minified file is one line of a megabyte. */
+  #cut(lines: readonly string[], width: number, rows = 1): readonly string[] {
+    if (this.isExpanded) return lines;
+    const columns = Math.max(1, width - 3) * rows;
+    return lines.map((line) => truncateToWidth(line.slice(0, columns * 4), columns, "…"));
+  }
+
+  #folded<Each>(
+    lines: readonly Each[],
+    fold: { head: number; tail: number },
+    draw: (part: readonly Each[]) => string[],
+  ): string[] {
+    const all = this.isExpanded ? { head: maxOpenLines, tail: 20 } : fold;
+    const { head, folded, tail } = foldedLines(lines, all);
+    const mark =
+      folded > 0 ? [`   ${this.#looks.theme.style.dim(foldMark(folded, this.#looks.expandKey()))}`] : [];
+    return [...draw(head), ...mark, ...draw(tail)];
+  }
+}
+
+/** What a call wrote into a new file; undefined where it made none. */
+export function writtenText(args: unknown, details: unknown): string | undefined {
+  const { created } = fields(details);
+  const { content } = fields(args);
+  return created === true && typeof content === "string" && content.trim() !== "" ? content : undefined;
+}
+
+/** A command that a call's one line cannot show whole; none where it can. */
+export function longCommand(args: unknown): string[] {
+  const { command } = fields(args);
+  if (typeof command !== "string" || (command.length <= 120 && !command.trim().includes("\n"))) return [];
+  return printableLines(command.trim());
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+type DiffLineKind = "added" | "removed" | "hunk" | "same";
+
+interface DiffLine {
+  kind: DiffLineKind;
+  text: string;
+}
+
+const noNewline = /^\\ /;
+
+/**
+ * A unified difference, line by line: what it says in its headers stands in the line that is marked as a hunk. What
+ * differs and would not be seen is made visible: blanks at the end, returns, a missing newline.
+ */
+export function diffLines(diff: string): DiffLine[] {
+  const lines = diff.replace(/(?<!\n)\n+$/, "").split("\n");
+  const changed = lines.filter((line) => /^[-+]/.test(line));
+  const tellsReturns =
+    changed.some((line) => line.endsWith("\r")) && !changed.every((line) => line.endsWith("\r"));
+  const tellsNewline = lines.filter((line) => noNewline.test(line)).length === 1;
+  return lines
+    .filter((line) => tellsNewline || !noNewline.test(line))
+    .map((line) => diffLine(line, tellsReturns));
+}
+
+function diffLine(line: string, tellsReturns: boolean): DiffLine {
+  if (noNewline.test(line)) return { kind: "hunk", text: "no newline at the end" };
+  const kind = kindOf(line);
+  const text = line.replace(/\r$/, tellsReturns && kind !== "hunk" ? "␍" : "");
+  const told = kind === "same" || kind === "hunk" ? text : withBlanks(text);
+  return { kind, text: printableLines(told).join(" ") };
+}
+
+/** Those at the end, behind the sign. */
+function withBlanks(line: string): string {
+  const [text = ""] = line.split(/␍$/);
+  const end = Math.max(1, text.trimEnd().length);
+  return (
+    text.slice(0, end) + text.slice(end).replaceAll("\t", "→").replaceAll(" ", "·") + line.slice(text.length)
+  );
+}
+
+function kindOf(text: string): DiffLineKind {
+  if (text.startsWith("@@")) return "hunk";
+  if (text.startsWith("+")) return "added";
+  return text.startsWith("-") ? "removed" : "same";
+}
+
+/** What the details of `edit` and `write` say of a change; undefined for those of other tools. */
+export function changeOf(details: unknown): { diff: string; added: number; removed: number } | undefined {
+  if (typeof details !== "object" || details === null) return undefined;
+  const { diff, added, removed } = details as Record<string, unknown>;
+  if (typeof added !== "number" || typeof removed !== "number") return undefined;
+  return { diff: typeof diff === "string" ? diff : "", added, removed };
+}

@@ -1,0 +1,72 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
+import { printable } from "@bonsai-agent/app/terminal-text";
+import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension";
+import { dialogs } from "../panels/ask.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { stripTerminalSequences } from "../terminal/tui.ts";
+import { TypingRest } from "../terminal/typed-input.ts";
+import { customViews } from "./custom-views.ts";
+import { extensionTheme } from "./extension-theme.ts";
+import { ExtensionLines, standingViews } from "./standing-views.ts";
+
+export interface ExtensionUiOptions {
+  screen: Screen;
+  tell: (notice: Pick<AgentNotice, "level" | "message">) => void;
+  /** Where the user types. */
+  editor: { getText(): string; setText(text: string): void };
+  chat: {
+    readonly isExpanded: boolean;
+    toggleExpanded(): void;
+    /** An extension has appended it. */
+    showEntry: FrontEndDrawing["showEntry"];
+  };
+  /** What extensions want to be said beside the spinner. */
+  onWorkingMessage: (message: string | undefined) => void;
+  /** Absolute; whose git branch a footer of an extension tells. */
+  cwd: string;
+  /** Nobody answers from then on: open questions are answered as if nobody had. */
+  signal: AbortSignal;
+}
+
+export interface ExtensionUi extends FrontEndUI {
+  /** What extensions show beside the chat; the footer reads its statuses. */
+  readonly extensionLines: ExtensionLines;
+}
+
+/** All that extensions ask, show and say; commands ask by it too. */
+export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
+  const { screen, tell, chat, cwd, signal } = options;
+  const rest = new TypingRest(screen);
+  const untilRest = (end: AbortSignal) => rest.reached(end);
+  const lines = new ExtensionLines(() => screen.redraw());
+  return {
+    theme: extensionTheme(screen.theme),
+    extensionLines: lines,
+    ...dialogs({ screen, untilRest, signal }),
+    ...customViews({ screen, tell, untilRest, signal }),
+    ...standingViews({ screen, lines, cwd, tell }),
+    ...wordsUi(options),
+    getToolsExpanded: () => chat.isExpanded,
+    setToolsExpanded(isExpanded) {
+      if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
+    },
+    showEntry: (entry) => chat.showEntry(entry),
+  };
+}
+
+type WordsUi = Pick<FrontEndUI, "notify" | "setTitle" | "setEditorText" | "getEditorText"> &
+  Pick<FrontEndDrawing, "setWorkingMessage">;
+
+function wordsUi({ screen, tell, editor, onWorkingMessage }: ExtensionUiOptions): WordsUi {
+  return {
+    notify: (message, type = "info") => tell({ level: type === "info" ? "info" : "warning", message }),
+    setTitle: (title) => screen.tui.terminal.setTitle(printable(title)),
+    setEditorText(text) {
+      editor.setText(text);
+      screen.redraw();
+    },
+    getEditorText: () => editor.getText(),
+    setWorkingMessage: (message) =>
+      onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
+  };
+}

@@ -1,0 +1,1 @@
+export { runInteractive } from "./interactive-mode.ts";

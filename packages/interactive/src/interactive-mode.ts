@@ -1,0 +1,47 @@
+import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
+import { enter } from "./session/entrance.ts";
+import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
+
+const drainMs = 500;
+
+/** The screen that one lives in: until the user quits. @param terminal for tests; default the process's own */
+export function runInteractive(
+  call: AgentCall,
+  terminal: Terminal = new ProcessTerminal(),
+): Promise<ExitCode> {
+  let atOnce = () => {};
+  return call.io.interruptible(
+    async (signal) => {
+      const entrance = enter(call, terminal, signal);
+      const { screen, editor, quitting } = entrance;
+      const release = quitting.guard(screen);
+      let tellHowToGoOn = () => {};
+      try {
+        // Behind the first frame: it takes longer than everything before.
+        const [{ live }, { killRunningCommands }] = await Promise.all([
+          import("./session/live.ts"),
+          import("@bonsai-agent/agent"),
+        ]);
+        atOnce = () => {
+          screen.stop();
+          killRunningCommands();
+        };
+        tellHowToGoOn = await live(entrance);
+      } catch (error) {
+        // Whoever quits while the session is being opened has not failed.
+        if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
+      } finally {
+        // Of what was never begun, only what was typed meanwhile is left.
+        if (screen.chat.children.length === 0 && editor.isEmpty) screen.wipe();
+        else screen.tui.renderNow();
+        // What the terminal still answers is not for the shell.
+        await terminal.drainInput(drainMs, 50);
+        release();
+        screen.stop();
+      }
+      tellHowToGoOn();
+      return signal.aborted ? ExitCode.cancelled : ExitCode.done;
+    },
+    () => atOnce(),
+  );
+}

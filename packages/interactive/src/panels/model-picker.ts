@@ -1,0 +1,181 @@
+import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
+import { price, tokens } from "@bonsai-agent/app/numbers";
+import {
+  type Catalogue,
+  type CatalogueModel,
+  type KeyFile,
+  type UsableModel,
+  usableModels,
+} from "@bonsai-agent/models";
+import { errorLine } from "../error-text.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { textLines } from "./panel-frame.ts";
+import { type PickAction, PickList, type PickRow } from "./pick-list.ts";
+
+interface PickModelPanelOptions {
+  screen: Screen;
+  shelf: ModelRegistry;
+  /** `provider/id` of the model in use. */
+  current: string;
+  /** The model in use itself: it is listed also where neither a key nor a server tells of it. */
+  inUse?: CatalogueModel | undefined;
+  query?: string;
+  title?: string;
+  /** Makes a model the one to begin with; @returns what to say about it. Default: that cannot be done here. */
+  keep?: ((item: ModelItem) => string) | undefined;
+}
+
+/** Lets the user choose a model, of those that can be asked now or of all. @returns undefined where the user left it */
+export async function pickModel(options: PickModelPanelOptions): Promise<ModelItem | undefined> {
+  const asking = new AbortController();
+  try {
+    return await options.screen.show<ModelItem>((done) => modelList(options, asking.signal, done));
+  } finally {
+    asking.abort();
+  }
+}
+
+function modelList(
+  { screen, shelf, current, inUse, query = "", title = "Model", keep }: PickModelPanelOptions,
+  signal: AbortSignal,
+  done: (item: ModelItem | undefined) => void,
+): PickList<ModelItem> {
+  const { catalogue, keys } = shelf;
+  let isAll = false;
+  let usable: Awaited<ReturnType<typeof usableModels>> = [];
+  const show = () => list.setItems(modelItems(withInUse(usable, inUse), catalogue, isAll));
+  const list: PickList<ModelItem> = new PickList<ModelItem>({
+    place: screen,
+    title,
+    items: [],
+    query,
+    selected: current,
+    key: ({ reference }) => reference,
+    text: ({ reference, model }) => `${reference} ${model.name}`,
+    row: (item) => modelRow(item, current),
+    preview: (item, width) =>
+      textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
+    noMatch: "Nothing matches; Tab changes between those that can be used and all.",
+    empty: "Asking local servers …",
+    onPick: (item) => {
+      if (item.isUsable) done(item);
+      else list.tell({ status: `${item.reference} has no key, or its server does not answer: see /login.` });
+    },
+    onCancel: () => done(undefined),
+    actions: [
+      {
+        key: "tab",
+        does: "usable or all",
+        run: () => {
+          isAll = !isAll;
+          list.tell({ status: undefined });
+          show();
+        },
+      },
+      ...(keep === undefined ? [] : [keepAction(keep, (status) => list.tell({ status }))]),
+    ],
+  });
+  const arrived = (found: typeof usable) => {
+    if (signal.aborted) return;
+    usable = found;
+    list.tell({
+      empty:
+        "No model can be used yet: /login stores a key, or start a local server like Ollama. Tab shows all.",
+    });
+    show();
+    if (query === "") list.model.select(current);
+  };
+  usableModels({ catalogue, keys, signal }).then(arrived, (error: unknown) =>
+    list.tell({ empty: "Nothing to choose from.", status: errorLine(error) }),
+  );
+  return list;
+}
+
+function withInUse(
+  usable: readonly Pick<UsableModel, "model">[],
+  inUse: CatalogueModel | undefined,
+): readonly Pick<UsableModel, "model">[] {
+  if (inUse === undefined) return usable;
+  const isListed = usable.some(({ model }) => referenceOf(model) === referenceOf(inUse));
+  return isListed ? usable : [{ model: inUse }, ...usable];
+}
+
+function keepAction(keep: (item: ModelItem) => string, say: (status: string) => void): PickAction<ModelItem> {
+  return {
+    key: "ctrl+s",
+    does: "begin with it from now on",
+    run: (item) => {
+      if (item === undefined) return;
+      try {
+        say(keep(item));
+      } catch (error) {
+        say(errorLine(error));
+      }
+    },
+  };
+}
+
+/** A model as the list has it. */
+interface ModelItem {
+  reference: string;
+  model: CatalogueModel;
+  isUsable: boolean;
+}
+
+export function referenceOf({ provider, id }: Pick<CatalogueModel, "provider" | "id">): string {
+  return `${provider}/${id}`;
+}
+
+/** The models that can be asked now; behind them, where all are wanted, those that lack a key or a server. */
+function modelItems(
+  usable: readonly Pick<UsableModel, "model">[],
+  catalogue: Pick<Catalogue, "models">,
+  isAll: boolean,
+): ModelItem[] {
+  const items = usable.map(({ model }) => ({ reference: referenceOf(model), model, isUsable: true }));
+  if (!isAll) return items;
+  const known = new Set(items.map(({ reference }) => reference));
+  const others = catalogue.models
+    .map((model) => ({ reference: referenceOf(model), model, isUsable: false }))
+    .filter(({ reference }) => !known.has(reference));
+  return [...items, ...others];
+}
+
+function modelRow({ reference, model, isUsable }: ModelItem, current: string): PickRow {
+  const { contextWindow, usdPerMillionTokens } = model;
+  const cost =
+    usdPerMillionTokens === undefined
+      ? ""
+      : ` · $${price(usdPerMillionTokens.input)} / $${price(usdPerMillionTokens.output)}`;
+  return {
+    label: reference,
+    detail: `${tokens(contextWindow || null)}${cost}`,
+    mark: reference === current ? "●" : undefined,
+    isDim: !isUsable,
+  };
+}
+
+/** One or two lines about a model. */
+function modelWords({ model, isUsable }: ModelItem, keys: Pick<KeyFile, "source">, asOf: string): string {
+  const { name, provider, reasoning, input, maxOutputTokens, contextWindow, apiKeyEnv } = model;
+  const origin = keys.source(model);
+  const key =
+    origin === "environment"
+      ? `key from ${apiKeyEnv}`
+      : origin !== undefined
+        ? "key stored"
+        : isUsable
+          ? "no key needed"
+          : "no key, or no answer: /login";
+  return [
+    name,
+    `window ${tokens(contextWindow || null)}`,
+    ...(maxOutputTokens ? [`output up to ${tokens(maxOutputTokens)}`] : []),
+    reasoning ? "thinks" : "does not think",
+    input.includes("image") ? "sees images" : "text only",
+    `${provider}: ${key}`,
+    ...(model.usdPerMillionTokens === undefined
+      ? []
+      : [`prices in US dollars per million tokens, in and out, as of ${asOf}`]),
+  ].join(" · ");
+}

@@ -1,0 +1,239 @@
+import { count } from "@bonsai-agent/app/numbers";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { shownKey } from "../terminal/keys.ts";
+import type { Panel } from "../terminal/screen.ts";
+import {
+  type Focusable,
+  getKeybindings,
+  type KeyId,
+  matchesKey,
+  truncateToWidth,
+  visibleWidth,
+} from "../terminal/tui.ts";
+import {
+  hintLines,
+  type KeyHint,
+  keyName,
+  type PanelPlace,
+  rule,
+  TextField,
+  textLines,
+  titleLines,
+} from "./panel-frame.ts";
+import { PickListModel, type PickListModelOptions } from "./pick-list-model.ts";
+
+/** What a row shows: texts of whatever origin. */
+export interface PickRow {
+  label: string;
+  /** At the right end; left out where the line is too narrow for both. */
+  detail?: string | undefined;
+  /** One that stands out, like the one in use. */
+  mark?: string | undefined;
+  isDim?: boolean | undefined;
+}
+
+/** A key that does something with the selected item, or with the list. */
+export interface PickAction<Item> {
+  key: KeyId;
+  /** For the line of keys; an empty text leaves it out there. */
+  does: string;
+  run(item: Item | undefined): void;
+}
+
+export interface PickListOptions<Item> extends PickListModelOptions<Item> {
+  place: PanelPlace;
+  title: string;
+  row: (item: Item) => PickRow;
+  /** Enter, on an item. */
+  onPick: (item: Item) => void;
+  onCancel: () => void;
+  actions?: readonly PickAction<Item>[];
+  /** What Enter does, in a word. Default "choose". */
+  picks?: string;
+  /** Stands where the list has nothing. Default "Nothing here." */
+  empty?: string;
+  /** Stands where nothing is as the query wants it. Default "Nothing matches." */
+  noMatch?: string;
+  /** Lines about the selected item, each within the width; left out on a low screen. */
+  preview?: (item: Item, width: number) => readonly string[];
+  onQuery?: (query: string) => void;
+  /**
+   * It comes by itself, perhaps while the user types: the Enter behind what was typed may end a prompt, and chooses nothing.
+   * Default: the user has asked for it.
+   */
+  comesByItself?: boolean;
+}
+
+const mostRows = 12;
+const leastRows = 3;
+/** The two rules, the search line and the line of the position; and the footer's two below. */
+const otherRows = 6;
+const mostPreviewRows = 8;
+const leastRowsForPreview = 16;
+/** Beyond, the eye loses which end belongs to which beginning. */
+const mostRowColumns = 120;
+
+/** A list to choose from: typing searches in it. Takes as many lines as a third of the screen has, and no more. */
+export class PickList<Item> implements Panel, Focusable {
+  readonly model: PickListModel<Item>;
+  readonly #options: PickListOptions<Item>;
+  readonly #field: TextField;
+  #title: string;
+  #empty: string;
+  #status: string | undefined;
+  #isTyping = false;
+
+  constructor(options: PickListOptions<Item>) {
+    this.#options = options;
+    this.model = new PickListModel(options);
+    this.#title = options.title;
+    this.#empty = options.empty ?? "Nothing here.";
+    const { theme } = options.place;
+    this.#field = new TextField({ theme, value: options.query ?? "", placeholder: "type to search" });
+  }
+
+  get focused(): boolean {
+    return this.#field.focused;
+  }
+
+  set focused(isFocused: boolean) {
+    this.#field.focused = isFocused;
+  }
+
+  /** Changes what the list says of itself. @param status a line below the list; undefined takes it away */
+  tell({ title, empty, status }: { title?: string; empty?: string; status?: string | undefined }): void {
+    this.#title = title ?? this.#title;
+    this.#empty = empty ?? this.#empty;
+    this.#status = status;
+    this.#options.place.redraw();
+  }
+
+  /** @param isAnswer they stand as they are, whatever the query, until it changes */
+  setItems(items: readonly Item[], isAnswer = false): void {
+    this.model.setItems(items, isAnswer);
+    this.#options.place.redraw();
+  }
+
+  handleInput(data: string): void {
+    const { actions = [], onCancel, place } = this.#options;
+    const keys = getKeybindings();
+    const action = actions.find(({ key }) => matchesKey(data, key));
+    if (action !== undefined) action.run(this.model.selected);
+    else if (keys.matches(data, "tui.select.cancel")) onCancel();
+    else if (keys.matches(data, "tui.select.confirm")) this.#confirmed();
+    else if (this.#moved(data)) this.#isTyping = false;
+    else this.#typed(data);
+    place.redraw();
+  }
+
+  #confirmed(): void {
+    const { selected } = this.model;
+    if (selected !== undefined && !this.#isTyping) this.#options.onPick(selected);
+    this.#isTyping = false;
+  }
+
+  render(width: number): string[] {
+    const { theme, rows } = this.#options.place;
+    const status = this.#status === undefined ? [] : textLines(this.#status, width).map(theme.style.muted);
+    const hints = hintLines(theme, this.#hints(), width);
+    const open = rows - status.length - hints.length - otherRows;
+    const title = titleLines(theme, this.#title, width).slice(0, Math.max(1, open - leastRows));
+    const free = open - title.length;
+    const about = this.#preview(width, free - leastRows);
+    // Where there is room, one line of the chat is seen above.
+    const room = Math.max(leastRows, Math.min(mostRows, free - about.length - 1));
+    return [
+      rule(theme, width),
+      ...title,
+      ...this.#field.render(width),
+      ...this.#listLines(room, width),
+      ...status,
+      ...about,
+      ...hints,
+      rule(theme, width),
+    ];
+  }
+
+  invalidate(): void {
+    this.#field.invalidate();
+  }
+
+  #moved(data: string): boolean {
+    const keys = getKeybindings();
+    const page = Math.max(2, Math.min(mostRows, this.#options.place.rows - 9) - 1);
+    if (keys.matches(data, "tui.select.up")) this.model.move(-1);
+    else if (keys.matches(data, "tui.select.down")) this.model.move(1);
+    else if (keys.matches(data, "tui.select.pageUp")) this.model.move(-page);
+    else if (keys.matches(data, "tui.select.pageDown")) this.model.move(page);
+    else return false;
+    return true;
+  }
+
+  #typed(data: string): void {
+    this.#isTyping = this.#options.comesByItself === true;
+    this.#field.handleInput(data);
+    const query = this.#field.getValue();
+    if (query === this.model.query) return;
+    this.model.setQuery(query);
+    this.#options.onQuery?.(query);
+  }
+
+  #listLines(room: number, width: number): string[] {
+    const { theme } = this.#options.place;
+    const { matches, total, position } = this.model;
+    if (matches.length === 0) {
+      const words = total === 0 ? this.#empty : (this.#options.noMatch ?? "Nothing matches.");
+      return textLines(words, width).map(theme.style.muted);
+    }
+    const { first, items } = this.model.window(room);
+    const lines = items.map((item, at) =>
+      this.#rowLine(item, first + at === position, Math.min(width, mostRowColumns)),
+    );
+    const of = matches.length === total ? "" : ` of ${count(total)}`;
+    const where = ` ${count(position + 1)}/${count(matches.length)}${of}`;
+    return [...lines, theme.style.dim(truncateToWidth(where, width))];
+  }
+
+  #rowLine(item: Item, isSelected: boolean, width: number): string {
+    const { style } = this.#options.place.theme;
+    const { label, detail = "", mark = "", isDim = false } = this.#options.row(item);
+    const head = isSelected ? " › " : "   ";
+    const sign = mark === "" ? "" : ` ${oneLine(mark)}`;
+    const end = oneLine(detail);
+    const room = width - visibleWidth(head) - visibleWidth(sign) - 1;
+    const endWidth = visibleWidth(end);
+    const hasEnd = end !== "" && room - endWidth - 2 >= Math.min(18, visibleWidth(oneLine(label)));
+    const labelRoom = Math.max(1, hasEnd ? room - endWidth - 2 : room);
+    const text = truncateToWidth(oneLine(label), labelRoom, "…");
+    const gap = hasEnd ? " ".repeat(Math.max(1, room - visibleWidth(text) - endWidth)) : "";
+    const look = isSelected ? style.accent : isDim ? style.dim : (plain: string) => plain;
+    const line = `${look(head + text)}${style.success(sign)}${gap}${hasEnd ? style.muted(end) : ""}`;
+    return truncateToWidth(line, width);
+  }
+
+  /** @param mostLines with its rules */
+  #preview(width: number, mostLines: number): string[] {
+    const { place, preview } = this.#options;
+    const { theme, rows } = place;
+    const { selected } = this.model;
+    if (preview === undefined || selected === undefined || rows < leastRowsForPreview) return [];
+    // A list of three rows could not be looked through.
+    const wanted = Math.min(mostPreviewRows, Math.floor(rows / 3), Math.max(2, rows - 16));
+    const most = Math.min(wanted, mostLines - 2);
+    if (most < 1) return [];
+    const lines = preview(selected, width);
+    const shown = lines.slice(0, most);
+    if (lines.length > most) shown.push(truncateToWidth(`${shown.pop() ?? ""} …`, width, "…"));
+    return [rule(theme, width), ...shown, rule(theme, width)];
+  }
+
+  #hints(): KeyHint[] {
+    const { actions = [], picks = "choose" } = this.#options;
+    const confirm = keyName("tui.select.confirm");
+    return [
+      [this.#isTyping ? `${confirm} ${confirm}` : confirm, picks],
+      ...actions.filter(({ does }) => does !== "").map(({ key, does }): KeyHint => [shownKey(key), does]),
+      [keyName("tui.select.cancel"), "leave"],
+    ];
+  }
+}

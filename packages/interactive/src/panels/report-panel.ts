@@ -1,0 +1,95 @@
+import { type Line, renderLine } from "@bonsai-agent/app/line";
+import type { Panel, Screen } from "../terminal/screen.ts";
+import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
+import { hintLines, type KeyHint, keyName, rule } from "./panel-frame.ts";
+
+interface ReportPanelOptions {
+  screen: Screen;
+  lines: (width: number) => Iterable<Line>;
+  leave: () => void;
+}
+
+/** Rows of the screen that are left to what stands around the report. */
+const ROWS_AROUND = 7;
+const LEAST_ROWS = 4;
+
+/** Shows a report until the user leaves it. @param lines at a width; made anew when the width changes */
+export async function showReport(screen: Screen, lines: ReportPanelOptions["lines"]): Promise<void> {
+  await screen.show<void>((done) => new ReportPanel({ screen, lines, leave: () => done(undefined) }));
+}
+
+/** A report in the place of the editor: scrolled where it is taller than the terminal. */
+class ReportPanel implements Panel {
+  readonly #options: ReportPanelOptions;
+  #made: { width: number; lines: readonly string[] } | undefined;
+  #shown: { key: string; lines: string[] } | undefined;
+  #top = 0;
+
+  constructor(options: ReportPanelOptions) {
+    this.#options = options;
+  }
+
+  render(width: number): string[] {
+    const lines = this.#lines(width);
+    const rows = this.#rows();
+    this.#top = Math.max(0, Math.min(this.#top, lines.length - rows));
+    const key = `${width} ${rows} ${this.#top}`;
+    if (this.#shown?.key !== key) this.#shown = { key, lines: this.#frame(lines, rows, width) };
+    return this.#shown.lines;
+  }
+
+  invalidate(): void {
+    this.#made = undefined;
+    this.#shown = undefined;
+  }
+
+  handleInput(data: string): void {
+    const { screen, leave } = this.#options;
+    const bindings = getKeybindings();
+    if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm")) {
+      leave();
+      return;
+    }
+    const top = this.#top + this.#step(data);
+    if (top === this.#top) return;
+    this.#top = top;
+    screen.redraw();
+  }
+
+  #step(data: string): number {
+    const bindings = getKeybindings();
+    if (bindings.matches(data, "tui.select.up")) return -1;
+    if (bindings.matches(data, "tui.select.down")) return 1;
+    if (bindings.matches(data, "tui.select.pageUp")) return -this.#rows();
+    if (bindings.matches(data, "tui.select.pageDown")) return this.#rows();
+    return 0;
+  }
+
+  #frame(lines: readonly string[], rows: number, width: number): string[] {
+    const { theme } = this.#options.screen;
+    const scroll: KeyHint = [`${keyName("tui.select.up")}/${keyName("tui.select.down")}`, "scroll"];
+    const close: KeyHint = [keyName("tui.select.cancel"), "close"];
+    const hints = lines.length > rows ? [scroll, close] : [close];
+    return [
+      rule(theme, width),
+      ...lines.slice(this.#top, this.#top + rows),
+      ...hintLines(theme, hints, width),
+      rule(theme, width),
+    ];
+  }
+
+  #rows(): number {
+    return Math.max(LEAST_ROWS, this.#options.screen.rows - ROWS_AROUND);
+  }
+
+  #lines(width: number): readonly string[] {
+    if (this.#made?.width === width) return this.#made.lines;
+    const { lines, screen } = this.#options;
+    const hasColour = screen.theme.scheme !== "none";
+    const room = Math.max(1, width - 1);
+    const made = [...lines(room)].map((line) => truncateToWidth(` ${renderLine(line, hasColour)}`, width));
+    this.#made = { width, lines: made };
+    this.#shown = undefined;
+    return made;
+  }
+}

@@ -1,0 +1,77 @@
+import { age, bytes, count, counted, moment } from "@bonsai-agent/app/numbers";
+import type { SessionSummary } from "@bonsai-agent/session";
+import type { Theme } from "../terminal/theme.ts";
+import { textLines, wholePath } from "./panel-frame.ts";
+import type { PickRow } from "./pick-list.ts";
+
+/** A session as the list has it: found by a search of the texts, with the place. */
+export interface ListedSession extends SessionSummary {
+  snippet?: string | undefined;
+}
+
+export function sessionTitle({ name, firstWords }: SessionSummary): string {
+  return name ?? firstWords ?? "(nothing was said)";
+}
+
+/** What a search looks at. */
+export function sessionText({ name = "", firstWords = "", cwd, id, digest }: SessionSummary): string {
+  return [name, firstWords, cwd, id, digest?.summary ?? ""].join(" ");
+}
+
+interface SessionRowOptions {
+  nowMs: number;
+  /** The session's file that is worked in. */
+  inUse?: string | undefined;
+  /** True where sessions of all folders are listed. */
+  hasFolders: boolean;
+  cwd: string;
+}
+
+export function sessionRow(
+  session: ListedSession,
+  { nowMs, inUse, hasFolders, cwd }: SessionRowOptions,
+): PickRow {
+  const when = age(session.lastActivityMs, nowMs);
+  const folder = hasFolders ? `${lastFolder(session.cwd, cwd)} · ` : "";
+  return {
+    label: sessionTitle(session),
+    detail: `${folder}${when}`,
+    mark: session.file === inUse ? "●" : undefined,
+  };
+}
+
+function lastFolder(path: string, cwd: string): string {
+  if (path === "" || path === cwd) return path === "" ? "?" : "here";
+  return path.split(/[/\\]/).filter(Boolean).at(-1) ?? path;
+}
+
+/** What is known of a session without reading it. */
+export function sessionPreview(
+  session: ListedSession,
+  { theme, width, nowMs }: { theme: Theme; width: number; nowMs: number },
+): string[] {
+  const { name, firstWords, snippet, digest, lastActivityMs, lines } = session;
+  const { bold, muted, accent } = theme.style;
+  const facts = [
+    counted(lines, "entry", "entries"),
+    bytes(session.bytes),
+    `${age(lastActivityMs, nowMs)} (${moment(lastActivityMs)} UTC)`,
+    session.id.slice(0, 8),
+  ];
+  const changed =
+    digest === undefined || digest.fileCount === 0
+      ? []
+      : [`+${count(digest.added)} −${count(digest.removed)} in ${counted(digest.fileCount, "file")}`];
+  const styled = (text: string, style: (text: string) => string, most: number) =>
+    textLines(text, width).slice(0, most).map(style);
+  return [
+    ...(snippet === undefined ? [] : styled(`“${snippet}”`, accent, 2)),
+    ...styled(sessionTitle(session), bold, 1),
+    ...(name !== undefined && firstWords !== undefined && firstWords !== name
+      ? styled(firstWords, (text) => text, 2)
+      : []),
+    ...styled([...facts, ...changed].join(" · "), muted, 3),
+    ...styled(session.cwd === "" ? "no folder" : wholePath(session.cwd), muted, 1),
+    ...(digest === undefined || digest.summary === "" ? [] : styled(digest.summary, muted, 2)),
+  ];
+}

@@ -1,0 +1,247 @@
+import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
+import type { SettingsLayer } from "@bonsai-agent/app/settings";
+import { errorLine } from "../error-text.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { askPick, askText } from "./ask.ts";
+import { type CommonSetting, commonSettings, settingName } from "./common-settings.ts";
+import { pickModel } from "./model-picker.ts";
+import { textLines, wholePath } from "./panel-frame.ts";
+import { PickList, type PickRow } from "./pick-list.ts";
+import {
+  readSettings,
+  settingsFile,
+  validSettings,
+  valueAt,
+  withValue,
+  writeSetting,
+} from "./settings-file.ts";
+
+interface EditSettingsOptions {
+  screen: Screen;
+  shelf: ModelRegistry;
+  home: string;
+  /** What holds here now, and where it comes from. */
+  inForce: () => Pick<SettingSourceOptions, "settings" | "layers">;
+  /** Told after each change: what can hold at once does then. */
+  onChange: (setting: CommonSetting) => void;
+}
+
+/** Lets the user change the common settings in the user's own file. @throws BonsaiError for a file that cannot be used */
+export async function editSettings(options: EditSettingsOptions): Promise<void> {
+  // Wrong before anything was changed: whoever edits the file is told, not this list.
+  validSettings(readSettings(options.home));
+  await options.screen.show<undefined>((done) => new SettingsEditor(options, () => done(undefined)).list);
+}
+
+/** Owner of the list of settings while it is shown. */
+class SettingsEditor {
+  readonly list: PickList<CommonSetting>;
+  readonly #options: EditSettingsOptions;
+  /** As of the latest change: a list is drawn more often than a setting is changed. */
+  readonly #sources = new Map<string, SettingSource>();
+
+  constructor(options: EditSettingsOptions, done: () => void) {
+    const { screen, home } = options;
+    this.#options = options;
+    this.list = new PickList<CommonSetting>({
+      place: screen,
+      title: `Settings, ${wholePath(settingsFile(home))}`,
+      items: commonSettings,
+      key: settingName,
+      text: (setting) => `${settingName(setting)} ${setting.meaning}`,
+      row: (setting) => this.#row(setting),
+      preview: (setting, width) => this.#preview(setting, width),
+      picks: "change",
+      onPick: (setting) => {
+        this.#change(setting).catch((error: unknown) => this.list.tell({ status: errorLine(error) }));
+      },
+      onCancel: done,
+      actions: [
+        {
+          key: "ctrl+d",
+          does: "back to the default",
+          run: (setting) => setting && this.#write(setting, undefined),
+        },
+      ],
+    });
+  }
+
+  #source(setting: CommonSetting): SettingSource {
+    const { home, inForce } = this.#options;
+    const name = settingName(setting);
+    const source = this.#sources.get(name) ?? settingSource(setting, { home, ...inForce() });
+    this.#sources.set(name, source);
+    return source;
+  }
+
+  #row(setting: CommonSetting): PickRow {
+    const { value, isOwn, over, preset } = this.#source(setting);
+    const usual = preset === undefined ? "default" : `preset ${preset}`;
+    const from = over !== undefined ? ` · ${sourceWord(over)}` : isOwn ? "" : ` (${usual})`;
+    return { label: settingName(setting), detail: `${shownValue(value)}${from}` };
+  }
+
+  #preview(setting: CommonSetting, width: number): string[] {
+    const { own, over, usual, value: here } = this.#source(setting);
+    const allowed = { switch: "on or off", number: "a whole number", model: "provider/id", choice: "" };
+    const { value } = setting;
+    const choices = value.kind === "choice" ? value.choices.join(", ") : allowed[value.kind];
+    const otherwise =
+      over === undefined
+        ? []
+        : [`${over.name} says ${shownValue(here)} here; your own settings say ${shownValue(own)}.`];
+    const lines = [
+      setting.meaning,
+      ...otherwise,
+      `Default: ${shownValue(usual)}. Allowed: ${choices}. ${holdsWords(setting)}`,
+    ];
+    return textLines(lines.join("\n"), width);
+  }
+
+  async #change(setting: CommonSetting): Promise<void> {
+    const now = valueAt(validSettings(readSettings(this.#options.home)), setting.path);
+    const { value } = setting;
+    if (value.kind === "switch") this.#write(setting, now !== true);
+    else if (value.kind === "choice") await this.#choose(setting, value.choices, String(now));
+    else if (value.kind === "model") await this.#chooseModel(setting, now);
+    else await this.#typeNumber(setting, now);
+  }
+
+  async #choose(setting: CommonSetting, choices: readonly string[], now: string): Promise<void> {
+    const usual = shownValue(this.#source(setting).usual);
+    const picked = await askPick(this.#options.screen, {
+      title: settingName(setting),
+      items: choices,
+      key: (choice) => choice,
+      text: (choice) => choice,
+      selected: now,
+      row: (choice) => ({
+        label: choice,
+        detail: choice === usual ? "default" : undefined,
+        mark: choice === now ? "●" : undefined,
+      }),
+      preview: (_choice, width) => textLines(setting.meaning, width),
+    });
+    if (picked !== undefined) this.#write(setting, picked);
+  }
+
+  async #chooseModel(setting: CommonSetting, now: unknown): Promise<void> {
+    const { screen, shelf } = this.#options;
+    const current = typeof now === "string" ? now : "";
+    const picked = await pickModel({ screen, shelf, current, title: settingName(setting) });
+    if (picked !== undefined) this.#write(setting, picked.reference);
+  }
+
+  async #typeNumber(setting: CommonSetting, now: unknown): Promise<void> {
+    const { screen, home } = this.#options;
+    const typed = await askText(screen, {
+      title: settingName(setting),
+      message: `${setting.meaning} Empty means the default.`,
+      value: shownValue(now),
+      problem: (text) => numberProblem(text, setting, home),
+    });
+    if (typed !== undefined) this.#write(setting, typed.trim() === "" ? undefined : numberOf(typed));
+  }
+
+  #write(setting: CommonSetting, value: unknown): void {
+    const { home, onChange } = this.#options;
+    try {
+      writeSetting(home, setting.path, value);
+      this.#sources.clear();
+      onChange(setting);
+      this.list.tell({ status: this.#changed(setting) });
+    } catch (error) {
+      this.#sources.clear();
+      this.list.tell({ status: errorLine(error) });
+    }
+  }
+
+  #changed(setting: CommonSetting): string {
+    const { value, over } = this.#source(setting);
+    if (over !== undefined)
+      return `${settingName(setting)} is saved as yours; but ${sourceWord(over)} says ${shownValue(value)} here.`;
+    return `${settingName(setting)} is ${shownValue(value)}. ${holdsWords(setting)}`;
+  }
+}
+
+/** `16,384` and `16 384` are typed too. */
+function numberOf(text: string): number {
+  return Number(text.replace(/[,_\s]/g, ""));
+}
+
+function numberProblem(text: string, { path }: CommonSetting, home: string): string | undefined {
+  if (text.trim() === "") return undefined;
+  if (!Number.isFinite(numberOf(text))) return `${text} is no number.`;
+  try {
+    validSettings(withValue(readSettings(home), path, numberOf(text)));
+    return undefined;
+  } catch (error) {
+    return errorLine(error);
+  }
+}
+
+/** What holds of a setting here, and who says so. */
+interface SettingSource {
+  /** What holds here. */
+  value: unknown;
+  /** What would hold without a word of the user's, or of those who count more. */
+  usual: unknown;
+  /** What the user's own file says, or leaves to the default. */
+  own: unknown;
+  isOwn: boolean;
+  /** Who says otherwise than the user's own file: a project's file, a variable, a flag. */
+  over: SettingsLayer | undefined;
+  /** The preset, where it says otherwise than Bonsai does. */
+  preset: string | undefined;
+}
+
+interface SettingSourceOptions {
+  home: string;
+  /** The settings that hold here, and where they come from. */
+  settings: unknown;
+  layers: readonly SettingsLayer[];
+}
+
+/** @throws BonsaiError for the user's file, where it cannot be used */
+function settingSource(
+  { path }: CommonSetting,
+  { home, settings, layers }: SettingSourceOptions,
+): SettingSource {
+  const file = readSettings(home);
+  const usual = valueAt(validSettings(withValue(file, path, undefined)), path);
+  const isOwn = valueAt(file, path) !== undefined;
+  const top = layers.findLast(({ section }) => valueAt(section, path) !== undefined);
+  const over = top?.origin === "user" ? undefined : top;
+  const value = valueAt(settings, path);
+  const preset = valueAt(settings, ["compaction", "preset"]);
+  const isOfPreset =
+    top === undefined && path[0] === "compaction" && value !== valueAt(validSettings({}), path);
+  return {
+    value,
+    usual,
+    own: isOwn ? valueAt(file, path) : usual,
+    isOwn,
+    over,
+    preset: isOfPreset && typeof preset === "string" ? preset : undefined,
+  };
+}
+
+/** The origin in a word, for the row. */
+function sourceWord({ origin, name }: SettingsLayer): string {
+  return origin === "project" ? "this project" : name;
+}
+
+/** From when on a change holds, as a sentence. */
+function holdsWords(setting: CommonSetting): string {
+  if (setting.holds === "now") return "Holds at once.";
+  if (setting.holds === "session") return "Holds from the next session on: /new, /resume.";
+  const also = settingName(setting) === "model" ? "; /model changes this session's" : "";
+  return `Holds from the next start on${also}.`;
+}
+
+/** As it is shown in the list. */
+function shownValue(value: unknown): string {
+  if (value === undefined) return "none";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

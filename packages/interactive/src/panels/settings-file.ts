@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { agentSettings } from "@bonsai-agent/agent";
+import { readJsonFile } from "@bonsai-agent/app/json-file";
+
+export type SettingPath = readonly string[];
+type Section = Readonly<Record<string, unknown>>;
+
+export function settingsFile(home: string): string {
+  return join(home, "settings.json");
+}
+
+/** What the user's file says; empty without one. @throws BonsaiError `settings_unreadable` */
+export function readSettings(home: string): Section {
+  const value = readJsonFile(settingsFile(home)) ?? {};
+  // What is no object is refused, with words, by whoever validates it.
+  return value as Section;
+}
+
+/** The value at a path; undefined where there is none. */
+export function valueAt(settings: unknown, path: SettingPath): unknown {
+  return path.reduce<unknown>((value, key) => (isSection(value) ? value[key] : undefined), settings);
+}
+
+/** The settings with another value at a path; undefined takes it away, and sections that are empty then. */
+export function withValue(settings: Section, path: SettingPath, value: unknown): Section {
+  const [key, ...rest] = path;
+  if (key === undefined) return settings;
+  const below = settings[key];
+  const next = rest.length === 0 ? value : withValue(isSection(below) ? below : {}, rest, value);
+  const isGone = next === undefined || (rest.length > 0 && Object.keys(next as Section).length === 0);
+  if (!isGone) return { ...settings, [key]: next };
+  const { [key]: _gone, ...others } = settings;
+  return others;
+}
+
+/** Throws what `agentSettings` throws for settings that are wrong. `$schema` is for editors. */
+export function validSettings(settings: Section): ReturnType<typeof agentSettings> {
+  if (!isSection(settings)) return agentSettings(settings);
+  const { $schema: _schema, ...rest } = settings;
+  return agentSettings(rest);
+}
+
+/**
+ * Changes one setting in the user's file: the file as a whole or not at all, for its owner alone; the order of its keys
+ * and the width of its indentation stay, a link stays a link.
+ * @throws BonsaiError for a value that is not allowed, and for a file that cannot be read; then nothing is written
+ */
+export function writeSetting(home: string, path: SettingPath, value: unknown): void {
+  const file = settingsFile(home);
+  const changed = withValue(readSettings(home), path, value);
+  validSettings(changed);
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const target = existsSync(file) ? realpathSync(file) : file;
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, `${JSON.stringify(changed, null, indentation(target))}\n`, {
+      mode: 0o600,
+      flag: "wx",
+    });
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function indentation(file: string): string {
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  return /^([ \t]+)"/m.exec(text)?.[1] ?? "  ";
+}
+
+function isSection(value: unknown): value is Section {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,187 @@
+import type { AgentHost } from "@bonsai-agent/app/agent-host";
+import { thinkingLevels } from "@bonsai-agent/models";
+import type { InteractiveContext } from "../interactive-context.ts";
+import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import { keys } from "../terminal/keys.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
+import type { Quitting } from "./entrance.ts";
+import { writeOutside } from "./external-editor.ts";
+import type { GracePeriod } from "./grace-period.ts";
+import type { Submitting } from "./submitting.ts";
+
+interface KeyHandlerOptions {
+  screen: Screen;
+  editor: PromptEditor;
+  quitting: Quitting;
+  submitting: Submitting;
+  rest: GracePeriod;
+  /** Told when what goes on is stopped. */
+  onStop: () => void;
+  /** Shows for so long what a key would do that is pressed again. */
+  hint: (text: string, forMs: number) => void;
+}
+
+/** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
+const secondEscMs = 500;
+const secondCtrlCMs = 1_000;
+/** A process that runs so long after it was to be suspended was not. */
+const suspendedWithinMs = 200;
+
+/** Owner of the keys that stop things, wherever the focus is. */
+export class KeyHandler {
+  readonly #options: KeyHandlerOptions;
+  readonly #tasks: AbortController[] = [];
+  #work: InteractiveContext | undefined;
+  #lastEscMs = Number.NEGATIVE_INFINITY;
+  #lastCtrlCMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: KeyHandlerOptions) {
+    this.#options = options;
+  }
+
+  begin(work: InteractiveContext): void {
+    this.#work = work;
+  }
+
+  /** Runs what Esc aborts before it stops the agent. */
+  async interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const controller = new AbortController();
+    this.#tasks.push(controller);
+    try {
+      return await task(AbortSignal.any([controller.signal, this.#options.quitting.signal]));
+    } finally {
+      this.#tasks.splice(this.#tasks.indexOf(controller), 1);
+    }
+  }
+
+  /** A key on its way to what has the focus. */
+  hear(data: string): { consume: true } | undefined {
+    if (isKeyRelease(data)) return undefined;
+    // Twice means: with no other key in between.
+    if (!keys.matches("clearOrQuit", data)) this.#lastCtrlCMs = Number.NEGATIVE_INFINITY;
+    if (!keys.matches("interrupt", data)) this.#lastEscMs = Number.NEGATIVE_INFINITY;
+    return this.#hears(data) ? { consume: true } : undefined;
+  }
+
+  #hears(data: string): boolean {
+    const { screen, editor } = this.#options;
+    if (keys.matches("clearOrQuit", data)) return this.#ctrlC();
+    if (screen.hasPanel) return false;
+    if (keys.matches("suspend", data)) return this.#suspend();
+    if (keys.matches("quit", data)) return this.#ctrlD();
+    if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#esc();
+    if (keys.matches("queueFollowUp", data)) return this.#followUp();
+    if (keys.matches("takeBackQueued", data)) return this.#options.submitting.takeBackQueued();
+    return this.#work !== undefined && hearAction(data, this.#work);
+  }
+
+  #ctrlC(): true {
+    const { screen, editor, quitting, hint } = this.#options;
+    const now = performance.now();
+    if (now - this.#lastCtrlCMs < secondCtrlCMs) quitting.quit();
+    else hint(`${keys.label("clearOrQuit")} again ends bonsai`, secondCtrlCMs);
+    this.#lastCtrlCMs = now;
+    if (screen.hasPanel) screen.leaveAll();
+    else editor.clear();
+    screen.redraw();
+    return true;
+  }
+
+  #ctrlD(): boolean {
+    const { editor, quitting } = this.#options;
+    if (editor.getText() !== "") return false;
+    quitting.quit();
+    return true;
+  }
+
+  #followUp(): true {
+    const { editor, submitting } = this.#options;
+    const text = editor.getExpandedText();
+    editor.setText("");
+    editor.addToHistory(text);
+    submitting.submit(text, { behavior: "followUp" });
+    return true;
+  }
+
+  #esc(): true {
+    const task = this.#tasks.at(-1);
+    const host = this.#work?.host;
+    const hasHeld = this.#options.submitting.takeBackHeld();
+    if (task !== undefined) task.abort();
+    else if (host?.agent.isCompacting) host.agent.cancelCompaction();
+    else if (host?.agent.isBusy) this.#stop(host);
+    else if (hasHeld || host?.isMoving) host?.stopMoving();
+    else {
+      this.#idleEsc();
+      // Also at rest something can wait for an extension.
+      void host?.stop();
+    }
+    return true;
+  }
+
+  #stop(host: AgentHost): void {
+    // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
+    if (this.#options.rest.isEnding) this.#idleEsc();
+    this.#options.onStop();
+    void host.stop();
+  }
+
+  #idleEsc(): void {
+    const { editor, submitting, hint } = this.#options;
+    const now = performance.now();
+    const isSecond = now - this.#lastEscMs < secondEscMs;
+    this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
+    if (!editor.isEmpty || this.#work === undefined) return;
+    if (isSecond) submitting.submit("/tree", { isKey: true });
+    else hint(`${keys.label("interrupt")} again opens the tree`, secondEscMs);
+  }
+
+  /** The shell has the terminal until the user comes back. */
+  #suspend(): true {
+    const { screen } = this.#options;
+    if (process.platform === "win32") return true;
+    screen.stop();
+    const goOn = () => {
+      clearTimeout(timer);
+      process.removeListener("SIGCONT", goOn);
+      screen.resume();
+    };
+    process.on("SIGCONT", goOn);
+    // Where no shell waits, the signal does nothing, and no other follows.
+    const timer = setTimeout(goOn, suspendedWithinMs);
+    // All of the foreground: what started bonsai waits for it, and would keep the terminal.
+    process.kill(0, "SIGTSTP");
+    return true;
+  }
+}
+
+/** Does what a key stands for while the editor has the keys. @returns false where it stands for nothing here */
+function hearAction(data: string, work: InteractiveContext): boolean {
+  if (keys.matches("expand", data)) work.chat.toggleExpanded();
+  else if (keys.matches("tree", data)) work.pressed("/tree");
+  else if (keys.matches("pickModel", data)) work.pressed("/model");
+  else if (keys.matches("cycleThinking", data)) void nextThinking(work);
+  else if (keys.matches("externalEditor", data)) void writeOutside(work);
+  else return hearShortcut(data, work);
+  return true;
+}
+
+async function nextThinking({ host, tell }: InteractiveContext): Promise<void> {
+  const { thinking, model } = host.agent.state;
+  if (!model.reasoning) {
+    tell({ level: "info", message: `${model.name} does not think before it answers.` });
+    return;
+  }
+  const next = thinkingLevels[(thinkingLevels.indexOf(thinking) + 1) % thinkingLevels.length];
+  if (next !== undefined) await host.agent.setThinking(next);
+}
+
+/** What extensions put on keys; the program's own actions were asked before. */
+function hearShortcut(data: string, { host }: InteractiveContext): boolean {
+  const { extensions } = host.workshop;
+  const key = [...extensions.shortcuts.keys()].find((each) => matchesKey(data, each as KeyId));
+  if (key === undefined) return false;
+  void extensions.runShortcut(key);
+  return true;
+}

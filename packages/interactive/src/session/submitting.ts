@@ -1,0 +1,261 @@
+import type { PromptInput, RunResult, StreamingBehavior } from "@bonsai-agent/agent";
+import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
+import { defaultModel } from "@bonsai-agent/models";
+import { withLiveOutput } from "../chat/command-block.ts";
+import { errorText } from "../error-text.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import { lostImagesText, typedMessage } from "../prompt/typed-message.ts";
+import { reloadModels } from "../slash/model-commands.ts";
+import { slashCommandOf, unknownCommand } from "../slash/slash-commands.ts";
+import { keys } from "../terminal/keys.ts";
+import { type GracePeriod, untilStopped } from "./grace-period.ts";
+
+interface SubmittingOptions {
+  editor: PromptEditor;
+  tell: InteractiveContext["tell"];
+  rest: GracePeriod;
+  redraw: () => void;
+}
+
+interface SubmitOptions {
+  /** How it reaches an agent that is at work. Default "steer". */
+  behavior?: StreamingBehavior | undefined;
+  /** The arguments of the command line, where the text is made of them: each can be a path. Default: the text alone. */
+  words?: readonly string[];
+  /** A key stands for it: nobody typed it, and it never comes into the editor. */
+  isKey?: boolean | undefined;
+}
+
+interface Typed extends SubmitOptions {
+  text: string;
+}
+
+/** Owner of what was typed, from the Enter until it is sent or back in the editor. */
+export class Submitting {
+  readonly #options: SubmittingOptions;
+  #work: InteractiveContext | undefined;
+  /** In the order in which it was typed: what waits for the session, for rest, or for what was typed before. */
+  #held: Typed[] = [];
+  readonly #takenBack = new WeakSet<Typed>();
+  /** What was typed, by what was sent of it: the files that it names are in there. */
+  readonly #typedOf = new Map<string, string>();
+  /** Several texts can have one result. */
+  readonly #told = new WeakSet<RunResult>();
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(options: SubmittingOptions) {
+    this.#options = options;
+  }
+
+  /** The session is there: sends the words of the command line, and what was typed meanwhile. */
+  begin(work: InteractiveContext, words: readonly string[]): void {
+    this.#work = work;
+    const early = this.#held.splice(0);
+    if (words.length > 0) this.submit(words.join(" "), { words });
+    else if (tellFirstRun(work) && work.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
+      this.submit("/demo");
+    for (const { text, ...options } of early) this.submit(text, options);
+  }
+
+  /** The user quits: what waits is not begun any more. The history has it. */
+  end(): void {
+    this.#work = undefined;
+    this.#takeHeld();
+  }
+
+  submit(text: string, options: SubmitOptions = {}): void {
+    if (text.trim() === "") return;
+    const typed = { text, ...options };
+    if (this.#work === undefined) this.#hold(typed);
+    else void this.#take(typed, this.#work);
+  }
+
+  /** What waits here, and not yet at the agent. */
+  get held(): readonly { text: string }[] {
+    return this.#held;
+  }
+
+  /** What waits, here and at the agent, comes back into the editor. @returns false where nothing does */
+  takeBackQueued(): boolean {
+    const queued = this.#asTyped(this.#work?.host.agent.clearQueue() ?? []);
+    const held = this.#takeHeld();
+    this.#options.editor.giveBack(...queued, ...typedTexts(held));
+    return queued.length + held.length > 0;
+  }
+
+  /** What has not reached the agent comes back into the editor. @returns false where nothing does */
+  takeBackHeld(): boolean {
+    const held = this.#takeHeld();
+    // Nor does what is typed next wait for what kept them.
+    if (held.length > 0) this.#turn = Promise.resolve();
+    this.#options.editor.giveBack(...typedTexts(held));
+    return held.length > 0;
+  }
+
+  #hold(typed: Typed): void {
+    this.#held.push(typed);
+    this.#options.redraw();
+  }
+
+  #takeHeld(): Typed[] {
+    const taken = this.#held.splice(0);
+    for (const typed of taken) this.#takenBack.add(typed);
+    return taken;
+  }
+
+  /** @returns false where it was taken back meanwhile */
+  #letGo(typed: Typed): boolean {
+    this.#held = this.#held.filter((each) => each !== typed);
+    this.#options.redraw();
+    return !this.#takenBack.has(typed);
+  }
+
+  /** What goes wrong is told, and what was typed comes back; of a command alone, there is nothing to keep. */
+  async #take(typed: Typed, work: InteractiveContext): Promise<void> {
+    try {
+      await this.#send(typed, work);
+    } catch (error) {
+      this.#options.tell({ level: "error", message: errorText(error) });
+      if (this.#letGo(typed) && slashCommandOf(typed.text)?.args !== "")
+        this.#options.editor.giveBack(...typedTexts([typed]));
+    }
+  }
+
+  async #send(typed: Typed, work: InteractiveContext): Promise<void> {
+    const { text } = typed;
+    const slash = slashCommandOf(text);
+    if (slash !== undefined) {
+      const { command, args } = slash;
+      if (command.worksWhileBusy === true) return command.run(args, work);
+      return this.#inOrder(typed, async () => {
+        if (await this.#isAtRest(typed, work, `/${command.name}`)) await command.run(args, work);
+      });
+    }
+    const { extensions } = work.host.workshop;
+    if (extensions.hasCommand(text)) return extensions.runCommand(text);
+    const unknown = unknownCommand(text, extensions.commands);
+    if (unknown !== undefined) throw unknown;
+    const [, quiet, command] = /^!(!)?\s*(\S[\s\S]*)$/.exec(text) ?? [];
+    if (command !== undefined)
+      return this.#runCommand(typed, work, { command, isQuiet: quiet !== undefined });
+    const { run } = await this.#inOrder(typed, () => this.#begin(typed, work));
+    if (run !== undefined) this.#ended(await run);
+  }
+
+  /** What is typed reaches the agent in its order, also where something has to be waited for first. */
+  #inOrder<Value>(typed: Typed, task: () => Promise<Value>): Promise<Value> {
+    this.#hold(typed);
+    const done = this.#turn.then(task);
+    this.#turn = done.then(
+      () => {},
+      () => {},
+    );
+    return done;
+  }
+
+  /** What is typed behind it does not wait for its end: the agent queues it. */
+  async #runCommand(
+    typed: Typed,
+    work: InteractiveContext,
+    { command, isQuiet }: { command: string; isQuiet: boolean },
+  ): Promise<void> {
+    const { ended } = await this.#inOrder(typed, async () => {
+      if (!(await this.#isAtRest(typed, work, `A command behind ${isQuiet ? "!!" : "!"}`))) return {};
+      const { screen, host } = work;
+      const ended = withLiveOutput(screen, command, (onOutput) =>
+        host.agent.runUserCommand(command, { excludeFromContext: isQuiet, onOutput }),
+      );
+      return { ended };
+    });
+    await ended;
+  }
+
+  /** In an object: who waits for the beginning does not wait for the end. */
+  async #begin(typed: Typed, work: InteractiveContext): Promise<{ run?: Promise<RunResult> }> {
+    const { text, behavior = "steer", words = [text] } = typed;
+    const { quotes, images } = mentionedFiles(words, work.host.workshop.call.io);
+    const isAnswered = await hasModel(work);
+    await untilStopped(() => work.host.agent);
+    if (!this.#letGo(typed)) return {};
+    if (!isAnswered) {
+      this.#options.editor.giveBack(...typedTexts([typed]));
+      return {};
+    }
+    const sent = [text, ...quotes].join("\n\n");
+    if (sent !== text) this.#typedOf.set(sent, text);
+    const more = images.length === 0 ? {} : { images };
+    return { run: work.host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
+  }
+
+  /** What needs the agent at rest stands in the editor again where that does not come soon. */
+  async #isAtRest(typed: Typed, { host }: InteractiveContext, what: string): Promise<boolean> {
+    const rests = await this.#options.rest.soon(host.agent);
+    if (!this.#letGo(typed)) return false;
+    if (rests && !host.agent.isBusy) return true;
+    const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
+    this.#options.tell({ level: "warning", message });
+    this.#options.editor.giveBack(...typedTexts([typed]));
+    return false;
+  }
+
+  #ended(result: RunResult): void {
+    if (this.#told.has(result)) return;
+    this.#told.add(result);
+    const { status, error, unsent = [] } = result;
+    if (status === "failed" && this.#work?.chat.hasTold(error) !== true)
+      this.#options.tell({ level: "error", message: errorText(error) });
+    if (status === "paused")
+      this.#options.tell({ level: "info", message: "Compacted, and waiting: the next prompt goes on." });
+    this.#giveBack(unsent);
+    if (!this.#work?.host.agent.isBusy) this.#typedOf.clear();
+  }
+
+  #giveBack(unsent: readonly PromptInput[]): void {
+    this.#options.editor.giveBack(...this.#asTyped(unsent));
+  }
+
+  /** Without the files that they name. Of images that nothing names, as extensions send them, it is told. */
+  #asTyped(sent: readonly PromptInput[]): string[] {
+    const cwd = this.#work?.host.workshop.cwd ?? ".";
+    return sent.map(({ text, images = [] }) => {
+      const message = typedMessage({ text, images: images.length }, cwd);
+      const lost = lostImagesText(message);
+      if (lost !== undefined) this.#options.tell({ level: "info", message: lost });
+      return this.#typedOf.get(text) ?? message.text;
+    });
+  }
+}
+
+function typedTexts(sent: readonly Typed[]): string[] {
+  return sent.filter(({ isKey }) => isKey !== true).map(({ text }) => text);
+}
+
+const firstRunLines = [
+  "No model can be used yet; /demo plays a whole session without one.",
+  "`bonsai compact FILE` works on your Claude Code, Codex and pi sessions.",
+  "/login stores a key; a local server (Ollama, llama.cpp, …) is just found.",
+].join("\n");
+
+/** Says what works without a model. @returns false where there is one, and nothing was said */
+function tellFirstRun({ host, tell }: InteractiveContext): boolean {
+  if (!isNoModel(host.agent.model)) return false;
+  tell({ level: "info", message: firstRunLines });
+  return true;
+}
+
+/** Looks again for a model where there was none: a key or a server may have come since. */
+async function hasModel(work: InteractiveContext): Promise<boolean> {
+  const { agent, workshop } = work.host;
+  if (!isNoModel(agent.model)) return true;
+  reloadModels(work);
+  const usable = await defaultModel(workshop.shelf);
+  if (usable === undefined) {
+    tellFirstRun(work);
+    return false;
+  }
+  await agent.setModel(usable.model);
+  work.screen.redraw();
+  return true;
+}

@@ -1,0 +1,235 @@
+import { fixedTexts, summariserSizes } from "@bonsai-agent/agent";
+import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
+import { undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
+import { type Line, span } from "@bonsai-agent/app/line";
+import { count, counted } from "@bonsai-agent/app/numbers";
+import { planPicture } from "@bonsai-agent/app/plan-view";
+import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
+import {
+  budgetsFor,
+  type CompactionOutcome,
+  type CompactionResult,
+  type CompactionSettings,
+  pinMessage,
+  pinnedSoon,
+  planCompaction,
+  thresholdTokens,
+  unpinMessage,
+} from "@bonsai-agent/compaction";
+import type { CatalogueModel } from "@bonsai-agent/models";
+import type { Session } from "@bonsai-agent/session";
+import { errorLine } from "../error-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+import { textLines } from "../panels/panel-frame.ts";
+import { PickList } from "../panels/pick-list.ts";
+import { showReport } from "../panels/report-panel.ts";
+import { compactionWords, skippedWords } from "./compaction-notices.ts";
+
+export const compact: SlashCommand = {
+  name: "compact",
+  description: "Compact now; a focus says what the summary must keep, preview shows what would happen",
+  argumentHint: "[focus]",
+  worksWhileBusy: true,
+  complete: (prefix) => ("preview".startsWith(prefix) ? [previewItem] : []),
+  run: (args, work) => (isPreview(args) ? showPreview(work) : askForCompaction(focusOf(args), work)),
+};
+
+const previewItem = {
+  value: "preview",
+  label: "preview",
+  description: "Show what would be done; nothing is",
+};
+
+/** Also as the command outside of a session calls it. */
+function isPreview(args: string): boolean {
+  return args === "preview" || args === "--dry-run";
+}
+
+function focusOf(args: string): { focus?: string } {
+  return args === "" ? {} : { focus: args };
+}
+
+async function showPreview({ host, screen, tell }: InteractiveContext): Promise<void> {
+  const { agent, workshop } = host;
+  const { session, model } = agent;
+  const { result, lines } = compactionPreview({
+    session,
+    settings: workshop.settings.compaction,
+    model: isNoModel(model) ? undefined : model,
+    fixedTexts: fixedTexts(() => ({
+      systemPrompt: agent.systemPrompt,
+      tools: agent.tools.declarations(),
+    })),
+  });
+  if (result.status !== "planned") return tell(skippedWords(result));
+  await showReport(screen, lines);
+}
+
+async function askForCompaction(asked: { focus?: string }, work: InteractiveContext): Promise<void> {
+  const { agent, workshop } = work.host;
+  const heard: CompactionOutcome[] = [];
+  const stop = workshop.lifecycle.on("auto_compaction_end", ({ outcome }) => {
+    heard.push(outcome);
+  });
+  try {
+    if (agent.isBusy && !agent.isCompacting)
+      work.tell({ level: "info", message: "The context will be compacted at the next place in the work." });
+    const outcome = await agent.requestCompaction(asked);
+    // What never began has no event that would tell of it.
+    const words = heard.some((each) => isSame(each, outcome)) ? undefined : compactionWords({ outcome });
+    if (words !== undefined) work.tell(words);
+  } finally {
+    stop();
+  }
+}
+
+function isSame(one: CompactionOutcome, other: CompactionOutcome): boolean {
+  return one.reason === other.reason && one.status === other.status && one.detail === other.detail;
+}
+
+interface CompactionPreview {
+  /** Other than `planned` where `/compact` would do nothing: then its `detail` says why. */
+  result: CompactionResult;
+  lines: (width: number) => Iterable<Line>;
+}
+
+/** What `/compact` would do now, as `bonsai compact --dry-run` shows it. Asks nobody and writes nothing. */
+export function compactionPreview(asked: {
+  session: Session;
+  settings: CompactionSettings;
+  /** It would summarise; undefined where there is none. */
+  model: CatalogueModel | undefined;
+  /** What every request holds beside its messages. */
+  fixedTexts: () => readonly string[];
+}): CompactionPreview {
+  const { session, model } = asked;
+  const { items } = session.projection();
+  const summariser = model && summariserSizes(model);
+  const result = planCompaction({
+    ...{ ...asked, model: model ?? {}, reason: "manual" },
+    ...(summariser && { summariser }),
+  });
+  const picture = planPicture(result, items);
+  const cost = model && plannedCost(result, model);
+  return { result, lines: (width) => previewLines(width) };
+
+  function* previewLines(width: number): Generator<Line> {
+    for (const text of wrap(NOTE, width)) yield [span(text, "gray")];
+    yield* compactView({ result, picture, cost, file: undefined, width });
+  }
+}
+
+const NOTE = "What /compact would do; nothing is done yet.";
+
+export const undo: SlashCommand = {
+  name: "undo",
+  description: "Take the latest compaction back: the whole history is in view again",
+  run: (_args, work) => undoCompaction(work),
+};
+
+function undoCompaction({ host, chat, tell, contextChanged }: InteractiveContext): void {
+  const { agent } = host;
+  const { tokensBefore, tokensAfter } = undoLatestCompaction(agent.session, () => agent.state.context.tokens);
+  chat.rebuild(agent.session);
+  contextChanged();
+  const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
+  const aboutEntryId = agent.session.leafId ?? undefined;
+  tell({ level: "info", message: `The compaction was taken back: ${sizes}.`, aboutEntryId });
+  const warning = aboveThreshold({ host }, tokensAfter);
+  if (warning !== undefined) tell({ level: "warning", message: warning, aboutEntryId });
+}
+
+function aboveThreshold(work: Pick<InteractiveContext, "host">, tokens: number): string | undefined {
+  const limit = passedThreshold(work, tokens);
+  if (limit === undefined) return undefined;
+  return `That is above ${counted(limit, "token")}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`;
+}
+
+/** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
+export function passedThreshold(
+  { host }: Pick<InteractiveContext, "host">,
+  tokens: number,
+): number | undefined {
+  const settings = host.workshop.settings.compaction;
+  const limit = thresholdTokens(settings, budgetsFor({ settings, model: host.agent.model }));
+  return settings.enabled && limit !== undefined && tokens > limit ? limit : undefined;
+}
+
+export const pin: SlashCommand = {
+  name: "pin",
+  description: "Pin a text that every compaction keeps word for word; without one, lists what is pinned",
+  argumentHint: "[text]",
+  worksWhileBusy: true,
+  run: (text, work) => (text === "" ? showPins(work) : pinText(text, work)),
+};
+
+async function pinText(text: string, work: InteractiveContext): Promise<void> {
+  const { agent } = work.host;
+  const message = pinMessage(agent.session, text, agent.waitingMessages);
+  if (pinsOf(work).includes(text.trim())) {
+    work.tell({ level: "info", message: "That is pinned already." });
+    return;
+  }
+  if (agent.isBusy)
+    work.tell({ level: "info", message: `Will be pinned before the next request: ${oneLine(text, 60)}` });
+  await agent.sendMessage(message, { triggerTurn: false });
+}
+
+/** With those that wait for the agent's next request. */
+function pinsOf({ host: { agent } }: InteractiveContext): string[] {
+  return pinnedSoon(agent.session, agent.waitingMessages);
+}
+
+async function showPins(work: InteractiveContext): Promise<void> {
+  const { screen, tell } = work;
+  const pins = pinsOf(work);
+  if (pins.length === 0) {
+    tell({ level: "info", message: "Nothing is pinned. `/pin TEXT` pins a text." });
+    return;
+  }
+  await screen.show<void>((done) => pinList(work, pins, () => done(undefined)));
+}
+
+function pinList(work: InteractiveContext, pins: readonly string[], leave: () => void): PickList<string> {
+  const { host, screen } = work;
+  /** One after the other: each takes what is selected when the one before is gone. */
+  let unpinned: Promise<void> = Promise.resolve();
+  const list: PickList<string> = new PickList<string>({
+    place: screen,
+    title: "Pinned: every compaction keeps it word for word",
+    items: pins,
+    key: (text) => text,
+    text: (text) => text,
+    row: (text) => ({ label: oneLine(text) }),
+    empty: "Nothing is pinned any more.",
+    picks: "whole text",
+    onPick: (text) => void showWhole(work, text),
+    onCancel: leave,
+    actions: [
+      {
+        key: "delete",
+        does: "unpin",
+        run: () => {
+          unpinned = unpinned.then(() => unpin(list.model.selected));
+        },
+      },
+    ],
+  });
+  const unpin = async (text: string | undefined) => {
+    if (text === undefined) return;
+    try {
+      await host.agent.sendMessage(unpinMessage(text), { triggerTurn: false });
+      work.contextChanged();
+      list.setItems(pinsOf(work));
+    } catch (error) {
+      list.tell({ status: errorLine(error) });
+    }
+  };
+  return list;
+}
+
+function showWhole({ screen }: InteractiveContext, text: string): Promise<void> {
+  const lines = (width: number) => textLines(text, width).map((line) => [line.slice(1)]);
+  return showReport(screen, lines);
+}

@@ -1,0 +1,176 @@
+import type { LifecycleEvents } from "@bonsai-agent/agent";
+import { count, counted, usd } from "@bonsai-agent/app/numbers";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { errorText } from "../error-text.ts";
+import type { InteractiveContext, Told } from "../interactive-context.ts";
+
+/** How a compaction ended, as far as its events tell. */
+interface EndedCompaction {
+  outcome: CompactionOutcome;
+  /** The stored entry, where a summary was made. */
+  entry?: CompactionEntry | undefined;
+  /** Tool results that were masked with it. */
+  maskedResults?: number;
+  error?: Error | undefined;
+}
+
+/**
+ * What a user is told of it; undefined where something else tells it: the warning of a threshold compaction that
+ * failed, the error of the run whose overflow could not be recovered from.
+ */
+export function compactionWords(ended: EndedCompaction): Told | undefined {
+  const { outcome, error } = ended;
+  switch (outcome.status) {
+    case "compacted":
+      return { level: "info", message: compactedWords(ended) };
+    case "masked":
+      return { level: "info", message: maskedWords(ended) };
+    case "skipped":
+      return outcome.reason === "manual" ? skippedWords(outcome) : undefined;
+    case "cancelled":
+      return { level: "info", message: cancelledWords(outcome) };
+    case "failed":
+      return outcome.reason === "manual"
+        ? { level: "error", message: failedWords(outcome, error) }
+        : undefined;
+  }
+}
+
+const ways: Readonly<Record<RungName, string>> = {
+  mask: "by masking old tool results",
+  extension: "with the summary of an extension",
+  summarise: "with a summary",
+  chunks: "with a summary made in several parts",
+  digest: "with the built-in digest",
+  media: "with a summary, and images left out",
+  truncate: "with a summary, and the largest tool results shortened",
+};
+
+function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
+  // An extension's own details are no manifest.
+  const { rung, requests, costUsd } = manifestOf(entry) ?? {};
+  const isForeign = entry?.fromHook === true;
+  const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : wayOf(rung, requests);
+  const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
+  const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
+  const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
+  const cut = cutWords(outcome);
+  const how = [...(way === undefined ? [] : [way]), ...cost, ...masked, ...cut].join("; ");
+  const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
+  return [text, ...caveat(outcome)].join(" ");
+}
+
+/** What was tried in parts can turn out to fit into one. */
+function wayOf(rung: RungName, requests: number | undefined): string | undefined {
+  const way = rung === "chunks" && requests === 1 ? "summarise" : rung;
+  // What an edited file says may be anything.
+  return Object.hasOwn(ways, way) ? ways[way] : undefined;
+}
+
+/** Extensions are named as they were loaded. */
+function foreignWay({ decidedBy }: CompactionOutcome): string {
+  return decidedBy === undefined ? ways.extension : `with the summary of ${oneLine(decidedBy)}`;
+}
+
+/** What else was taken from the model's view: messages that stay in part, or without their images. */
+function cutWords({ steps }: CompactionOutcome): string[] {
+  return steps === undefined
+    ? []
+    : [
+        ...(steps.shortened === 0 ? [] : [`shortened ${counted(steps.shortened, "large message")}`]),
+        ...(steps.withoutMedia === 0
+          ? []
+          : [`left out the images of ${counted(steps.withoutMedia, "message")}`]),
+      ];
+}
+
+function maskedWords({ outcome, maskedResults = 0 }: EndedCompaction): string {
+  const { shortened = 0, withoutMedia = 0 } = outcome.steps ?? {};
+  const freed = outcome.tokensBefore - outcome.tokensAfter;
+  const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
+  const done = [...masked, ...cutWords(outcome)].join(" and ");
+  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps ${maskedResults + shortened + withoutMedia === 1 ? "it" : "them"} whole.`;
+  return [text, ...caveat(outcome)].join(" ");
+}
+
+function sizes({ tokensBefore, tokensAfter }: CompactionOutcome): string {
+  return `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
+}
+
+/** What a detail says behind its first sentence: why it was the digest's, that the context is too large still. */
+function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome): string[] {
+  const at = detail.search(/(?<=\.) /);
+  const more = at < 0 ? [] : [detail.slice(at + 1)];
+  return reason === "manual" && tokensAfter >= tokensBefore
+    ? [...more, "The summary is longer than the little that it stands for; /undo takes it back."]
+    : more;
+}
+
+/** Why there was nothing to do for the user's own `/compact`, and what would change that. */
+export function skippedWords({ status, detail }: { status: string; detail: string }): Told {
+  const isAllRecent = status === "nothing-to-compact" || detail.includes("recent enough to be kept");
+  const more = isAllRecent ? " A smaller keepRecentTokens in /settings keeps less; a focus does not." : "";
+  return { level: "info", message: `${detail}${more}` };
+}
+
+function cancelledWords(outcome: CompactionOutcome): string {
+  const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
+  const told = `Compaction cancelled${by}; nothing was changed.`;
+  const reason = refusalOf(outcome);
+  return reason === undefined ? told : `${told} ${reason}`;
+}
+
+/** Why somebody other than the user's key stopped a compaction; the user knows what the key was for. */
+function refusalOf({ status, detail }: CompactionOutcome): string | undefined {
+  if (status !== "cancelled") return undefined;
+  const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
+  return reason === "" || reason === "It was aborted." ? undefined : reason;
+}
+
+function failedWords({ detail }: CompactionOutcome, error: Error | undefined): string {
+  return error === undefined ? detail : errorText(error);
+}
+
+/**
+ * Shows each compaction when it has ended: the chat as the session is now, and below it what was done. That one failed
+ * for the threshold, or that the breaker opened, is told by the agent's notices, once.
+ * @returns ends it
+ */
+export function followCompactions(
+  work: Pick<InteractiveContext, "host" | "chat" | "tell">,
+  lifecycle: Lifecycle<LifecycleEvents>,
+): () => void {
+  let maskedResults = 0;
+  let error: Error | undefined;
+  /** An extension that lets no automatic compaction happen says so before every request. */
+  let refusal: string | undefined;
+  const ends = [
+    lifecycle.on("auto_compaction_start", () => {
+      maskedResults = 0;
+      error = undefined;
+    }),
+    lifecycle.on("session_mask", ({ entries }) => {
+      maskedResults = entries.length;
+    }),
+    lifecycle.on("session_compact_failed", (failed) => {
+      error = failed.error;
+    }),
+    lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
+      const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
+      if (hasChanged) work.chat.rebuild(work.host.agent.session, "compaction");
+      const earlier = refusal;
+      refusal = refusalOf(outcome);
+      if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
+      const words = compactionWords({ outcome, entry: result, maskedResults, error });
+      const { leafId } = work.host.agent.session;
+      const about = hasChanged ? { aboutEntryId: leafId ?? undefined } : { attempt: "compaction" as const };
+      if (words !== undefined) work.tell({ ...words, ...about });
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+  };
+}

@@ -1,0 +1,194 @@
+import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
+import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
+import {
+  budgetsFor,
+  type CompactionSettings,
+  type ContextSize,
+  contextSizeOf,
+  MASK_PLACEHOLDER,
+  type ModelSizes,
+  readContext,
+  sessionEstimate,
+  thresholdTokens,
+} from "@bonsai-agent/compaction";
+import { type Message, messageText, type TokenEstimator } from "@bonsai-agent/messages";
+import type { ToolDeclaration } from "@bonsai-agent/models";
+import type { ProjectionItem, Session } from "@bonsai-agent/session";
+
+/** One kind of thing that a request holds. */
+export interface ContextPart {
+  /** `system prompt`, `instructions`, `tools`, or the word for a kind of message. */
+  name: string;
+  tokens: number;
+  /** Files, tools or messages. */
+  items: number;
+  /** Tool results among them that a mask has cleared. */
+  maskedItems: number;
+  /** The paths of the instructions; none for other parts. */
+  files?: readonly string[];
+}
+
+/** One message, for the list of the largest. */
+interface LargeItem {
+  entryId: string;
+  kind: string;
+  tokens: number;
+  preview: string;
+}
+
+/** How the window is divided, in tokens. Used, free and reserve add up to the window while what is used fits into it. */
+export interface ContextRoom {
+  windowTokens: number;
+  /** Left before compaction begins; where that is switched off, left of the window. */
+  freeTokens: number;
+  /** What compaction keeps free, as far as it is free still. */
+  reserveTokens: number;
+  /** One token more calls for compaction; undefined where automatic compaction is off. */
+  thresholdTokens: number | undefined;
+}
+
+/**
+ * Where the tokens of the next request are.
+ * Invariant: the parts and `unexplainedTokens` add up to `totalTokens`. Where less was read than is estimated, all parts
+ * share what was read.
+ */
+export interface ContextReport {
+  /** Estimated, in the order of the request; none is empty. */
+  parts: readonly ContextPart[];
+  /** What the provider reported beyond the estimates of the parts. */
+  unexplainedTokens: number;
+  totalTokens: number;
+  /** True where no report of the provider can be trusted. */
+  isEstimate: boolean;
+  /** The estimated part of `totalTokens`: all of it, or what came after the last answer. */
+  estimatedTokens: number;
+  /** Undefined where the model's window is unknown. */
+  room: ContextRoom | undefined;
+  /** The largest messages first, at most ten. */
+  largest: readonly LargeItem[];
+}
+
+export interface ContextReportOptions {
+  session: Session;
+  systemPrompt: string;
+  tools: readonly ToolDeclaration[];
+  settings: CompactionSettings;
+  model: ModelSizes;
+}
+
+const LARGEST = 10;
+
+export function contextReport(options: ContextReportOptions): ContextReport {
+  const { session, settings } = options;
+  const { items } = session.projection();
+  const fixed = fixedContext(options);
+  const fixedTexts = () => [fixed.prompt, ...fixed.instructions, ...fixed.tools];
+  const { estimator, overheadTokens } = sessionEstimate({ session, settings, fixedTexts });
+  const { tokens, source, trailingTokens } = readContext({ session, estimator, items, overheadTokens });
+  const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
+  const reading = { tokens, source, trailingTokens };
+  const size = contextSizeOf({ reading, estimatedTokens: sumOf(estimated) });
+  const parts = sharesOf(estimated, size);
+  return {
+    parts,
+    unexplainedTokens: size.fixedTokens,
+    totalTokens: tokens,
+    isEstimate: source === "estimate",
+    estimatedTokens: trailingTokens,
+    room: roomOf(options, tokens),
+    largest: largestOf(items, estimator, size),
+  };
+}
+
+function sumOf(parts: readonly ContextPart[]): number {
+  return parts.reduce((sum, part) => sum + part.tokens, 0);
+}
+
+/** Each is what it adds to those before it, so that rounding loses no token. */
+function sharesOf(estimated: readonly ContextPart[], size: ContextSize): ContextPart[] {
+  let before = 0;
+  const shares = estimated.map((part) => {
+    const from = size.ofEstimate(before);
+    before += part.tokens;
+    return { ...part, tokens: size.ofEstimate(before) - from };
+  });
+  return shares.filter(({ tokens }) => tokens > 0);
+}
+
+/** What stands before the messages of every request. */
+function fixedParts({ prompt, instructions, tools }: FixedContext, estimator: TokenEstimator): ContextPart[] {
+  const part = (name: string, texts: readonly string[]): ContextPart => ({
+    name,
+    tokens: texts.reduce((sum, text) => sum + estimator.text(text), 0),
+    items: texts.length,
+    maskedItems: 0,
+  });
+  return [
+    part("system prompt", [prompt]),
+    { ...part("instructions", instructions), files: instructions.map(framedPath) },
+    part("tools", tools),
+  ];
+}
+
+/** An extension can write what it likes into a prompt: a path that is not quoted well is shown as it stands. */
+function framedPath(frame: string): string {
+  const [, quoted = ""] = /^<instructions path="(.*)">$/m.exec(frame) ?? [];
+  return quoted.replaceAll(/\\(["\\])/g, "$1");
+}
+
+/** The kinds in the order in which they stand; others follow. */
+const kinds = ["summary", "branch", "user", "assistant", "result", "command", "extension"];
+
+function messageParts(items: readonly ProjectionItem[], estimator: TokenEstimator): ContextPart[] {
+  const parts = new Map<string, ContextPart>(
+    kinds.map((name) => [name, { name, tokens: 0, items: 0, maskedItems: 0 }]),
+  );
+  for (const { message, edit } of items) {
+    const name = kindWord(message.role);
+    const part = parts.get(name) ?? { name, tokens: 0, items: 0, maskedItems: 0 };
+    part.tokens += estimator.message(message);
+    part.items += 1;
+    if (edit !== undefined && isMasked(message)) part.maskedItems += 1;
+    parts.set(name, part);
+  }
+  return [...parts.values()];
+}
+
+function isMasked(message: Message): boolean {
+  if (message.role === "bashExecution") return message.output === MASK_PLACEHOLDER;
+  return message.role === "toolResult" && messageText(message) === MASK_PLACEHOLDER;
+}
+
+function roomOf({ settings, model }: ContextReportOptions, totalTokens: number): ContextRoom | undefined {
+  const budgets = budgetsFor({ settings, model });
+  const { windowTokens } = budgets;
+  if (windowTokens === undefined) return undefined;
+  const threshold = settings.enabled ? thresholdTokens(settings, budgets) : undefined;
+  const limit = Math.min(threshold ?? windowTokens, windowTokens);
+  return {
+    windowTokens,
+    freeTokens: Math.max(0, limit - totalTokens),
+    reserveTokens: Math.max(0, windowTokens - Math.max(limit, totalTokens)),
+    thresholdTokens: threshold,
+  };
+}
+
+function largestOf(
+  items: readonly ProjectionItem[],
+  estimator: TokenEstimator,
+  size: ContextSize,
+): LargeItem[] {
+  return items
+    .map(({ entryId, message }) => ({
+      ...{ entryId, message },
+      tokens: size.ofEstimate(estimator.message(message)),
+    }))
+    .sort((one, other) => other.tokens - one.tokens)
+    .slice(0, LARGEST)
+    .map(({ entryId, message, tokens }) => ({
+      entryId,
+      kind: kindWord(message.role),
+      tokens,
+      preview: messagePreview(message),
+    }));
+}

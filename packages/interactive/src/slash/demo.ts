@@ -1,0 +1,102 @@
+import { run } from "@bonsai-agent/app/demo";
+import type { CliIo, OutStream } from "@bonsai-agent/app/io";
+import { Output } from "@bonsai-agent/app/output";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { keys } from "../terminal/keys.ts";
+import type { Screen } from "../terminal/screen.ts";
+import { type Component, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
+
+export const demo: SlashCommand = {
+  name: "demo",
+  description: "Play a whole agent session on a scripted model, without a key",
+  argumentHint: "[fast]",
+  worksWhileBusy: true,
+  complete: () => [{ value: "fast", label: "fast", description: "Do not wait for readers" }],
+  run: (args, work) => playDemo(work, { fast: args === "fast" }),
+};
+
+interface PlayDemoOptions {
+  /** Does not wait for readers. */
+  fast: boolean;
+}
+
+const playing = new WeakSet<Screen>();
+
+/** Plays the demonstration in the chat, once at a time; the user can type along, and Esc ends it. */
+async function playDemo(work: InteractiveContext, options: PlayDemoOptions): Promise<void> {
+  const { screen } = work;
+  if (playing.has(screen)) {
+    const message = `The demonstration is playing; ${keys.label("interrupt")} ends it.`;
+    work.tell({ level: "info", message });
+    return;
+  }
+  playing.add(screen);
+  try {
+    await play(work, options);
+  } finally {
+    playing.delete(screen);
+  }
+}
+
+async function play({ screen, host, interruptible }: InteractiveContext, { fast }: PlayDemoOptions) {
+  const story = new DemoStory(() => {
+    // Whoever goes to another session meanwhile has a chat without it.
+    if (!screen.chat.children.includes(story)) screen.chat.addChild(story);
+    screen.redraw();
+  });
+  story.write(
+    ` Nothing of this touches your session. ${keys.label("interrupt")} ends it; type along as you like.\n`,
+  );
+  const stream: OutStream = {
+    isTTY: true,
+    columns: screen.columns,
+    write: (text) => story.write(text),
+  };
+  await interruptible(async (signal) => {
+    const io: CliIo = {
+      ...host.workshop.call.io,
+      ...{ stdin: undefined, stdout: stream, stderr: stream },
+      interruptible: (task) => task(signal),
+    };
+    await run({ args: [], options: { fast }, io, output: new Output(io, false) });
+  });
+}
+
+/** The lines of the demonstration, as they come. */
+export class DemoStory implements Component {
+  readonly #redraw: () => void;
+  readonly #lines: string[] = [""];
+  #shown: { width: number; lines: string[] } | undefined;
+
+  /** @param redraw called when there is more to see */
+  constructor(redraw: () => void) {
+    this.#redraw = redraw;
+  }
+
+  /** Takes text as a terminal does: styled, and broken into lines already. */
+  write(text: string): void {
+    const [first = "", ...more] = text.split("\n");
+    this.#lines.push(`${this.#lines.pop() ?? ""}${first}`, ...more);
+    this.invalidate();
+    this.#redraw();
+  }
+
+  render(width: number): string[] {
+    if (this.#shown?.width !== width)
+      this.#shown = { width, lines: this.#lines.flatMap((line) => fitted(line, width)) };
+    return this.#shown.lines;
+  }
+
+  invalidate(): void {
+    this.#shown = undefined;
+  }
+}
+
+/** Rules, boxes and bars. */
+const drawing = /[\u2500-\u259f]/;
+
+/** What the terminal has become too narrow for: a path is to be read in full, a chart keeps its shape. */
+function fitted(line: string, width: number): string[] {
+  if (visibleWidth(line) <= width) return [line];
+  return drawing.test(line) ? [truncateToWidth(line, width, "…")] : wrapTextWithAnsi(line, width);
+}

@@ -1,0 +1,138 @@
+import { type Line, span } from "@bonsai-agent/app/line";
+import { oneLine, textWidth } from "@bonsai-agent/app/terminal-text";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { showReport } from "../panels/report-panel.ts";
+import { keybindingsFile } from "../terminal/keybindings-file.ts";
+import { type ActionName, actionNames, actions, keys, libraryBindings, shownKey } from "../terminal/keys.ts";
+import { type Keybinding, type KeyId, TUI_KEYBINDINGS, wrapTextWithAnsi } from "../terminal/tui.ts";
+
+/** @param commands asked when it runs: this is one of them */
+export function helpCommand(commands: () => readonly SlashCommand[]): SlashCommand {
+  return {
+    name: "help",
+    description: "Show commands and keys",
+    worksWhileBusy: true,
+    run: (_args, work) => showHelp(commands(), work),
+  };
+}
+
+async function showHelp(
+  commands: readonly SlashCommand[],
+  { host, screen }: InteractiveContext,
+): Promise<void> {
+  const { extensions, home } = host.workshop;
+  const facts: HelpFacts = {
+    commands,
+    moreCommands: extensions.commands,
+    shortcuts: extensions.shortcuts,
+    keysFile: keybindingsFile(home),
+  };
+  await showReport(screen, (width) => helpLines(facts, width));
+}
+
+interface Described {
+  name: string;
+  description?: string | undefined;
+}
+
+export interface HelpFacts {
+  commands: readonly SlashCommand[];
+  /** Of extensions. */
+  moreCommands: readonly Described[];
+  /** Of extensions, by key. */
+  shortcuts: ReadonlyMap<string, { description?: string | undefined }>;
+  /** Where keys can be changed. */
+  keysFile: string;
+}
+
+type Row = readonly [name: string, description: string];
+
+/** The widest that a name may be before its description begins. */
+const NAME_COLUMNS = 24;
+/** Two before it, and two behind it at the least. */
+const BLANKS_AROUND_NAME = 4;
+const LEAST_DESCRIPTION_COLUMNS = 24;
+
+/** What /help shows: commands, keys by what they are called now, and what extensions bring. */
+export function helpLines(facts: HelpFacts, width: number): Line[] {
+  const { commands, moreCommands, shortcuts, keysFile } = facts;
+  const sections: readonly (readonly [string, readonly Row[]])[] = [
+    ["Commands", commands.map(commandRow)],
+    ["Commands of extensions", moreCommands.map(({ name, description = "" }) => [`/${name}`, description])],
+    ["In the prompt", typedRows()],
+    ["Keys", actionNames.map(actionRow)],
+    [
+      "Keys of extensions",
+      [...shortcuts].map(([key, { description = "" }]) => [shownKey(key as KeyId), description]),
+    ],
+    ["Keys of the editor and of lists", editorRows()],
+  ];
+  const note = `Keys can be changed in ${keysFile}, as {"expand": "ctrl+e"} or {"quit": ["ctrl+q", "f10"]}; /reload reads it again.`;
+  return [
+    ...sections.filter(([, rows]) => rows.length > 0).flatMap(([title, rows]) => section(title, rows, width)),
+    ...wrapped(note, width).map((text) => [span(text, "dim")]),
+  ];
+}
+
+function typedRows(): Row[] {
+  return [
+    ["@file", "Give the model a file or an image; Tab completes"],
+    ["!command", "Run a command; the model sees its output"],
+    ["!!command", "Run a command that the model does not see"],
+    [`\\ ${keys.label("submit")}`, "New line, in terminals that have no other key for it"],
+  ];
+}
+
+function commandRow({ name, argumentHint, description }: SlashCommand): Row {
+  return [argumentHint === undefined ? `/${name}` : `/${name} ${argumentHint}`, description];
+}
+
+function actionRow(name: ActionName): Row {
+  return [keys.labels(name), `${actions[name].description} (${name})`];
+}
+
+function editorRows(): Row[] {
+  const aliases = new Set<string>(actionNames.flatMap((name) => actions[name].binding ?? []));
+  return libraryBindings
+    .filter((id) => !aliases.has(id) && keys.keysOf(id as Keybinding).length > 0)
+    .map((id) => [
+      keys.labels(id as Keybinding),
+      `${TUI_KEYBINDINGS[id as keyof typeof TUI_KEYBINDINGS].description} (${id})`,
+    ]);
+}
+
+function section(title: string, rows: readonly Row[], width: number): Line[] {
+  const columns =
+    Math.min(NAME_COLUMNS, Math.max(...rows.map(([name]) => textWidth(name)))) + BLANKS_AROUND_NAME;
+  return [
+    ...wrapped(title, width).map((text): Line => [span(text, "bold")]),
+    ...rows.flatMap((row) => rowLines(row, columns, width)),
+    [],
+  ];
+}
+
+/** Side by side where both have room, else the description below. */
+function rowLines([name, description]: Row, columns: number, width: number): Line[] {
+  const fits =
+    textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;
+  const indent = " ".repeat(fits ? columns : 4);
+  const [first, ...more] = wrapped(description, width - indent.length).map((text) => `${indent}${text}`);
+  if (!fits)
+    return [
+      ...wrapped(name, width - 2).map((text): Line => [span(`  ${text}`, "cyan")]),
+      ...lines(first, more),
+    ];
+  const rest = (first ?? "").slice(columns);
+  return [
+    ["  ", span(name, "cyan"), " ".repeat(columns - 2 - textWidth(name)), rest],
+    ...lines(undefined, more),
+  ];
+}
+
+function lines(first: string | undefined, more: readonly string[]): Line[] {
+  return [...(first === undefined ? [] : [first]), ...more].map((text) => [text]);
+}
+
+function wrapped(text: string, columns: number): string[] {
+  return text === "" ? [] : wrapTextWithAnsi(oneLine(text), Math.max(1, columns));
+}

@@ -1,0 +1,214 @@
+import type { AgentCall } from "@bonsai-agent/app/invocation";
+import { oneLine, printable } from "@bonsai-agent/app/terminal-text";
+import { bonsaiHome } from "@bonsai-agent/session";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { matchFiles, ProjectFiles } from "../prompt/project-files.ts";
+import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import { PromptHistory } from "../prompt/prompt-history.ts";
+import {
+  type AutocompleteItem,
+  type AutocompleteProvider,
+  type AutocompleteSuggestions,
+  CombinedAutocompleteProvider,
+  fuzzyFilter,
+} from "../terminal/tui.ts";
+import { typableText } from "../terminal/typed-input.ts";
+import { slashCommands } from "./slash-commands.ts";
+
+interface PromptCompletionOptions {
+  /** The project's folder. */
+  cwd: string;
+  commands: readonly SlashCommand[];
+  tell: InteractiveContext["tell"];
+}
+
+type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
+
+/** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
+const mention = /(?:^|[\s([{<'`])(@(?:"([^"]*)|([^\s"'`<>()[\]{}]*)))$/;
+
+/**
+ * Completes commands and their arguments, files behind `@`, and paths by the key for it. What only the session knows,
+ * commands of extensions and arguments, joins with it.
+ */
+class PromptCompletion implements AutocompleteProvider {
+  readonly #options: PromptCompletionOptions;
+  readonly #paths: CombinedAutocompleteProvider;
+  readonly #files: ProjectFiles;
+  readonly #opened = Promise.withResolvers<InteractiveContext>();
+  #work: InteractiveContext | undefined;
+
+  constructor(options: PromptCompletionOptions) {
+    this.#options = options;
+    this.#paths = new CombinedAutocompleteProvider([], options.cwd);
+    this.#files = new ProjectFiles(options.cwd);
+  }
+
+  /** The session is there. */
+  begin(work: InteractiveContext): void {
+    this.#work = work;
+    this.#opened.resolve(work);
+  }
+
+  async getSuggestions(...position: Position): Promise<AutocompleteSuggestions | null> {
+    const found = await this.#find(...position);
+    return found && suggestions(found.items.filter(isTypable).map(printableItem), found.prefix);
+  }
+
+  async #find(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
+    const text = lines[line] ?? "";
+    const before = text.slice(0, column);
+    const behind = text.slice(column);
+    const mentioned = mention.exec(before);
+    if (mentioned !== null) {
+      const [, prefix = "", quoted, bare = ""] = mentioned;
+      const query = quoted ?? bare;
+      return /^(~|\.{0,2})\//.test(query)
+        ? this.#mentionsOutside(prefix, query, options.signal)
+        : this.#mentions(prefix, query, options.signal);
+    }
+    const command = line === 0 ? /^\/(\S*)(?:\s+(.*))?$/s.exec(before) : null;
+    if (command !== null && !(options.force === true && command[1]!.includes("/"))) {
+      const [, name = "", args] = command;
+      // In front of a word, a name would be taken for what is written there already.
+      if (args === undefined) return /^\S/.test(behind) ? null : this.#names(name, before);
+      const known = await this.#arguments(name, args, options.signal);
+      if (known !== null || options.force !== true) return known;
+    }
+    return options.force === true ? this.#paths.getSuggestions(lines, line, column, options) : null;
+  }
+
+  applyCompletion(...call: Parameters<AutocompleteProvider["applyCompletion"]>) {
+    return this.#paths.applyCompletion(...call);
+  }
+
+  async #mentions(
+    prefix: string,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<AutocompleteSuggestions | null> {
+    const known = await matchFiles(await this.#files.list(signal), { query, signal });
+    // It can be among those that are still looked for.
+    const matching =
+      known.length > 0 ? known : await matchFiles(await this.#files.whole(signal), { query, signal });
+    return suggestions(
+      // A path with a quote in it cannot be quoted.
+      matching.filter(({ path }) => !path.includes('"')).map(({ path }) => mentionOf(path, path)),
+      prefix,
+    );
+  }
+
+  /** Folder by folder, as the path is typed: what lies outside of the project has no end. */
+  async #mentionsOutside(
+    prefix: string,
+    query: string,
+    signal: AbortSignal,
+  ): Promise<AutocompleteSuggestions | null> {
+    const quoted = `"${query}`;
+    const found = await this.#paths.getSuggestions([quoted], 0, quoted.length, { signal, force: true });
+    const items = found?.items ?? [];
+    return suggestions(
+      items.map(({ value, label }) => mentionOf(value.replace(/^"|"$/g, ""), label)),
+      prefix,
+    );
+  }
+
+  #names(name: string, prefix: string): AutocompleteSuggestions | null {
+    const own = this.#options.commands.map(({ name, description, argumentHint }) => ({
+      value: name,
+      label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
+      description,
+    }));
+    const others = (this.#work?.host.workshop.extensions.commands ?? []).map(({ name, description }) => ({
+      value: name,
+      label: name,
+      ...(description === undefined ? {} : { description }),
+    }));
+    return suggestions(
+      fuzzyFilter([...own, ...others], name, ({ value }) => value),
+      prefix,
+    );
+  }
+
+  async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
+    const command = this.#options.commands.find((each) => each.name === name);
+    if (command !== undefined && command.complete === undefined) return null;
+    const work = this.#work ?? (await this.#whenOpen(signal));
+    if (work === undefined) return null;
+    if (command !== undefined) return suggestions(await this.#completed(command, args, work), args);
+    const items = await work.host.workshop.extensions.completeCommand(name, args);
+    return suggestions(
+      items.map(({ value, label, description }) => ({
+        value,
+        label,
+        ...(description === undefined ? {} : { description }),
+      })),
+      args,
+    );
+  }
+
+  /** Undefined where another key came first. */
+  #whenOpen(signal: AbortSignal): Promise<InteractiveContext | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    if (signal.aborted) resolve(undefined);
+    signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    return Promise.race([this.#opened.promise, promise]);
+  }
+
+  async #completed(
+    command: SlashCommand,
+    args: string,
+    work: InteractiveContext,
+  ): Promise<AutocompleteItem[]> {
+    try {
+      return (await command.complete?.(args, work)) ?? [];
+    } catch (error) {
+      this.#options.tell({
+        level: "warning",
+        message: `/${command.name} cannot be completed: ${(error as Error).message}`,
+      });
+      return [];
+    }
+  }
+}
+
+/** The name of a file can hold anything; what cannot stand in the editor completes nothing. */
+function isTypable({ value }: AutocompleteItem): boolean {
+  return typableText(value) === value;
+}
+
+function printableItem({ value, label, description }: AutocompleteItem): AutocompleteItem {
+  const told = description === undefined ? {} : { description: oneLine(description) };
+  return { value, label: printable(label), ...told };
+}
+
+function mentionOf(path: string, label: string): AutocompleteItem {
+  return { value: /[\s"'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`, label };
+}
+
+function suggestions(items: AutocompleteItem[], prefix: string): AutocompleteSuggestions | null {
+  return items.length === 0 ? null : { items, prefix };
+}
+
+interface AttachPromptOptions {
+  call: AgentCall;
+  editor: PromptEditor;
+  tell: InteractiveContext["tell"];
+}
+
+/**
+ * Gives the editor its completion and the prompts of earlier sessions, before there is a session.
+ * @returns to be called with the session: what only it knows is completed from then on
+ */
+export function attachPrompt({
+  call,
+  editor,
+  tell,
+}: AttachPromptOptions): (work: InteractiveContext) => void {
+  const { cwd, env } = call.io;
+  const onFault = (message: string) => tell({ level: "warning", message });
+  editor.useHistory(new PromptHistory({ home: bonsaiHome({ ...env }), onFault }));
+  const completion = new PromptCompletion({ cwd, commands: slashCommands, tell });
+  editor.setAutocompleteProvider(completion);
+  return (work) => completion.begin(work);
+}

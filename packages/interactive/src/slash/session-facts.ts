@@ -1,0 +1,83 @@
+import { existsSync, statSync } from "node:fs";
+import type { AgentState } from "@bonsai-agent/agent";
+import { liveCompactions } from "@bonsai-agent/app/compaction-record";
+import { age, bytes, count, counted, percent } from "@bonsai-agent/app/numbers";
+import { FactCounter, freeAmong, type IsFree } from "@bonsai-agent/app/session-facts";
+import { costText } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import type { SlashCommand } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+import { wholePath } from "../panels/panel-frame.ts";
+import { isRough } from "../status/footer-source.ts";
+
+export const session: SlashCommand = {
+  name: "session",
+  description: "File, id, entries, tokens, cost and compactions of this session",
+  worksWhileBusy: true,
+  run(_args, { host, tell }) {
+    const { agent, workshop } = host;
+    const rows = sessionRows(agent.session, agent.state, {
+      nowMs: workshop.call.io.now(),
+      isFree: freeAmong([...workshop.shelf.catalogue.models, agent.state.model]),
+    });
+    const nameWidth = Math.max(...rows.map(([name]) => name.length));
+    const lines = rows.map(([name, value]) => `${name.padEnd(nameWidth)}  ${value}`);
+    tell({ level: "info", message: lines.join("\n") });
+  },
+};
+
+/** What is known of a session, by name. */
+function sessionRows(
+  session: Session,
+  state: AgentState,
+  { nowMs, isFree }: { nowMs: number; isFree: IsFree },
+): [string, string][] {
+  const counter = new FactCounter(session.header);
+  for (const { entry } of session.scan()) counter.add(entry);
+  const { counts, usage, cost, models, lastActivity } = counter.facts();
+  const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
+  const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);
+  const { context, model, thinking } = state;
+  const isNone = isNoModel(model);
+  return [
+    ["name", session.name ?? "none (/name gives one)"],
+    ["id", session.id],
+    ["file", fileWords(session)],
+    ["folder", wholePath(session.cwd)],
+    ["begun", age(Date.parse(session.header.timestamp), nowMs)],
+    ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
+    ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
+    ["compactions", compactionWords(session, counts.compaction ?? 0)],
+    ["model", isNone ? "none yet" : `${model.provider}/${model.id}, thinking ${thinking}`],
+    ["answers", models.map((each) => `${each.model} ${count(each.answers)}`).join(", ") || "none"],
+    ["context", contextWords(isNone ? { ...context, windowTokens: undefined } : context)],
+    [
+      "tokens",
+      `in ${count(usage.input)}, cache read ${count(usage.cacheRead)}, cache write ${count(usage.cacheWrite)}, out ${count(usage.output)}`,
+    ],
+    ["cost", costText(cost.cost(isFree))],
+    ...(session.header.parentSession === undefined
+      ? []
+      : [["fork of", wholePath(session.header.parentSession)] as [string, string]]),
+  ];
+}
+
+/** Some can be taken back, or stand on another branch. */
+function compactionWords(session: Session, all: number): string {
+  const { length } = liveCompactions(session);
+  return length === all ? count(all) : `${count(all)}, ${count(length)} of them in force here`;
+}
+
+function fileWords({ file }: Session): string {
+  if (file === undefined) return "none: this session is kept in memory only";
+  return existsSync(file)
+    ? `${wholePath(file)} (${bytes(statSync(file).size)})`
+    : `${wholePath(file)} (from the first message on)`;
+}
+
+function contextWords({ tokens, windowTokens, estimatedTokens }: AgentState["context"]): string {
+  const about = `${isRough({ tokens, estimatedTokens }) ? "~" : ""}${counted(tokens, "token")}`;
+  return windowTokens === undefined
+    ? `${about}, window unknown`
+    : `${about} of ${count(windowTokens)} (${percent(tokens, windowTokens)})`;
+}

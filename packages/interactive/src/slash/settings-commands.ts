@@ -1,0 +1,139 @@
+import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
+import { agentCallSettings, type SettingsCall, settingsLayers } from "@bonsai-agent/app/settings";
+import { isRefused, isTrusted, refuseFolder, trustFolder, untrustFolder } from "@bonsai-agent/app/trust";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { askYesOrNo } from "../panels/ask.ts";
+import { type CommonSetting, settingName } from "../panels/common-settings.ts";
+import { editSettings } from "../panels/settings-editor.ts";
+import { applyTheme } from "../terminal/capabilities.ts";
+import type { Screen } from "../terminal/screen.ts";
+
+export const settings: SlashCommand = {
+  name: "settings",
+  description: "Change the common settings, with their meaning and default",
+  worksWhileBusy: true,
+  async run(_args, work) {
+    const { host, screen, tell } = work;
+    const { home, shelf } = host.workshop;
+    const changed = new Map<string, CommonSetting>();
+    await editSettings({
+      screen,
+      shelf,
+      home,
+      inForce: () => ({ settings: host.workshop.settings, layers: settingsLayers(quietCall(work)) }),
+      onChange: (setting) => {
+        changed.set(settingName(setting), setting);
+        takeEffect(setting, work);
+      },
+    });
+    if (changed.size > 0) tell({ level: "info", message: changeWords([...changed.values()]) });
+  },
+};
+
+/** What a flag, the environment or the project says otherwise stays so. */
+function takeEffect(setting: CommonSetting, work: InteractiveContext): void {
+  const before = work.host.workshop.settings.thinking;
+  useSettings(work);
+  const { thinking } = work.host.workshop.settings;
+  if (settingName(setting) === "thinking" && thinking !== before) void work.host.agent.setThinking(thinking);
+}
+
+function changeWords(changed: readonly CommonSetting[]): string {
+  const names = (holds: CommonSetting["holds"]) =>
+    changed
+      .filter((setting) => setting.holds === holds)
+      .map(settingName)
+      .join(", ");
+  const [session, start] = [names("session"), names("start")];
+  return [
+    `Settings changed: ${changed.map(settingName).join(", ")}.`,
+    ...(session === "" ? [] : [`From the next session on: ${session}.`]),
+    ...(start === "" ? [] : [`From the next start on: ${start}.`]),
+  ].join(" ");
+}
+
+/**
+ * Reads the settings anew, flags and the trusted project's over the user's: those of compactions and the theme hold at
+ * once, the others in the sessions that are opened from then on.
+ * @throws BonsaiError for settings that cannot be used; then those of before hold
+ */
+export function useSettings(work: InteractiveContext): void {
+  const { host, screen } = work;
+  const settings = agentCallSettings(quietCall(work));
+  host.workshop.settings = settings;
+  host.agent.setCompactionSettings(settings.compaction);
+  applyTheme(screen, settings.theme);
+  screen.redraw();
+}
+
+/** What is left aside was told at the start. */
+function quietCall({ host }: InteractiveContext): SettingsCall {
+  return { ...host.workshop.call, output: { notify: () => {} } };
+}
+
+const later =
+  "Compaction settings and theme follow at once, extensions at /reload, other settings at the next start.";
+
+export const trust: SlashCommand = {
+  name: "trust",
+  description: "Use the settings and extensions that this project brings",
+  argumentHint: "[off]",
+  complete: (prefix) =>
+    "off".startsWith(prefix) ? [{ value: "off", label: "off", description: "Take the trust back" }] : [],
+  async run(args, work) {
+    const { host, screen, tell } = work;
+    const { home, cwd } = host.workshop;
+    const say = (message: string) => tell({ level: "info", message });
+    if (args !== "" && args !== "off") return say("Write /trust, or /trust off to take it back.");
+    if (args === "off") {
+      const isGone = untrustFolder(cwd, home);
+      if (isGone) useSettings(work);
+      const fromAbove = isTrusted(cwd, home) ? " A folder above it is still trusted." : "";
+      return say(
+        isGone ? `${cwd} is no longer trusted.${fromAbove} ${later}` : `${cwd} was not trusted.${fromAbove}`,
+      );
+    }
+    if (isTrusted(cwd, home)) return say(`${cwd} is trusted; /trust off takes that back.`);
+    const use = await projectUse(cwd, home);
+    if (!(await askTrust({ screen, home, cwd }, use))) return;
+    useSettings(work);
+    say(`${cwd} is trusted. ${later}`);
+  },
+};
+
+interface TrustQuestion {
+  screen: Screen;
+  home: string;
+  /** The project's folder. */
+  cwd: string;
+}
+
+/**
+ * Asks about a project that brings settings or extensions and was never trusted, before any of it is used. A no is
+ * remembered; who leaves the question is asked again at the next start.
+ */
+export async function askAtStart(question: TrustQuestion): Promise<void> {
+  const { home, cwd } = question;
+  if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
+  const use = await projectUse(cwd, home);
+  if (!isNothing(use) && (await askTrust(question, use)) === false) refuseFolder(cwd, home);
+}
+
+/** Shows what would be used, and asks. @returns true where the project is trusted now; undefined without an answer */
+async function askTrust({ screen, home, cwd }: TrustQuestion, use: ProjectUse): Promise<boolean | undefined> {
+  const isSure = await askYesOrNo(screen, {
+    title: "Trust this project?",
+    message: [
+      cwd,
+      "",
+      isNothing(use)
+        ? "It brings no settings and no extensions now; those that come later would be used."
+        : "What it brings is used from then on; extensions are programs that run as you do:",
+      ...projectUseLines(use, cwd).map((line) => `  ${line}`),
+    ].join("\n"),
+    // At the start it comes while the user may be typing already.
+    typeThrough: (data) => screen.typeThrough(data),
+  });
+  if (isSure === true) trustFolder(cwd, home);
+  return isSure;
+}

@@ -1,0 +1,61 @@
+import type { AgentState } from "@bonsai-agent/agent";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { cutText } from "../terminal/screen.ts";
+import type { Theme } from "../terminal/theme.ts";
+import type { Component } from "../terminal/tui.ts";
+
+export type Queue = Pick<AgentState, "steering" | "followUps">;
+
+/** A text on its way to the agent. */
+export type Held = Readonly<Pick<AgentState["steering"][number], "text">>;
+
+/** More than these are counted, not shown. */
+const MAX_SHOWN = 5;
+
+/** What waits for the agent, a line each, and how to have it back. */
+function queueLines(
+  { steering, followUps, held = [] }: Queue & { held?: readonly Held[] },
+  { width, theme, takeBackKey }: { width: number; theme: Theme; takeBackKey: string },
+): string[] {
+  const { style } = theme;
+  const waiting = [
+    ...steering.map(({ text }) => `Next: ${oneLine(text)}`),
+    ...followUps.map(({ text }) => `Then: ${oneLine(text)}`),
+    ...held.map(({ text }) => `Next: ${oneLine(text)}`),
+  ];
+  if (waiting.length === 0) return [];
+  const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
+  if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
+  return [
+    ...shown.map((text) => style.muted(cutText(` ${text}`, width))),
+    style.dim(cutText(` ${takeBackKey} takes queued texts back`, width)),
+  ];
+}
+
+const nothing: Queue = { steering: [], followUps: [] };
+
+export interface QueueLinesOptions {
+  queue: () => Queue | undefined;
+  /** What has not reached the agent. Default: nothing. */
+  held?: (() => readonly Held[]) | undefined;
+  theme: Theme;
+  /** As it is shown, like `Alt-↑`. */
+  takeBackKey: () => string;
+}
+
+/** What is queued; nothing while nothing is. */
+export class QueueLines implements Component {
+  readonly #options: QueueLinesOptions;
+
+  constructor(options: QueueLinesOptions) {
+    this.#options = options;
+  }
+
+  render(width: number): string[] {
+    const { queue, held = () => [], theme, takeBackKey } = this.#options;
+    const waiting = { ...(queue() ?? nothing), held: held() };
+    return queueLines(waiting, { width, theme, takeBackKey: takeBackKey() });
+  }
+
+  invalidate(): void {}
+}

@@ -1,0 +1,180 @@
+import type { NavigateOptions } from "@bonsai-agent/agent";
+import { sessionTree } from "@bonsai-agent/app/session-tree";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { errorText } from "../error-text.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
+import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
+import { treeOutline } from "./record-kinds.ts";
+import { TreeModel } from "./tree-model.ts";
+import { TreePanel } from "./tree-panel.ts";
+import type { TreeFilter } from "./tree-search.ts";
+
+/** `/tree`: shows the tree, and goes where the user wants to. */
+export async function openTree(work: InteractiveContext): Promise<void> {
+  const model = openTreeModel(work, "default");
+  const { letGo } = work.screen;
+  while (!letGo.aborted) {
+    const at = await pickEntry(work, model, { title: "Session tree", choice: "go there" });
+    if (at === undefined) return;
+    if (model.isHere(at)) {
+      work.tell({ level: "info", message: alreadyHere });
+      return;
+    }
+    if (await goTo(work, model, at)) return;
+  }
+}
+
+/** @returns false where the user went back to the tree, by Esc at the question */
+async function goTo(work: InteractiveContext, model: TreeModel, at: number): Promise<boolean> {
+  const { id } = model.entryAt(at);
+  if (!model.leavesWork(at)) return navigateFlow(work, id, {});
+  for (let hasFailed = false; ; hasFailed = true) {
+    const options = await askSummary(work, { hasFailed });
+    if (options === undefined) return false;
+    if (await navigateFlow(work, id, options)) return true;
+  }
+}
+
+/**
+ * Goes to an entry of the tree. Esc cancels, and then nothing has changed; a failure is told, and nothing has changed
+ * either.
+ * @returns false where the summary failed: it can be asked for in another way
+ */
+export async function navigateFlow(
+  work: InteractiveContext,
+  targetId: string,
+  options: Pick<NavigateOptions, "summarise" | "focus" | "useDigest">,
+): Promise<boolean> {
+  const { agent } = work.host;
+  try {
+    const { status, editorText } = await work.interruptible((signal) =>
+      agent.navigate(targetId, { ...options, signal }),
+    );
+    if (status === "cancelled") {
+      work.tell({ level: "info", message: "Cancelled: you are where you were.", attempt: "move" });
+      return true;
+    }
+    if (status === "moved") work.chat.rebuild(agent.session, "move");
+    const { images } = sentMessage(agent.session, targetId);
+    if (editorText !== undefined && (editorText !== "" || images > 0))
+      fillEditor(work, { text: editorText, images });
+    else if (status === "unchanged") work.tell({ level: "info", message: alreadyHere });
+  } catch (error) {
+    const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";
+    // That failure says itself that nothing was moved.
+    const where = isSummary ? "" : "\nYou are where you were.";
+    work.tell({ level: "error", message: `${errorText(error)}${where}`, attempt: "move" });
+    return !isSummary;
+  }
+  return true;
+}
+
+const alreadyHere = "You are there already.";
+
+const choices = ["No summary", "Summarise", "Summarise with focus"];
+const withDigest = "Summarise with the built-in digest";
+
+interface SummaryQuestion {
+  /** A summary was asked for and failed: the digest, which needs no model, is among the choices. */
+  hasFailed: boolean;
+}
+
+/** Asks what is to be kept of the branch that is left; undefined where the user would rather go back. */
+async function askSummary(
+  { ui, screen: { letGo } }: Pick<InteractiveContext, "ui" | "screen">,
+  { hasFailed }: SummaryQuestion,
+): Promise<Pick<NavigateOptions, "summarise" | "focus" | "useDigest"> | undefined> {
+  while (!letGo.aborted) {
+    const choice = await ui.select("Keep a summary of the branch that you leave?", [
+      ...choices,
+      ...(hasFailed ? [withDigest] : []),
+    ]);
+    if (choice === undefined) return undefined;
+    if (choice === "No summary") return { summarise: false };
+    if (choice === "Summarise") return { summarise: true };
+    if (choice === withDigest) return { summarise: true, useDigest: true };
+    const focus = await ui.input("What should the summary dwell on?", "Empty: everything");
+    if (focus !== undefined) return focus.trim() === "" ? { summarise: true } : { summarise: true, focus };
+  }
+  return undefined;
+}
+
+/** The tree of the session as it is now. */
+export function openTreeModel(work: InteractiveContext, filter: TreeFilter): TreeModel {
+  const { session } = work.host.agent;
+  return new TreeModel({ tree: sessionTree(session, treeOutline(session)), leafId: session.leafId, filter });
+}
+
+interface PickEntryOptions {
+  title: string;
+  /** What Enter does, in a word. */
+  choice: string;
+  /** Default true. */
+  canLabel?: boolean;
+}
+
+/** Shows the tree until an entry is chosen; undefined where the user left. The model keeps where the user was. */
+export async function pickEntry(
+  work: InteractiveContext,
+  model: TreeModel,
+  { title, choice, canLabel = true }: PickEntryOptions,
+): Promise<number | undefined> {
+  const { screen, host } = work;
+  let panel: TreePanel | undefined;
+  const onLabel = async (at: number) => {
+    const { id } = model.entryAt(at);
+    const label = await labelEntry(work, { id, present: model.labelOf(at) });
+    if (label === undefined) return;
+    model.setLabel(at, label === "" ? undefined : label);
+    panel?.changed();
+  };
+  try {
+    return await screen.show<number>((done) => {
+      panel = new TreePanel({
+        screen,
+        model,
+        title,
+        choice,
+        now: host.workshop.call.io.now,
+        done,
+        ...(canLabel ? { onLabel } : {}),
+      });
+      return panel;
+    });
+  } finally {
+    panel?.close();
+  }
+}
+
+interface LabelledEntry {
+  id: string;
+  /** The label that it has. */
+  present: string | undefined;
+}
+
+/**
+ * Asks for a label and puts it on an entry; an empty one takes the label away.
+ * @returns the label as it is now; undefined where nothing was changed
+ */
+export async function labelEntry(
+  work: InteractiveContext,
+  entry: LabelledEntry,
+): Promise<string | undefined> {
+  const title =
+    entry.present === undefined ? "Label of this entry" : `Label of this entry, now [${entry.present}]`;
+  const typed = await work.ui.input(title, entry.present === undefined ? "A word or two" : "Empty: no label");
+  if (typed === undefined) return undefined;
+  try {
+    return writeLabel(work, entry.id, typed);
+  } catch (error) {
+    work.tell({ level: "error", message: errorText(error) });
+    return undefined;
+  }
+}
+
+/** @returns the label as it is now; empty for none */
+export function writeLabel({ host }: InteractiveContext, targetId: string, text: string): string {
+  const label = text.replace(/\s+/g, " ").trim();
+  host.agent.session.append({ type: "label", targetId, ...(label === "" ? {} : { label }) });
+  return label;
+}

@@ -1,0 +1,317 @@
+import { previewOf } from "@bonsai-agent/app/preview";
+import type { OutlineEntry, SessionTree } from "@bonsai-agent/app/session-tree";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { messageText } from "@bonsai-agent/messages";
+import { type Entry, entryTexts } from "@bonsai-agent/session";
+
+/** Owner of which entries of a tree are shown: by the filter, and by the words that are searched for. */
+export class TreeSearch {
+  readonly #tree: SessionTree;
+  readonly #previews: PreviewIndex;
+  /** Those that were given meanwhile. */
+  readonly #labels = new Map<number, string | undefined>();
+  #filter: TreeFilter;
+  #text = "";
+  /** Of the text, in lower case. */
+  #words: readonly string[] = [];
+  /** Undefined while nothing is searched for. */
+  #deep: DeepSearch | undefined;
+  /** True where what was read since may change what is shown. */
+  #isStale = false;
+
+  constructor(tree: SessionTree, filter: TreeFilter) {
+    this.#tree = tree;
+    this.#previews = new PreviewIndex(tree);
+    this.#filter = filter;
+  }
+
+  get filter(): TreeFilter {
+    return this.#filter;
+  }
+
+  /** What is searched for, as it was typed; empty for nothing. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** How much of the tree is searched, from 0 to 1. */
+  get progress(): number {
+    return Math.min(this.#previews.progress, this.#deep?.progress ?? 1);
+  }
+
+  /** Whether an entry is shown, as far as it is known. */
+  lets(at: number): boolean {
+    return this.#passes(at) && (this.#hasInView(at) || this.#deep?.excerpt(at) !== undefined);
+  }
+
+  labelOf(at: number): string | undefined {
+    return this.#labels.has(at) ? this.#labels.get(at) : this.#tree.labelOf(at);
+  }
+
+  /** Read when it is asked for the first time. */
+  preview(at: number): Preview {
+    return this.#previews.preview(at);
+  }
+
+  /** Some words of an entry that was found by what stands deep inside of it: those around that. */
+  excerpt(at: number): string | undefined {
+    return this.#deep?.excerpt(at);
+  }
+
+  setFilter(filter: TreeFilter): void {
+    this.#filter = filter;
+    this.#deep = this.#newDeepSearch();
+  }
+
+  setText(text: string): void {
+    const isLonger = text.startsWith(this.#text);
+    this.#text = text;
+    this.#words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    this.#deep = this.#newDeepSearch(isLonger ? this.#deep : undefined);
+  }
+
+  setLabel(at: number, label: string | undefined): void {
+    this.#labels.set(at, label);
+    this.#deep = this.#newDeepSearch();
+  }
+
+  /** Reads more entries. */
+  read(entries: number): void {
+    if (this.#previews.isComplete) this.#deep?.advance(entries);
+    else this.#previews.advance(entries);
+    this.#isStale = true;
+  }
+
+  /** True once where what was read since the last call may change what is shown. */
+  takeNews(): boolean {
+    if (!this.#isStale || (this.#deep === undefined && this.#filter !== "no tools")) return false;
+    this.#isStale = false;
+    return true;
+  }
+
+  #newDeepSearch(earlier?: DeepSearch): DeepSearch | undefined {
+    const words = this.#words;
+    if (words.length === 0) return undefined;
+    return new DeepSearch({
+      ...{ tree: this.#tree, words, earlier },
+      isWanted: (at) => this.#passes(at) && !this.#hasInView(at),
+      labelOf: (at) => this.labelOf(at),
+    });
+  }
+
+  #passes(at: number): boolean {
+    const isOnlyCalls = this.#previews.known(at)?.isOnlyCalls ?? false;
+    return filterLets(this.#filter, { entry: this.#tree.entries[at]!, label: this.labelOf(at), isOnlyCalls });
+  }
+
+  /** True where all words stand in what a row shows. */
+  #hasInView(at: number): boolean {
+    if (this.#words.length === 0) return true;
+    const text = this.#previews.known(at)?.searched ?? this.#tree.entries[at]!.kind;
+    const label = this.labelOf(at)?.toLowerCase();
+    return this.#words.every((word) => text.includes(word) || label?.includes(word) === true);
+  }
+}
+
+interface DeepSearchOptions {
+  tree: SessionTree;
+  /** In lower case; an entry is found where it has all of them. */
+  words: readonly string[];
+  /** True for entries that are worth reading: those that nothing else has found or left out. */
+  isWanted: (at: number) => boolean;
+  labelOf: (at: number) => string | undefined;
+  /** A search for less, before this one: what it has missed, this one misses. */
+  earlier?: DeepSearch | undefined;
+}
+
+const missed = 1;
+/** So much stands before the word in an excerpt. */
+const leadCharacters = 24;
+const excerptCharacters = 160;
+
+/** Looks for words in whole entries, some at a time, the newest first, and keeps nothing but what it found. */
+class DeepSearch {
+  readonly #options: DeepSearchOptions;
+  readonly #missed: Uint8Array;
+  readonly #excerpts = new Map<number, string>();
+  #left: number;
+
+  constructor(options: DeepSearchOptions) {
+    const { tree, earlier } = options;
+    this.#options = options;
+    this.#left = tree.entries.length;
+    this.#missed = earlier === undefined ? new Uint8Array(this.#left) : earlier.#missed.slice();
+  }
+
+  get isComplete(): boolean {
+    return this.#left === 0;
+  }
+
+  /** How much of the tree is searched, from 0 to 1. */
+  get progress(): number {
+    const { length } = this.#missed;
+    return length === 0 ? 1 : 1 - this.#left / length;
+  }
+
+  /** What stands around the first word in an entry that was found. */
+  excerpt(at: number): string | undefined {
+    return this.#excerpts.get(at);
+  }
+
+  /** Reads the next entries. */
+  advance(count: number): void {
+    for (let read = 0; read < count && this.#left > 0; ) {
+      this.#left -= 1;
+      const at = this.#left;
+      if (this.#missed[at] === missed || !this.#options.isWanted(at)) continue;
+      this.#look(at);
+      read += 1;
+    }
+  }
+
+  #look(at: number): void {
+    const { tree, words, labelOf } = this.#options;
+    const entry = readEntry(tree, at);
+    const text = entry === undefined ? "" : [...entryTexts(entry)].join("\n");
+    const searched = `${text}\n${tree.entries[at]!.kind} ${labelOf(at) ?? ""}`.toLowerCase();
+    if (words.every((word) => searched.includes(word))) this.#excerpts.set(at, excerptOf(text, words));
+    else this.#missed[at] = missed;
+  }
+}
+
+/** Around the word that stands furthest down: the others may stand where the entry's preview shows them. */
+function excerptOf(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase();
+  const found = Math.max(...words.map((word) => lower.indexOf(word)));
+  // A change of case can change the length: the excerpt is then a little off, which does no harm.
+  const from = Math.max(0, found - leadCharacters);
+  return `${from > 0 ? "…" : ""}${oneLine(text.slice(from, from + excerptCharacters))}`;
+}
+
+/** What is known of an entry once it was read. */
+export interface Preview {
+  text: string;
+  /** In lower case, for the search. */
+  searched: string;
+  isOnlyCalls: boolean;
+  /** Of a compaction: what was there before it. */
+  tokens?: number | undefined;
+  /** NaN where the entry has no time that can be read. */
+  timeMs: number;
+}
+
+const damaged: Preview = { text: "(damaged)", searched: "damaged", isOnlyCalls: false, timeMs: Number.NaN };
+
+/** Owner of the previews of a tree: each is read when it is asked for, or when `advance` comes to it. */
+class PreviewIndex {
+  readonly #tree: SessionTree;
+  readonly #previews: (Preview | undefined)[];
+  #next = 0;
+
+  constructor(tree: SessionTree) {
+    this.#tree = tree;
+    this.#previews = new Array(tree.entries.length).fill(undefined);
+  }
+
+  get isComplete(): boolean {
+    return this.#next >= this.#previews.length;
+  }
+
+  /** How much of the tree is read, from 0 to 1. */
+  get progress(): number {
+    return this.#previews.length === 0 ? 1 : this.#next / this.#previews.length;
+  }
+
+  /** Reads the next entries. The newest come first: they are looked for most. */
+  advance(count: number): void {
+    const { length } = this.#previews;
+    for (let read = 0; read < count && !this.isComplete; read += 1) {
+      this.#next += 1;
+      this.preview(length - this.#next);
+    }
+  }
+
+  /** What is known already. */
+  known(at: number): Preview | undefined {
+    return this.#previews[at];
+  }
+
+  preview(at: number): Preview {
+    const known = this.#previews[at];
+    if (known !== undefined) return known;
+    const entry = readEntry(this.#tree, at);
+    const preview = entry === undefined ? damaged : read(entry, this.#tree.entries[at]!.kind);
+    this.#previews[at] = preview;
+    return preview;
+  }
+}
+
+function read(entry: Entry, kind: string): Preview {
+  const text = previewOf(entry);
+  const tokens = entry.type === "compaction" ? entry.tokensBefore : undefined;
+  return {
+    text,
+    searched: `${kind} ${text}`.toLowerCase(),
+    tokens,
+    isOnlyCalls: isOnlyCalls(entry),
+    timeMs: Date.parse(entry.timestamp),
+  };
+}
+
+function isOnlyCalls(entry: Entry): boolean {
+  if (entry.type !== "message" || entry.message?.role !== "assistant") return false;
+  const { stopReason } = entry.message;
+  return stopReason === "toolUse" && messageText(entry.message).trim() === "";
+}
+
+/** A whole entry of a tree; undefined where its body is damaged, or the file is not there any more. */
+function readEntry(tree: SessionTree, at: number): Entry | undefined {
+  try {
+    return tree.entry(at) as Entry | undefined;
+  } catch {
+    // Whoever goes there is told why; a preview is not worth more than to say that it cannot be read.
+    return undefined;
+  }
+}
+
+/** Which entries of the tree are shown. */
+export type TreeFilter = "default" | "no tools" | "user only" | "labelled" | "all";
+
+/** In the order in which a key goes through them. */
+const treeFilters: readonly TreeFilter[] = ["default", "no tools", "user only", "labelled", "all"];
+
+/** The filter that stands so many steps on, around the end. */
+export function filterAfter(filter: TreeFilter, steps: number): TreeFilter {
+  const { length } = treeFilters;
+  return treeFilters[(treeFilters.indexOf(filter) + steps + length) % length]!;
+}
+
+/** What a filter has to know of an entry. */
+interface FilteredEntry {
+  entry: OutlineEntry;
+  label: string | undefined;
+  /** True for an answer that is known to hold calls of tools and no text. */
+  isOnlyCalls: boolean;
+}
+
+function filterLets(filter: TreeFilter, { entry, label, isOnlyCalls }: FilteredEntry): boolean {
+  switch (filter) {
+    case "all":
+      return true;
+    case "labelled":
+      return label !== undefined;
+    case "user only":
+      return entry.kind === "user" && entry.type === "message";
+    case "no tools":
+      return isWork(entry) && entry.kind !== "result" && !isOnlyCalls;
+    case "default":
+      return isWork(entry) || label !== undefined;
+  }
+}
+
+/** False for entries that only say something about others: no place where somebody would want to stand. */
+export function isWork({ type }: Pick<OutlineEntry, "type">): boolean {
+  return (
+    type === "message" || type === "compaction" || type === "branch_summary" || type === "custom_message"
+  );
+}

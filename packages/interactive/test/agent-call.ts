@@ -1,0 +1,25 @@
+import { parseArgs } from "node:util";
+import type { AgentCall } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { Output } from "@bonsai-agent/app/output";
+
+const options = {
+  continue: { type: "boolean", short: "c" },
+  resume: { type: "boolean", short: "r" },
+  extension: { type: "string", short: "e", multiple: true },
+  session: { type: "string" },
+  model: { type: "string" },
+  thinking: { type: "string" },
+} as const;
+
+/** A call as the command reads it, with no other flags than these tests have. */
+export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
+  const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+  return {
+    ...{ words: positionals, options: { ...values, mode: "text" }, io, output: new Output(io, false) },
+    ...{ argv, unknownFlags: [], version: "0.0.0", takenFlags: () => [] },
+    withFlags() {
+      return { call: this, values: new Map() };
+    },
+  };
+}

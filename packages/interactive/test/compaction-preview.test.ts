@@ -1,0 +1,24 @@
+import { renderLine } from "@bonsai-agent/app/line";
+import { compactionSettings } from "@bonsai-agent/compaction";
+import type { CatalogueModel } from "@bonsai-agent/models";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { compactionPreview } from "../src/slash/compaction-commands.ts";
+
+test("/compact preview tells requests and price; an unknown price is not free", () => {
+  const { session } = history("U:8000 A:8000 | U:30000 A:4000");
+  const settings = compactionSettings({});
+  const model: CatalogueModel = {
+    ...{ provider: "some", id: "model", name: "Some model", api: "openai-chat", contextWindow: 100_000 },
+    ...{ input: ["text"], reasoning: false, baseUrl: "http://127.0.0.1:1" },
+  };
+  const shown = (prices?: CatalogueModel["usdPerMillionTokens"]) => {
+    const priced = prices === undefined ? model : { ...model, usdPerMillionTokens: prices };
+    const { lines } = compactionPreview({ session, settings, model: priced, fixedTexts: () => [] });
+    return [...lines(120)].map((line) => renderLine(line, false)).join("\n");
+  };
+  expect(shown()).toMatch(/1 request to some\/model: about [\d,]+ tokens to read; the price is unknown\./);
+  const text = shown({ input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 });
+  expect(text).toMatch(/tokens to read; \$[\d.]+ to \$[\d.]+\./);
+  expect(text).toMatch(/→ about [\d,]+ tokens/);
+});

@@ -1,0 +1,113 @@
+import type { CompactionOutcome } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import { compactionWords } from "../src/slash/compaction-notices.ts";
+
+function outcome(fields: Partial<CompactionOutcome>): CompactionOutcome {
+  const sizes = { tokensBefore: 123_456, tokensAfter: 20_000 };
+  return {
+    status: "compacted",
+    reason: "threshold",
+    detail: "The context was compacted.",
+    ...sizes,
+    ...fields,
+  };
+}
+
+function entry(fields: Partial<CompactionEntry>): CompactionEntry {
+  return {
+    type: "compaction",
+    id: "c0000001",
+    parentId: null,
+    timestamp: "2026-11-20T09:00:00.000Z",
+    summary: "## Goal",
+    firstKeptEntryId: "a0000001",
+    tokensBefore: 123_456,
+    ...fields,
+  };
+}
+
+const sizes = "Compacted: 123,456 → about 20,000 tokens";
+
+describe("what is told of a compaction", () => {
+  test.each<[string, Partial<CompactionEntry>, number, string]>([
+    [
+      "a summary",
+      { details: { manifest: { rung: "summarise", requests: 2, costUsd: 0.0312 } } },
+      0,
+      `${sizes}, with a summary; 2 requests for $0.0312.`,
+    ],
+    [
+      "masks beside it",
+      { details: { manifest: { rung: "chunks", requests: 3, costUsd: 0.5 } } },
+      12,
+      `${sizes}, with a summary made in several parts; 3 requests for $0.50; 12 old tool results masked.`,
+    ],
+    [
+      "parts that turned out to be one",
+      { details: { manifest: { rung: "chunks", requests: 1, costUsd: 0 } } },
+      0,
+      `${sizes}, with a summary; 1 request.`,
+    ],
+    [
+      "the digest",
+      { details: { manifest: { rung: "digest", requests: 0, costUsd: 0 } } },
+      0,
+      `${sizes}, with the built-in digest.`,
+    ],
+    [
+      "an extension's own",
+      { fromHook: true, details: { mine: true } },
+      0,
+      `${sizes}, with the summary of an extension.`,
+    ],
+    [
+      "requests of a model without a price",
+      { details: { manifest: { rung: "summarise", requests: 2, costUsd: 0 } } },
+      0,
+      `${sizes}, with a summary; 2 requests.`,
+    ],
+    ["details that are no manifest", { details: { manifest: "odd" } }, 0, `${sizes}.`],
+    ["no details", { details: null }, 0, `${sizes}.`],
+  ])("%s", (_name, fields, maskedResults, message) => {
+    const words = compactionWords({ outcome: outcome({}), entry: entry(fields), maskedResults });
+    expect(words).toEqual({ level: "info", message });
+  });
+
+  test("what does not fit still is said with it", () => {
+    const still = "It still holds 20,000 tokens, more than the model's window of 8,000: keep less.";
+    const words = compactionWords({ outcome: outcome({ detail: `The context was compacted. ${still}` }) });
+    expect(words?.message).toBe(`${sizes}. ${still}`);
+  });
+
+  test("a failure is told where nothing else tells it, with how to mend it", () => {
+    const failed = outcome({ status: "failed", reason: "manual", detail: "Compaction failed. Causes: no." });
+    const error = new BonsaiError({
+      code: "compaction_failed",
+      message: failed.detail,
+      hint: "Use the digest.",
+    });
+    expect(compactionWords({ outcome: failed, error })).toEqual({
+      level: "error",
+      message: "Compaction failed. Causes: no. [compaction_failed]\nUse the digest.",
+    });
+    expect(compactionWords({ outcome: failed })?.message).toBe("Compaction failed. Causes: no.");
+    for (const reason of ["threshold", "overflow"] as const)
+      expect(compactionWords({ outcome: { ...failed, reason }, error })).toBeUndefined();
+  });
+
+  test("nothing to compact is told to who asked", () => {
+    const skipped = outcome({ status: "skipped", detail: "There is nothing to compact." });
+    expect(compactionWords({ outcome: skipped })).toBeUndefined();
+    expect(compactionWords({ outcome: { ...skipped, reason: "manual" } })?.message).toBe(skipped.detail);
+  });
+
+  test("cancelled by the user, or by somebody else", () => {
+    const cancelled = (detail: string) =>
+      compactionWords({ outcome: outcome({ status: "cancelled", detail }) });
+    const told = "Compaction cancelled; nothing was changed.";
+    expect(cancelled("Compaction cancelled. It was aborted.")?.message).toBe(told);
+    expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${told} Not now.`);
+  });
+});

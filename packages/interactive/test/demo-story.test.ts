@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { says } from "../../app/test/agent-project.ts";
+import { DemoStory } from "../src/slash/demo.ts";
+import { visibleWidth } from "../src/terminal/tui.ts";
+import { openInteractive } from "./harness.ts";
+
+test("a chart keeps its shape on a narrow terminal, and a path can be read in full", () => {
+  const story = new DemoStory(() => {});
+  story.write(
+    "── The bill ───────────────────\n  project  /tmp/some/long/path/of/a/project\n  █ █ █ █ █ █ █ █ █ █ █ █\n",
+  );
+  const lines = story.render(20);
+  for (const line of lines) expect(visibleWidth(line)).toBeLessThanOrEqual(20);
+  expect(lines.filter((line) => line.includes("─"))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes("█"))).toHaveLength(1);
+  expect(lines.join("").replace(/\s/g, "")).toContain("/tmp/some/long/path/of/a/project");
+});
+
+test("the demonstration plays once at a time, says how it ends, and stays in view in another session", async () => {
+  const { terminal } = openInteractive({ scenario: says("Good."), rows: 60 });
+  await terminal.until("/100k");
+  terminal.type("/demo\n");
+  await terminal.until("Esc ends it");
+  await terminal.until("The tests are red");
+  terminal.type("/demo\n");
+  await terminal.until("The demonstration is playing; Esc ends it.");
+  terminal.type("/new\n");
+  await terminal.until(
+    (screen) => !screen.includes("is playing;") && screen.includes("I run the tests first"),
+  );
+  terminal.press("esc");
+  await terminal.until("Stopped.");
+  terminal.type("hello\n");
+  await terminal.until("Good.");
+});

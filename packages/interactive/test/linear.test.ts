@@ -1,0 +1,24 @@
+import { mentionsIn } from "@bonsai-agent/app/file-mentions";
+import { printable, printableLines } from "@bonsai-agent/app/terminal-text";
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { outputLines, shownLine } from "../src/chat/chat-text.ts";
+import { closerOf, isReadableMarkdown, markdownChunks } from "../src/chat/markdown-text.ts";
+import { diffLines } from "../src/chat/tool-block.ts";
+
+// A reader that starts over at each place takes minutes for a megabyte.
+
+test.each(adversarialTexts())("a megabyte of %s is drawn after being read once", (_name, text) => {
+  expect(diffLines(text).length).toBeGreaterThan(0);
+  expect(outputLines(text).map(shownLine).length).toBeGreaterThan(0);
+  expect(markdownChunks(text).length).toBeGreaterThan(0);
+  isReadableMarkdown(text);
+  closerOf(text);
+  printableLines(text);
+  printable(text);
+  mentionsIn(text, () => false);
+});
+
+test("returns before a newline are no part of a line", () => {
+  expect(outputLines("a\r\r\nb\r\n\r\nc\rd\n")).toEqual(["a", "b", "", "c\rd"]);
+});

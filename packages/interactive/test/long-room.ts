@@ -1,0 +1,31 @@
+import type { Scenario } from "@bonsai-agent/models";
+import { modelSummary } from "../../app/test/model-summary.ts";
+import { longSession } from "../../app/test/sample-session.ts";
+import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
+
+/** A model that answers in a word, and summarises as it is asked. */
+export const longPlay: Scenario = {
+  contextWindow: 100_000,
+  turn: [{ text: "Well." }],
+  summary: [{ text: modelSummary() }],
+  title: [{ text: "Orders" }],
+  atEnd: "repeat",
+};
+
+export interface OpenedLong extends OpenedInteractive {
+  file: string;
+}
+
+export interface OpenLongOptions extends Pick<OpenInteractiveOptions, "env"> {
+  /** Default `longPlay`. */
+  scenario?: Scenario;
+  /** Default: a session that is larger than the window. */
+  file?: string;
+}
+
+export async function openLong(options: OpenLongOptions = {}): Promise<OpenedLong> {
+  const { scenario = longPlay, file = longSession(), env = {} } = options;
+  const opened = openInteractive({ scenario, env, argv: ["--session", file], rows: 40 });
+  await opened.terminal.until("k/100k");
+  return { ...opened, file };
+}

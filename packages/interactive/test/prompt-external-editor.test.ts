@@ -1,0 +1,60 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { testFolder } from "../../app/test/sample-session.ts";
+import { openInteractive } from "./harness.ts";
+
+/** Opens the program with this as the user's own editor, and a text in the prompt. */
+async function opened(VISUAL: string) {
+  const { terminal } = openInteractive({ env: { VISUAL } });
+  await terminal.until("/100k");
+  terminal.paste("a text");
+  return terminal;
+}
+
+test.for([
+  ["a text and more", "printf ' and more' >>"],
+  ["two\nlines", "printf 'two\\nlines\\n' >"],
+] as const)("another program gives back %j, made of the text before it", async ([written, editor]) => {
+  const terminal = await opened(editor);
+  terminal.press("ctrl+g");
+  await terminal.until(`─\n${written}\n─`);
+});
+
+test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :"])(
+  "an editor that fails is told, and the text stays: %s",
+  async (editor) => {
+    const terminal = await opened(editor);
+    terminal.press("ctrl+g");
+    const screen = await terminal.until("[editor_failed]");
+    expect(screen.replaceAll(/\s+/g, " ")).toContain("What you typed is as it was.");
+    expect(screen).toContain("─\na text\n─");
+  },
+);
+
+test("a Ctrl-C on the terminal ends the program that has it, and not bonsai", async () => {
+  const heard: unknown[] = [];
+  const hear = (name: unknown) => heard.push(name);
+  process.on("SIGINT", hear);
+  onTestFinished(() => void process.removeListener("SIGINT", hear));
+  const go = join(testFolder(), "go");
+  const terminal = await opened(`until [ -f ${go} ]; do sleep 0.02; done; printf ' and more' >>`);
+  terminal.press("ctrl+g");
+  expect(terminal.isStarted).toBe(false);
+  process.emit("SIGINT");
+  expect(heard).toEqual([]);
+  writeFileSync(go, "");
+  await terminal.until("a text and more");
+  process.emit("SIGINT");
+  expect(heard).toHaveLength(1);
+});
+
+test("a program that writes is ended with bonsai", async () => {
+  const file = join(testFolder(), "pid");
+  const { terminal, end } = openInteractive({ env: { VISUAL: `echo $$ > ${file}; exec sleep 1000; :` } });
+  await terminal.until("/100k");
+  terminal.press("ctrl+g");
+  const pid = await vi.waitFor(() => Number(readFileSync(file, "utf8").match(/\d+\n/)![0]));
+  await end();
+  await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
+});

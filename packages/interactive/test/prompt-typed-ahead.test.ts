@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import { says } from "../../app/test/agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+test("who types on without a look at the completions sends what was typed, not what the list was about", async () => {
+  const { terminal, ended } = openInteractive({ scenario: says("Good.") });
+  await terminal.until("/100k");
+  terminal.type("/");
+  await terminal.until(/→ new/);
+  terminal.type("thinking ");
+  await terminal.until(/→ off/);
+  terminal.type("high\n");
+  await terminal.until("Thinking is high");
+  terminal.type("/");
+  await terminal.until(/→ new/);
+  terminal.type("quit\n");
+  expect(await ended).toBe(0);
+});

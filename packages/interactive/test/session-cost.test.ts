@@ -1,0 +1,32 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { FactCounter } from "@bonsai-agent/app/session-facts";
+import { openSession } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { longSession } from "../../app/test/sample-session.ts";
+import { CostReader } from "../src/status/session-cost.ts";
+
+test("two entries of one id have cost both", async () => {
+  const file = longSession();
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  const answer = lines.findLast((line) => line.includes('"cost"'))!;
+  writeFileSync(file, [...lines, answer.replace(/"total":[\d.e-]+/, '"total":7'), ""].join("\n"));
+  const session = openSession(file);
+  const counter = new FactCounter();
+  for (const entry of session.entries()) counter.add(entry);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  new CostReader({ session, onDone: resolve });
+  const costUsd = await promise;
+  expect(costUsd).toBeGreaterThan(7);
+  expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
+});
+
+test("what is read in slices is what all entries have cost", async () => {
+  const session = openSession(longSession());
+  const counter = new FactCounter();
+  for (const entry of session.entries()) counter.add(entry);
+  const { promise, resolve } = Promise.withResolvers<number>();
+  new CostReader({ session, onDone: resolve });
+  const costUsd = await promise;
+  expect(costUsd).toBeGreaterThan(0);
+  expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
+});

@@ -1,0 +1,97 @@
+import { listSessions, openSession } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
+import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import type { InteractiveContext } from "../src/interactive-context.ts";
+import { navigateFlow } from "../src/tree/tree-navigation.ts";
+import { openInteractive } from "./harness.ts";
+
+async function openSample() {
+  const file = writeLines(sampleLines());
+  const opened = openInteractive({ columns: 80, rows: 32, argv: ["--session", file] });
+  await opened.terminal.until("Done: the total");
+  const forked = () =>
+    listSessions({ home: opened.project.home, cwd: opened.project.cwd }).sessions.map((each) =>
+      openSession(each.file),
+    );
+  return { ...opened, file, forked };
+}
+
+test("/fork goes on in a new session before a message, whose text is in the editor", async () => {
+  const { terminal, file, forked } = await openSample();
+  terminal.type("/fork\n");
+  await terminal.until("which message");
+  terminal.type("cache");
+  await terminal.until(/user only · 1\/1$/m);
+  terminal.press("enter");
+  const screen = await terminal.until((seen) => seen.includes("new session") && seen.includes("Try a cache"));
+  expect(screen).not.toContain("Done: the total");
+  expect(forked().map(({ leafId }) => leafId)).toEqual(["aaaa0004"]);
+  expect(openSession(file).leafId).toBe("cccc0007");
+});
+
+test("/clone goes on in a copy of the whole path", async () => {
+  const { terminal, file, forked } = await openSample();
+  terminal.type("/clone\n");
+  const screen = await terminal.until("This is a copy");
+  expect(screen).toContain("Done: the total");
+  const [copy] = forked();
+  expect(copy?.path().map(({ id }) => id)).toEqual(
+    openSession(file)
+      .path()
+      .map(({ id }) => id),
+  );
+});
+
+test("/label names the latest message; asked for, an empty one takes the label away", async () => {
+  const { terminal, file } = await openSample();
+  terminal.type("/label  it   works\n");
+  await terminal.until("labelled [it works]");
+  expect(openSession(file).label("cccc0007")).toBe("it works");
+  terminal.type("/label\n");
+  await terminal.until("now [it works]");
+  terminal.press("enter");
+  await terminal.until("no label now");
+  expect(openSession(file).label("cccc0007")).toBeUndefined();
+});
+
+test("without a message there is nothing to fork, to copy or to label", async () => {
+  const { terminal } = openInteractive({ columns: 80, rows: 32 });
+  await terminal.until("scripted");
+  terminal.type("/fork\n");
+  await terminal.until("no message to fork from");
+  terminal.type("/label x\n");
+  await terminal.until("no message to label");
+});
+
+/** What the flow touches, without a terminal. */
+function fakeWork(typed: string, agent: object) {
+  const told: string[] = [];
+  let text = typed;
+  const work = {
+    host: { agent: { session: { entry: () => undefined }, ...agent }, workshop: { cwd: "." } },
+    screen: { redraw: () => {} },
+    chat: { rebuild: () => told.push("rebuilt") },
+    editor: {
+      offerText: (offered: string) => {
+        if (text !== "") return false;
+        text = offered;
+        return true;
+      },
+    },
+    tell: ({ message }: { message: string }) => told.push(message),
+    interruptible: (task: (signal: AbortSignal) => unknown) => task(new AbortController().signal),
+  } as unknown as InteractiveContext;
+  return { work, told, text: () => text };
+}
+
+test.each([
+  ["", "try again", "try again"],
+  ["typed already", "try again", "typed already"],
+])("acceptance 33: with %j in the editor, %j leaves %j there", async (typed, editorText, expected) => {
+  const navigate = async () => ({ status: "moved", editorText });
+  const { work, told, text } = fakeWork(typed, { navigate });
+  await navigateFlow(work, "u1", {});
+  expect(text()).toBe(expected);
+  expect(told[0]).toBe("rebuilt");
+  expect(told.slice(1).join()).toEqual(typed === "" ? "" : expect.stringContaining("stays in the editor"));
+});

@@ -1,0 +1,82 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { sessionOutline } from "@bonsai-agent/app/session-tree";
+import { openSession, type Session } from "@bonsai-agent/session";
+import { afterEach, expect, test, vi } from "vitest";
+import { header, writeLines } from "../../app/test/sample-session.ts";
+import type { InteractiveContext } from "../src/interactive-context.ts";
+import { readAhead } from "../src/session/read-ahead.ts";
+import { treeOutline } from "../src/tree/record-kinds.ts";
+
+function message(id: number, role = "user"): object {
+  return {
+    ...{ type: "message", id: hex(id), parentId: id === 0 ? null : hex(id - 1) },
+    timestamp: "2026-01-05T09:00:00.000Z",
+    message: { role, content: `message ${id}`, timestamp: 0 },
+  };
+}
+
+function hex(id: number): string {
+  return id.toString(16).padStart(8, "0");
+}
+
+afterEach(() => void vi.useRealTimers());
+
+function openChain(messages: number): { file: string; session: Session } {
+  const file = writeLines([header, ...Array.from({ length: messages }, (_, id) => message(id))]);
+  return { file, session: openSession(file) };
+}
+
+/** The agent that the user works with, as far as reading ahead looks at it. */
+function fakeHost(session: Session) {
+  const handlers = new Map<string, () => void>();
+  const agent = { session, isBusy: false };
+  const lifecycle = { on: (name: string, handler: () => void) => handlers.set(name, handler) };
+  const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveContext;
+  const onCounted = vi.fn();
+  readAhead(work, onCounted);
+  return { agent, onCounted, tell: (name: string) => handlers.get(name)?.() };
+}
+
+test("what was read ahead is not read again, and what is appended since is there", () => {
+  vi.useFakeTimers();
+  const { session } = openChain(300);
+  const { tell, onCounted } = fakeHost(session);
+  tell("session_start");
+  vi.runAllTimers();
+  expect(onCounted).toHaveBeenCalledOnce();
+  const read = vi.spyOn(session.store, "read");
+  expect(treeOutline(session)).toHaveLength(300);
+  expect(read).not.toHaveBeenCalled();
+  session.append({ type: "message", message: { role: "user", content: "more", timestamp: 0 } });
+  session.moveTo(hex(7));
+  expect(treeOutline(session)).toEqual(sessionOutline(session));
+  session.close();
+});
+
+test("nothing is read ahead while the agent works, nor of a session that was left", () => {
+  vi.useFakeTimers();
+  const { session } = openChain(30);
+  const read = vi.spyOn(session.store, "read");
+  const { agent, tell } = fakeHost(session);
+  agent.isBusy = true;
+  tell("session_start");
+  vi.advanceTimersByTime(5_000);
+  expect(read).not.toHaveBeenCalled();
+  tell("session_shutdown");
+  session.close();
+  expect(vi.getTimerCount()).toBe(0);
+  agent.isBusy = false;
+  tell("session_start");
+  vi.runAllTimers();
+  expect(read).not.toHaveBeenCalled();
+});
+
+test("a file that was replaced is read anew", () => {
+  const { file, session } = openChain(20);
+  treeOutline(session);
+  const lines = readFileSync(file, "utf8").split("\n");
+  const answers = lines.slice(0, 11).map((line) => line.replace('"role":"user"', '"role":"system"'));
+  writeFileSync(file, `${answers.join("\n")}\n`);
+  expect(treeOutline(session).map(({ kind }) => kind)).toEqual(new Array(10).fill("system"));
+  session.close();
+});
