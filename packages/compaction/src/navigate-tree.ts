@@ -1,5 +1,10 @@
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
-import { type BranchSummaryEntry, pinChange, type Session } from "@bonsai-agent/session";
+import {
+  type BranchSummaryEntry,
+  type EntryDraftWithId,
+  pinChange,
+  type Session,
+} from "@bonsai-agent/session";
 import {
   type Branch,
   type BranchSource,
@@ -150,34 +155,21 @@ interface Move {
   fromExtension: boolean;
 }
 
-function move(session: Session, to: Move): BranchSummaryEntry | undefined {
-  session.moveTo(to.leafId);
-  try {
-    return attach(session, to);
-  } catch (error) {
-    // Nobody asked to arrive without the summary.
-    session.moveTo(to.branch.oldLeafId);
-    throw error;
-  }
-}
-
-/** Writes the summary under the new position, and the label that is wanted there. */
-function attach(
+/** Moves, with the summary and the label that are wanted there, in one write: nobody asked to arrive without them. */
+function move(
   session: Session,
-  { targetId, branch, summary, label, fromExtension }: Move,
+  { leafId, targetId, branch, summary, label, fromExtension }: Move,
 ): BranchSummaryEntry | undefined {
-  if (summary === undefined || branch.oldLeafId === null) {
-    putLabel(session, targetId, label);
-    return undefined;
+  const drafts: EntryDraftWithId[] = [];
+  if (summary !== undefined && branch.oldLeafId !== null) {
+    const hook = fromExtension ? { fromHook: true } : {};
+    const fromId = branch.oldLeafId;
+    drafts.push({ type: "branch_summary", id: session.newId(), ...summary, fromId, ...hook });
   }
-  const entry = session.append({
-    type: "branch_summary",
-    ...summary,
-    fromId: branch.oldLeafId,
-    ...(fromExtension ? { fromHook: true } : {}),
-  }) as BranchSummaryEntry;
-  putLabel(session, entry.id, label);
-  return entry;
+  if (label !== undefined) drafts.push({ type: "label", targetId: drafts[0]?.id ?? targetId, label });
+  if (drafts.length === 0) session.moveTo(leafId);
+  const [first] = session.append(drafts, { under: leafId });
+  return first?.type === "branch_summary" ? first : undefined;
 }
 
 function putLabel(session: Session, targetId: string, label: string | undefined): void {

@@ -1,7 +1,9 @@
 import { EntryHead, type LineKind } from "./entry-head.ts";
-import { forEachLine, type Line } from "./line-reader.ts";
+import { forEachLine, type Line, readBytes } from "./line-reader.ts";
 import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
 import type { SessionStore } from "./store.ts";
+
+const OPEN_BRACE = 0x7b;
 
 /** An entry as the index knows it: its head, and where its line lies. */
 export interface EntryRecord {
@@ -52,6 +54,8 @@ export class EntryIndex {
   readonly #head = new EntryHead();
   #scannedTo = 0;
   #lines = 0;
+  /** Records whose line begins with something else than the entry: zero bytes that a crash left, spaces. */
+  readonly #prefixed = new Set<number>();
   /** Lines that are not blank, the header among them: what version 1 counts by. */
   #written = 0;
   /** Whether the last line scanned had no newline yet: then it is read again. */
@@ -208,6 +212,10 @@ export class EntryIndex {
   #visit(line: Line): void {
     const kind = this.#head.read(line, this.#store);
     if (kind === "blank") return;
+    if (kind === "entry" && this.#isSecondCopy(line)) {
+      this.#written += 1;
+      return;
+    }
     if (!line.ended) this.#open = { record: kind === "entry" || kind === "no_id", offset: line.offset };
     if (kind === "entry" || kind === "no_id") this.#addRecord(line, kind);
     else if (kind !== "header" || this.#written > 0) this.#addDamagedLine(line, kind);
@@ -225,6 +233,7 @@ export class EntryIndex {
     if (isChained) this.#ids.addText(chainedId(this.#written));
     else if (kind === "no_id") this.#addUnnamed(line);
     else this.#ids.add(head.bytes, head.idStart, head.idEnd);
+    if (line.bytes[line.start] !== OPEN_BRACE) this.#prefixed.add(this.count);
     this.#columns.add({
       offset: line.offset,
       lengthBytes: line.lengthBytes,
@@ -233,6 +242,20 @@ export class EntryIndex {
       parent: isChained ? this.count - 1 : this.#parentNumber(),
       damaged: head.torn,
     });
+  }
+
+  /**
+   * True for a line that says word for word what an earlier one says behind zero bytes or spaces: its writer took those for
+   * a torn line, see `LineAppender`.
+   */
+  #isSecondCopy(line: Line): boolean {
+    if (this.#prefixed.size === 0 || !line.ended) return false;
+    const { bytes, idStart, idEnd } = this.#head;
+    const first = this.#ids.newest(bytes, { start: idStart, end: idEnd, before: this.count });
+    if (!this.#prefixed.has(first)) return false;
+    const { offset, lengthBytes } = this.place(first);
+    const end = { offset: offset + lengthBytes - line.lengthBytes, lengthBytes: line.lengthBytes };
+    return line.lengthBytes < lengthBytes && readBytes(this.#store, end).equals(readBytes(this.#store, line));
   }
 
   #addUnnamed(line: Line): void {
@@ -275,6 +298,7 @@ export class EntryIndex {
     if (this.#open.record) {
       this.#columns.count -= 1;
       this.#ids.dropNewest();
+      this.#prefixed.delete(this.count);
       if (this.#unnamed.at(-1) === this.count) this.#unnamed.pop();
       this.#strays.dropFrom(this.count);
     } else if (this.#damagedLines.at(-1)?.ended === false) this.#damagedLines.pop();
@@ -288,6 +312,7 @@ export class EntryIndex {
     this.#strays = new StrayParents();
     this.#damagedLines = [];
     this.#unnamed = [];
+    this.#prefixed.clear();
     this.#scannedTo = this.#lines = this.#written = 0;
     this.#open = undefined;
   }

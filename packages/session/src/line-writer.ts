@@ -27,8 +27,8 @@ export class LineWriter {
 
   /** Copies the line at a range of the store that does not hold its newline. */
   copy({ offset, lengthBytes }: { offset: number; lengthBytes: number }): void {
-    // Up to two bytes between two lines can only be newlines.
-    const isNeighbour = offset > this.#until && offset <= this.#until + 2 && this.#until > this.#from;
+    // Blank lines, which earlier versions left between entries, are not copied.
+    const isNeighbour = offset === this.#until + 1 && this.#until > this.#from;
     if (!isNeighbour) {
       this.#copyPending();
       this.#from = offset;

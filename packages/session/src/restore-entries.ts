@@ -2,6 +2,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { SessionHeader } from "./entry.ts";
 import { EntryHead, parseLine } from "./entry-head.ts";
+import { LineAppender } from "./line-appender.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import type { SessionNotice } from "./problems.ts";
@@ -65,13 +66,13 @@ export function restoreEntries(lost: LostEntries): RestoredEntries {
       restored.lastId = id;
       visit(line);
     });
-  if (there.start === "header") appendLines(store, { eachLine: eachMissing });
-  else if (there.start === "nothing")
-    appendLines(store, { first: JSON.stringify(header), eachLine: eachMissing });
-  else {
-    const last = writeAnew(lost, { there, eachMissing });
+  if (there.start === "header" || there.start === "nothing") {
+    const last = appendBatches(store, (visit) => {
+      if (there.start === "nothing") visit(JSON.stringify(header));
+      eachMissing(visit);
+    });
     restored.lastId = last ?? restored.lastId;
-  }
+  } else restored.lastId = writeAnew(lost, { there, eachMissing }) ?? restored.lastId;
   return restored;
 }
 
@@ -117,19 +118,29 @@ function startOf(first: {
   return isOurs ? "no_header" : "another";
 }
 
-function appendLines(
+/** @returns the id of the last line, where that is not the last that was visited but one that was written again */
+function appendBatches(
   store: SessionStore,
-  { first, eachLine }: { first?: string; eachLine: (visit: (line: string) => void) => void },
-): void {
-  // The newline in front ends what was cut off in the middle of a line.
-  let batch = first === undefined ? "\n" : `${first}\n`;
+  eachLine: (visit: (line: string) => void) => void,
+): string | undefined {
+  const appender = new LineAppender(store);
+  let last: string | undefined;
+  let batch: string[] = [];
+  let characters = 0;
+  const flush = () => {
+    if (batch.length === 0) return;
+    appender.look();
+    last = appender.append(batch).length === 1 ? undefined : idOf(batch[0]!);
+    batch = [];
+    characters = 0;
+  };
   eachLine((line) => {
-    batch += `${line}\n`;
-    if (batch.length < BATCH_CHARACTERS) return;
-    store.append(batch);
-    batch = "\n";
+    batch.push(line);
+    characters += line.length;
+    if (characters >= BATCH_CHARACTERS) flush();
   });
-  if (batch !== "\n") store.append(batch);
+  flush();
+  return last;
 }
 
 function writeAnew(

@@ -2,8 +2,9 @@ import { unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { Entry, EntryDraftWithId } from "./entry.ts";
+import { type Entry, type EntryDraftWithId, LEAF_CUSTOM_TYPE } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
+import { LineAppender } from "./line-appender.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
 import { randomHex } from "./session-file.ts";
 import type { SessionReader } from "./session-reader.ts";
@@ -37,6 +38,7 @@ interface SessionWriterOptions {
 /** Makes entries and appends them, each call as one write. Notices when somebody else appends to the same file. */
 export class SessionWriter {
   readonly #reader: SessionReader;
+  readonly #lines: LineAppender;
   readonly #durability: Durability;
   readonly #onForeign: () => void;
   readonly #onLook: SessionWriterOptions["onLook"];
@@ -49,7 +51,9 @@ export class SessionWriter {
   #witness: { offset: number; bytes: Buffer } | undefined;
   #madeIds: IdSource | undefined;
   #shortIds: boolean;
-  #expectedBytes: number;
+  #stamp = { ms: 0, text: "" };
+  /** True where the store lost entries that could not be written again. */
+  #isMendingDue = false;
   #sinceLook = LOOK_EVERY_APPENDS;
   #lookedAtMs = 0;
 
@@ -58,9 +62,10 @@ export class SessionWriter {
     this.#durability = options.durability;
     this.#onForeign = options.onForeign;
     this.#onLook = options.onLook;
-    this.#expectedBytes = this.#lookedBytes = options.reader.store.size();
-    this.#witness = endOf(options.reader.store, this.#expectedBytes);
-    this.#shortIds = this.#expectedBytes <= KNOWN_IDS_BYTES;
+    this.#lines = new LineAppender(options.reader.store);
+    this.#lookedBytes = this.#lines.bytes;
+    this.#witness = witnessOf(options.reader.store, this.#lookedBytes);
+    this.#shortIds = this.#lookedBytes <= KNOWN_IDS_BYTES;
   }
 
   /** Made at the first use: who only reads needs no random numbers. */
@@ -79,9 +84,16 @@ export class SessionWriter {
     }
   }
 
+  /** The time now; to make the text of it takes as long as a read, and many appends share one. */
+  #timestamp(): string {
+    const now = Date.now();
+    if (now !== this.#stamp.ms) this.#stamp = { ms: now, text: new Date(now).toISOString() };
+    return this.#stamp.text;
+  }
+
   /** Makes entries of drafts, as one chain below a parent. */
   make(drafts: readonly EntryDraftWithId[], parentId: string | null): Entry[] {
-    const timestamp = new Date().toISOString();
+    const timestamp = this.#timestamp();
     let parent = parentId;
     return drafts.map((draft) => {
       const { type, id = this.newId(), ...fields } = draft;
@@ -94,24 +106,16 @@ export class SessionWriter {
   /** @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`. */
   write(entries: readonly Entry[]): void {
     const { store } = this.#reader;
-    // Before this is added, so that it comes behind what it hangs on. Where somebody else appended, the file can be longer
-    // than it was and have lost entries all the same.
-    if (store.size() !== this.#expectedBytes) this.lookForForeign();
-    // The newline in front ends whatever a crash, a full disk or another writer left unfinished.
-    const text = `\n${entries.map(serialized).join("\n")}\n`;
-    try {
-      this.#expectedBytes += store.append(text);
-    } catch (error) {
-      // A part of it may have been stored; more than all of it is somebody else's.
-      const mostBytes = this.#expectedBytes + Buffer.byteLength(text);
-      const size = store.size();
-      if (size > mostBytes) this.lookForForeign();
-      this.#expectedBytes = size;
-      throw error;
-    }
+    const lines = entries.map(serialized);
+    // A loss is mended first, so that what is appended comes behind what it hangs on. Where somebody else appended, the
+    // file can be longer than it was and have lost entries all the same.
+    do {
+      if (this.#isMendingDue || store.size() !== this.#lines.bytes) this.lookForForeign();
+    } while (!this.#lines.settle());
+    const texts = this.#append(lines, entries);
     if (store.file !== undefined) {
-      this.ownLines.add(text);
-      this.#recent.push(text);
+      this.ownLines.add(texts[0]!);
+      this.#recent.push(...texts);
     }
     if (this.#durability === "power" && entries.some(holdsMessage)) store.flush();
     this.#sinceLook += 1;
@@ -120,21 +124,44 @@ export class SessionWriter {
       this.lookForForeign(now);
   }
 
-  /** Tells when somebody else has appended since the last look. */
+  #append(lines: readonly string[], entries: readonly Entry[]): string[] {
+    const { store } = this.#reader;
+    const from = this.#lines.bytes;
+    try {
+      return lines.length === 1
+        ? this.#lines.append(lines)
+        : this.#lines.append(lines, () => [lines[0]!, this.#leafRecord(entries.at(-1)!)]);
+    } catch (error) {
+      // A part of it may have been stored; more than all of it is somebody else's.
+      const mostBytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, from + 1);
+      if (store.size() > mostBytes) this.lookForForeign();
+      this.#lines.look();
+      throw error;
+    }
+  }
+
+  /** Says that the leaf is where it is although another entry stands last. */
+  #leafRecord(leaf: Entry): string {
+    return serialized(this.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], leaf.id)[0]!);
+  }
+
+  /** Notices when somebody else has appended since the last look. */
   lookForForeign(now: number = Date.now()): void {
     this.#sinceLook = 0;
     this.#lookedAtMs = now;
     const state = this.#onLook(this.#isLost());
-    const size = this.#reader.store.size();
-    if (state === "failed") return;
-    this.#recent = [];
-    this.#lookedBytes = size;
-    this.#witness = endOf(this.#reader.store, size);
-    if (state === "mended" || size === this.#expectedBytes) {
-      this.#expectedBytes = size;
+    const { store } = this.#reader;
+    this.#isMendingDue = state === "failed";
+    if (state === "failed") {
+      this.#lines.look();
       return;
     }
-    this.#expectedBytes = size;
+    const isChanged = store.size() !== this.#lines.bytes;
+    if (isChanged || state === "mended") this.#lines.look();
+    this.#recent = [];
+    this.#lookedBytes = this.#lines.bytes;
+    this.#witness = witnessOf(store, this.#lookedBytes);
+    if (!isChanged || state === "mended") return;
     this.#shortIds = false;
     this.#onForeign();
   }
@@ -147,10 +174,10 @@ export class SessionWriter {
     const { store } = this.#reader;
     const size = store.size();
     const last = this.#recent.at(-1);
-    if (size < this.#expectedBytes) return true;
+    if (this.#isMendingDue || size < this.#lines.bytes) return true;
     if (this.#witness !== undefined && !holds(store, this.#witness)) return true;
     if (last === undefined) return false;
-    if (size !== this.#expectedBytes) return !this.#holdsRecent(size);
+    if (size !== this.#lines.bytes) return !this.#holdsRecent(size);
     const bytes = Buffer.from(last.slice(-WITNESS_BYTES));
     return !holds(store, { offset: size - bytes.length, bytes });
   }
@@ -163,7 +190,7 @@ export class SessionWriter {
   }
 }
 
-function endOf(store: SessionStore, size: number): { offset: number; bytes: Buffer } | undefined {
+function witnessOf(store: SessionStore, size: number): { offset: number; bytes: Buffer } | undefined {
   if (store.file === undefined) return undefined;
   const offset = Math.max(0, size - WITNESS_BYTES);
   return { offset, bytes: readBytes(store, { offset, lengthBytes: size - offset }) };
@@ -206,7 +233,7 @@ class OwnLines {
   #bytes = 0;
   #older: JsonlStore | undefined;
 
-  /** Adds lines, each with its newline; blank ones may stand between. */
+  /** Adds lines, each with its newline; a blank one may stand before them. */
   add(text: string): void {
     this.#texts.push(text);
     this.#bytes += text.length;

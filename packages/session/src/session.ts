@@ -9,6 +9,7 @@ import {
 } from "./entry.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { LatestEntries, type PathSettings, PathSettingsSeeker, seekInIndex } from "./latest-entries.ts";
+import { LineAppender } from "./line-appender.ts";
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, project } from "./projection.ts";
@@ -102,22 +103,27 @@ export class Session {
   }
 
   /**
-   * Appends entries as one chain below the leaf, in one write; the last becomes the leaf.
-   * @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`: then nothing changed.
+   * Appends entries as one chain, in one write; the last becomes the leaf.
+   * @param options.under the entry that the chain hangs on, null for none; default: the leaf
+   * @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`, `entry_not_found`: then nothing
+   *   changed.
    */
-  append(drafts: readonly EntryDraftWithId[]): Entry[];
-  /** Appends one entry below the leaf and makes it the leaf. */
-  append(draft: EntryDraftWithId): Entry;
-  append(draft: EntryDraftWithId | readonly EntryDraftWithId[]): Entry | Entry[] {
+  append(drafts: readonly EntryDraftWithId[], options?: { under?: string | null }): Entry[];
+  /** Appends one entry and makes it the leaf. */
+  append(draft: EntryDraftWithId, options?: { under?: string | null }): Entry;
+  append(
+    draft: EntryDraftWithId | readonly EntryDraftWithId[],
+    { under = this.#leafId }: { under?: string | null } = {},
+  ): Entry | Entry[] {
     const drafts = Array.isArray(draft)
       ? (draft as readonly EntryDraftWithId[])
       : [draft as EntryDraftWithId];
     if (drafts.length === 0) return [];
     // Before the write: what was read can be written again, should the file lose it.
-    const view = this.#view;
-    const entries = this.#write(drafts, this.#leafId);
+    const view = under === this.#leafId ? this.#view : this.#viewOf(under);
+    const entries = this.#write(drafts, under);
     this.#leafId = entries.at(-1)!.id;
-    if (!view.append(entries)) this.#heldView = this.#viewOf(this.#leafId);
+    this.#heldView = view.append(entries) ? view : this.#viewOf(this.#leafId);
     return Array.isArray(draft) ? entries : entries[0]!;
   }
 
@@ -318,7 +324,7 @@ export class Session {
     const { store } = this.#reader;
     if (lastId !== this.#leafId && this.#leafId !== null) {
       const [marker] = this.#writer.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], this.#leafId);
-      store.append(`${JSON.stringify(marker)}\n`);
+      new LineAppender(store).append([JSON.stringify(marker)]);
     }
     const entries = count === 1 ? "1 entry of this session was" : `${count} entries of this session were`;
     const where = store.file === file ? "again" : `in ${store.file}`;

@@ -71,12 +71,7 @@ function pathOf(file: string, leafId?: string | null): string[] {
 
 const codes = (session: Session) => session.notices.map(({ code }) => code);
 const sizeAfter = (file: string, lines: number) =>
-  Buffer.byteLength(
-    `${readFileSync(file, "utf8")
-      .split("\n")
-      .slice(0, 2 * lines)
-      .join("\n")}\n`,
-  );
+  Buffer.byteLength(`${readFileSync(file, "utf8").split("\n").slice(0, lines).join("\n")}\n`);
 
 const damages: [string, (file: string) => void][] = [
   ["in the middle of the file", (file) => truncateSync(file, sizeAfter(file, 8))],

@@ -170,9 +170,7 @@ describe("a session file", () => {
     const text = readFileSync(file, "utf8");
     expect(text.split("\n").map((line) => line.slice(0, 16))).toEqual([
       '{"type":"session',
-      "",
       '{"type":"message',
-      "",
       '{"type":"message',
       '{"type":"message',
       "",

@@ -1,0 +1,183 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import {
+  createSession,
+  type Entry,
+  type EntryDraft,
+  JsonlStore,
+  openSession,
+  type Session,
+  type SessionStore,
+} from "../src/index.ts";
+import { appendingProcess } from "./child-session.ts";
+import { scratchFolder } from "./scratch-folder.ts";
+
+const pathOf = scratchFolder();
+
+function said(content: string): EntryDraft {
+  return { type: "message", message: { role: "user", content, timestamp: 0 } };
+}
+
+/** A store in which another writer dies in the middle of a line, in the moment before an append. */
+function withDyingWriter(file: string): { store: SessionStore; dies: (torn: string) => void } {
+  const inner = JsonlStore.open(file);
+  const other = JsonlStore.open(file);
+  let next: string | undefined;
+  const store: SessionStore = {
+    file,
+    readOnly: undefined,
+    size: () => inner.size(),
+    read: (target, offset) => inner.read(target, offset),
+    append(text) {
+      const torn = next;
+      next = undefined;
+      if (torn !== undefined) other.append(torn);
+      return inner.append(text);
+    },
+    flush: () => inner.flush(),
+    close: () => inner.close(),
+  };
+  return {
+    store,
+    dies: (torn) => {
+      next = torn;
+    },
+  };
+}
+
+let number = 0;
+function sessionFile(): string {
+  number += 1;
+  const file = pathOf(`${number}.jsonl`);
+  createSession({ cwd: "/", file }).append([said("one"), said("two")]);
+  return file;
+}
+
+/** Opened anew, it holds the same, each entry once, and goes on. */
+function expectSame(file: string, { path, leafId }: { path: Entry[]; leafId: string | null }): void {
+  const again = openSession(file);
+  expect(again.leafId).toBe(leafId);
+  expect(again.projection().items.map(({ entryId }) => entryId)).toEqual(path.map(({ id }) => id));
+  expect(again.path()).toEqual(path);
+  const messages = again.entries().filter(({ type }) => type === "message");
+  expect(messages.map(({ id }) => id).toSorted()).toEqual(path.map(({ id }) => id).toSorted());
+  for (const { id } of path) expect(again.entry(id)?.type).toBe("message");
+  const next = again.append(said("next"));
+  expect(openSession(file).path()).toEqual([...path, next]);
+}
+
+const head = '{"type":"message","id":"0badbeef","parentId":';
+const torn: [string, string][] = [
+  ["after its first byte", "{"],
+  ["in a key", '{"'],
+  ["in its type", '{"type":"mess'],
+  ["before its id", '{"type":"message","id":'],
+  ["in its id", '{"type":"message","id":"0bad'],
+  ["before its parent", head],
+  ["in its parent", `${head}"`],
+  ["before its message", `${head}null,"timestamp":"2026-01-05T09:00:00.000Z","message":`],
+  [
+    "in a text",
+    `${head}null,"timestamp":"2026-01-05T09:00:00.000Z","message":{"role":"user","content":"half`,
+  ],
+  ["after a backslash", `${head}null,"message":{"role":"user","content":"half\\`],
+  [
+    "before its newline",
+    `${head}null,"timestamp":"2026-01-05T09:00:00.000Z","message":{"role":"user","timestamp":0}`,
+  ],
+  ["to zero bytes", "\0\0\0\0"],
+  ["to spaces", "  "],
+  ["behind whole lines", '{"type":"label","id":"0badcafe","parentId":null,"targetId":"x"}\n{"type":"la'],
+];
+
+describe("another writer dies between the look at the end and the write", () => {
+  test.each(torn)("its line cut off %s: one entry", (_where, line) => {
+    const file = sessionFile();
+    const { store, dies } = withDyingWriter(file);
+    const session = openSession({ store });
+    session.append(said("three"));
+    dies(line);
+    session.append(said("four"));
+    session.append(said("five"));
+    expectSame(file, { path: session.path(), leafId: session.leafId });
+    expect(session.notices.map(({ code }) => code)).toEqual(["foreign_entries"]);
+    expect(
+      readFileSync(file, "utf8")
+        .split("\n")
+        .slice(0, -1)
+        .filter((each) => each === ""),
+    ).toHaveLength(1);
+  });
+
+  test.each(torn)("its line cut off %s: several entries", (_where, line) => {
+    const file = sessionFile();
+    const { store, dies } = withDyingWriter(file);
+    const session = openSession({ store });
+    session.path();
+    dies(line);
+    const [, , last] = session.append([said("three"), said("four"), said("five")]);
+    expect(session.leafId).toBe(last!.id);
+    expectSame(file, { path: session.path(), leafId: session.leafId });
+  });
+});
+
+test.each(torn.slice(0, -1))(
+  "a line cut off %s that stood there before is ended by the next append",
+  (_where, line) => {
+    const file = sessionFile();
+    const other = JsonlStore.open(file);
+    const session: Session = openSession(file);
+    session.append(said("three"));
+    other.append(line);
+    session.append(said("four"));
+    expectSame(file, { path: session.path(), leafId: session.leafId });
+    other.append(line);
+    const opened = openSession(file);
+    opened.append(said("six"));
+    expectSame(file, { path: opened.path(), leafId: opened.leafId });
+    // The torn line ends where the next one begins: none is blank.
+    expect(readFileSync(file, "utf8")).not.toContain("\n\n");
+  },
+);
+
+test("a session has as many lines as entries, and its header", () => {
+  const file = sessionFile();
+  const session = openSession(file);
+  session.append(said("three"));
+  session.moveTo(session.path()[0]!.id);
+  session.append([said("four"), said("five")]);
+  const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  expect(lines).toHaveLength(1 + session.entries().length);
+  for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
+});
+
+describe("killed while they append", () => {
+  test.each([1, 4, 8])(
+    "%i writers lose nothing acknowledged, and leave blank lines only at torn ones",
+    async (count) => {
+      const file = pathOf(`killed-${count}.jsonl`);
+      createSession({ cwd: "/", file }).close();
+      const staying = appendingProcess(["count", file, "1500"]);
+      const killed = Array.from({ length: count }, (_, at) => appendingProcess(["loop", file, `${at}`]));
+      for (const writer of killed) {
+        await writer.reached(30);
+        await writer.kill();
+      }
+      await staying.ended;
+      const session = openSession(file);
+      const writers = [staying, ...killed];
+      expect(staying.acknowledged).toHaveLength(1500);
+      for (const { acknowledged } of writers) {
+        const path = session.path(acknowledged.at(-1)).map(({ id }) => id);
+        expect(path.slice(-acknowledged.length)).toEqual(acknowledged);
+      }
+      const ids = session.entries().map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      const blankLines = readFileSync(file, "utf8")
+        .split("\n")
+        .slice(0, -1)
+        .filter((line) => line === "");
+      expect(blankLines.length).toBeLessThanOrEqual(killed.length);
+    },
+  );
+});
