@@ -1,5 +1,5 @@
 import { contentBlocks, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
-import { type Entry, pinChange } from "@bonsai-agent/session";
+import { type Entry, pinChange, kindWord as wordOf } from "@bonsai-agent/session";
 import { oneLine } from "./terminal-text.ts";
 
 /** What kind of thing an entry is, in one short word for a column. */
@@ -8,29 +8,12 @@ export function kindOf(entry: Entry): string {
   return kindWord(entry.type === "message" ? entry.message?.role : entry.type);
 }
 
-/** A map, for a damaged file can name a kind `constructor`. */
-const kindWords = new Map(
-  Object.entries({
-    toolResult: "result",
-    bashExecution: "command",
-    custom: "extension",
-    branchSummary: "branch",
-    compactionSummary: "summary",
-    damagedMessage: "damaged",
-    branch_summary: "branch",
-    custom_message: "extension",
-    thinking_level_change: "thinking",
-    model_change: "model",
-    session_info: "info",
-    context_edit: "edit",
-  }),
-);
-
 const maxKindLength = 24;
 
 /** A message's role or an entry's type as a short word for a column. */
 export function kindWord(kind: unknown): string {
-  return typeof kind === "string" ? (kindWords.get(kind) ?? oneLine(kind, maxKindLength)) : "damaged";
+  if (typeof kind !== "string" || kind === "damagedMessage") return "damaged";
+  return oneLine(wordOf(kind), maxKindLength);
 }
 
 /** An entry in one line. */
@@ -62,6 +45,8 @@ export function previewOf(entry: Entry): string {
     case "usage":
       return oneLine(`${word(entry.provider)}/${word(entry.model)}`);
     default:
+      // A type of another program, never one of ours.
+      entry satisfies never;
       return "";
   }
 }

@@ -7,7 +7,6 @@ import {
   PINNED_CUSTOM_TYPE,
   type PinChange,
   pinChange,
-  pinChangeIn,
   type Session,
   UNPIN_CUSTOM_TYPE,
   undoneBy,
@@ -152,7 +151,7 @@ export function pinnedTexts(session: Session, leafId: string | null = session.le
  * @param waiting messages that are not stored yet, oldest first; others than those of pins count for nothing
  */
 export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
-  const changes = waiting.map((message) => pinChangeIn(message)).filter((change) => change !== undefined);
+  const changes = waiting.map((message) => pinChange(message)).filter((change) => change !== undefined);
   return changed(pinnedTexts(session), changes);
 }
 

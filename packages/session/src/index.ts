@@ -22,6 +22,7 @@ export {
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
 export type { EntryIndex, EntryRecord } from "./entry-index.ts";
+export { kindWord } from "./entry-types.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
 export type { PathSettings } from "./latest-entries.ts";
@@ -33,17 +34,14 @@ export {
   type OpenSessionOptions,
   openSession,
 } from "./open-session.ts";
+export { isLeafRecord, type PinChange, pinChange, undoneBy } from "./own-entries.ts";
 export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
   editedMessage,
   liveCompaction,
-  type PinChange,
   type Projection,
   type ProjectionItem,
-  pinChange,
-  pinChangeIn,
   project,
-  undoneBy,
 } from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";
 export {

@@ -1,12 +1,7 @@
-import { contentText, type Message } from "@bonsai-agent/messages";
-import {
-  type CompactionEntry,
-  type ContextEditEntry,
-  type Entry,
-  PIN_CUSTOM_TYPE,
-  UNDO_CUSTOM_TYPE,
-  UNPIN_CUSTOM_TYPE,
-} from "./entry.ts";
+import type { Message } from "@bonsai-agent/messages";
+import type { CompactionEntry, ContextEditEntry, Entry } from "./entry.ts";
+import { entryType, messageRole } from "./entry-types.ts";
+import { pinChange, undoneBy } from "./own-entries.ts";
 
 /** One message that the model sees, with the entry that it came from. */
 export interface ProjectionItem {
@@ -59,7 +54,7 @@ function findView(path: readonly Entry[]): { compaction?: CompactionEntry; first
 
 /** What an entry contributes to the context; undefined for nothing. */
 export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionItem | undefined {
-  const message = entryMessage(entry);
+  const message = entryType(entry.type)?.message(entry);
   if (message === undefined) return undefined;
   if (edit === undefined) return { entryId: entry.id, entry, message };
   // An edit without a replacement is damaged: it edits nothing.
@@ -70,66 +65,7 @@ export function projectEntry(entry: Entry, edit?: ContextEditEntry): ProjectionI
 
 /** A message with another content: for a command of the user, its output; a summary has none that could be replaced. */
 export function editedMessage(message: Message, content: unknown): Message {
-  switch (message.role) {
-    case "user":
-    case "custom":
-      return { ...message, content } as Message;
-    case "assistant":
-    case "toolResult":
-      return {
-        ...message,
-        content: typeof content === "string" ? [{ type: "text", text: content }] : content,
-      } as Message;
-    case "bashExecution":
-      return { ...message, output: typeof content === "string" ? content : contentText(content) };
-    default:
-      return message;
-  }
-}
-
-/** The message that an entry contributes to the context, before edits; undefined for none. */
-function entryMessage(entry: Entry): Message | undefined {
-  if (entry.type === "message") return shownMessage(entry.message);
-  const timestamp = Date.parse(entry.timestamp);
-  switch (entry.type) {
-    case "compaction":
-      return {
-        role: "compactionSummary",
-        summary: entry.summary,
-        tokensBefore: entry.tokensBefore,
-        timestamp,
-      };
-    case "branch_summary":
-      return { role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp };
-    case "custom_message":
-      return {
-        role: "custom",
-        customType: entry.customType,
-        content: entry.content,
-        display: entry.display,
-        details: entry.details,
-        timestamp,
-      };
-    default:
-      return undefined;
-  }
-}
-
-/** What a model can be shown. A message of another role is kept and, like an entry of another type, left out. */
-const SHOWN_ROLES: ReadonlySet<unknown> = new Set([
-  "user",
-  "assistant",
-  "toolResult",
-  "bashExecution",
-  "custom",
-  "branchSummary",
-  "compactionSummary",
-]);
-
-function shownMessage(message: Message | undefined): Message | undefined {
-  if (typeof message !== "object" || message === null || !SHOWN_ROLES.has(message.role)) return undefined;
-  if (message.role === "bashExecution" && message.excludeFromContext) return undefined;
-  return message;
+  return messageRole(message.role)?.withContent?.(message, content) ?? message;
 }
 
 /**
@@ -182,43 +118,6 @@ export class ViewSeeker {
     if (others === undefined) this.#awaited.set(entry.firstKeptEntryId, [compaction]);
     else others.push(compaction);
   }
-}
-
-/** The compaction that an entry undoes. */
-export function undoneBy(entry: Entry): string | undefined {
-  if (entry.type !== "custom" || entry.customType !== UNDO_CUSTOM_TYPE) return undefined;
-  const { data } = entry;
-  const id =
-    typeof data === "object" && data !== null && "compactionId" in data ? data.compactionId : undefined;
-  return typeof id === "string" ? id : undefined;
-}
-
-/** What an entry says of a pinned text. */
-export interface PinChange {
-  /** Word for word. */
-  text: string;
-  /** The text as it stands in a summary that carries it, on lines of its own. */
-  line: string;
-  isPinned: boolean;
-}
-
-/** What an entry pins or unpins; undefined for any other, and where its details are damaged. */
-export function pinChange(entry: Entry): PinChange | undefined {
-  return entry.type === "custom_message" ? pinChangeIn(entry) : undefined;
-}
-
-/** The same of a message as front ends have it. */
-export function pinChangeIn({
-  customType,
-  details,
-}: {
-  customType?: unknown;
-  details?: unknown;
-}): PinChange | undefined {
-  if (customType !== PIN_CUSTOM_TYPE && customType !== UNPIN_CUSTOM_TYPE) return undefined;
-  const { text, line } = (details ?? {}) as Partial<Record<string, unknown>>;
-  if (typeof text !== "string" || typeof line !== "string" || line.trim() === "") return undefined;
-  return { text, line, isPinned: customType === PIN_CUSTOM_TYPE };
 }
 
 /**

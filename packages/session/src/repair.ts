@@ -7,13 +7,12 @@ import { JsonlStore } from "./jsonl-store.ts";
 import { readBytes } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import { openSession } from "./open-session.ts";
+import { leafAfter, undoneBy } from "./own-entries.ts";
 import { type Problem, withoutAncestor } from "./problems.ts";
-import { undoneBy } from "./projection.ts";
 import { writeNewFile } from "./session-file.ts";
 import { readHeader } from "./session-header.ts";
 import { entryFrom, entryLine } from "./sound-entry.ts";
 import type { SessionStore } from "./store.ts";
-import { leafAfter } from "./tail.ts";
 
 /**
  * Everything that is wrong in a session file, in file order; nothing for a sound one. Reads and parses all of it.

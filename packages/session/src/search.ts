@@ -201,8 +201,19 @@ export function* entryTexts(entry: Entry): Generator<string> {
     case "context_edit":
       yield* contentTexts(entry.replacement?.content);
       break;
-    default:
+    case "compaction":
+    case "branch_summary":
+    case "label":
+    case "model_change":
+    case "session_info":
+    case "custom":
+    case "thinking_level_change":
+    case "usage":
       yield* namedTexts(entry);
+      break;
+    default:
+      // A type of another program may name its texts as ours do.
+      yield* namedTexts(entry satisfies never);
   }
 }
 

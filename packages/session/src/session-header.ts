@@ -1,9 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { EntryHead, parseBytes } from "./entry-head.ts";
+import { type FieldRule, type Fields, isText, mendFields, optional, text } from "./field-rules.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
 import { TIMESTAMP } from "./sound-entry.ts";
-import { type FieldRule, type Fields, isText, mendFields, optional, text } from "./sound-message.ts";
 import type { SessionStore } from "./store.ts";
 
 /** A header hardly ever is longer. */

@@ -2,9 +2,10 @@ import type { Entry } from "./entry.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { LineWindow, readBytes } from "./line-reader.ts";
+import { leafAfter } from "./own-entries.ts";
 import { entryFrom } from "./sound-entry.ts";
 import type { SessionStore } from "./store.ts";
-import { leafAfter, readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
+import { readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
 
 /** An entry, and the number of its record in the index. */
 export interface ScannedEntry {

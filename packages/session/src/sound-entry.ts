@@ -1,151 +1,8 @@
-import {
-  CALIBRATION_CUSTOM_TYPE,
-  type Entry,
-  LEAF_CUSTOM_TYPE,
-  PIN_CUSTOM_TYPE,
-  PINNED_CUSTOM_TYPE,
-  UNDO_CUSTOM_TYPE,
-  UNPIN_CUSTOM_TYPE,
-} from "./entry.ts";
+import type { Entry } from "./entry.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
-import {
-  amount,
-  type FieldRule,
-  type Fields,
-  flag,
-  isContent,
-  isFields,
-  isText,
-  mendFields,
-  mendMessage,
-  mendUsage,
-  optional,
-  soundContent,
-  text,
-} from "./sound-message.ts";
-
-/** What a field of ours holds: its fields, and those of what stands in it. */
-interface Shape {
-  readonly rules: readonly FieldRule[];
-  /** Objects that may be absent. */
-  readonly held?: Readonly<Record<string, Shape>>;
-  /** True where every other field is a list of texts. */
-  readonly isTexts?: boolean;
-}
-
-const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
-/** No model counts a text ten times as high as another does: what was learned lies far within. */
-const isRatio = (value: unknown) => typeof value === "number" && value >= 0.1 && value <= 10;
-/** Below 0 where the estimate of the messages is above what was reported. */
-const isDifference = (value: unknown) => typeof value === "number" && Number.isFinite(value);
-const isSwitch = (value: unknown) => typeof value === "boolean";
-const rule = (isSound: FieldRule["isSound"]) => (field: string) =>
-  optional({ field, isSound, safe: () => undefined });
-const someTexts = (...fields: string[]) => fields.map(rule(isTexts));
-const someText = (...fields: string[]) => fields.map((field) => optional(text(field)));
-const someAmounts = (...fields: string[]) => fields.map((field) => optional(amount(field)));
-
-const RANGE: Shape = { rules: [...someAmounts("count"), ...someText("first", "last")] };
-const CALIBRATION: Shape = {
-  rules: [rule(isRatio)("ratio"), rule(isDifference)("overheadTokens"), ...someAmounts("samples")],
-};
-const MANIFEST: Shape = {
-  rules: [
-    ...someText("reason", "rung", "previousCompactionId"),
-    ...someAmounts("tokensBefore", "tokensAfter", "requests", "costUsd"),
-    ...someTexts("masked"),
-    rule(isSwitch)("splitTurn"),
-  ],
-  held: {
-    summarised: RANGE,
-    turnPrefix: RANGE,
-    kept: RANGE,
-    lost: { rules: someTexts("media", "truncated") },
-    calibration: CALIBRATION,
-    settings: {
-      rules: [
-        ...someText("preset", "estimator"),
-        ...someAmounts("keepTokens", "reserveTokens", "windowTokens"),
-      ],
-    },
-    state: { rules: someText("provider", "modelId", "thinkingLevel") },
-  },
-};
-
-/** The details of a summary that was made here, or by pi. */
-const SUMMARY: Shape = {
-  rules: [...someTexts("readFiles", "modifiedFiles", "recentFiles", "pinned"), ...someText("prose")],
-  held: {
-    latestRequest: { rules: someText("entryId", "text") },
-    carryOver: { rules: [], isTexts: true },
-    manifest: MANIFEST,
-  },
-};
-const PIN: Shape = { rules: [text("text"), text("line")] };
-
-/** By `customType`: what the entries of ours hold in `data`, and the messages in `details`. */
-const DATA = new Map<unknown, Shape>([
-  [UNDO_CUSTOM_TYPE, { rules: [text("compactionId")] }],
-  [CALIBRATION_CUSTOM_TYPE, CALIBRATION],
-  [PINNED_CUSTOM_TYPE, { rules: someTexts("pinned") }],
-]);
-const DETAILS = new Map<unknown, Shape>([
-  [PIN_CUSTOM_TYPE, PIN],
-  [UNPIN_CUSTOM_TYPE, PIN],
-]);
-
-/**
- * Makes safe to read what entries of ours say in a field that others may fill as they like, in place.
- * @param odd gets the names of the fields that held something else than they should.
- */
-function mendOwn(entry: Fields, odd: string[] | undefined): void {
-  const { type, customType } = entry;
-  if (type === "custom") mendHeld(entry, { field: "data", shape: DATA.get(customType), odd, prefix: "" });
-  // It says where its parent is, and nothing else.
-  if (type === "custom" && customType === LEAF_CUSTOM_TYPE && entry.data !== undefined) {
-    odd?.push("data");
-    delete entry.data;
-  }
-  if (type === "custom_message")
-    mendHeld(entry, { field: "details", shape: DETAILS.get(customType), odd, prefix: "" });
-  if ((type === "compaction" || type === "branch_summary") && isOwnSummary(entry))
-    mendHeld(entry, { field: "details", shape: SUMMARY, odd, prefix: "" });
-}
-
-/** Those of an extension are its own, but where it had the summary made here. */
-function isOwnSummary({ details, fromHook }: Fields): boolean {
-  if (details === undefined) return false;
-  return (
-    fromHook !== true || (isFields(details) && isText(details.prose) && Array.isArray(details.recentFiles))
-  );
-}
-
-interface Held {
-  field: string;
-  shape: Shape | undefined;
-  odd: string[] | undefined;
-  prefix: string;
-}
-
-function mendHeld(record: Fields, { field, shape, odd, prefix }: Held): void {
-  if (shape === undefined) return;
-  const value = record[field];
-  if (isFields(value)) {
-    mendShape(value, shape, { odd, prefix: `${prefix}${field}.` });
-    return;
-  }
-  odd?.push(`${prefix}${field}`);
-  const empty: Fields = {};
-  mendFields(empty, shape.rules, { odd: undefined });
-  record[field] = empty;
-}
-
-function mendShape(record: Fields, shape: Shape, note: { odd: string[] | undefined; prefix: string }): void {
-  const rules = shape.isTexts === true ? someTexts(...Object.keys(record)) : shape.rules;
-  mendFields(record, rules, note);
-  for (const [field, inner] of Object.entries(shape.held ?? {}))
-    if (record[field] !== undefined) mendHeld(record, { field, shape: inner, ...note });
-}
+import { entryType, messageRole } from "./entry-types.ts";
+import { type FieldRule, type Fields, isText, mendFields, mendUsage, text } from "./field-rules.ts";
+import { mendOwn } from "./own-entries.ts";
 
 /** `customType` of an entry that stands where one stood that lost what it was. */
 const LOST_CUSTOM_TYPE = "bonsai.lost";
@@ -155,40 +12,7 @@ const LATEST_TIME_MS = 8.64e15;
 export const TIMESTAMP: FieldRule = { field: "timestamp", isSound: isTime, safe: timeOf };
 const PLACE: readonly FieldRule[] = [TIMESTAMP];
 
-/** By type: fields for which there is a value that does no harm. */
-const FIELDS = new Map<unknown, readonly FieldRule[]>([
-  ["compaction", [text("firstKeptEntryId"), amount("tokensBefore"), flag("fromHook")]],
-  ["branch_summary", [text("fromId"), flag("fromHook")]],
-  [
-    "custom_message",
-    [
-      text("customType", "unknown"),
-      { field: "content", isSound: isContent, safe: soundContent },
-      flag("display"),
-    ],
-  ],
-  ["custom", [text("customType", "unknown")]],
-  ["label", [optional(text("label"))]],
-  ["session_info", [optional(text("name"))]],
-  ["usage", [text("kind", "unknown"), text("provider", "unknown"), text("model", "unknown")]],
-]);
-
-const essential = (field: string, isSound: (value: unknown) => boolean = isText): FieldRule => ({
-  field,
-  isSound,
-  safe: () => undefined,
-});
-
-/** By type: fields without which an entry says nothing. */
-const ESSENTIAL = new Map<unknown, readonly FieldRule[]>([
-  ["message", [essential("message", isFields)]],
-  ["compaction", [essential("summary")]],
-  ["branch_summary", [essential("summary")]],
-  ["context_edit", [essential("targetId"), essential("replacement", isReplacement)]],
-  ["label", [essential("targetId")]],
-  ["model_change", [essential("provider"), essential("modelId")]],
-  ["thinking_level_change", [essential("thinkingLevel")]],
-]);
+const ROLE: readonly FieldRule[] = [text("role", "unknown")];
 
 /**
  * Makes an entry of a known type safe to read, in place: an odd field gets a value that does no harm, and an
@@ -197,34 +21,42 @@ const ESSENTIAL = new Map<unknown, readonly FieldRule[]>([
  * @param odd gets the names of the fields that held something else than they should.
  */
 function soundEntry(entry: Fields, odd?: string[]): Fields {
-  const isKnown = ESSENTIAL.has(entry.type) || FIELDS.has(entry.type);
-  mendFields(entry, PLACE, { odd: isKnown ? odd : undefined });
-  const missing = ESSENTIAL.get(entry.type)?.find(({ field, isSound }) => !isSound(entry[field]));
+  const row = entryType(entry.type);
+  mendFields(entry, PLACE, { odd: row && odd });
+  if (row === undefined) return entry;
+  const missing = row.essential.find(({ field, isSound }) => !isSound(entry[field]));
   if (missing !== undefined) {
     odd?.push(missing.field);
     return lostEntry(entry);
   }
-  const rules = FIELDS.get(entry.type);
-  if (rules !== undefined) mendFields(entry, rules, { odd });
+  if (row.fields !== undefined) {
+    mendFields(entry, row.fields, { odd });
+    mendUsage(entry, { odd, prefix: "" });
+  }
   if (entry.type === "message") mendMessage(entry.message as Fields, odd);
-  else if (rules !== undefined) mendUsage(entry, { odd, prefix: "" });
   mendOwn(entry, odd);
   return entry;
 }
 
+/** Puts safe values where a message has odd ones, in place. A role that nobody knows stays what it is. */
+function mendMessage(message: Fields, odd: string[] | undefined): void {
+  const note = { odd, prefix: "message." };
+  mendFields(message, ROLE, note);
+  const rules = messageRole(message.role)?.fields;
+  if (rules === undefined) return;
+  mendFields(message, rules, note);
+  mendUsage(message, note);
+}
+
 /** True for a field without which an entry of this type says nothing. */
 export function isEssential(type: string, field: string): boolean {
-  return ESSENTIAL.get(type)?.some((rule) => rule.field === field) ?? false;
+  return entryType(type)?.essential.some((rule) => rule.field === field) ?? false;
 }
 
 /** Keeps what is left of an entry, and its place in the tree. */
 function lostEntry(entry: Fields): Fields {
   const { id, parentId, timestamp, ...data } = entry;
   return { type: "custom", customType: LOST_CUSTOM_TYPE, id, parentId, timestamp, data };
-}
-
-function isReplacement(value: unknown): boolean {
-  return value === null || (isFields(value) && isContent(value.content));
 }
 
 /** As ISO 8601 writes it, or anything else that is read as a time. */

@@ -1,15 +1,9 @@
-import { type Entry, LEAF_CUSTOM_TYPE } from "./entry.ts";
+import type { Entry } from "./entry.ts";
 import { EntryHead, parseLine } from "./entry-head.ts";
+import { entryType } from "./entry-types.ts";
 import { BackwardLines, type Line } from "./line-reader.ts";
-import {
-  type Projection,
-  type ProjectionItem,
-  pinChange,
-  project,
-  projectEntry,
-  undoneBy,
-  ViewSeeker,
-} from "./projection.ts";
+import { leafAfter, undoneBy } from "./own-entries.ts";
+import { type Projection, type ProjectionItem, project, projectEntry, ViewSeeker } from "./projection.ts";
 import { entryFrom } from "./sound-entry.ts";
 import type { SessionStore } from "./store.ts";
 
@@ -20,11 +14,6 @@ export interface Tail {
   readonly entries: Entry[];
   /** True when the first entry is a root: then this is the whole path. */
   readonly reachesRoot: boolean;
-}
-
-/** The position that an entry leaves a session at when it is the last of the file. */
-export function leafAfter(entry: Entry): string | null {
-  return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE ? entry.parentId : entry.id;
 }
 
 /**
@@ -224,7 +213,7 @@ export class LiveView {
       this.#entries.push(entry);
       this.#byId.set(entry.id, entry);
     }
-    if (entries.some(changesView)) return this.#viewAnew(entries);
+    if (entries.some((entry) => entryType(entry.type)?.changesView(entry))) return this.#viewAnew(entries);
     for (const entry of entries) this.#addItem(projectEntry(entry));
     return true;
   }
@@ -264,15 +253,4 @@ function seekView(entries: readonly Entry[]): ViewSeeker {
   const seeker = new ViewSeeker();
   for (const entry of entries.toReversed()) if (seeker.older(entry)) break;
   return seeker;
-}
-
-/** True for entries after which the model sees something else of what stood before. */
-function changesView(entry: Entry): boolean {
-  const { type } = entry;
-  return (
-    type === "compaction" ||
-    type === "context_edit" ||
-    undoneBy(entry) !== undefined ||
-    pinChange(entry) !== undefined
-  );
 }

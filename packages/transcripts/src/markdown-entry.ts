@@ -47,7 +47,16 @@ function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
       );
     case "model_change":
       return `*Model: ${outside.name(`${entry.provider}/${entry.modelId}`)}*`;
+    case "context_edit":
+    case "custom":
+    case "label":
+    case "thinking_level_change":
+    case "session_info":
+    case "usage":
+      return "";
     default:
+      // A type of another program, never one of ours.
+      entry satisfies never;
       return "";
   }
 }
@@ -69,7 +78,10 @@ function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideT
       return section("Command", outside.block(`$ ${message.command}\n${message.output}`, "console"));
     case "custom":
       return outside.folded(`Note from ${message.customType}`, contentMarkdown(message.content, outside));
+    case "system":
+      return "";
     default:
+      message satisfies undefined;
       return "";
   }
 }

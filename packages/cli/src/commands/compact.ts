@@ -268,6 +268,5 @@ function copyBytes(origin: string, copy: string): void {
 /** What was rehearsed elsewhere is written in one go: a run that is cancelled or fails has written nothing. */
 function repeat(session: Session, leafId: string | null, written: readonly Entry[]): void {
   if (written.length === 0) return;
-  session.moveTo(leafId);
-  session.append(written.map(draftOf));
+  session.append(written.map(draftOf), { under: leafId });
 }

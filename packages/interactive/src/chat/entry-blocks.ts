@@ -6,7 +6,7 @@ import {
   type CompactionEntry,
   type CustomEntry,
   type PinChange,
-  pinChangeIn,
+  pinChange,
 } from "@bonsai-agent/session";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { BlockImages } from "./chat-images.ts";
@@ -110,7 +110,7 @@ export class NoteBlock extends ChatBlock {
   }
 
   protected lines(width: number): string[] {
-    const pin = pinChangeIn(this.#note);
+    const pin = pinChange(this.#note);
     if (pin !== undefined) return this.#folded(this.#pinLines(pin, width));
     const drawn = this.#looks.drawings?.message(this.#note, this.isExpanded, width);
     if (drawn !== undefined) return drawn;
