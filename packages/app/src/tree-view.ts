@@ -1,7 +1,7 @@
+import type { SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
-import { previewOf } from "./preview.ts";
-import { branchCount, type SessionTree } from "./session-tree.ts";
+import { kindWord, previewOf } from "./preview.ts";
 
 interface TreeViewOptions {
   tree: SessionTree;
@@ -107,8 +107,8 @@ function labelSpans(label: string | undefined): Span[] {
 }
 
 function content({ tree, width }: TreeViewOptions, at: number): Span[] {
-  const { kind } = tree.entries[at]!;
-  const entry = tree.entry(at);
+  const kind = kindWord(tree.entries[at]!.kind);
+  const entry = tree.entry(at)!;
   const muted = !tree.isActive(at) || kind === "result";
   const preview = span(previewOf(entry), muted ? "gray" : undefined);
   const tokens =
@@ -122,7 +122,7 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
 
 function* summary({ tree, all }: TreeViewOptions): Generator<Line> {
   if (tree.entries.length > 0) yield [];
-  const branches = counted(Math.max(1, branchCount(tree)), "branch", "branches");
+  const branches = counted(Math.max(1, tree.branchCount), "branch", "branches");
   yield [
     span(entries(tree.entries.length), "bold"),
     ", ",

@@ -1,20 +1,18 @@
 import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sessionTree } from "@bonsai-agent/app/session-tree";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { type DamageName, damagedSessions } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { header, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import { makeTheme } from "../src/terminal/theme.ts";
 import { visibleWidth } from "../src/terminal/tui.ts";
-import { treeOutline } from "../src/tree/record-kinds.ts";
 import { TreeModel } from "../src/tree/tree-model.ts";
 import { treeRow } from "../src/tree/tree-row.ts";
 
 const theme = makeTheme("none");
 
 function modelOf(session: Session): TreeModel {
-  return new TreeModel({ tree: sessionTree(session, treeOutline(session)), leafId: session.leafId });
+  return new TreeModel({ tree: session.tree(), leafId: session.leafId });
 }
 
 /** Every row of the tree, as it is drawn. */

@@ -1,8 +1,6 @@
-import { sessionOutline, sessionTree } from "@bonsai-agent/app/session-tree";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { treeOutline } from "../src/tree/record-kinds.ts";
 import type { TreeModel } from "../src/tree/tree-model.ts";
 import { isWork } from "../src/tree/tree-search.ts";
 import { goTo, treeOf } from "./tree-room.ts";
@@ -94,7 +92,7 @@ test("Law: to fold and to unfold changes nothing; a fold hides what hangs below,
 test("Law: the outline without parsing is the outline", () => {
   fc.assert(
     fc.property(trees, ({ session }) => {
-      expect(treeOutline(session)).toEqual(sessionOutline(session));
+      expect(session.tree().entries).toEqual(session.tree({ isParsed: true }).entries);
     }),
   );
 });
@@ -116,8 +114,8 @@ test("Law: what is known of entries without reading them whole says the same of 
   fc.assert(
     fc.property(treeArbitrary(), (notation) => {
       const { session } = history(notation);
-      const read = sessionTree(session, sessionOutline(session));
-      const quick = sessionTree(session, treeOutline(session));
+      const read = session.tree({ isParsed: true });
+      const quick = session.tree();
       for (const at of read.entries.keys()) expect(quick.isUndone(at)).toBe(read.isUndone(at));
     }),
   );

@@ -1,4 +1,3 @@
-import { sessionTree } from "@bonsai-agent/app/session-tree";
 import { history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { TreeModel } from "../src/tree/tree-model.ts";
@@ -54,7 +53,7 @@ describe("what is shown", () => {
 
   test("an empty session has nothing to show, and no key does harm", () => {
     const { session } = history("");
-    const model = new TreeModel({ tree: sessionTree(session, []), leafId: null });
+    const model = new TreeModel({ tree: session.tree(), leafId: null });
     model.move(1);
     model.foldOrUp();
     model.unfoldOrDown();

@@ -1,11 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { sessionOutline } from "@bonsai-agent/app/session-tree";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { afterEach, expect, test, vi } from "vitest";
 import { header, writeLines } from "../../app/test/sample-session.ts";
 import type { InteractiveContext } from "../src/interactive-context.ts";
 import { readAhead } from "../src/session/read-ahead.ts";
-import { treeOutline } from "../src/tree/record-kinds.ts";
 
 function message(id: number, role = "user"): object {
   return {
@@ -45,11 +43,11 @@ test("what was read ahead is not read again, and what is appended since is there
   vi.runAllTimers();
   expect(onCounted).toHaveBeenCalledOnce();
   const read = vi.spyOn(session.store, "read");
-  expect(treeOutline(session)).toHaveLength(300);
+  expect(session.tree().entries).toHaveLength(300);
   expect(read).not.toHaveBeenCalled();
   session.append({ type: "message", message: { role: "user", content: "more", timestamp: 0 } });
   session.moveTo(hex(7));
-  expect(treeOutline(session)).toEqual(sessionOutline(session));
+  expect(session.tree().entries).toEqual(session.tree({ isParsed: true }).entries);
   session.close();
 });
 
@@ -73,10 +71,10 @@ test("nothing is read ahead while the agent works, nor of a session that was lef
 
 test("a file that was replaced is read anew", () => {
   const { file, session } = openChain(20);
-  treeOutline(session);
+  session.tree().entries;
   const lines = readFileSync(file, "utf8").split("\n");
   const answers = lines.slice(0, 11).map((line) => line.replace('"role":"user"', '"role":"system"'));
   writeFileSync(file, `${answers.join("\n")}\n`);
-  expect(treeOutline(session).map(({ kind }) => kind)).toEqual(new Array(10).fill("system"));
+  expect(session.tree().entries.map(({ kind }) => kind)).toEqual(new Array(10).fill("system"));
   session.close();
 });

@@ -1,11 +1,10 @@
-import { sessionOutline, sessionTree } from "@bonsai-agent/app/session-tree";
 import { history } from "@bonsai-agent/testkit";
 import { TreeModel } from "../src/tree/tree-model.ts";
 
 /** A session in the notation for histories, with its tree as one goes about in it; entries go by their names of there. */
 export function treeOf(notation: string) {
   const { session, id, name } = history(notation);
-  const tree = sessionTree(session, sessionOutline(session));
+  const tree = session.tree({ isParsed: true });
   const model = new TreeModel({ tree, leafId: session.leafId });
   const at = (entry: string) => tree.entries.findIndex((each) => each.id === id(entry));
   const nameAt = (position: number | undefined) =>

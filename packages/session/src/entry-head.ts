@@ -35,8 +35,10 @@ export class EntryHead {
   parentEnd = UNKNOWN;
   /** True when the line does not end as an object does: its place in the tree is known, its body is lost. */
   torn = false;
-  /** Where the scan stands. */
+  /** Where the scan stands, and the key that it read last. */
   #at = 0;
+  #keyStart = 0;
+  #keyEnd = 0;
 
   get type(): string {
     return this.bytes.toString("utf8", this.typeStart, this.typeEnd);
@@ -77,43 +79,78 @@ export class EntryHead {
     return this.parentStart === NULL;
   }
 
+  /**
+   * Of a line's beginning: the role of a message, or the `customType` of an entry that has one. Undefined where it does not
+   * stand right behind the head and the time, or not plainly.
+   */
+  detail(bytes: Buffer): string | undefined {
+    const end = bytes.length;
+    const first = firstByteOfValue(bytes, 0, end);
+    if (bytes[first] !== OPEN_BRACE || !this.#scan({ bytes, end }, first)) return undefined;
+    for (let keys = 0; keys < 2 && bytes[this.#skipSpace(bytes, end)] === COMMA; keys += 1) {
+      this.#at += 1;
+      if (!this.#readKey(bytes, end)) return undefined;
+      if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#plainText(bytes, end);
+      if (this.#isAtKey(bytes, MESSAGE)) {
+        if (bytes[this.#at++] !== OPEN_BRACE) return undefined;
+        return this.#readKey(bytes, end) && this.#isAtKey(bytes, ROLE)
+          ? this.#plainText(bytes, end)
+          : undefined;
+      }
+      if (!this.#skipValue(bytes, end)) return undefined;
+    }
+    return undefined;
+  }
+
   /** True when all three were found; false when in doubt. */
-  #scan(line: Line, openBrace: number): boolean {
-    const { bytes, end } = line;
+  #scan({ bytes, end }: Pick<Line, "bytes" | "end">, openBrace: number): boolean {
     this.bytes = bytes;
     this.typeStart = this.idStart = this.parentStart = UNKNOWN;
     for (this.#at = openBrace + 1; ; this.#at += 1) {
-      const keyStart = this.#skipSpace(bytes, end) + 1;
-      if (bytes[keyStart - 1] !== QUOTE) return false;
-      const keyEnd = plainStringEnd(bytes, keyStart, end);
-      if (keyEnd < 0) return false;
-      this.#at = keyEnd + 1;
-      if (bytes[this.#skipSpace(bytes, end)] !== COLON) return false;
-      this.#at += 1;
-      this.#skipSpace(bytes, end);
-      if (!this.#value(bytes, { keyStart, keyEnd, end })) return false;
+      if (!this.#readKey(bytes, end) || !this.#value(bytes, end)) return false;
       if (this.typeStart >= 0 && this.idStart >= 0 && this.parentStart !== UNKNOWN) return true;
       if (bytes[this.#skipSpace(bytes, end)] !== COMMA || this.#at >= end) return false;
     }
   }
 
-  #value(bytes: Buffer, key: { keyStart: number; keyEnd: number; end: number }): boolean {
-    const { keyStart, keyEnd, end } = key;
-    if (isKey(bytes, keyStart, keyEnd, TYPE)) {
+  /** Reads a plain key, up to where its value begins. */
+  #readKey(bytes: Buffer, end: number): boolean {
+    this.#keyStart = this.#skipSpace(bytes, end) + 1;
+    if (bytes[this.#keyStart - 1] !== QUOTE) return false;
+    this.#keyEnd = plainStringEnd(bytes, this.#keyStart, end);
+    if (this.#keyEnd < 0) return false;
+    this.#at = this.#keyEnd + 1;
+    if (bytes[this.#skipSpace(bytes, end)] !== COLON) return false;
+    this.#at += 1;
+    this.#skipSpace(bytes, end);
+    return true;
+  }
+
+  #isAtKey(bytes: Buffer, key: Buffer): boolean {
+    return isKey(bytes, this.#keyStart, this.#keyEnd, key);
+  }
+
+  #value(bytes: Buffer, end: number): boolean {
+    if (this.#isAtKey(bytes, TYPE)) {
       [this.typeStart, this.typeEnd] = this.#plainString(bytes, end);
       return this.typeStart >= 0;
     }
-    if (isKey(bytes, keyStart, keyEnd, ID)) {
+    if (this.#isAtKey(bytes, ID)) {
       [this.idStart, this.idEnd] = this.#plainString(bytes, end);
       return this.idStart >= 0;
     }
-    if (!isKey(bytes, keyStart, keyEnd, PARENT_ID)) return this.#skipValue(bytes, end);
+    if (!this.#isAtKey(bytes, PARENT_ID)) return this.#skipValue(bytes, end);
     if (bytes[this.#at] === LETTER_N) {
       this.parentStart = NULL;
       return this.#skipValue(bytes, end);
     }
     [this.parentStart, this.parentEnd] = this.#plainString(bytes, end);
     return this.parentStart >= 0;
+  }
+
+  #plainText(bytes: Buffer, end: number): string | undefined {
+    const [start, close] = this.#plainString(bytes, end);
+    return start < 0 ? undefined : bytes.toString("utf8", start, close);
   }
 
   #plainString(bytes: Buffer, end: number): [number, number] {
@@ -194,6 +231,9 @@ const SESSION = Buffer.from("session");
 const TYPE = Buffer.from("type");
 const ID = Buffer.from("id");
 const PARENT_ID = Buffer.from("parentId");
+const MESSAGE = Buffer.from("message");
+const ROLE = Buffer.from("role");
+const CUSTOM_TYPE = Buffer.from("customType");
 
 function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
   if (end - start !== key.length) return false;

@@ -1,3 +1,4 @@
+import type { EntryType } from "./entry.ts";
 import { EntryHead, type LineKind } from "./entry-head.ts";
 import { forEachLine, type Line, readBytes } from "./line-reader.ts";
 import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
@@ -18,6 +19,17 @@ export interface EntryRecord {
   readonly lengthBytes: number;
   /** From 1, as an editor counts. */
   readonly line: number;
+}
+
+/** What kind of entry a record is, as far as a tree tells them apart. */
+export interface RecordKind {
+  readonly type: EntryType;
+  /** The word for it in a column, see `kindWord`. */
+  readonly kind: string;
+  /** True for the record of a moved leaf. */
+  readonly isLeafRecord: boolean;
+  /** Id of the compaction that it takes back. */
+  readonly undoes?: string;
 }
 
 /** A line that is no entry and no first header. */
@@ -52,6 +64,8 @@ export class EntryIndex {
   /** Records without an id of their own, ascending. */
   #unnamed: number[] = [];
   readonly #head = new EntryHead();
+  /** What was learned by who read more of them, by number. */
+  readonly #kinds: Array<RecordKind | undefined> = [];
   #scannedTo = 0;
   #lines = 0;
   /** Records whose line begins with something else than the entry: zero bytes that a crash left, spaces. */
@@ -118,6 +132,17 @@ export class EntryIndex {
 
   markDamaged(number: number): void {
     this.#columns.damaged[number] = 1;
+  }
+
+  /** What `learn` was told of a record. */
+  kind(number: number): RecordKind | undefined {
+    return this.#kinds[number];
+  }
+
+  /** Keeps what kind of entry a record is, so that nobody reads it again. */
+  learn(number: number, kind: RecordKind): void {
+    // The last line may not be written to its end yet.
+    if (!this.isOpenLine(number)) this.#kinds[number] = kind;
   }
 
   /** Where a record's line lies. */
@@ -313,6 +338,7 @@ export class EntryIndex {
     this.#damagedLines = [];
     this.#unnamed = [];
     this.#prefixed.clear();
+    this.#kinds.length = 0;
     this.#scannedTo = this.#lines = this.#written = 0;
     this.#open = undefined;
   }

@@ -80,3 +80,4 @@ export {
 } from "./session-summary.ts";
 export type { Durability } from "./session-writer.ts";
 export { MemoryStore, OverlayStore, type SessionStore } from "./store.ts";
+export type { SessionTree, TreeEntry } from "./tree.ts";

@@ -8,11 +8,12 @@ import { readBytes } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import { openSession } from "./open-session.ts";
 import { leafAfter, undoneBy } from "./own-entries.ts";
-import { type Problem, withoutAncestor } from "./problems.ts";
+import type { Problem } from "./problems.ts";
 import { writeNewFile } from "./session-file.ts";
 import { readHeader } from "./session-header.ts";
 import { entryFrom, entryLine } from "./sound-entry.ts";
 import type { SessionStore } from "./store.ts";
+import { withoutAncestor } from "./tree.ts";
 
 /**
  * Everything that is wrong in a session file, in file order; nothing for a sound one. Reads and parses all of it.

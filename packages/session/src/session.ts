@@ -19,6 +19,7 @@ import { type Durability, SessionWriter } from "./session-writer.ts";
 import { entryLine } from "./sound-entry.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
 import { LiveView, type Tail } from "./tail.ts";
+import { recordKinds, SessionTree } from "./tree.ts";
 
 /** What the session is made of; `openSession` and `createSession` put it together. */
 export interface SessionParts {
@@ -190,6 +191,22 @@ export class Session {
   index(): EntryIndex {
     this.#lookForForeign();
     return this.#reader.index();
+  }
+
+  /**
+   * All entries of all branches as a tree, without their bodies.
+   * @param options.isParsed true to read each of them, so that one whose body turns out to be damaged is left out; default
+   *   false
+   */
+  tree(options: { isParsed?: boolean } = {}): SessionTree {
+    this.#lookForForeign();
+    const { isParsed = false } = options;
+    return new SessionTree({ reader: this.#reader, leafId: this.#leafId, labels: this.labels(), isParsed });
+  }
+
+  /** Reads what `tree` has to know of each entry, one at a step: for who has time before it is asked for. */
+  *readTreeAhead(): Generator<void> {
+    for (const _ of recordKinds(this.#reader)) yield;
   }
 
   /** The entry of an index record, read anew; undefined when its body turns out to be damaged. */

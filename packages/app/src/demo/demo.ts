@@ -8,7 +8,6 @@ import { type Line, span } from "../line.ts";
 import { count, usd } from "../numbers.ts";
 import { calledAs } from "../paths.ts";
 import { FactCounter } from "../session-facts.ts";
-import { sessionOutline, sessionTree } from "../session-tree.ts";
 import { wrap } from "../terminal-text.ts";
 import { treeView } from "../tree-view.ts";
 import { type Performance, perform } from "./stage.ts";
@@ -76,7 +75,7 @@ interface EndingOptions {
 function ending(performance: Performance, { io, costUsd, width }: EndingOptions): Line[] {
   const { agent, sessionFile, projectFolder, served } = performance;
   const { session } = agent;
-  const tree = sessionTree(session, sessionOutline(session));
+  const tree = session.tree({ isParsed: true });
   return [
     ...heading("The tree: nothing is gone"),
     ...treeView({ tree, leafId: session.leafId, width, all: false }),

@@ -27,7 +27,6 @@ import {
 import { kindWord } from "@bonsai-agent/app/preview";
 import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
-import { BranchEnds } from "@bonsai-agent/app/session-tree";
 import { oneLine, printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { FileOperationCounter } from "@bonsai-agent/compaction";
 import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
@@ -82,17 +81,20 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
 function readOnce(session: Session) {
   const counter = new FactCounter(session.header);
   const files = new FileOperationCounter();
-  const ends = new BranchEnds(session.index());
   let entryCount = 0;
-  for (const { entry, number } of session.scan()) {
+  for (const { entry } of session.scan()) {
     counter.add(entry);
     const message = entry.type === "message" ? entry.message : undefined;
     // Calls, and failures of calls.
     if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
-    ends.add(entry, number);
     entryCount += 1;
   }
-  return { entryCount, branchCount: ends.count(), files: files.operations(), facts: counter.facts() };
+  return {
+    entryCount,
+    branchCount: session.tree().branchCount,
+    files: files.operations(),
+    facts: counter.facts(),
+  };
 }
 
 /** What `bonsai show --json` prints. */

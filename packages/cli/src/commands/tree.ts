@@ -1,11 +1,11 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
-import { sessionOutline, sessionTree, treeRows } from "@bonsai-agent/app/session-tree";
+import { treeRows } from "@bonsai-agent/app/session-tree";
 import { treeView } from "@bonsai-agent/app/tree-view";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const tree = sessionTree(session, sessionOutline(session));
+  const tree = session.tree({ isParsed: true });
   const { output, options } = invocation;
   await output.list(
     () => treeRows(tree),

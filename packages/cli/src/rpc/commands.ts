@@ -4,7 +4,7 @@ import { untilAborted } from "@bonsai-agent/app/questions";
 import { forkChoice, freshChoice, namedChoice, type SessionChoice } from "@bonsai-agent/app/session-choice";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
-import { sessionOutline, sessionTree, treeRows } from "@bonsai-agent/app/session-tree";
+import { treeRows } from "@bonsai-agent/app/session-tree";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
 import { errorJson, modelJson } from "../modes/event-json.ts";
@@ -70,7 +70,7 @@ export const rpcHandlers: Handlers = {
     leafId: agent.session.leafId,
   }),
   get_tree: ({ host: { agent } }) => ({
-    tree: [...treeRows(sessionTree(agent.session, sessionOutline(agent.session)))],
+    tree: [...treeRows(agent.session.tree({ isParsed: true }))],
     leafId: agent.session.leafId,
   }),
   get_session_stats: ({ host }) => sessionStats(host),

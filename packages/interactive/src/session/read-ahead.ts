@@ -1,7 +1,6 @@
 import { countAhead } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
 import type { InteractiveContext } from "../interactive-context.ts";
-import { RecordKinds } from "../tree/record-kinds.ts";
 
 /** So long after a session was opened: it is shown first. */
 const waitMs = 100;
@@ -37,7 +36,7 @@ export function readAhead({ host }: Pick<InteractiveContext, "host">, onCounted:
 }
 
 function* stepsOf(session: Session): Generator<void> {
-  yield* RecordKinds.of(session).readAhead();
+  yield* session.readTreeAhead();
   yield* countAhead(session);
 }
 

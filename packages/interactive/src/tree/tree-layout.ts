@@ -1,4 +1,4 @@
-import type { SessionTree } from "@bonsai-agent/app/session-tree";
+import type { SessionTree } from "@bonsai-agent/session";
 
 /**
  * The part of a tree that a filter and a search let through, as a tree of its own: each entry hangs on its nearest

@@ -1,4 +1,4 @@
-import type { OutlineEntry, SessionTree } from "@bonsai-agent/app/session-tree";
+import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
 import { none, TreeLayout, type TreeShape, treeShape } from "./tree-layout.ts";
 import { filterAfter, isWork, type Preview, type TreeFilter, TreeSearch } from "./tree-search.ts";
 
@@ -72,7 +72,7 @@ export class TreeModel {
     return this.#search.progress;
   }
 
-  entryAt(at: number): OutlineEntry {
+  entryAt(at: number): TreeEntry {
     return this.#tree.entries[at]!;
   }
 

@@ -1,10 +1,8 @@
 import type { NavigateOptions } from "@bonsai-agent/agent";
-import { sessionTree } from "@bonsai-agent/app/session-tree";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
-import { treeOutline } from "./record-kinds.ts";
 import { TreeModel } from "./tree-model.ts";
 import { TreePanel } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
@@ -102,7 +100,7 @@ async function askSummary(
 /** The tree of the session as it is now. */
 export function openTreeModel(work: InteractiveContext, filter: TreeFilter): TreeModel {
   const { session } = work.host.agent;
-  return new TreeModel({ tree: sessionTree(session, treeOutline(session)), leafId: session.leafId, filter });
+  return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter });
 }
 
 interface PickEntryOptions {

@@ -1,4 +1,5 @@
 import { count, duration } from "@bonsai-agent/app/numbers";
+import { kindWord } from "@bonsai-agent/app/preview";
 import { printable, truncate } from "@bonsai-agent/app/terminal-text";
 import type { Style, StyleName, Theme } from "../terminal/theme.ts";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
@@ -96,7 +97,7 @@ const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
 ]);
 
 function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): LookSpan[] {
-  const { kind } = model.entryAt(at);
+  const kind = kindWord(model.entryAt(at).kind);
   const { tokens } = model.preview(at);
   const words = model.wordsOf(at);
   const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];

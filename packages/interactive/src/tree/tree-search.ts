@@ -1,7 +1,7 @@
 import { previewOf } from "@bonsai-agent/app/preview";
-import type { OutlineEntry, SessionTree } from "@bonsai-agent/app/session-tree";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { messageText } from "@bonsai-agent/messages";
+import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
 import { type Entry, entryTexts } from "@bonsai-agent/session";
 
 /** Owner of which entries of a tree are shown: by the filter, and by the words that are searched for. */
@@ -288,7 +288,7 @@ export function filterAfter(filter: TreeFilter, steps: number): TreeFilter {
 
 /** What a filter has to know of an entry. */
 interface FilteredEntry {
-  entry: OutlineEntry;
+  entry: TreeEntry;
   label: string | undefined;
   /** True for an answer that is known to hold calls of tools and no text. */
   isOnlyCalls: boolean;
@@ -310,7 +310,7 @@ function filterLets(filter: TreeFilter, { entry, label, isOnlyCalls }: FilteredE
 }
 
 /** False for entries that only say something about others: no place where somebody would want to stand. */
-export function isWork({ type }: Pick<OutlineEntry, "type">): boolean {
+export function isWork({ type }: Pick<TreeEntry, "type">): boolean {
   return (
     type === "message" || type === "compaction" || type === "branch_summary" || type === "custom_message"
   );
