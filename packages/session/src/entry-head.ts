@@ -1,5 +1,4 @@
-import { type Line, readBytes } from "./line-reader.ts";
-import type { SessionStore } from "./store.ts";
+import { type Line, type LineSource, readBytes } from "./line-reader.ts";
 
 /** What a line is, as far as its beginning tells. */
 export type LineKind = "entry" | "header" | "blank" | "no_id" | "damaged_line" | "nul_bytes" | "not_an_entry";
@@ -55,7 +54,7 @@ export class EntryHead {
   }
 
   /** Reads the head of a line. The ranges are set for an entry, except `id` for `no_id`. */
-  read(line: Line, store: SessionStore): LineKind {
+  read(line: Line, store: LineSource): LineKind {
     const first = firstByteOfValue(line.bytes, line.start, line.end);
     if (first === line.end) return emptyKind(line);
     if (line.bytes[first] === OPEN_BRACE && this.#scan(line, first)) {
@@ -183,7 +182,7 @@ export class EntryHead {
     return false;
   }
 
-  #parse(line: Line, store: SessionStore): LineKind {
+  #parse(line: Line, store: LineSource): LineKind {
     const value = parseLine(line, store);
     if (value === undefined) return "damaged_line";
     if (typeof value !== "object" || value === null || Array.isArray(value)) return "not_an_entry";
@@ -208,7 +207,7 @@ export class EntryHead {
 }
 
 /** The value of a line; undefined when it is no JSON. A mark or zero bytes before it are passed over. */
-export function parseLine(line: Line, store: SessionStore): unknown {
+export function parseLine(line: Line, store: LineSource): unknown {
   const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(store, line);
   return parseBytes(bytes);
 }
@@ -275,14 +274,14 @@ function emptyKind(line: Line): LineKind {
   return zero >= 0 && zero < line.end ? "nul_bytes" : "blank";
 }
 
-function lastByte(line: Line, store: SessionStore): number {
+function lastByte(line: Line, store: LineSource): number {
   if (!line.whole) return lastByteStored(line, store);
   let at = line.end - 1;
   while (at > line.start && line.bytes[at]! <= 0x20) at -= 1;
   return line.bytes[at]!;
 }
 
-function lastByteStored(line: Line, store: SessionStore): number {
+function lastByteStored(line: Line, store: LineSource): number {
   const lengthBytes = Math.min(64, line.lengthBytes);
   const tail = readBytes(store, { offset: line.offset + line.lengthBytes - lengthBytes, lengthBytes });
   const text = tail.toString("latin1").trimEnd();

@@ -71,13 +71,7 @@ export class JsonlStore implements SessionStore {
   }
 
   read(target: Uint8Array, offset: number): number {
-    let done = 0;
-    while (done < target.length) {
-      const count = readSync(this.#open(), target, done, target.length - done, offset + done);
-      if (count === 0) break;
-      done += count;
-    }
-    return done;
+    return readFrom(this.#open(), target, offset);
   }
 
   append(text: string): number {
@@ -166,6 +160,17 @@ export class JsonlStore implements SessionStore {
       hint: "Open it again.",
     });
   }
+}
+
+/** As `SessionStore.read`, of an open file. */
+export function readFrom(fd: number, target: Uint8Array, offset: number): number {
+  let done = 0;
+  while (done < target.length) {
+    const count = readSync(fd, target, done, target.length - done, offset + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return done;
 }
 
 /** Undefined where there is nothing of that name, or nothing that can be looked at. */

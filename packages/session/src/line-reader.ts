@@ -1,4 +1,3 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import type { SessionStore } from "./store.ts";
 
 /** One line as the readers hand it out. The object and its bytes are reused: valid until the next line. */
@@ -18,7 +17,7 @@ export interface Line {
 }
 
 /** A longer line is handed out by its beginning. */
-const WINDOW_BYTES = 1 << 18;
+export const WINDOW_BYTES = 1 << 18;
 const FIRST_BACKWARD_WINDOW_BYTES = 1 << 16;
 const NEWLINE = 10;
 
@@ -27,8 +26,11 @@ function emptyLine(): Line {
   return { bytes, start: 0, end: 0, whole: true, offset: 0, lengthBytes: 0, number: 0, ended: true };
 }
 
+/** What lines are read from: a store, or a file that is only looked at. */
+export type LineSource = Pick<SessionStore, "read">;
+
 /** Reads a whole range of the store into memory of its own. */
-export function readBytes(store: SessionStore, range: { offset: number; lengthBytes: number }): Buffer {
+export function readBytes(store: LineSource, range: { offset: number; lengthBytes: number }): Buffer {
   const bytes = Buffer.allocUnsafe(range.lengthBytes);
   return bytes.subarray(0, store.read(bytes, range.offset));
 }
@@ -39,15 +41,17 @@ export function readBytes(store: SessionStore, range: { offset: number; lengthBy
  * @returns how many lines ended.
  */
 export function forEachLine(range: {
-  store: SessionStore;
+  store: LineSource;
   from: number;
   until: number;
   /** Number of the first line; default 1. */
   firstNumber?: number;
+  /** Memory of `WINDOW_BYTES` for who reads many files: fresh one for each costs more than reading a small one. */
+  window?: Buffer;
   visit: (line: Line) => void;
 }): number {
   const { store, until, visit } = range;
-  const window = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, Math.max(0, until - range.from)));
+  const window = range.window ?? Buffer.allocUnsafe(Math.min(WINDOW_BYTES, Math.max(0, until - range.from)));
   const line = emptyLine();
   line.number = range.firstNumber ?? 1;
   for (let offset = range.from; offset < until; ) {
@@ -80,7 +84,7 @@ function visitWindow(part: {
     if (newline > start) place(line, { start, end: newline, offset: offset + start }, visit);
     line.number += 1;
     start = newline + 1;
-    // Blank lines are every second one in what this package writes: no search for those.
+    // Blank lines are every second one in what earlier versions wrote: no search for those.
     while (bytes[start] === NEWLINE) {
       line.number += 1;
       start += 1;
@@ -107,7 +111,7 @@ function place(
 
 /** Visits a line that is longer than the window by its beginning; returns where the next one starts. */
 function visitLongLine(part: {
-  store: SessionStore;
+  store: LineSource;
   line: Line;
   bytes: Buffer;
   offset: number;
@@ -128,7 +132,7 @@ function visitLongLine(part: {
   return end + 1;
 }
 
-function newlineAfter(store: SessionStore, range: { from: number; until: number }): number {
+function newlineAfter(store: LineSource, range: { from: number; until: number }): number {
   const window = Buffer.allocUnsafe(WINDOW_BYTES);
   for (let offset = range.from; offset < range.until; ) {
     const count = store.read(window.subarray(0, Math.min(window.length, range.until - offset)), offset);
@@ -239,72 +243,5 @@ export class LineWindow {
     if (this.#memory.length < size) this.#memory = Buffer.allocUnsafe(size);
     this.#bytes = this.#memory.subarray(0, this.#store.read(this.#memory, range.offset));
     this.#offset = range.offset;
-  }
-}
-
-/** Called for each line that is not empty. Its bytes are valid until the next call, the last line's until the next file. */
-type LineVisitor = (bytes: Buffer, start: number, end: number) => void;
-
-const FIRST_BUFFER_BYTES = 1 << 20;
-
-/**
- * Walks the lines of one file after another through one buffer: for a thousand small files, fresh memory for
- * each costs more than reading them. The buffer grows to the longest line met.
- */
-export class FileLines {
-  #buffer = Buffer.allocUnsafeSlow(FIRST_BUFFER_BYTES);
-
-  /** Visits every line of a file, the last one even without its newline. @throws what the file system throws. */
-  visit(file: string, visitor: LineVisitor): { bytes: number; modifiedMs: number } {
-    const fd = openSync(file, "r");
-    try {
-      const { size, mtimeMs } = fstatSync(fd);
-      this.#walk(fd, visitor);
-      return { bytes: size, modifiedMs: mtimeMs };
-    } finally {
-      closeSync(fd);
-    }
-  }
-
-  #walk(fd: number, visitor: LineVisitor): void {
-    let kept = 0;
-    for (;;) {
-      if (kept === this.#buffer.length) this.#grow();
-      const read = readSync(fd, this.#buffer, kept, this.#buffer.length - kept, null);
-      const filled = kept + read;
-      const done = visitWholeLines({ bytes: this.#buffer, filled, searchFrom: kept, visitor });
-      if (read === 0) {
-        if (filled > done) visitor(this.#buffer, done, filled);
-        return;
-      }
-      if (done > 0 && done < filled) this.#buffer.copyWithin(0, done, filled);
-      kept = filled - done;
-    }
-  }
-
-  #grow(): void {
-    const larger = Buffer.allocUnsafeSlow(this.#buffer.length * 2);
-    this.#buffer.copy(larger);
-    this.#buffer = larger;
-  }
-}
-
-/** Visits the lines that end within the filled part; returns where the first unfinished line starts. */
-function visitWholeLines(part: {
-  bytes: Buffer;
-  filled: number;
-  /** What stands before was searched already, and has no newline. */
-  searchFrom: number;
-  visitor: LineVisitor;
-}): number {
-  const bytes = part.bytes.subarray(0, part.filled);
-  let start = 0;
-  for (let from = part.searchFrom; ; from = start) {
-    const newline = bytes.indexOf(NEWLINE, from);
-    if (newline < 0) return start;
-    if (newline > start) part.visitor(bytes, start, newline);
-    start = newline + 1;
-    // Every second line of what this package writes is empty.
-    while (bytes[start] === NEWLINE) start++;
   }
 }

@@ -1,8 +1,10 @@
-import { closeSync, type Dirent, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync } from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { FileLines } from "./line-reader.ts";
+import { JsonlStore } from "./jsonl-store.ts";
+import { WINDOW_BYTES } from "./line-reader.ts";
 import { sessionFolder, sessionsFolder } from "./session-file.ts";
+import { readHeader } from "./session-header.ts";
 import { type SessionSummary, type SkipReason, summarizeSession } from "./session-summary.ts";
 
 export interface ListSessionsOptions {
@@ -30,10 +32,10 @@ export interface SessionList {
 
 /** Lists sessions with name, first words and last activity. No damaged file stops it; a missing folder is an empty list. */
 export function listSessions(options: ListSessionsOptions = {}): SessionList {
-  const lines = new FileLines();
+  const window = Buffer.allocUnsafeSlow(WINDOW_BYTES);
   const list: SessionList = { sessions: [], skipped: [] };
   for (const file of sessionFiles(options)) {
-    const seen = summarized(file, lines);
+    const seen = summarized(file, window);
     if ("reason" in seen) list.skipped.push(seen);
     else if (belongs(seen, options)) list.sessions.push(seen);
   }
@@ -65,9 +67,9 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
-function summarized(file: string, lines: FileLines): SessionSummary | SkippedFile {
+function summarized(file: string, window: Buffer): SessionSummary | SkippedFile {
   try {
-    const seen = summarizeSession(file, lines);
+    const seen = summarizeSession(file, window);
     return typeof seen === "string" ? { file, reason: seen } : seen;
   } catch (cause) {
     return { file, reason: "unreadable", cause };
@@ -89,8 +91,6 @@ export interface FindSessionOptions {
   /** Default: `bonsaiHome()`. */
   home?: string;
 }
-
-const HEADER_BYTES = 64 * 1024;
 
 /**
  * The absolute path of the session that a user means.
@@ -127,22 +127,18 @@ function idFromName(file: string): string | undefined {
   return /^\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl$/.exec(basename(file))?.[1];
 }
 
-/** For files that were renamed. */
+/** For files that were renamed. Whatever cannot be read has no id that somebody could mean. */
 function headerId(file: string): string | undefined {
-  const bytes = Buffer.alloc(HEADER_BYTES);
+  let store: JsonlStore | undefined;
   try {
-    const fd = openSync(file, "r");
-    try {
-      const head = bytes.toString("utf8", 0, readSync(fd, bytes, 0, HEADER_BYTES, 0)).trimStart();
-      const header = JSON.parse(head.split("\n", 1)[0]!) as { type?: unknown; id?: unknown } | null;
-      return header?.type === "session" && typeof header.id === "string" ? header.id : undefined;
-    } finally {
-      closeSync(fd);
-    }
+    store = JsonlStore.open(file);
+    const { header, damage, odd } = readHeader(store);
+    return damage === undefined && !odd.includes("id") ? header.id : undefined;
   } catch (error) {
-    // Whatever cannot be read has no id that somebody could mean; its path still opens it, or tells why not.
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code !== undefined) return undefined;
+    if (BonsaiError.is(error) || (error as NodeJS.ErrnoException).code !== undefined) return undefined;
     throw error;
+  } finally {
+    store?.close();
   }
 }
 

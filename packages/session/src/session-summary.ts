@@ -1,7 +1,10 @@
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { contentText } from "@bonsai-agent/messages";
-import type { FileLines } from "./line-reader.ts";
+import { parseBytes, parseLine } from "./entry-head.ts";
+import { readFrom } from "./jsonl-store.ts";
+import { forEachLine, type Line, type LineSource, readBytes } from "./line-reader.ts";
 
-/** `customType` of the entry that keeps what a list shows of a session; `data` is a SessionDigest. */
+/** `customType` of the entry that keeps what a list shows of a session; `data` is a SessionBlurb. */
 export const SESSION_BLURB_CUSTOM_TYPE = "bonsai.session_digest";
 
 /** A file that was edited or written, with the lines that were added and removed in all. */
@@ -87,36 +90,28 @@ const ANY_INFO = Buffer.from('"session_info"');
 /** A timestamp stands before the message, so a line's head shows it. */
 const LINE_HEAD_BYTES = 512;
 const CUSTOM_PREFIX = Buffer.from(`${TYPE_PREFIX}custom",`);
-const DIGEST_TYPE = Buffer.from(`"customType":"${SESSION_BLURB_CUSTOM_TYPE}"`);
-/** What nobody writes as a digest is not read as one. */
-const MOST_DIGEST_BYTES = 64 * 1024;
+const BLURB_TYPE = Buffer.from(`"customType":"${SESSION_BLURB_CUSTOM_TYPE}"`);
+/** What nobody writes as a blurb is not read as one. */
+const MOST_BLURB_BYTES = 64 * 1024;
 const CARRIAGE_RETURN = 13;
 const [LETTER_T, LETTER_S, LETTER_C, COLON] = [0x74, 0x73, 0x63, 0x3a];
 
-/** Reads what a list shows of one file. @throws what the file system throws. */
-export function summarizeSession(file: string, lines: FileLines): SessionSummary | SkipReason {
-  const glance = new FileSummary();
-  const { bytes, modifiedMs } = lines.visit(file, (buffer, start, end) => glance.see(buffer, start, end));
-  const { header } = glance;
-  if (header === undefined) return glance.lines === 0 ? "empty" : "not a session";
-  const createdMs = timeMs(header.timestamp) ?? modifiedMs;
-  const digest = glance.digest();
-  const isFork = typeof header.parentSession === "string";
-  const lastMs = glance.lastTimeMs() ?? modifiedMs;
-  return {
-    file,
-    id: header.id,
-    cwd: typeof header.cwd === "string" ? header.cwd : "",
-    version: typeof header.version === "number" ? header.version : 1,
-    ...(glance.name === undefined ? {} : { name: glance.name }),
-    ...(glance.firstWords === undefined ? {} : { firstWords: glance.firstWords }),
-    createdMs,
-    lastActivityMs: isFork ? Math.max(createdMs, lastMs) : lastMs,
-    bytes,
-    lines: glance.lines - 1,
-    ...(typeof header.parentSession === "string" ? { parentSession: header.parentSession } : {}),
-    ...(digest === undefined ? {} : { digest }),
-  };
+/**
+ * Reads what a list shows of one file.
+ * @param window memory for reading, see `forEachLine`
+ * @throws what the file system throws.
+ */
+export function summarizeSession(file: string, window: Buffer): SessionSummary | SkipReason {
+  const fd = openSync(file, "r");
+  try {
+    const { size, mtimeMs } = fstatSync(fd);
+    const source: LineSource = { read: (target, offset) => readFrom(fd, target, offset) };
+    const seen = new FileSummary(source);
+    forEachLine({ store: source, window, from: 0, until: size, visit: (line) => seen.see(line) });
+    return seen.summary({ file, bytes: size, modifiedMs: mtimeMs });
+  } finally {
+    closeSync(fd);
+  }
 }
 
 interface SeenHeader {
@@ -132,76 +127,87 @@ interface SeenHeader {
  * only a line with another order of keys is searched as a whole, and only the few that matter are parsed.
  */
 class FileSummary {
-  header: SeenHeader | undefined;
-  name: string | undefined;
-  firstWords: string | undefined;
-  lines = 0;
-  #last: Buffer | undefined;
-  #lastStart = 0;
-  #lastEnd = 0;
-  /** The latest digest's line, copied: the buffer goes on to other lines. */
-  #digestLine: Buffer | undefined;
+  readonly #source: LineSource;
+  #header: SeenHeader | undefined;
+  #name: string | undefined;
+  #firstWords: string | undefined;
+  #lines = 0;
+  #lastOffset = 0;
+  #lastBytes = 0;
+  #latestBlurb: { offset: number; lengthBytes: number } | undefined;
 
-  see(buffer: Buffer, start: number, end: number): void {
-    if (end - start === 1 && buffer[start] === CARRIAGE_RETURN) return;
-    this.lines++;
-    if (this.lines === 1) this.header = asHeader(parsed(buffer, start, end));
-    if (this.header === undefined) return;
-    if (this.firstWords === undefined) this.firstWords = userWords(parsed(buffer, start, end));
-    if (isSessionInfo(buffer, start, end)) this.#seeName(parsed(buffer, start, end));
-    else if (isDigest(buffer, start, end)) this.#digestLine = Buffer.from(buffer.subarray(start, end));
-    this.#last = buffer;
-    this.#lastStart = start;
-    this.#lastEnd = end;
+  constructor(source: LineSource) {
+    this.#source = source;
   }
 
-  lastTimeMs(): number | undefined {
-    if (this.#last === undefined) return undefined;
-    const head = this.#last.toString(
-      "latin1",
-      this.#lastStart,
-      Math.min(this.#lastEnd, this.#lastStart + LINE_HEAD_BYTES),
-    );
-    return timeMs(/"timestamp":"([^"]+)"/.exec(head)?.[1]);
+  see(line: Line): void {
+    if (line.lengthBytes === 1 && line.bytes[line.start] === CARRIAGE_RETURN) return;
+    this.#lines++;
+    if (this.#lines === 1) this.#header = asHeader(parseLine(line, this.#source));
+    if (this.#header === undefined) return;
+    this.#firstWords ??= userWords(parseLine(line, this.#source));
+    if (isSessionInfo(line)) this.#seeName(parseLine(line, this.#source));
+    else if (isBlurb(line)) this.#latestBlurb = { offset: line.offset, lengthBytes: line.lengthBytes };
+    this.#lastOffset = line.offset;
+    this.#lastBytes = line.lengthBytes;
   }
 
-  digest(): SessionBlurb | undefined {
-    const line = this.#digestLine && parsed(this.#digestLine, 0, this.#digestLine.length);
+  summary(file: { file: string; bytes: number; modifiedMs: number }): SessionSummary | SkipReason {
+    const header = this.#header;
+    if (header === undefined) return this.#lines === 0 ? "empty" : "not a session";
+    const createdMs = timeMs(header.timestamp) ?? file.modifiedMs;
+    const lastMs = this.#lastTimeMs() ?? file.modifiedMs;
+    const blurb = this.#blurb();
+    const { parentSession } = header;
+    const isFork = typeof parentSession === "string";
+    return {
+      file: file.file,
+      id: header.id,
+      cwd: typeof header.cwd === "string" ? header.cwd : "",
+      version: typeof header.version === "number" ? header.version : 1,
+      ...(this.#name === undefined ? {} : { name: this.#name }),
+      ...(this.#firstWords === undefined ? {} : { firstWords: this.#firstWords }),
+      createdMs,
+      lastActivityMs: isFork ? Math.max(createdMs, lastMs) : lastMs,
+      bytes: file.bytes,
+      lines: this.#lines - 1,
+      ...(isFork ? { parentSession } : {}),
+      ...(blurb === undefined ? {} : { digest: blurb }),
+    };
+  }
+
+  #lastTimeMs(): number | undefined {
+    const lengthBytes = Math.min(LINE_HEAD_BYTES, this.#lastBytes);
+    const head = readBytes(this.#source, { offset: this.#lastOffset, lengthBytes });
+    return timeMs(/"timestamp":"([^"]+)"/.exec(head.toString("latin1"))?.[1]);
+  }
+
+  #blurb(): SessionBlurb | undefined {
+    const line = this.#latestBlurb && parseBytes(readBytes(this.#source, this.#latestBlurb));
     return isRecord(line) ? readSessionBlurb(line.data) : undefined;
   }
 
   #seeName(line: unknown): void {
     if (!isRecord(line) || line.type !== "session_info") return;
-    this.name = (typeof line.name === "string" && line.name.trim()) || undefined;
+    this.#name = (typeof line.name === "string" && line.name.trim()) || undefined;
   }
 }
 
-function isSessionInfo(buffer: Buffer, start: number, end: number): boolean {
+function isSessionInfo({ bytes, start, end }: Line): boolean {
   // An object starts with `{"type":"`: the tenth byte tells most lines apart, an `s` is looked at closer.
-  if (buffer[start + 2] === LETTER_T && buffer[start + 7] === COLON) {
-    if (buffer[start + TYPE_PREFIX.length] !== LETTER_S) return false;
-    return buffer.compare(INFO_PREFIX, 0, INFO_PREFIX.length, start, start + INFO_PREFIX.length) === 0;
+  if (bytes[start + 2] === LETTER_T && bytes[start + 7] === COLON) {
+    if (bytes[start + TYPE_PREFIX.length] !== LETTER_S) return false;
+    return bytes.compare(INFO_PREFIX, 0, INFO_PREFIX.length, start, start + INFO_PREFIX.length) === 0;
   }
-  return buffer.subarray(start, end).includes(ANY_INFO);
+  return bytes.subarray(start, end).includes(ANY_INFO);
 }
 
-/** Digests are written by nobody but this program, so their line begins as it writes lines. */
-function isDigest(buffer: Buffer, start: number, end: number): boolean {
-  if (buffer[start + TYPE_PREFIX.length] !== LETTER_C || end - start > MOST_DIGEST_BYTES) return false;
-  if (buffer.compare(CUSTOM_PREFIX, 0, CUSTOM_PREFIX.length, start, start + CUSTOM_PREFIX.length) !== 0)
+/** Blurbs are written by nobody but this program, so their line begins as it writes lines. */
+function isBlurb({ bytes, start, end, lengthBytes }: Line): boolean {
+  if (bytes[start + TYPE_PREFIX.length] !== LETTER_C || lengthBytes > MOST_BLURB_BYTES) return false;
+  if (bytes.compare(CUSTOM_PREFIX, 0, CUSTOM_PREFIX.length, start, start + CUSTOM_PREFIX.length) !== 0)
     return false;
-  return buffer.subarray(start, Math.min(end, start + LINE_HEAD_BYTES)).includes(DIGEST_TYPE);
-}
-
-function parsed(buffer: Buffer, start: number, end: number): unknown {
-  const text = buffer.toString("utf8", start, end).replace(/^\uFEFF/, "");
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    // A damaged line says nothing to a list; `bonsai doctor` names it.
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  return bytes.subarray(start, Math.min(end, start + LINE_HEAD_BYTES)).includes(BLURB_TYPE);
 }
 
 function asHeader(line: unknown): SeenHeader | undefined {
