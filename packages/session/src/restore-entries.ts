@@ -1,79 +1,125 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import type { SessionHeader } from "./entry.ts";
+import { type Entry, LEAF_CUSTOM_TYPE, type SessionHeader } from "./entry.ts";
 import { EntryHead, parseLine } from "./entry-head.ts";
 import { LineAppender } from "./line-appender.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import type { SessionNotice } from "./problems.ts";
+import type { SessionReader } from "./session-reader.ts";
+import type { SessionWriter } from "./session-writer.ts";
+import { entryLine } from "./sound-entry.ts";
 import type { SessionStore } from "./store.ts";
 
 const BATCH_CHARACTERS = 1 << 20;
 
 /** A session whose file may have lost entries, and what is known of it. */
-interface LostEntries {
-  store: SessionStore;
+export interface LostEntries {
+  reader: SessionReader;
+  writer: Pick<SessionWriter, "ownLines" | "make">;
   header: SessionHeader;
-  /** Calls with the line of each entry that is known, parents first. */
-  eachKnown: (visit: (line: string) => void) => void;
-}
-
-/** What was written again. */
-interface RestoredEntries {
-  count: number;
-  /** The last entry of the file now, where one was written. */
-  lastId: string | undefined;
+  /** What was read along the path, oldest first. */
+  held: readonly Entry[];
+  leafId: string | null;
+  /** True where the store is known not to hold all that was appended. */
+  isLost: boolean;
+  notify: (notice: SessionNotice) => void;
 }
 
 /**
- * Goes on in a file that can be found again where that of the session was deleted or replaced, and notices it.
- * @returns true where it was
+ * Keeps what was appended to a session in a file that can be found again, whatever happened to the one that it was in, and
+ * notices what was done.
+ * @returns whether the store was mended; `failed` where it has to be, and could not
  */
-export function restoreFile(
-  store: SessionStore,
-  sessionId: string,
-  notify: (notice: SessionNotice) => void,
-): boolean {
+export function restoreLost(lost: LostEntries): "sound" | "mended" | "failed" {
+  const { store } = lost.reader;
+  if (!lost.isLost && !store.isGone?.()) return "sound";
+  return restoringAlone(store.file, () => restore(lost));
+}
+
+function restore(lost: LostEntries): "sound" | "mended" | "failed" {
+  const { reader, isLost, notify } = lost;
+  const { store } = reader;
+  const isAnew = restoreFile(lost);
+  if (!isAnew && !isLost) return "sound";
   const { file } = store;
-  const tell = (message: string) => notify({ code: "file_deleted", message: `${file} ${message}` });
   try {
-    const restored = store.restore?.(sessionId) ?? false;
+    const count = restoreEntries(lost);
+    reader.forget();
+    if (count === 0) return "mended";
+    const entries = count === 1 ? "1 entry of this session was" : `${count} entries of this session were`;
+    const where = store.file === file ? "again" : `in ${store.file}`;
+    const message = `${file} was cut off or overwritten while it was open: ${entries} gone from it and written ${where}.`;
+    notify({ code: "entries_restored", message });
+    return "mended";
+  } catch (error) {
+    const message = `Entries of this session are gone from ${file}, and cannot be written again: ${(error as Error).message}`;
+    notify({ code: "entries_lost", message });
+    return "failed";
+  }
+}
+
+/** Goes on in a file that can be found again where that of the session was deleted or replaced. @returns true where it was */
+function restoreFile({ reader: { store }, header, notify }: LostEntries): boolean {
+  const { file } = store;
+  const notifyDeleted = (message: string) => notify({ code: "file_deleted", message: `${file} ${message}` });
+  try {
+    const restored = store.restore?.(header.id) ?? false;
     if (restored === "written_anew")
-      tell(`was deleted while it was open; all of it is written anew in ${store.file}.`);
+      notifyDeleted(`was deleted while it was open; all of it is written anew in ${store.file}.`);
     if (restored === "replaced")
-      tell("was replaced by another version of this session while it was open; the session goes on there.");
+      notifyDeleted(
+        "was replaced by another version of this session while it was open; the session goes on there.",
+      );
     return restored !== false;
   } catch (error) {
-    tell(`was deleted while it was open, and cannot be written anew: ${(error as Error).message}`);
+    notifyDeleted(`was deleted while it was open, and cannot be written anew: ${(error as Error).message}`);
     return false;
   }
 }
 
+type EachLine = (visit: (line: string) => void) => void;
+
 /**
  * Writes the entries again that are known and not in the file: behind what is there, where that begins with the
  * session's header; before it, where the header is lost; beside it, where it is another's.
+ * @returns how many
  * @throws what the store throws; to try again later writes what is missing then.
  */
-export function restoreEntries(lost: LostEntries): RestoredEntries {
-  const { store, header, eachKnown } = lost;
+function restoreEntries(lost: LostEntries): number {
+  const { header, writer, leafId } = lost;
+  const { store } = lost.reader;
   const there = contentsOf(store, header.id);
-  const restored: RestoredEntries = { count: 0, lastId: undefined };
-  const eachMissing = (visit: (line: string) => void) =>
-    eachKnown((line) => {
+  let count = 0;
+  let last: string | undefined;
+  const eachMissing: EachLine = (visit) =>
+    eachKnown(lost, (line) => {
       const id = idOf(line);
       if (there.ids.has(id)) return;
-      restored.count += 1;
-      restored.lastId = id;
+      count += 1;
+      last = id;
       visit(line);
     });
   if (there.start === "header" || there.start === "nothing") {
-    const last = appendBatches(store, (visit) => {
+    const again = appendBatches(store, (visit) => {
       if (there.start === "nothing") visit(JSON.stringify(header));
       eachMissing(visit);
     });
-    restored.lastId = last ?? restored.lastId;
-  } else restored.lastId = writeAnew(lost, { there, eachMissing }) ?? restored.lastId;
-  return restored;
+    last = again ?? last;
+  } else last = writeAnew({ store, header, there, eachMissing }) ?? last;
+  if (count > 0 && last !== leafId && leafId !== null) {
+    const [record] = writer.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], leafId);
+    new LineAppender(store).append([JSON.stringify(record)]);
+  }
+  return count;
+}
+
+/** The lines of what was read along the path, and of what was appended: parents first. */
+function eachKnown({ writer: { ownLines }, held }: LostEntries, visit: (line: string) => void): void {
+  const own = new Set<string>();
+  ownLines.each((line) => own.add(idOf(line)));
+  for (const entry of held) if (!own.has(entry.id)) visit(entryLine(entry));
+  ownLines.each(visit);
 }
 
 interface Contents {
@@ -119,10 +165,7 @@ function startOf(first: {
 }
 
 /** @returns the id of the last line, where that is not the last that was visited but one that was written again */
-function appendBatches(
-  store: SessionStore,
-  eachLine: (visit: (line: string) => void) => void,
-): string | undefined {
+function appendBatches(store: SessionStore, eachLine: EachLine): string | undefined {
   const appender = new LineAppender(store);
   let last: string | undefined;
   let batch: string[] = [];
@@ -143,10 +186,18 @@ function appendBatches(
   return last;
 }
 
-function writeAnew(
-  { store, header }: LostEntries,
-  { there, eachMissing }: { there: Contents; eachMissing: LostEntries["eachKnown"] },
-): string | undefined {
+/** @returns the id of the last line, where that stood there before */
+function writeAnew({
+  store,
+  header,
+  there,
+  eachMissing,
+}: {
+  store: SessionStore;
+  header: SessionHeader;
+  there: Contents;
+  eachMissing: EachLine;
+}): string | undefined {
   let last: string | undefined;
   store.rewrite?.({
     replace: there.start === "no_header",

@@ -9,14 +9,12 @@ import {
 } from "./entry.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { LatestEntries, type PathSettings, PathSettingsSeeker, seekInIndex } from "./latest-entries.ts";
-import { LineAppender } from "./line-appender.ts";
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, project } from "./projection.ts";
-import { restoreEntries, restoreFile, restoringAlone } from "./restore-entries.ts";
+import { restoreLost } from "./restore-entries.ts";
 import { type ScannedEntry, SessionReader } from "./session-reader.ts";
 import { type Durability, SessionWriter } from "./session-writer.ts";
-import { entryLine } from "./sound-entry.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
 import { LiveView, type Tail } from "./tail.ts";
 import { recordKinds, SessionTree } from "./tree.ts";
@@ -297,64 +295,17 @@ export class Session {
         code: "foreign_entries",
         message: `Another process appends to ${this.file ?? "this session"}; its entries are branches of their own.`,
       });
-    const onLook = (isLost: boolean) => this.#restore(isLost);
-    return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign, onLook });
-  }
-
-  /** Keeps what was appended in a file that can be found again, whatever happened to the one that it was in. */
-  #restore(isLost: boolean): "sound" | "mended" | "failed" {
-    const { store } = this.#reader;
-    if (!isLost && !store.isGone?.()) return "sound";
-    return restoringAlone(store.file, () => this.#restoreAlone(isLost));
-  }
-
-  #restoreAlone(isLost: boolean): "sound" | "mended" | "failed" {
-    const { store } = this.#reader;
-    const isAnew = restoreFile(store, this.#header.id, (notice) => this.notify(notice));
-    if (!isAnew && !isLost) return "sound";
-    const { file } = store;
-    try {
-      const { count, lastId } = restoreEntries({
-        store,
+    const onLook = (isLost: boolean) =>
+      restoreLost({
+        reader: this.#reader,
+        writer: this.#writer,
         header: this.#header,
-        eachKnown: (visit) => this.#eachKnown(visit),
+        held: this.#heldView?.entries ?? [],
+        leafId: this.#leafId,
+        isLost,
+        notify: (notice) => this.notify(notice),
       });
-      this.#reader.forget();
-      if (count > 0) this.#restored({ count, lastId, file });
-      return "mended";
-    } catch (error) {
-      const message = `Entries of this session are gone from ${file}, and cannot be written again: ${(error as Error).message}`;
-      this.notify({ code: "entries_lost", message });
-      return "failed";
-    }
-  }
-
-  #restored({
-    count,
-    lastId,
-    file,
-  }: {
-    count: number;
-    lastId: string | undefined;
-    file: string | undefined;
-  }): void {
-    const { store } = this.#reader;
-    if (lastId !== this.#leafId && this.#leafId !== null) {
-      const [marker] = this.#writer.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], this.#leafId);
-      new LineAppender(store).append([JSON.stringify(marker)]);
-    }
-    const entries = count === 1 ? "1 entry of this session was" : `${count} entries of this session were`;
-    const where = store.file === file ? "again" : `in ${store.file}`;
-    const message = `${file} was cut off or overwritten while it was open: ${entries} gone from it and written ${where}.`;
-    this.notify({ code: "entries_restored", message });
-  }
-
-  /** The lines of what was read along the path, and of what was appended. */
-  #eachKnown(visit: (line: string) => void): void {
-    const own = new Set<string>();
-    this.#writer.ownLines.each((line) => own.add((JSON.parse(line) as Entry).id));
-    for (const entry of this.#heldView?.entries ?? []) if (!own.has(entry.id)) visit(entryLine(entry));
-    this.#writer.ownLines.each(visit);
+    return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign, onLook });
   }
 
   #viewOf(leafId: string | null): LiveView {
