@@ -1,18 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import {
-  type Entry,
-  type EntryDraft,
-  LEAF_CUSTOM_TYPE,
-  SESSION_VERSION,
-  type SessionHeader,
-} from "./entry.ts";
+import { type Entry, type EntryDraft, SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { parseBytes } from "./entry-head.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { readBytes } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
+import { LEAF_RECORD } from "./own-entries.ts";
 import type { Session } from "./session.ts";
 import { newSessionFile, randomHex, sessionFileName, writeNewFile } from "./session-file.ts";
 import { entryFrom, entryLine } from "./sound-entry.ts";
@@ -172,14 +167,7 @@ function chained(
     parentId = entry.id;
     return entry;
   });
-  const leaf = {
-    type: "custom" as const,
-    customType: LEAF_CUSTOM_TYPE,
-    id: newId(taken),
-    parentId: end,
-    timestamp,
-  };
-  return [...entries, leaf];
+  return [...entries, { ...LEAF_RECORD, id: newId(taken), parentId: end, timestamp }];
 }
 
 function newId(taken: Set<string>): string {

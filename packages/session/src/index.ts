@@ -38,7 +38,6 @@ export { isLeafRecord, type PinChange, pinChange, undoneBy } from "./own-entries
 export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
   editedMessage,
-  liveCompaction,
   type Projection,
   type ProjectionItem,
   project,

@@ -1,6 +1,7 @@
 import {
   CALIBRATION_CUSTOM_TYPE,
   type Entry,
+  type EntryDraft,
   LEAF_CUSTOM_TYPE,
   PIN_CUSTOM_TYPE,
   PINNED_CUSTOM_TYPE,
@@ -17,6 +18,9 @@ import {
   optional,
   text,
 } from "./field-rules.ts";
+
+/** The record of a moved leaf: its parent is where the session stands. */
+export const LEAF_RECORD: EntryDraft = { type: "custom", customType: LEAF_CUSTOM_TYPE };
 
 /** True for the record of a moved leaf. */
 export function isLeafRecord(entry: Entry): boolean {

@@ -19,11 +19,6 @@ export interface Projection {
   readonly compaction?: CompactionEntry;
 }
 
-/** The latest compaction of a path that no later entry undoes. */
-export function liveCompaction(path: readonly Entry[]): CompactionEntry | undefined {
-  return findView(path).compaction;
-}
-
 /**
  * The only maker of model context.
  * @param path entries in order, oldest first: a whole path, or a part that reaches back at least to

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
 import { resolve } from "node:path";
-import { type CompactionEntry, type Entry, LEAF_CUSTOM_TYPE, SESSION_VERSION } from "./entry.ts";
+import { type CompactionEntry, type Entry, SESSION_VERSION } from "./entry.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { readBytes } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import { openSession } from "./open-session.ts";
-import { leafAfter, undoneBy } from "./own-entries.ts";
+import { LEAF_RECORD, leafAfter, undoneBy } from "./own-entries.ts";
 import type { Problem } from "./problems.ts";
 import { writeNewFile } from "./session-file.ts";
 import { readHeader } from "./session-header.ts";
@@ -179,7 +179,7 @@ class RepairedEntries {
   #leafMarker(): Entry {
     const id = `${this.#leafId}-leaf`;
     const timestamp = new Date().toISOString();
-    return { type: "custom", customType: LEAF_CUSTOM_TYPE, id, parentId: this.#leafId, timestamp };
+    return { ...LEAF_RECORD, id, parentId: this.#leafId, timestamp };
   }
 }
 

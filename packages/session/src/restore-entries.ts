@@ -1,10 +1,11 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { type Entry, LEAF_CUSTOM_TYPE, type SessionHeader } from "./entry.ts";
+import type { Entry, SessionHeader } from "./entry.ts";
 import { EntryHead, parseLine } from "./entry-head.ts";
 import { LineAppender } from "./line-appender.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
+import { LEAF_RECORD } from "./own-entries.ts";
 import type { SessionNotice } from "./problems.ts";
 import type { SessionReader } from "./session-reader.ts";
 import type { SessionWriter } from "./session-writer.ts";
@@ -108,7 +109,7 @@ function restoreEntries(lost: LostEntries): number {
     last = again ?? last;
   } else last = writeAnew({ store, header, there, eachMissing }) ?? last;
   if (count > 0 && last !== leafId && leafId !== null) {
-    const [record] = writer.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], leafId);
+    const [record] = writer.make([LEAF_RECORD], leafId);
     new LineAppender(store).append([JSON.stringify(record)]);
   }
   return count;

@@ -2,10 +2,11 @@ import { unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Entry, type EntryDraftWithId, LEAF_CUSTOM_TYPE } from "./entry.ts";
+import type { Entry, EntryDraftWithId } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { LineAppender } from "./line-appender.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
+import { LEAF_RECORD } from "./own-entries.ts";
 import { randomHex } from "./session-file.ts";
 import type { SessionReader } from "./session-reader.ts";
 import type { SessionStore } from "./store.ts";
@@ -142,7 +143,7 @@ export class SessionWriter {
 
   /** Says that the leaf is where it is although another entry stands last. */
   #leafRecord(leaf: Entry): string {
-    return serialized(this.make([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], leaf.id)[0]!);
+    return serialized(this.make([LEAF_RECORD], leaf.id)[0]!);
   }
 
   /** Notices when somebody else has appended since the last look. */

@@ -2,7 +2,6 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type Entry,
   type EntryDraftWithId,
-  LEAF_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
   UNDO_CUSTOM_TYPE,
@@ -10,6 +9,7 @@ import {
 import type { EntryIndex } from "./entry-index.ts";
 import { LatestEntries, type PathSettings, PathSettingsSeeker, seekInIndex } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
+import { LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, project } from "./projection.ts";
 import { restoreLost } from "./restore-entries.ts";
@@ -137,7 +137,7 @@ export class Session {
    */
   moveTo(id: string | null): void {
     const view = this.#viewOf(id);
-    this.#write([{ type: "custom", customType: LEAF_CUSTOM_TYPE }], id);
+    this.#write([LEAF_RECORD], id);
     this.#leafId = id;
     this.#heldView = view;
   }

@@ -10,7 +10,7 @@ import {
 import {
   type ContextEditEntry,
   type Entry,
-  LEAF_CUSTOM_TYPE,
+  isLeafRecord,
   type SessionHeader,
   undoneBy,
 } from "@bonsai-agent/session";
@@ -114,10 +114,10 @@ interface Branch {
 function otherBranches(all: readonly Entry[], path: readonly Entry[]): Branch[] {
   const shown = new Set(path.map((entry) => entry.id));
   const byId = new Map(all.map((entry) => [entry.id, entry]));
-  const parents = new Set(all.filter((entry) => !isLeafMark(entry)).map((entry) => entry.parentId));
+  const parents = new Set(all.filter((entry) => !isLeafRecord(entry)).map((entry) => entry.parentId));
   const branches: Branch[] = [];
   for (const leaf of all) {
-    if (isLeafMark(leaf) || parents.has(leaf.id) || shown.has(leaf.id)) continue;
+    if (isLeafRecord(leaf) || parents.has(leaf.id) || shown.has(leaf.id)) continue;
     const entries: Entry[] = [];
     let at: Entry | undefined = leaf;
     for (; at !== undefined && !shown.has(at.id); at = byId.get(at.parentId ?? "")) {
@@ -128,10 +128,6 @@ function otherBranches(all: readonly Entry[], path: readonly Entry[]): Branch[] 
     branches.push({ from: entries[0]?.parentId ?? "the beginning", entries });
   }
   return branches;
-}
-
-function isLeafMark(entry: Entry): boolean {
-  return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
 }
 
 function documentHead(

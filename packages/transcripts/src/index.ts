@@ -1,5 +1,3 @@
-export { writeSessionFile } from "@bonsai-agent/session";
-export { IMPORT_CUSTOM_TYPE } from "./entries.ts";
 export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
 export {
   type DetectedTranscript,

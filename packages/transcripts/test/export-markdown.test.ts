@@ -8,8 +8,9 @@ import {
   openSession,
   type Session,
   type SessionHeader,
+  writeSessionFile,
 } from "@bonsai-agent/session";
-import { exportMarkdown, importTranscript, writeSessionFile } from "@bonsai-agent/transcripts";
+import { exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
 
 const HEADER: SessionHeader = {

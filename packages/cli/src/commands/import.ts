@@ -6,12 +6,8 @@ import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { Usage } from "@bonsai-agent/messages";
-import {
-  type ImportNotice,
-  type ImportResult,
-  importTranscript,
-  writeSessionFile,
-} from "@bonsai-agent/transcripts";
+import { writeSessionFile } from "@bonsai-agent/session";
+import { type ImportNotice, type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
 import { importedSessionFile } from "../transcript-session.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
