@@ -1,12 +1,131 @@
 // The zod schemas have an entry of their own: whoever only reads sessions does not pay for loading zod.
-export {
-  assistantContentSchema,
-  imageContentSchema,
-  messageSchema,
-  modelSchema,
+import { z } from "zod";
+
+export const textContentSchema = z.looseObject({
+  type: z.literal("text"),
+  text: z.string(),
+  textSignature: z.string().optional(),
+});
+export const imageContentSchema = z.looseObject({
+  type: z.literal("image"),
+  data: z.string(),
+  mimeType: z.string(),
+});
+export const thinkingContentSchema = z.looseObject({
+  type: z.literal("thinking"),
+  thinking: z.string(),
+  thinkingSignature: z.string().optional(),
+  redacted: z.boolean().optional(),
+});
+export const toolCallSchema = z.looseObject({
+  type: z.literal("toolCall"),
+  id: z.string(),
+  name: z.string(),
+  arguments: z.record(z.string(), z.unknown()),
+  thoughtSignature: z.string().optional(),
+  namespace: z.string().optional(),
+});
+export const userContentSchema = z.discriminatedUnion("type", [textContentSchema, imageContentSchema]);
+export const assistantContentSchema = z.discriminatedUnion("type", [
   textContentSchema,
   thinkingContentSchema,
   toolCallSchema,
-  usageSchema,
-  userContentSchema,
-} from "./message-schema.ts";
+]);
+
+const usageCostSchema = z.looseObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  total: z.number(),
+});
+export const usageSchema = z.looseObject({
+  input: z.number(),
+  output: z.number(),
+  cacheRead: z.number(),
+  cacheWrite: z.number(),
+  cacheWrite1h: z.number().optional(),
+  reasoning: z.number().optional(),
+  totalTokens: z.number().optional(),
+  cost: usageCostSchema,
+});
+
+const userContents = z.union([z.string(), z.array(userContentSchema)]);
+
+const userMessageSchema = z.looseObject({
+  role: z.literal("user"),
+  content: userContents,
+  timestamp: z.number(),
+});
+const assistantMessageSchema = z.looseObject({
+  role: z.literal("assistant"),
+  content: z.array(assistantContentSchema),
+  api: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  usage: usageSchema,
+  stopReason: z.string(),
+  rawStopReason: z.string().optional(),
+  errorMessage: z.string().optional(),
+  responseModel: z.string().optional(),
+  responseId: z.string().optional(),
+  timestamp: z.number(),
+});
+const toolResultMessageSchema = z.looseObject({
+  role: z.literal("toolResult"),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  content: z.array(userContentSchema),
+  details: z.unknown().optional(),
+  usage: usageSchema.optional(),
+  isError: z.boolean(),
+  timestamp: z.number(),
+});
+const bashExecutionMessageSchema = z.looseObject({
+  role: z.literal("bashExecution"),
+  command: z.string(),
+  output: z.string(),
+  exitCode: z.number().optional(),
+  cancelled: z.boolean(),
+  truncated: z.boolean(),
+  fullOutputPath: z.string().optional(),
+  excludeFromContext: z.boolean().optional(),
+  timestamp: z.number(),
+});
+const customMessageSchema = z.looseObject({
+  role: z.literal("custom"),
+  customType: z.string(),
+  content: userContents,
+  display: z.boolean(),
+  details: z.unknown().optional(),
+  timestamp: z.number(),
+});
+const systemMessageSchema = z.looseObject({
+  role: z.literal("system"),
+  content: z.unknown().optional(),
+  timestamp: z.number().optional(),
+});
+
+/**
+ * A message as a session file stores it (the two summary views are never stored as messages).
+ * Unknown fields stay. Strict on the rest: to read what may be damaged, use the readers of `text.ts`.
+ */
+export const messageSchema = z.discriminatedUnion("role", [
+  userMessageSchema,
+  assistantMessageSchema,
+  toolResultMessageSchema,
+  bashExecutionMessageSchema,
+  customMessageSchema,
+  systemMessageSchema,
+]);
+
+export const modelSchema = z.looseObject({
+  provider: z.string(),
+  id: z.string(),
+  name: z.string().optional(),
+  contextWindow: z.number().optional(),
+  maxOutputTokens: z.number().optional(),
+  usdPerMillionTokens: z
+    .looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
+    .optional(),
+});
