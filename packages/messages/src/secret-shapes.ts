@@ -1,4 +1,4 @@
-/** What a secret is called where one is told of. */
+/** What a secret is called in a notice. */
 export type SecretKind = "private key" | "API key" | "token" | "key" | "webhook";
 
 /** The form that the secrets of one issuer have. */

@@ -14,9 +14,9 @@ export interface Usage {
   output: number;
   cacheRead: number;
   cacheWrite: number;
-  /** The part of `cacheWrite` that is kept for an hour, where the provider tells. */
+  /** The part of `cacheWrite` that is kept for an hour, where the provider reports it. */
   cacheWrite1h?: number | undefined;
-  /** The part of `output` that is thinking, where the provider tells. */
+  /** The part of `output` that is thinking, where the provider reports it. */
   reasoning?: number | undefined;
   /** Absent in old recordings: then the sum of the four counts. */
   totalTokens?: number | undefined;
@@ -67,7 +67,7 @@ export function isPlausibleCount(tokens: number, estimatedTokens: number, unseen
   return tokens <= MAX_REQUEST_TOKENS && tokens <= MAX_ESTIMATES * Math.max(estimatedTokens, unseenTokens);
 }
 
-/** The sum of two usages, as a new object; a part that only one of them tells is taken as it is. */
+/** The sum of two usages, as a new object; a part that only one of them has is taken as it is. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     input: count(a.input) + count(b.input),
@@ -82,8 +82,8 @@ export function addUsage(a: Usage, b: Usage): Usage {
 }
 
 function partSum(part: "cacheWrite1h" | "reasoning", a: Usage, b: Usage): Partial<Usage> {
-  const told = a[part] !== undefined || b[part] !== undefined;
-  return told ? { [part]: count(a[part]) + count(b[part]) } : {};
+  const isKnown = a[part] !== undefined || b[part] !== undefined;
+  return isKnown ? { [part]: count(a[part]) + count(b[part]) } : {};
 }
 
 function addCost(a: UsageCost | undefined, b: UsageCost | undefined): UsageCost {
@@ -105,7 +105,7 @@ export interface KnownCost {
   /** US dollars of the requests whose cost is known. */
   usd: number;
   /**
-   * `known`: of all. `atLeast`: some used tokens at a price that nobody told. `unknown`: all that used tokens did.
+   * `known`: of all. `atLeast`: some used tokens whose price is not known. `unknown`: all that used tokens did.
    */
   certainty: "known" | "atLeast" | "unknown";
 }
@@ -116,7 +116,7 @@ export interface KnownCost {
  */
 export class CostSum {
   #usd = 0;
-  /** The models of requests that used tokens and tell no cost. */
+  /** The models of requests that used tokens and have no cost. */
   readonly #unpriced = new Set<string | undefined>();
 
   /** @param model `provider/model`, where it is known. */
@@ -133,7 +133,7 @@ export class CostSum {
     for (const model of sum.#unpriced) this.#unpriced.add(model);
   }
 
-  /** @param isFree tells of `provider/model` whether its price is known to be 0. Default: of none. */
+  /** @param isFree true for a `provider/model` whose price is known to be 0. Default: of none. */
   cost(isFree: (model: string) => boolean = () => false): KnownCost {
     const unknown = [...this.#unpriced].filter((model) => model === undefined || !isFree(model));
     if (unknown.length === 0) return { usd: this.#usd, certainty: "known" };

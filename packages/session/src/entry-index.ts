@@ -134,7 +134,7 @@ export class EntryIndex {
     this.#columns.damaged[number] = 1;
   }
 
-  /** What `learn` was told of a record. */
+  /** What kind of entry a record is; undefined until `learn` kept it. */
   kind(number: number): RecordKind | undefined {
     return this.#kinds[number];
   }

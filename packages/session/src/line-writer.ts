@@ -55,8 +55,8 @@ export class LineWriter {
     if (this.#until === this.#from) return;
     for (let at = this.#from; at < this.#until; ) {
       if (this.#used === BUFFER_BYTES) this.#flush();
-      const room = Math.min(BUFFER_BYTES - this.#used, this.#until - at);
-      const count = this.#store!.read(this.#buffer.subarray(this.#used, this.#used + room), at);
+      const free = Math.min(BUFFER_BYTES - this.#used, this.#until - at);
+      const count = this.#store!.read(this.#buffer.subarray(this.#used, this.#used + free), at);
       if (count === 0) break;
       this.#used += count;
       at += count;

@@ -11,7 +11,7 @@ import { MemoryStore, type SessionStore } from "./store.ts";
 export interface OpenSessionOptions {
   /** Default `process`. */
   durability?: Durability;
-  /** Told each notice as it comes up; all of them stand in `session.notices`. */
+  /** Called with each notice as it comes up; all of them stand in `session.notices`. */
   onNotice?: (notice: SessionNotice) => void;
 }
 

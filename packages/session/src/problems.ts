@@ -90,7 +90,7 @@ export function findProblems(reader: SessionReader): Problem[] {
     problems.push(...recordProblems({ reader, index, number, line: lines.bytes(index.place(number)) }));
   }
   for (const damaged of index.damagedLines()) {
-    // The first line is told already.
+    // The first line is reported already.
     if (damaged.line > 1 || !headerIsDamaged) problems.push(lineProblem(damaged));
   }
   for (const number of index.unnamed()) {

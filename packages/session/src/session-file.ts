@@ -154,7 +154,7 @@ function fileExists(file: string): BonsaiError {
 
 /** What could not make or fill a file or folder, as an error for its user. */
 function creationFailure(file: string, cause: unknown): unknown {
-  // What is no error of the file system is told by whoever threw it.
+  // What is no error of the file system is explained by whoever threw it.
   if (BonsaiError.is(cause) || errorCode(cause) === undefined) return cause;
   return new BonsaiError({
     code: "session_not_created",

@@ -46,10 +46,10 @@ export function readHeader(store: SessionStore): HeaderReading {
 
 function headerReading(value: Fields): HeaderReading {
   const odd: string[] = [];
-  const told = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
+  const named = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
   const version = versionOf(value.version);
   const damage =
-    version === undefined ? `The header names the format version ${told}, which cannot be` : undefined;
+    version === undefined ? `The header names the format version ${named}, which cannot be` : undefined;
   // What is written with another version than it has must not be trusted: today's is the best guess.
   if (version === undefined) value.version = SESSION_VERSION;
   mendFields(value, HEADER_FIELDS, { odd });

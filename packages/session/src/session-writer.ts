@@ -141,7 +141,7 @@ export class SessionWriter {
     }
   }
 
-  /** Says that the leaf is where it is although another entry stands last. */
+  /** The record of where the leaf is, where another entry stands last. */
   #leafRecord(leaf: Entry): string {
     return serialized(this.make([LEAF_RECORD], leaf.id)[0]!);
   }

@@ -218,7 +218,12 @@ export class ClaudeCodeAnswers {
    * Adds what is no part of an answer or its results. What is said among results stands behind them all, also
    * behind those that are still to come; what is said after them can be one of several branches.
    */
-  say(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null, isAmong = false): string | null {
+  addAside(
+    node: UuidNode,
+    drafts: readonly EntryDraft[],
+    parent: string | null,
+    isAmong = false,
+  ): string | null {
     const answer = parent === null ? undefined : this.#ofStep.get(parent);
     if (answer === undefined) return this.#addSteps(node, drafts, parent);
     const toCome = this.#toCome.get(this.#ids.get(answer)!) ?? 0;

@@ -204,7 +204,7 @@ export class ClaudeCodeSteps {
     });
     if (drafts.length === 0 && head === parent) this.#notices.add("empty_messages", line);
     const isAmong = blocks.some((block) => block.type === "tool_result");
-    return drafts.length === 0 ? head : this.#answers.say(node, drafts, head, isAmong);
+    return drafts.length === 0 ? head : this.#answers.addAside(node, drafts, head, isAmong);
   }
 
   #placeResult(node: UuidNode, block: UuidNode["record"], parent: string | null): string {
@@ -237,7 +237,7 @@ export class ClaudeCodeSteps {
       countSkipped(this.#skipped, `attachment/${stringAt(attachment, "type") ?? "untyped"}`);
       return parent;
     }
-    return this.#answers.say(node, [injectedDraft("claude-code.attachment", content)], parent);
+    return this.#answers.addAside(node, [injectedDraft("claude-code.attachment", content)], parent);
   }
 
   #placeQueued(node: UuidNode, prompt: unknown, parent: string | null): string | null {
@@ -248,7 +248,7 @@ export class ClaudeCodeSteps {
       customType: "claude-code.injected",
       at: isoTime(node.record.timestamp),
     });
-    return drafts.length === 0 ? parent : this.#answers.say(node, drafts, parent);
+    return drafts.length === 0 ? parent : this.#answers.addAside(node, drafts, parent);
   }
 
   #placeSystem(node: UuidNode, parent: string | null): string | null {
@@ -259,7 +259,7 @@ export class ClaudeCodeSteps {
     if (subtype === "snip_boundary") return this.#placeSnips(node, parent);
     const content = stringAt(record, "content");
     if (subtype === "local_command" && content !== undefined) {
-      return this.#answers.say(node, [injectedDraft("claude-code.injected", content)], parent);
+      return this.#answers.addAside(node, [injectedDraft("claude-code.injected", content)], parent);
     }
     countSkipped(this.#skipped, `system/${subtype}`);
     return parent;
@@ -268,7 +268,7 @@ export class ClaudeCodeSteps {
   #placeMasks(node: UuidNode, parent: string | null): string | null {
     const ids = stringsAt(fieldsAt(node.record, "microcompactMetadata"), "compactedToolIds");
     const targets = ids.flatMap((id) => this.#stepOfResult.get(id) ?? []);
-    return this.#answers.say(
+    return this.#answers.addAside(
       node,
       targets.map((target) => maskDraft(target)),
       parent,
@@ -278,7 +278,7 @@ export class ClaudeCodeSteps {
   #placeSnips(node: UuidNode, parent: string | null): string | null {
     const uuids = stringsAt(fieldsAt(node.record, "snipMetadata"), "removedUuids");
     const targets = new Set(uuids.flatMap((uuid) => this.#places.get(uuid) ?? []));
-    return this.#answers.say(node, [...targets].map(omitDraft), parent);
+    return this.#answers.addAside(node, [...targets].map(omitDraft), parent);
   }
 
   #add(node: UuidNode, draft: EntryDraft, parent: string | null): string {

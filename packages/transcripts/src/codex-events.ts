@@ -162,7 +162,7 @@ function wordsOf(texts: readonly string[]): string {
 /** An image in an item stands between tags that name it. */
 const IMAGE_TAGS = /<\/?image\b[^<>]{0,200}>/g;
 
-/** What a `token_count` event tells anew. */
+/** What is new in a `token_count` event. */
 export interface TokenCount {
   /** Of the latest request. */
   usage: Usage;
@@ -259,7 +259,7 @@ class Totals {
   #before: Counts | undefined;
   #last = "";
 
-  /** Undefined where nothing is new: the same counts are told again whenever rate limits change. */
+  /** Undefined where nothing is new: the same counts come again whenever rate limits change. */
   next(info: Fields | undefined): TokenCount | undefined {
     const total = countsOf(fieldsAt(info, "total_token_usage"));
     const last = countsOf(fieldsAt(info, "last_token_usage"));
@@ -268,16 +268,16 @@ class Totals {
     this.#before = total;
     const grown = difference(total, before);
     if (grown.total === 0) return undefined;
-    if (grown.total < 0) return { ...told(last ?? total), isRestart: true };
-    if (last === undefined || last.total > grown.total) return told(grown);
-    return told(last, last.total === grown.total ? undefined : difference(grown, last));
+    if (grown.total < 0) return { ...tokenCount(last ?? total), isRestart: true };
+    if (last === undefined || last.total > grown.total) return tokenCount(grown);
+    return tokenCount(last, last.total === grown.total ? undefined : difference(grown, last));
   }
 
   #lastAlone(last: Counts | undefined): TokenCount | undefined {
     const text = JSON.stringify(last);
     if (last === undefined || text === this.#last) return undefined;
     this.#last = text;
-    return told(last);
+    return tokenCount(last);
   }
 }
 
@@ -316,7 +316,7 @@ function clamped(value: number, most: number): number {
   return Math.max(0, Math.min(value, most));
 }
 
-function told(counts: Counts, lost?: Counts): TokenCount {
+function tokenCount(counts: Counts, lost?: Counts): TokenCount {
   return {
     usage: usageOf(counts),
     lost: lost === undefined ? undefined : usageOf(lost),

@@ -216,7 +216,7 @@ class GeminiSteps {
   }
 }
 
-/** The program tells the user so, in a note of its own. */
+/** The program writes so in a note of its own. */
 function saysCancelled(record: Fields): boolean {
   return (
     record.type === "info" &&

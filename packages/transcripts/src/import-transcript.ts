@@ -90,7 +90,7 @@ export function importTranscript(options: ImportOptions): ImportResult {
   return { ...result, file: options.into.file };
 }
 
-/** One room for each format. */
+/** How each format is read. */
 const READERS: Record<TranscriptFormat, (options: ImportOptions, notices: NoticeLog) => Transcript> = {
   session: ({ path }) => {
     throw isSession(path);

@@ -49,7 +49,7 @@ export interface Transcript {
   subAgents: Transcript[];
 }
 
-/** Steps in the making: each new one hangs on the head, unless told otherwise. */
+/** Steps in the making: each new one hangs on the head, unless another parent is given. */
 export class Trail {
   readonly steps: Step[] = [];
   head: string | null = null;
