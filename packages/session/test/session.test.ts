@@ -28,6 +28,44 @@ class WatchedStore extends MemoryStore {
 }
 
 describe("appending", () => {
+  test("below another entry is one write, after which the session stands there", () => {
+    const store = new WatchedStore();
+    const session = createSessionIn(store, { cwd: "/" });
+    const [first, second] = session.append([said("one"), said("two")]);
+    const before = store.appends;
+    const id = session.newId();
+    const [summary, label] = session.append(
+      [
+        { type: "branch_summary", id, summary: "left", fromId: second!.id },
+        { type: "label", targetId: id, label: "here" },
+      ],
+      { under: first!.id },
+    );
+    expect(store.appends).toBe(before + 1);
+    expect([summary!.id, summary!.parentId, label!.parentId]).toEqual([id, first!.id, id]);
+    const ids = [first!.id, id, label!.id];
+    expect(session.path().map((entry) => entry.id)).toEqual(ids);
+    const again = openSession({ store });
+    expect(again.path().map((entry) => entry.id)).toEqual(ids);
+    expect(again.projection()).toEqual(session.projection());
+    expect(session.append(said("a new root"), { under: null }).parentId).toBeNull();
+  });
+
+  test("below an entry that is not there, or where the write fails, changes nothing", () => {
+    const session = createSession({ cwd: "/" });
+    const [first, second] = session.append([said("one"), said("two")]);
+    const unknown = expect.objectContaining({ code: "entry_not_found" });
+    expect(() => session.append(said("three"), { under: "nowhere" })).toThrow(unknown);
+    const circle: Record<string, unknown> = {};
+    circle.self = circle;
+    const draft = { type: "custom", customType: "x", data: circle } as const;
+    expect(() => session.append(draft, { under: first!.id })).toThrow(
+      expect.objectContaining({ code: "entry_not_serializable" }),
+    );
+    expect(session.leafId).toBe(second!.id);
+    expect(session.path()).toHaveLength(2);
+  });
+
   test("several entries are one chain and one write", () => {
     const store = new WatchedStore();
     const session = createSessionIn(store, { cwd: "/" });
