@@ -144,12 +144,15 @@ class FileSummary {
     if (line.lengthBytes === 1 && line.bytes[line.start] === CARRIAGE_RETURN) return;
     this.#lines++;
     if (this.#lines === 1) this.#header = asHeader(parseLine(line, this.#source));
-    if (this.#header === undefined) return;
+    else if (this.#header !== undefined) this.#seeEntry(line);
+    this.#lastOffset = line.offset;
+    this.#lastBytes = line.lengthBytes;
+  }
+
+  #seeEntry(line: Line): void {
     this.#firstWords ??= userWords(parseLine(line, this.#source));
     if (isSessionInfo(line)) this.#seeName(parseLine(line, this.#source));
     else if (isBlurb(line)) this.#latestBlurb = { offset: line.offset, lengthBytes: line.lengthBytes };
-    this.#lastOffset = line.offset;
-    this.#lastBytes = line.lengthBytes;
   }
 
   summary(file: { file: string; bytes: number; modifiedMs: number }): SessionSummary | SkipReason {
