@@ -1,13 +1,11 @@
 export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
+export { type DetectedTranscript, detectTranscript, type TranscriptFormat } from "./formats.ts";
 export {
-  type DetectedTranscript,
-  detectTranscript,
   type ImportedSession,
   type ImportOptions,
   type ImportReport,
   type ImportResult,
   importTranscript,
-  type TranscriptFormat,
 } from "./import-transcript.ts";
 export type { ImportNotice, NoticeKind } from "./notices.ts";
 export { redactSecrets } from "./outside-text.ts";

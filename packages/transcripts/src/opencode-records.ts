@@ -156,7 +156,7 @@ function isOldStorage(folder: string): boolean {
 export function storedSession(options: {
   folder: string;
   path: string;
-  sessionId: string | undefined;
+  sessionId?: string;
   notices: NoticeLog;
 }): OpenCodeSession {
   const { folder, notices } = options;

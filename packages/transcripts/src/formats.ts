@@ -1,0 +1,191 @@
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { readClaudeCode } from "./claude-code.ts";
+import { readCodex } from "./codex.ts";
+import { readGemini } from "./gemini.ts";
+import {
+  type Fields,
+  fieldsAt,
+  isFields,
+  type JsonLine,
+  nameOf,
+  objectsOfLine,
+  readJsonFile,
+  readJsonLines,
+  stringAt,
+} from "./json-lines.ts";
+import type { NoticeLog } from "./notices.ts";
+import { readOpenCode } from "./opencode.ts";
+import { exportedSession, storageFolder, storedSession } from "./opencode-records.ts";
+import { readQwen } from "./qwen.ts";
+import type { Transcript } from "./step.ts";
+
+/** Formats that are recognised; `session` is Bonsai's and pi's own. */
+export type TranscriptFormat =
+  | "session"
+  | "claude-code"
+  | "codex"
+  | "opencode-storage"
+  | "opencode-export"
+  | "gemini"
+  | "qwen";
+
+export interface DetectedTranscript {
+  format: TranscriptFormat;
+  /** Name of the program that wrote it. */
+  program: string;
+}
+
+/** What a transcript is read from. */
+export interface TranscriptSource {
+  path: string;
+  /** Which session of a storage folder that holds several. */
+  sessionId?: string;
+  notices: NoticeLog;
+}
+
+interface FormatRow extends DetectedTranscript {
+  /** True for an object of the file (a line, or the whole of a JSON file) that is of this format. */
+  readonly matches: (value: Fields) => boolean;
+  readonly read: (source: TranscriptSource) => Transcript;
+}
+
+const CODEX_TYPES = new Set(["session_meta", "turn_context", "response_item", "event_msg", "compacted"]);
+const CLAUDE_TYPES = new Set(["user", "assistant", "system", "attachment", "progress"]);
+
+/** A row for each format. In this order: the first one that matches decides. */
+const FORMATS: { readonly [Format in TranscriptFormat]: Omit<FormatRow, "format"> } = {
+  session: {
+    program: "Bonsai or pi",
+    matches: (value) => value.type === "session" && typeof value.id === "string",
+    read: ({ path }) => {
+      throw isSession(path);
+    },
+  },
+  codex: {
+    program: "Codex",
+    matches: (value) =>
+      (CODEX_TYPES.has(nameOf(value.type)) && isFields(value.payload)) ||
+      (value.type === undefined &&
+        typeof value.id === "string" &&
+        "instructions" in value &&
+        "timestamp" in value),
+    read: ({ path, notices }) => readCodex(readJsonLines(path, notices), notices),
+  },
+  qwen: {
+    program: "Qwen Code",
+    matches: (value) =>
+      hasUuid(value) && (Array.isArray(fieldsAt(value, "message")?.parts) || value.type === "tool_result"),
+    read: ({ path, notices }) => readQwen(readJsonLines(path, notices), notices),
+  },
+  "claude-code": {
+    program: "Claude Code",
+    matches: (value) =>
+      (hasUuid(value) && CLAUDE_TYPES.has(nameOf(value.type))) ||
+      (value.type === "summary" && typeof value.leafUuid === "string"),
+    read: ({ path, notices }) => readClaudeCode(readJsonLines(path, notices), notices),
+  },
+  gemini: {
+    program: "Gemini CLI",
+    matches: (value) => typeof value.sessionId === "string" && typeof value.projectHash === "string",
+    read: ({ path, notices }) => {
+      const transcript = readGemini(recordingLines(path, notices), notices);
+      return { ...transcript, cwd: transcript.cwd ?? projectRoot(path) };
+    },
+  },
+  "opencode-export": {
+    program: "OpenCode",
+    matches: (value) => typeof fieldsAt(value, "info")?.id === "string" && Array.isArray(value.messages),
+    read: ({ path, notices }) => readOpenCode(exportedSession(readJsonFile(path) ?? {}), notices),
+  },
+  // A folder, or a file in one: known by its place.
+  "opencode-storage": {
+    program: "OpenCode",
+    matches: () => false,
+    read: (source) =>
+      readOpenCode(storedSession({ ...source, folder: storageFolder(source.path)! }), source.notices),
+  },
+};
+
+const ROWS: readonly FormatRow[] = Object.entries(FORMATS).map(([format, row]) => ({
+  format: format as TranscriptFormat,
+  ...row,
+}));
+
+/** Reads a transcript of a format that `detectTranscript` found. */
+export function readTranscript(format: TranscriptFormat, source: TranscriptSource): Transcript {
+  return FORMATS[format].read(source);
+}
+
+function hasUuid(value: Fields): boolean {
+  return stringAt(value, "uuid") !== undefined && "sessionId" in value;
+}
+
+/** An old recording is one JSON object, perhaps over many lines. */
+function recordingLines(path: string, notices: NoticeLog): JsonLine[] {
+  const whole = readJsonFile(path);
+  return isFields(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
+}
+
+/** Gemini CLI names a project's folder in a file beside the folder of its chats. */
+function projectRoot(path: string): string | undefined {
+  const marker = join(dirname(dirname(resolve(path))), ".project_root");
+  if (!existsSync(marker)) return undefined;
+  return readFileSync(marker, "utf8").trim() || undefined;
+}
+
+/** Objects looked at before a file is given up: other programs begin with records of state. */
+const LINES_TRIED = 200;
+const HEAD_BYTES = 1 << 20;
+
+/**
+ * Which program wrote a file or folder; undefined when it is no transcript that is known.
+ * Reads the head of a file, or the whole of one that is a single JSON object.
+ */
+export function detectTranscript(path: string): DetectedTranscript | undefined {
+  if (!existsSync(path)) return undefined;
+  const row = statSync(path).isDirectory() ? undefined : rowOfFile(path);
+  if (row !== undefined) return { format: row.format, program: row.program };
+  if (storageFolder(path) === undefined) return undefined;
+  return { format: "opencode-storage", program: FORMATS["opencode-storage"].program };
+}
+
+function rowOfFile(path: string): FormatRow | undefined {
+  for (const value of headObjects(path)) {
+    const row = ROWS.find(({ matches }) => matches(value));
+    if (row !== undefined) return row;
+  }
+  if (!/^\s*\{/.test(headText(path))) return undefined;
+  const whole = readJsonFile(path);
+  return isFields(whole) ? ROWS.find(({ matches }) => matches(whole)) : undefined;
+}
+
+function headObjects(path: string): Fields[] {
+  return headText(path)
+    .split("\n", LINES_TRIED)
+    .flatMap((line) => (isPiece(line) ? [] : objectsOfLine(line).values));
+}
+
+/** An element of a list that is written over many lines is no record. */
+function isPiece(line: string): boolean {
+  return line.trimEnd().endsWith(",");
+}
+
+function headText(path: string): string {
+  const file = openSync(path, "r");
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    return head.toString("utf8", 0, readSync(file, head, 0, HEAD_BYTES, 0)).replace(/^\uFEFF/, "");
+  } finally {
+    closeSync(file);
+  }
+}
+
+function isSession(path: string): BonsaiError {
+  return new BonsaiError({
+    code: "transcript_is_session",
+    message: `${path} is a session already.`,
+    hint: "Open it as it is: `bonsai show FILE`, or `bonsai --session FILE`.",
+  });
+}
