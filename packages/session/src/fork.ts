@@ -1,16 +1,14 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { BonsaiError } from "@bonsai-agent/messages";
 import { type Entry, type EntryDraft, SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { parseBytes } from "./entry-head.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { JsonlStore } from "./jsonl-store.ts";
-import { readBytes } from "./line-reader.ts";
 import { LineWriter } from "./line-writer.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
 import type { Session } from "./session.ts";
 import { newSessionFile, randomHex, sessionFileName, writeNewFile } from "./session-file.ts";
-import { entryFrom, entryLine } from "./sound-entry.ts";
+import { entryNotFound } from "./session-reader.ts";
+import { entryLine } from "./sound-entry.ts";
 
 export interface CloneOptions {
   /** Path of the new file. Without it, a name of the usual form is chosen. */
@@ -40,13 +38,12 @@ export interface ForkOptions extends CloneOptions {
  */
 export function forkSession(session: Session, options: ForkOptions = {}): string {
   const at = options.at === undefined ? session.leafId : options.at;
-  if (at !== null && session.entry(at) === undefined) throw unknownEntry(at);
-  return withSource(session, (source) => {
-    const path = source.path(at);
-    const ids = new Set(path.map((item) => source.id(item)));
-    const now = options.now ?? new Date();
-    const added = carriedMetadata({ ids, end: at, metadata: source.metadata(), now });
-    return writeCopy({ session, options: { ...options, now }, source, items: path, added });
+  if (at !== null && session.entry(at) === undefined) entryNotFound(at);
+  const now = options.now ?? new Date();
+  return copied(session, { ...options, now }, (origin) => {
+    const path = origin.path(at);
+    const ids = new Set(path.map((number) => origin.id(number)));
+    return { numbers: path, added: carriedMetadata({ ids, end: at, metadata: origin.metadata(), now }) };
   });
 }
 
@@ -56,37 +53,29 @@ export function forkSession(session: Session, options: ForkOptions = {}): string
  * @throws BonsaiError `session_exists`, `session_not_created`
  */
 export function cloneSession(session: Session, options: CloneOptions = {}): string {
-  return withSource(session, (source) =>
-    writeCopy({ session, options, source, items: source.all(), added: [] }),
-  );
+  return copied(session, options, (origin) => ({ numbers: origin.all(), added: [] }));
 }
 
-function withSource(session: Session, copy: <Item>(source: CopySource<Item>) => string): string {
-  const stored = StoredLines.of(session);
-  try {
-    return stored === undefined ? copy(new ParsedEntries(session)) : copy(stored);
-  } finally {
-    stored?.close();
-  }
-}
-
-interface Copy<Item> {
-  session: Session;
-  options: CloneOptions;
-  source: CopySource<Item>;
-  items: Iterable<Item>;
-  /** Entries that follow them. */
+/** What a copy holds: records of the origin, and entries that follow them. */
+interface Content {
+  numbers: readonly number[];
   added: readonly Entry[];
 }
 
-function writeCopy<Item>({ session, options, source, items, added }: Copy<Item>): string {
-  const header = copyHeader(session, options);
-  const file = copyFile(header, options);
-  writeNewFile(file, (fd) => {
-    writeFileSync(fd, `${JSON.stringify(header)}\n`);
-    source.write(fd, items, added);
-  });
-  return file;
+function copied(session: Session, options: CloneOptions, choose: (origin: Origin) => Content): string {
+  const origin = new Origin(session);
+  try {
+    const content = choose(origin);
+    const header = copyHeader(session, options);
+    const file = copyFile(header, options);
+    writeNewFile(file, (fd) => {
+      writeFileSync(fd, `${JSON.stringify(header)}\n`);
+      origin.write(fd, content);
+    });
+    return file;
+  } finally {
+    origin.close();
+  }
 }
 
 function copyHeader(session: Session, options: CloneOptions): SessionHeader {
@@ -103,14 +92,6 @@ function copyFile({ id, cwd, timestamp }: SessionHeader, { file, folder, home }:
   if (file !== undefined) return resolve(file);
   if (folder !== undefined) return join(resolve(folder), sessionFileName({ id, now }));
   return newSessionFile({ id, cwd, now, ...(home === undefined ? {} : { home }) });
-}
-
-function unknownEntry(id: string): BonsaiError {
-  return new BonsaiError({
-    code: "entry_not_found",
-    message: `No entry ${id} in this session.`,
-    hint: "List the ids with `bonsai tree FILE`.",
-  });
 }
 
 interface CopiedPath {
@@ -178,44 +159,36 @@ function newId(taken: Set<string>): string {
   return id;
 }
 
-/** A session's entries as something to copy lines from. */
-interface CopySource<Item> {
-  /** From a root to this entry; none for null. */
-  path(at: string | null): Item[];
-  /** All entries, in file order. */
-  all(): Iterable<Item>;
-  id(item: Item): string;
-  /** Labels and names of all branches, in file order. */
-  metadata(): Entry[];
-  write(fd: number, items: Iterable<Item>, added: readonly Entry[]): void;
-}
-
 /**
- * Copies stored lines byte for byte, and parses none. Only for a file of today's version whose entries hang
- * where they say.
+ * A session's entries as something to copy. Of a file of today's version whose entries hang where they say, stored lines
+ * are copied byte for byte and none is parsed; else entries as reading understood them: old versions migrated, damages
+ * bridged, sessions in memory.
  */
-class StoredLines implements CopySource<number> {
-  readonly #store: JsonlStore;
+class Origin {
+  readonly #session: Session;
   readonly #index: EntryIndex;
+  /** Where lines are copied from as they are. */
+  readonly #lines: JsonlStore | undefined;
 
-  private constructor(store: JsonlStore, index: EntryIndex) {
-    this.#store = store;
-    this.#index = index;
+  constructor(session: Session) {
+    this.#session = session;
+    this.#index = session.index();
+    const isToday = (session.header.version ?? 1) >= SESSION_VERSION;
+    if (session.file !== undefined && isToday && isSound(this.#index))
+      this.#lines = JsonlStore.open(session.file);
   }
 
-  /** Undefined where lines cannot be copied as they are. The caller closes it. */
-  static of(session: Session): StoredLines | undefined {
-    const version = session.header.version ?? 1;
-    if (session.file === undefined || version < SESSION_VERSION) return undefined;
-    const index = session.index();
-    return isSound(index) ? new StoredLines(JsonlStore.open(session.file), index) : undefined;
-  }
-
+  /** From a root to this entry; none for null. */
   path(at: string | null): number[] {
-    return at === null ? [] : this.#index.ancestry(this.#index.find(at));
+    if (at === null) return [];
+    let number = this.#index.find(at);
+    while (number >= 0 && this.#session.entryAt(number) === undefined)
+      number = this.#index.earlierOfSameId(number);
+    return this.#index.ancestry(number);
   }
 
-  all(): Iterable<number> {
+  /** All entries, in file order. */
+  all(): number[] {
     return Array.from({ length: this.#index.count }, (_, number) => number);
   }
 
@@ -223,25 +196,30 @@ class StoredLines implements CopySource<number> {
     return this.#index.id(number);
   }
 
+  /** Labels and names of all branches, in file order. */
   metadata(): Entry[] {
     const numbers = [...this.#index.numbersOf("label"), ...this.#index.numbersOf("session_info")];
-    return numbers.sort((a, b) => a - b).map((number) => this.#entry(number));
+    return numbers.sort((a, b) => a - b).flatMap((number) => this.#session.entryAt(number) ?? []);
   }
 
-  write(fd: number, numbers: Iterable<number>, added: readonly Entry[]): void {
-    const writer = new LineWriter(fd, this.#store);
-    for (const number of numbers) writer.copy(this.#index.record(number));
+  write(fd: number, { numbers, added }: Content): void {
+    const writer = new LineWriter(fd, this.#lines);
+    for (const number of numbers) this.#writeOne(number, writer);
     for (const entry of added) writer.write(JSON.stringify(entry));
     writer.end();
   }
 
-  close(): void {
-    this.#store.close();
+  #writeOne(number: number, writer: LineWriter): void {
+    if (this.#lines !== undefined) {
+      writer.copy(this.#index.place(number));
+      return;
+    }
+    const entry = this.#session.entryAt(number);
+    if (entry !== undefined) writer.write(entryLine(entry));
   }
 
-  #entry(number: number): Entry {
-    const record = this.#index.record(number);
-    return entryFrom(parseBytes(readBytes(this.#store, record)), { ...record, version: SESSION_VERSION })!;
+  close(): void {
+    this.#lines?.close();
   }
 }
 
@@ -249,40 +227,5 @@ class StoredLines implements CopySource<number> {
 function isSound(index: EntryIndex): boolean {
   if (index.strays().length > 0 || index.unnamed().length > 0) return false;
   for (let number = 0; number < index.count; number++) if (index.isDamaged(number)) return false;
-  return index.unnamed().length === 0;
-}
-
-/** Copies entries as reading understood them: old versions migrated, damages bridged, sessions in memory. */
-class ParsedEntries implements CopySource<Entry> {
-  readonly #session: Session;
-
-  constructor(session: Session) {
-    this.#session = session;
-  }
-
-  path(at: string | null): Entry[] {
-    return at === null ? [] : this.#session.path(at);
-  }
-
-  *all(): Generator<Entry> {
-    for (const { entry } of this.#session.scan()) yield entry;
-  }
-
-  id(entry: Entry): string {
-    return entry.id;
-  }
-
-  metadata(): Entry[] {
-    const kept: Entry[] = [];
-    for (const { entry } of this.#session.scan())
-      if (entry.type === "label" || entry.type === "session_info") kept.push(entry);
-    return kept;
-  }
-
-  write(fd: number, entries: Iterable<Entry>, added: readonly Entry[]): void {
-    const writer = new LineWriter(fd);
-    for (const entry of entries) writer.write(entryLine(entry));
-    for (const entry of added) writer.write(JSON.stringify(entry));
-    writer.end();
-  }
+  return true;
 }

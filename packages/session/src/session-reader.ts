@@ -1,3 +1,4 @@
+import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
@@ -192,4 +193,12 @@ function relinked(path: Entry[]): Entry[] {
     if (entry.parentId !== parentId) entry.parentId = parentId;
   });
   return path;
+}
+
+export function entryNotFound(id: string | null): never {
+  throw new BonsaiError({
+    code: "entry_not_found",
+    message: `No entry ${id} in this session.`,
+    hint: "List the ids with `bonsai tree FILE`.",
+  });
 }

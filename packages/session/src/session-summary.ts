@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { contentText } from "@bonsai-agent/messages";
 import { parseBytes, parseLine } from "./entry-head.ts";
+import { isFields } from "./field-rules.ts";
 import { readFrom } from "./jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes } from "./line-reader.ts";
 
@@ -29,7 +30,7 @@ export interface SessionBlurb {
 
 /** A stored digest, as far as it makes sense; undefined for what is none. */
 export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
-  if (!isPlainObject(data)) return undefined;
+  if (!isFields(data)) return undefined;
   const { summary, fileCount, added, removed, files } = data;
   if (!isCount(fileCount) || !isCount(added) || !isCount(removed)) return undefined;
   return {
@@ -42,17 +43,11 @@ export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
 }
 
 function isChangedLines(value: unknown): value is ChangedLines {
-  return (
-    isPlainObject(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed)
-  );
+  return isFields(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
 }
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What a list of sessions shows of one, without its history having been parsed. */
@@ -187,11 +182,11 @@ class FileSummary {
 
   #blurb(): SessionBlurb | undefined {
     const line = this.#latestBlurb && parseBytes(readBytes(this.#source, this.#latestBlurb));
-    return isRecord(line) ? readSessionBlurb(line.data) : undefined;
+    return isFields(line) ? readSessionBlurb(line.data) : undefined;
   }
 
   #seeName(line: unknown): void {
-    if (!isRecord(line) || line.type !== "session_info") return;
+    if (!isFields(line) || line.type !== "session_info") return;
     this.#name = (typeof line.name === "string" && line.name.trim()) || undefined;
   }
 }
@@ -214,13 +209,13 @@ function isBlurb({ bytes, start, end, lengthBytes }: Line): boolean {
 }
 
 function asHeader(line: unknown): SeenHeader | undefined {
-  return isRecord(line) && line.type === "session" && typeof line.id === "string"
+  return isFields(line) && line.type === "session" && typeof line.id === "string"
     ? (line as unknown as SeenHeader)
     : undefined;
 }
 
 function userWords(line: unknown): string | undefined {
-  if (!isRecord(line) || !isRecord(line.message) || line.message.role !== "user") return undefined;
+  if (!isFields(line) || !isFields(line.message) || line.message.role !== "user") return undefined;
   const words = contentText(line.message.content).replaceAll(/\s+/g, " ").trim();
   return words === ""
     ? undefined
@@ -230,8 +225,4 @@ function userWords(line: unknown): string | undefined {
 function timeMs(timestamp: unknown): number | undefined {
   const ms = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
   return Number.isNaN(ms) ? undefined : ms;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

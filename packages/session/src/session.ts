@@ -1,4 +1,3 @@
-import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type Entry,
   type EntryDraftWithId,
@@ -13,7 +12,7 @@ import { LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, project } from "./projection.ts";
 import { restoreLost } from "./restore-entries.ts";
-import { type ScannedEntry, SessionReader } from "./session-reader.ts";
+import { entryNotFound, type ScannedEntry, SessionReader } from "./session-reader.ts";
 import { type Durability, SessionWriter } from "./session-writer.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
 import { LiveView, type Tail } from "./tail.ts";
@@ -172,9 +171,9 @@ export class Session {
    */
   path(leafId: string | null = this.#leafId): Entry[] {
     if (leafId === null) return [];
-    if (leafId !== this.#leafId) return this.#reader.path(leafId) ?? notFound(leafId);
+    if (leafId !== this.#leafId) return this.#reader.path(leafId) ?? entryNotFound(leafId);
     if (this.#view.reachesRoot) return [...this.#view.entries];
-    return this.#reader.path(leafId, this.#view.entries) ?? notFound(leafId);
+    return this.#reader.path(leafId, this.#view.entries) ?? entryNotFound(leafId);
   }
 
   /**
@@ -318,14 +317,6 @@ export class Session {
   }
 
   #tailOf(leafId: string | null): Tail {
-    return this.#reader.tail(leafId) ?? notFound(leafId);
+    return this.#reader.tail(leafId) ?? entryNotFound(leafId);
   }
-}
-
-function notFound(id: string | null): never {
-  throw new BonsaiError({
-    code: "entry_not_found",
-    message: `No entry ${id} in this session.`,
-    hint: "List the ids with `bonsai tree FILE`.",
-  });
 }
