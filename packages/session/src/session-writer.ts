@@ -23,6 +23,8 @@ const KNOWN_IDS_BYTES = 4 << 20;
 /** To ask for a file's size takes a tenth of an append: who appends fast asks now and then. */
 const LOOK_EVERY_APPENDS = 64;
 const LOOK_EVERY_MS = 50;
+/** So often an append waits for another writer's line to be whole: a moment each time. */
+const MOST_WAITS = 50;
 
 interface SessionWriterOptions {
   reader: SessionReader;
@@ -110,9 +112,10 @@ export class SessionWriter {
     const lines = entries.map(serialized);
     // A loss is mended first, so that what is appended comes behind what it hangs on. Where somebody else appended, the
     // file can be longer than it was and have lost entries all the same.
+    let waits = MOST_WAITS;
     do {
       if (this.#isMendingDue || store.size() !== this.#lines.bytes) this.lookForForeign();
-    } while (!this.#lines.settle());
+    } while (!this.#lines.settle() && waits-- > 0);
     const texts = this.#append(lines, entries);
     if (store.file !== undefined) {
       this.ownLines.add(texts[0]!);
