@@ -66,15 +66,35 @@ export interface PathSettings {
   thinkingLevel?: string;
 }
 
+/**
+ * The settings of a path, read from its end.
+ * @param view the end of the path that is in memory; what stands before it is looked up in the index, reading only entries
+ *   that matter.
+ */
+export function pathSettings(
+  { entries, reachesRoot }: { entries: readonly Entry[]; reachesRoot: boolean },
+  reader: SessionReader,
+): PathSettings {
+  const seeker = new SettingsSeeker();
+  for (let at = entries.length - 1; at >= 0 && !seeker.done; at -= 1) seeker.older(entries[at]!);
+  if (seeker.done || reachesRoot || entries.length === 0) return seeker.found;
+  const index = reader.index();
+  for (let at = reader.find(entries[0]!.id); at >= 0 && !seeker.done; at = index.parent(at)) {
+    const entry = seeker.wants(index.type(at)) ? reader.entryAt(at) : undefined;
+    if (entry !== undefined) seeker.older(entry);
+  }
+  return seeker.found;
+}
+
 /** Takes older and older entries of a path, until both settings are known. */
-export class PathSettingsSeeker {
+class SettingsSeeker {
   readonly found: PathSettings = {};
 
   get done(): boolean {
     return this.found.model !== undefined && this.found.thinkingLevel !== undefined;
   }
 
-  /** True for a type of entry that can still tell something. */
+  /** True for a type of entry that can hold what is not known yet. */
   wants(type: string): boolean {
     if (type === "thinking_level_change") return this.found.thinkingLevel === undefined;
     return (type === "model_change" || type === "message") && this.found.model === undefined;
@@ -91,17 +111,5 @@ export class PathSettingsSeeker {
   #foundModel(provider: unknown, modelId: unknown): void {
     if (typeof provider !== "string" || typeof modelId !== "string") return;
     this.found.model ??= { provider, modelId };
-  }
-}
-
-/** Seeks on from a record towards the root, reading only entries that can tell something. */
-export function seekInIndex(
-  seeker: PathSettingsSeeker,
-  from: { index: EntryIndex; number: number; entryAt: (number: number) => Entry | undefined },
-): void {
-  const { index, entryAt } = from;
-  for (let at = from.number; at >= 0 && !seeker.done; at = index.parent(at)) {
-    const entry = seeker.wants(index.type(at)) ? entryAt(at) : undefined;
-    if (entry !== undefined) seeker.older(entry);
   }
 }

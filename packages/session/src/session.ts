@@ -6,7 +6,7 @@ import {
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
 import type { EntryIndex } from "./entry-index.ts";
-import { LatestEntries, type PathSettings, PathSettingsSeeker, seekInIndex } from "./latest-entries.ts";
+import { LatestEntries, type PathSettings, pathSettings } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
@@ -228,16 +228,7 @@ export class Session {
 
   /** The model and the thinking level that the current path was last worked on with. */
   settings(): PathSettings {
-    const seeker = new PathSettingsSeeker();
-    const { entries, reachesRoot } = this.#view;
-    for (let at = entries.length - 1; at >= 0 && !seeker.done; at -= 1) seeker.older(entries[at]!);
-    const oldest = entries[0];
-    if (!seeker.done && !reachesRoot && oldest !== undefined) {
-      const index = this.index();
-      const number = this.#reader.find(oldest.id);
-      seekInIndex(seeker, { index, number, entryAt: (at) => this.entryAt(at) });
-    }
-    return seeker.found;
+    return pathSettings(this.#view, this.#reader);
   }
 
   /** Everything that is wrong in the file, in file order. Reads and parses all of it. */
