@@ -32,7 +32,7 @@ export function promptsInEvents(lines: readonly JsonLine[]): Set<number> {
 }
 
 /** What an event says: its text, its images, and marks for those that are files. */
-export function eventContent(event: Fields, notices = new NoticeLog(), line?: number): UserContent[] {
+export function eventContent(event: Fields, notices = new NoticeLog()): UserContent[] {
   const said = stringAt(event, "message") || placeholders(event);
   const images = stringsAt(event, "images").map(
     (url) => imageOfUrl(url) ?? text(`[image: ${url.slice(0, 500)}]`),
@@ -40,7 +40,7 @@ export function eventContent(event: Fields, notices = new NoticeLog(), line?: nu
   const files = stringsAt(event, "local_images").map((path) => text(`[image: ${path}]`));
   const content = [...(said.trim() === "" ? [] : [text(said)]), ...images, ...files];
   for (const block of content.slice(said.trim() === "" ? 0 : 1))
-    if (block.type === "text") notices.add("image_not_stored", line);
+    if (block.type === "text") notices.add("image_not_stored");
   return content;
 }
 

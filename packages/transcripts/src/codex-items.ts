@@ -53,13 +53,13 @@ export const OUTPUT_ITEMS: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Content of a message or of a tool's output. */
-export function itemContent(content: unknown, notices: NoticeLog, line: number): UserContent[] {
+export function itemContent(content: unknown, notices: NoticeLog): UserContent[] {
   if (typeof content === "string") return content === "" ? [] : [text(content)];
   if (!Array.isArray(content)) return [];
   return content.filter(isFields).flatMap((part): UserContent[] => {
     if (part.type !== "input_image") return typeof part.text === "string" ? [text(part.text)] : [];
     const image = imageOfUrl(stringAt(part, "image_url"));
-    if (image === undefined) notices.add("image_not_stored", line);
+    if (image === undefined) notices.add("image_not_stored");
     return [image ?? text("[image: not stored]")];
   });
 }
@@ -71,17 +71,17 @@ export function answerContent(
   line: number,
 ): AssistantContent[] | undefined {
   if (!isAnswerItem(item)) return undefined;
-  if (item.type === "reasoning") return reasoning(item, notices, line);
+  if (item.type === "reasoning") return reasoning(item, notices);
   if (item.type !== "message") return [call(item, line)];
-  return itemContent(item.content, notices, line).filter((block) => block.type === "text");
+  return itemContent(item.content, notices).filter((block) => block.type === "text");
 }
 
 /** The signature is the whole item, as pi stores it, so that the provider can be given it again. */
-function reasoning(item: Fields, notices: NoticeLog, line: number): AssistantContent[] {
+function reasoning(item: Fields, notices: NoticeLog): AssistantContent[] {
   const parts = [...listAt(item, "summary"), ...listAt(item, "content")];
   const thinking = parts.map((part) => stringAt(part, "text") ?? "").join("\n\n");
   const isEncrypted = typeof item.encrypted_content === "string" && item.encrypted_content !== "";
-  if (isEncrypted && thinking === "") notices.add("unreadable", line);
+  if (isEncrypted && thinking === "") notices.add("unreadable");
   if (!isEncrypted) return thinking === "" ? [] : [{ type: "thinking", thinking }];
   return [{ type: "thinking", thinking, thinkingSignature: jsonText(item) }];
 }
@@ -109,19 +109,15 @@ export function hostedResult(item: Fields): UserContent[] | undefined {
 }
 
 /** An output's content, and whether the call failed, as far as the output says so. */
-export function outputOf(
-  item: Fields,
-  notices: NoticeLog,
-  line: number,
-): { content: UserContent[]; isError: boolean } {
+export function outputOf(item: Fields, notices: NoticeLog): { content: UserContent[]; isError: boolean } {
   const raw = item.output ?? item.tools ?? item.result;
   const output = typeof raw === "string" ? unwrapped(raw) : raw;
   if (!isFields(output)) {
     const content = Array.isArray(output) && item.type === "tool_search_output" ? jsonText(output) : output;
-    const blocks = itemContent(content, notices, line);
+    const blocks = itemContent(content, notices);
     return { content: blocks, isError: saysFailed(blocks) };
   }
-  const content = itemContent(output.content ?? output.output ?? jsonText(output), notices, line);
+  const content = itemContent(output.content ?? output.output ?? jsonText(output), notices);
   const exitCode = numberAt(fieldsAt(output, "metadata"), "exit_code");
   return { content, isError: output.success === false || exitCode !== 0 || saysFailed(content) };
 }

@@ -67,16 +67,18 @@ class CodexReader {
   /** Counts that were written before the answer that they are of. */
   #pending: Usage | undefined;
   #isCancelled = false;
+  /** The record that is read: its line, and its time. */
+  #line = 0;
+  #at: string | undefined;
 
   constructor(notices: NoticeLog) {
     this.#notices = notices;
   }
 
   read({ line, value }: JsonLine, sense: EventSense): void {
-    const at = isoTime(value.timestamp);
+    this.#line = this.#trail.source = this.#notices.place = line;
+    this.#at = isoTime(value.timestamp);
     const { type, payload } = codexRecord(value);
-    this.#trail.source = line;
-    this.#notices.place = line;
     switch (type) {
       case "session_meta":
         this.#readMeta(payload);
@@ -85,21 +87,25 @@ class CodexReader {
         this.#readTurn(payload);
         return;
       case "response_item":
-        this.#readItem(payload, line, at);
+        this.#readItem(payload);
         return;
       case "compacted":
-        this.#readCompacted(payload, line, at);
+        this.#readCompacted(payload);
         return;
       case "event_msg":
-        this.#readEvent(payload, sense, line, at);
+        this.#readEvent(payload, sense);
         return;
       case "inter_agent_communication":
-        this.#readAgentMessage(payload, line, at);
+        this.#readAgentMessage(payload);
         return;
       default:
-        if (!STATE_TYPES.has(type ?? "")) this.#notices.add("unknown_record", line);
+        if (!STATE_TYPES.has(type ?? "")) this.#notices.add("unknown_record");
         countSkipped(this.#skipped, type ?? "untyped");
     }
+  }
+
+  get #key(): string {
+    return `line:${this.#line}`;
   }
 
   finish(): Transcript {
@@ -136,83 +142,73 @@ class CodexReader {
     this.#cwd ??= stringAt(turn, "cwd");
   }
 
-  #readItem(item: Fields, line: number, at: string | undefined): void {
-    const content = answerContent(item, this.#notices, line);
+  #readItem(item: Fields): void {
+    const content = answerContent(item, this.#notices, this.#line);
     if (content !== undefined) {
-      this.#addToAnswer(item, content, line, at);
+      this.#addToAnswer(item, content);
       return;
     }
     if (OUTPUT_ITEMS.has(item.type)) {
-      this.#readOutput(item, line, at);
+      this.#readOutput(item);
       return;
     }
     if (item.type === "message") {
-      this.#addMessage(item, `line:${line}`, line, at);
+      this.#addMessage(item);
       return;
     }
     if (OPAQUE_ITEMS.has(item.type)) {
-      this.#addUnreadable(item, line, at);
+      this.#addUnreadable(item);
       return;
     }
-    if (item.type !== "ghost_snapshot") this.#notices.add("unknown_record", line);
+    if (item.type !== "ghost_snapshot") this.#notices.add("unknown_record");
     countSkipped(this.#skipped, `response_item/${stringAt(item, "type") ?? "untyped"}`);
   }
 
-  #addToAnswer(item: Fields, content: AssistantContent[], line: number, at: string | undefined): void {
+  #addToAnswer(item: Fields, content: AssistantContent[]): void {
     this.#isCancelled = false;
-    this.#answer ??= this.#begunAnswer(line, at);
+    this.#answer ??= this.#begunAnswer();
     this.#answer.content.push(...content);
     const result = hostedResult(item);
-    if (result !== undefined)
-      this.#addResult(callId(item, line), { content: result, isError: false }, line, at);
+    if (result !== undefined) this.#addResult(callId(item, this.#line), { content: result, isError: false });
   }
 
-  #begunAnswer(line: number, at: string | undefined) {
+  #begunAnswer() {
     const usage = this.#pending;
     this.#pending = undefined;
-    return { content: [], line, at, ...(usage === undefined ? {} : { usage }) };
+    return { content: [], line: this.#line, at: this.#at, ...(usage === undefined ? {} : { usage }) };
   }
 
-  #readOutput(item: Fields, line: number, at: string | undefined): void {
-    this.#addResult(callId(item, line), outputOf(item, this.#notices, line), line, at);
+  #readOutput(item: Fields): void {
+    this.#addResult(callId(item, this.#line), outputOf(item, this.#notices));
   }
 
-  #addResult(
-    id: string,
-    output: { content: UserContent[]; isError: boolean },
-    line: number,
-    at: string | undefined,
-  ): void {
+  #addResult(id: string, output: { content: UserContent[]; isError: boolean }): void {
     this.#closeAnswer();
-    const draft = resultDraft({ callId: id, toolName: "unknown", at, ...output });
-    this.#trail.add({ key: `line:${line}`, at, draft });
+    const draft = resultDraft({ callId: id, toolName: "unknown", at: this.#at, ...output });
+    this.#trail.add({ key: this.#key, at: this.#at, draft });
   }
 
-  #addMessage(item: Fields, key: string, line: number, at: string | undefined): void {
-    const content = itemContent(item.content, this.#notices, line);
-    this.#addSaid(content, stringAt(item, "role") ?? "user", { key, line, at });
+  #addMessage(item: Fields): void {
+    const content = itemContent(item.content, this.#notices);
+    this.#addText(content, stringAt(item, "role") ?? "user");
   }
 
-  #addSaid(
-    content: UserContent[],
-    role: string,
-    { key, line, at }: { key: string; line: number; at: string | undefined },
-  ): void {
+  #addText(content: UserContent[], role: string): void {
     this.#closeAnswer();
     if (content.length === 0) {
-      this.#notices.add("empty_messages", line);
+      this.#notices.add("empty_messages");
       return;
     }
     const drafts = userDrafts({
       content,
       customType: role === "user" ? "codex.context" : `codex.${role}`,
-      at,
+      at: this.#at,
       injected: role !== "user",
     });
     for (const draft of drafts) {
       if (draft.type === "message") this.#beginTurn();
-      else if (isAbortMark(draft)) this.#cancel(line, at);
-      this.#trail.add({ key, at, draft });
+      else if (isAbortMark(draft)) this.#cancel();
+      this.#trail.add({ key: this.#key, at: this.#at, draft });
     }
   }
 
@@ -222,19 +218,19 @@ class CodexReader {
   }
 
   /** An item and an event can both say it. */
-  #cancel(line: number, at: string | undefined): void {
+  #cancel(): void {
     this.#closeAnswer();
     if (this.#isCancelled) return;
     this.#isCancelled = true;
-    this.#notices.add("cancelled_turns", line);
+    this.#notices.add("cancelled_turns");
     const turn = { provider: this.#provider, model: this.#model, parent: this.#trail.head };
-    this.#trail.head = this.#trail.cancel({ key: `line:${line}`, at, ...turn });
+    this.#trail.head = this.#trail.cancel({ key: this.#key, at: this.#at, ...turn });
   }
 
-  #addUnreadable(item: Fields, line: number, at: string | undefined): void {
+  #addUnreadable(item: Fields): void {
     this.#closeAnswer();
-    this.#notices.add("unreadable_compaction", line);
-    this.#trail.add({ key: `line:${line}`, at, draft: unreadableDraft("codex", item) });
+    this.#notices.add("unreadable_compaction");
+    this.#trail.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", item) });
   }
 
   #closeAnswer(): void {
@@ -251,37 +247,37 @@ class CodexReader {
     this.#uncounted = usage === undefined ? draft.message : undefined;
   }
 
-  #readCompacted(compacted: Fields, line: number, at: string | undefined): void {
+  #readCompacted(compacted: Fields): void {
     this.#closeAnswer();
     const readable = readCompacted(compacted, this.#trail.path());
     if (readable === undefined) {
-      this.#addUnreadable({ type: "compacted", ...compacted }, line, at);
+      this.#addUnreadable({ type: "compacted", ...compacted });
       return;
     }
     const { summary, carried } = readable;
     const draft = { type: "compaction", summary, firstKeptEntryId: "", tokensBefore: 0 } as const;
-    this.#trail.add({ key: `line:${line}`, at, draft });
-    for (const item of carried) this.#restate(item, line, at);
+    this.#trail.add({ key: this.#key, at: this.#at, draft });
+    for (const item of carried) this.#restate(item);
   }
 
-  #restate(item: Fields, line: number, at: string | undefined): void {
-    this.#notices.add("compaction_restated", line);
-    this.#readItem(item, line, at);
+  #restate(item: Fields): void {
+    this.#notices.add("compaction_restated");
+    this.#readItem(item);
   }
 
   /** Of the events, only what items do not say: usage, names, what was rewound or stopped, and lost prompts. */
-  #readEvent(event: Fields, sense: EventSense, line: number, at: string | undefined): void {
+  #readEvent(event: Fields, sense: EventSense): void {
     if (event.type === "token_count") {
-      if (sense.count !== undefined) this.#readCount(sense.count, line);
+      if (sense.count !== undefined) this.#readCount(sense.count);
       return;
     }
     if (event.type === "user_message" && sense.isPrompt) {
-      this.#notices.add("event_prompts", line);
-      this.#addSaid(eventContent(event, this.#notices, line), "user", { key: `line:${line}`, line, at });
+      this.#notices.add("event_prompts");
+      this.#addText(eventContent(event, this.#notices), "user");
       return;
     }
     if (event.type === "thread_rolled_back") this.#rewind(numberAt(event, "num_turns"));
-    else if (event.type === "turn_aborted") this.#cancel(line, at);
+    else if (event.type === "turn_aborted") this.#cancel();
     else this.#skipEvent(event);
   }
 
@@ -291,18 +287,18 @@ class CodexReader {
   }
 
   /** Gives a request's counts to its answer; each request is counted once, also one without an answer. */
-  #readCount({ usage, lost, isRestart, isBefore }: TokenCount, line: number): void {
-    if (isRestart) this.#notices.add("counts_restarted", line);
-    this.#countApart(lost, `line:${line}/lost`);
+  #readCount({ usage, lost, isRestart, isBefore }: TokenCount): void {
+    if (isRestart) this.#notices.add("counts_restarted");
+    this.#countApart(lost, `${this.#key}/lost`);
     if (isBefore) {
-      this.#countApart(this.#pending, `line:${line}`);
+      this.#countApart(this.#pending, this.#key);
       this.#pending = usage;
       // Items that follow are of another request than those before.
       this.#closeAnswer();
       return;
     }
     this.#closeAnswer();
-    if (this.#uncounted === undefined) this.#countApart(usage, `line:${line}`);
+    if (this.#uncounted === undefined) this.#countApart(usage, this.#key);
     else this.#uncounted.usage = usage;
     this.#uncounted = undefined;
   }
@@ -333,16 +329,20 @@ class CodexReader {
     this.#trail.head = target.parent;
   }
 
-  #readAgentMessage(payload: Fields, line: number, at: string | undefined): void {
+  #readAgentMessage(payload: Fields): void {
     this.#closeAnswer();
     const content = stringAt(payload, "content");
     if (content === undefined || content === "") {
-      this.#notices.add("unreadable", line);
-      this.#trail.add({ key: `line:${line}`, at, draft: unreadableDraft("codex", payload) });
+      this.#notices.add("unreadable");
+      this.#trail.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", payload) });
       return;
     }
     const from = stringAt(payload, "author") ?? "agent";
-    this.#trail.add({ key: `line:${line}`, at, draft: injectedDraft("codex.agent", `[${from}] ${content}`) });
+    this.#trail.add({
+      key: this.#key,
+      at: this.#at,
+      draft: injectedDraft("codex.agent", `[${from}] ${content}`),
+    });
   }
 }
 
