@@ -5,9 +5,11 @@ export interface SessionHeader {
   type: "session";
   /** 3 today; absent means 1. */
   version?: number;
+  /** A UUID. */
   id: string;
-  /** ISO 8601. */
+  /** When the session began, ISO 8601. */
   timestamp: string;
+  /** The working directory, an absolute path. */
   cwd: string;
   /** Absolute path of the file that this session was forked from. */
   parentSession?: string;
@@ -26,11 +28,15 @@ export interface MessageFields {
 
 export interface CompactionFields {
   type: "compaction";
+  /** What the model sees in the place of all that is not kept. */
   summary: string;
   /** The first entry of the kept part; the compaction's own id when nothing before it is kept. */
   firstKeptEntryId: string;
+  /** Tokens of the context that was compacted. */
   tokensBefore: number;
+  /** What making the summary used. */
   usage?: Usage;
+  /** What its maker keeps with it. */
   details?: unknown;
   /** True when an extension gave the summary. */
   fromHook?: boolean;
@@ -38,16 +44,21 @@ export interface CompactionFields {
 
 export interface BranchSummaryFields {
   type: "branch_summary";
+  /** What the model sees of the branch that was left. */
   summary: string;
   /** The leaf that was left. */
   fromId: string;
+  /** What making the summary used. */
   usage?: Usage;
+  /** What its maker keeps with it. */
   details?: unknown;
+  /** True when an extension gave the summary. */
   fromHook?: boolean;
 }
 
 export interface ContextEditFields {
   type: "context_edit";
+  /** The entry whose view is edited; the latest edit on a path counts. */
   targetId: string;
   /** `null` omits the target from the context; else only its content is replaced. */
   replacement: null | { content: string | UserContent[] | AssistantContent[] };
@@ -55,20 +66,27 @@ export interface ContextEditFields {
 
 export interface CustomMessageFields {
   type: "custom_message";
+  /** Whose message it is, and of what kind. */
   customType: string;
+  /** What the model sees, in the user's role. */
   content: string | UserContent[];
+  /** False to keep it out of the chat. */
   display: boolean;
+  /** What its maker keeps with it; the model does not see it. */
   details?: unknown;
 }
 
 export interface CustomFields {
   type: "custom";
+  /** Whose state it is, and of what kind. */
   customType: string;
+  /** The state; the model does not see it. */
   data?: unknown;
 }
 
 export interface LabelFields {
   type: "label";
+  /** The entry that is labelled; of several labels, the latest in file order counts. */
   targetId: string;
   /** Absent clears the label. */
   label?: string;
@@ -87,14 +105,17 @@ export interface ThinkingLevelChangeFields {
 
 export interface SessionInfoFields {
   type: "session_info";
+  /** Absent clears the name. */
   name?: string;
 }
 
 export interface UsageFields {
   type: "usage";
+  /** What the request was for. */
   kind: string;
   provider: string;
   model: string;
+  /** What it used: counted in totals, never part of the context. */
   usage: Usage;
 }
 
