@@ -141,7 +141,7 @@ export function isContent(content: unknown): boolean {
 }
 
 /** The blocks that can be read. */
-export function soundContent(content: unknown): unknown {
+function soundContent(content: unknown): unknown {
   if (!Array.isArray(content)) return [];
   const blocks = content.filter((block): block is Fields => isFields(block) && isText(block.type));
   for (const block of blocks) mendFields(block, TEXT_FIELDS.get(block.type) ?? [], { odd: undefined });

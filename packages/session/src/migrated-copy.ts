@@ -8,7 +8,7 @@ import { entryLine } from "./sound-entry.ts";
 import { MemoryStore, type SessionStore } from "./store.ts";
 
 /** A session in today's version. */
-export interface Copy {
+interface Copy {
   header: SessionHeader;
   store: SessionStore;
 }

@@ -14,7 +14,7 @@ import type { SessionStore } from "./store.ts";
 const BATCH_CHARACTERS = 1 << 20;
 
 /** A session whose file may have lost entries, and what is known of it. */
-export interface LostEntries {
+interface LostEntries {
   reader: SessionReader;
   writer: Pick<SessionWriter, "ownLines" | "make">;
   header: SessionHeader;
@@ -247,7 +247,7 @@ const LEFT_BEHIND_MS = 60_000;
  * Where no such file can be made, or somebody takes too long, the work is done all the same: what is written twice does
  * less harm than what is lost.
  */
-export function restoringAlone<Value>(file: string | undefined, work: () => Value): Value {
+function restoringAlone<Value>(file: string | undefined, work: () => Value): Value {
   const lock = file === undefined ? undefined : `${file}.restoring`;
   const isHeld = lock !== undefined && take(lock);
   try {

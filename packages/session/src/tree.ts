@@ -148,7 +148,7 @@ export class SessionTree {
 }
 
 /** Who hangs below whom, without an object for each. */
-export class ChildLinks {
+class ChildLinks {
   /** By parent + 1, so that the roots stand at 0. */
   readonly #firstChild: Int32Array;
   readonly #nextSibling: Int32Array;

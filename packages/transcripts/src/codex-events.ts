@@ -306,7 +306,10 @@ function difference(a: Counts, b: Counts): Counts {
   const input = total - output;
   const cached = clamped(a.cached - b.cached, input);
   return {
-    ...{ total, input, output, cached },
+    total,
+    input,
+    output,
+    cached,
     cacheWrite: clamped(a.cacheWrite - b.cacheWrite, input - cached),
     reasoning: clamped(a.reasoning - b.reasoning, output),
   };

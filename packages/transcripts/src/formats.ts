@@ -38,7 +38,7 @@ export interface DetectedTranscript {
 }
 
 /** What a transcript is read from. */
-export interface TranscriptSource {
+interface TranscriptSource {
   path: string;
   /** Which session of a storage folder that holds several. */
   sessionId?: string;
