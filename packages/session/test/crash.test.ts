@@ -73,14 +73,14 @@ describe("two processes on one file", () => {
     const file = newFile("foreign");
     const said = (content: string) =>
       ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
-    const heard: string[] = [];
-    const first = openSession(file, { onNotice: ({ code }) => heard.push(code) });
+    const codes: string[] = [];
+    const first = openSession(file, { onNotice: ({ code }) => codes.push(code) });
     const root = first.append(said("root"));
     const second = openSession(file);
     const theirs = second.append(said("theirs"));
     const ours = [first.append(said("ours")), first.append(said("ours too"))];
     first.entries();
-    expect(heard).toEqual(["foreign_entries"]);
+    expect(codes).toEqual(["foreign_entries"]);
     expect(first.notices).toHaveLength(1);
     expect(first.path().map(({ id }) => id)).toEqual([root.id, ...ours.map(({ id }) => id)]);
     expect(first.entry(theirs.id)).toEqual(theirs);
@@ -91,7 +91,7 @@ describe("two processes on one file", () => {
     expect(first.entries()).toHaveLength(5);
   });
 
-  test("who appends fast is told of foreign entries within 64 appends, or when the session is read or closed", () => {
+  test("who appends fast notices foreign entries within 64 appends, or when the session is read or closed", () => {
     const said = (content: string) =>
       ({ type: "message", message: { role: "user", content, timestamp: 0 } }) as const;
     for (const end of ["appends", "index", "close"]) {

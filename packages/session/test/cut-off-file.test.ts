@@ -196,7 +196,7 @@ test("a folder in its place, and a file that is made read-only, stop nothing", (
   expect(pathOf(session.file!)).toEqual([...said, "and on", "and further"]);
 });
 
-test("where it cannot be written again, that is told, and tried again", () => {
+test("where it cannot be written again, a notice says so, and it is tried again", () => {
   const { session: closed, file, said } = atWork();
   closed.close();
   let isFull = false;

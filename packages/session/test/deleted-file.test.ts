@@ -57,7 +57,7 @@ test("whatever has its name meanwhile stays as it is", () => {
   expect(texts(session.file!)).toEqual(["one", "two"]);
 });
 
-test("where it cannot be written anew, that is told, and the session goes on", () => {
+test("where it cannot be written anew, a notice says so, and the session goes on", () => {
   const { session, file } = newSession();
   say(session, "one");
   rmSync(dirname(file), { recursive: true });

@@ -223,7 +223,7 @@ describe("what goes wrong", () => {
     expect(readFileSync(file, "utf8")).toBe("precious");
   });
 
-  test("a read-only folder is told, and stays as it was", () => {
+  test("a read-only folder is an error, and stays as it was", () => {
     const { session } = history("U", newSession());
     const folder = join(root, "read-only");
     mkdirSync(folder, { mode: 0o555 });

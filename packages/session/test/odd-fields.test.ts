@@ -58,7 +58,7 @@ function useRepaired(file: string): void {
   useAll(out);
 }
 
-test("law: any value in any field is read, told and repaired, and throws nothing but an error with a code", () => {
+test("law: any value in any field is read, reported and repaired, and throws nothing but an error with a code", () => {
   fc.assert(
     fc.property(oddSession, (lines) => {
       const file = written(...lines);
@@ -117,7 +117,7 @@ function oddDetails(compaction: object): [string, object, string[], object][] {
   ]);
 }
 
-describe("an odd field is told by its name", () => {
+describe("an odd field is reported by its name", () => {
   const compaction = { type: "compaction", summary: "s", firstKeptEntryId: "a", tokensBefore: 1 };
   test.each<[string, object, kinds: string[], read: object]>([
     ["a compaction's size", { ...compaction, tokensBefore: "x" }, ["odd_field"], { tokensBefore: 0 }],
@@ -343,7 +343,7 @@ describe("an odd header", () => {
     expect(openSession(file).readOnly).toMatch(/^The header names the format version -1, which cannot be/);
   });
 
-  test("fields of other kinds are told by name, and read as nothing", () => {
+  test("fields of other kinds are reported by name, and read as nothing", () => {
     const file = written({ ...HEADER, id: {}, timestamp: 5, cwd: {}, parentSession: 7 }, ...lines);
     expect(diagnoseSession(file).map(({ line, message }) => [line, message.split(" ")[2]])).toEqual([
       [1, "id"],

@@ -209,7 +209,7 @@ describe("model and thinking level", () => {
     expect(session.settings()).toEqual({ model: { provider: "p", modelId: "m1" } });
   });
 
-  test("an answer tells its model; what a compaction hid still counts", () => {
+  test("an answer names its model; what a compaction hid still counts", () => {
     const store = new MemoryStore();
     const session = createSessionIn(store, { cwd: "/" });
     const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
