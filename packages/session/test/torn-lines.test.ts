@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   createSession,
@@ -139,6 +140,46 @@ test.each(torn.slice(0, -1))(
     expect(readFileSync(file, "utf8")).not.toContain("\n\n");
   },
 );
+
+const step = fc.oneof(
+  fc.record({
+    own: fc.integer({ min: 1, max: 3 }),
+    dying: fc.constantFrom(undefined, ...torn.map(([, line]) => line)),
+  }),
+  fc.record({ foreign: fc.constantFrom("whole", ...torn.map(([, line]) => line)) }),
+);
+
+test("Invariant: when append returns, each line stands on a line of its own", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      const file = sessionFile();
+      const { store, dies } = withDyingWriter(file);
+      const other = JsonlStore.open(file);
+      const session = openSession({ store });
+      const appended: Entry[] = session.path();
+      for (const [at, each] of steps.entries()) {
+        if ("foreign" in each) {
+          const line = `{"type":"label","id":"foreign${at}","parentId":null,"targetId":"x"}\n`;
+          other.append(each.foreign === "whole" ? line : each.foreign);
+          continue;
+        }
+        if (each.dying !== undefined) dies(each.dying);
+        const drafts = Array.from({ length: each.own }, (_, number) => said(`${at} ${number}`));
+        appended.push(...session.append(drafts));
+        const lines = readFileSync(file, "utf8").split("\n");
+        for (const entry of appended) expect(lines).toContain(JSON.stringify(entry));
+      }
+      const ids = openSession(file)
+        .entries()
+        .filter(({ type }) => type === "message")
+        .map(({ id }) => id);
+      expect(ids.toSorted()).toEqual(appended.map(({ id }) => id).toSorted());
+      expect(openSession(file).path(session.leafId)).toEqual(appended);
+      for (const open of [session, other]) open.close();
+    }),
+    { numRuns: 60 },
+  );
+});
 
 test("a session has as many lines as entries, and its header", () => {
   const file = sessionFile();
