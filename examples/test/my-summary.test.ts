@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { hostModules } from "@bonsai-agent/extension";
+import { hostModules } from "@bonsai-agent/extension/host";
 import { openTestSession } from "@bonsai-agent/extension/testing";
 import { expect, test } from "vitest";
 import { examplesFolder } from "./run-example.ts";

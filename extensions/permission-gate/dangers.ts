@@ -1,4 +1,4 @@
-import { type ShellCommand, shellCommands } from "@bonsai-agent/extension";
+import { type ShellCommand, shellCommands } from "@bonsai-agent/extension/shell";
 
 /** A command that should be asked about, and why. */
 export interface Danger {

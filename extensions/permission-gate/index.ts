@@ -1,5 +1,6 @@
 import { createContext, Script } from "node:vm";
-import { type ExtensionAPI, type ExtensionContext, shellCommands } from "@bonsai-agent/extension";
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+import { shellCommands } from "@bonsai-agent/extension/shell";
 import { type Danger, dangersOf, lineOfWords, worded } from "./dangers.ts";
 
 const ONCE = "Run it this once";

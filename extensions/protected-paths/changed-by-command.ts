@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename } from "node:path";
-import { type ShellCommand, type ShellWord, shellCommands } from "@bonsai-agent/extension";
+import { type ShellCommand, type ShellWord, shellCommands } from "@bonsai-agent/extension/shell";
 import { absolutePath } from "./absolute-path.ts";
 import { pathMatcher } from "./rules.ts";
 

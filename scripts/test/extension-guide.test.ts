@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { hostModules } from "@bonsai-agent/extension";
+import { hostModules } from "@bonsai-agent/extension/host";
 import {
   type OpenTestSessionOptions,
   openTestSession,

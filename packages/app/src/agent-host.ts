@@ -1,5 +1,5 @@
 import { type Agent, type ConfirmLongRun, type ConfirmPath, openAgent } from "@bonsai-agent/agent";
-import type { FrontEndUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";

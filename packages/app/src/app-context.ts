@@ -5,13 +5,8 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
-import type {
-  ExtensionHost,
-  ExtensionMode,
-  FlagValue,
-  FrontEndUI,
-  SessionControl,
-} from "@bonsai-agent/extension";
+import type { FlagValue } from "@bonsai-agent/extension";
+import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { CallExtensions } from "./call-extensions.ts";

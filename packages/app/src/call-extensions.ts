@@ -7,7 +7,7 @@ import type {
   FlagOptions,
   ReloadOptions,
   ReloadReport,
-} from "@bonsai-agent/extension";
+} from "@bonsai-agent/extension/host";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { type ExtensionChoice, mayHaveExtensions } from "./extension-choice.ts";
 

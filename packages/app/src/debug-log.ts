@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
-import type { ReloadReport } from "@bonsai-agent/extension";
+import type { ReloadReport } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 
 export interface DebugLog {

@@ -72,7 +72,7 @@ interface Looked {
 async function modules({ cwd, home, named }: Looked): Promise<Pick<ProjectUse, "used" | "missing">> {
   const own = projectExtensions(cwd, home);
   if (own === undefined && named.length === 0) return { used: [], missing: [] };
-  const { findExtensions } = await import("@bonsai-agent/extension");
+  const { findExtensions } = await import("@bonsai-agent/extension/host");
   const inFolder = findExtensions({ home, cwd, isProjectTrusted: own !== undefined });
   const bySettings = findExtensions({
     home,

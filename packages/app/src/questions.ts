@@ -1,4 +1,4 @@
-import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import type { SetTimer } from "@bonsai-agent/lifecycle";
 
 /** A timer cannot wait longer. */

@@ -9,14 +9,14 @@ import {
   loadExtensions,
   strayErrorNotice,
   type VirtualModules,
-} from "@bonsai-agent/extension";
+} from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { piAdapter, piModules } from "@bonsai-agent/pi-adapter";
 import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
 import { ExitCode } from "./invocation.ts";
 import { printableLines } from "./terminal-text.ts";
 
-export { lifecycleNotice } from "@bonsai-agent/extension";
+export { lifecycleNotice } from "@bonsai-agent/extension/host";
 
 export interface StartExtensionsOptions {
   host: ExtensionHost;

@@ -1,4 +1,4 @@
-import type { FrontEndUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { patience } from "../src/questions.ts";
 

@@ -3,7 +3,7 @@ import type { Invocation } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { untilAborted } from "@bonsai-agent/app/questions";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
-import type { FlagOptions } from "@bonsai-agent/extension";
+import type { FlagOptions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { agentCall } from "./agent-call.ts";

@@ -6,7 +6,7 @@ import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
 import { patience } from "@bonsai-agent/app/questions";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { isTrusted } from "@bonsai-agent/app/trust";
-import type { ExtensionHost, FlagOptions, FrontEndUI } from "@bonsai-agent/extension";
+import type { ExtensionHost, FlagOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";

@@ -3,7 +3,7 @@ import { type Line, span } from "@bonsai-agent/app/line";
 import type { Output } from "@bonsai-agent/app/output";
 import { dialogEnd, oneAfterTheOther, untilAborted } from "@bonsai-agent/app/questions";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import type { FrontEndUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { linesIn } from "./modes/json-lines.ts";
 
 interface TerminalUiOptions {

@@ -38,7 +38,7 @@ function run(folder: string, way: LoadTask["way"]): LoadMeasure {
   const task: LoadTask = {
     way,
     folder,
-    extension: new URL("../dist/index.js", import.meta.url).href,
+    extension: new URL("../dist/host/index.js", import.meta.url).href,
     jiti: import.meta.resolve("jiti"),
     reloads: RELOADS,
   };

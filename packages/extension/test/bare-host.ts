@@ -1,6 +1,6 @@
 import { type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { ExtensionHost } from "../src/index.ts";
+import type { ExtensionHost } from "../src/host/index.ts";
 
 /** A host without agent, session and models. */
 export function bareHost(): ExtensionHost & { notices: AgentNotice[] } {

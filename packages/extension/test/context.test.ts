@@ -1,12 +1,8 @@
 import { createSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import type {
-  CompactOptions,
-  ExtensionCommandContext,
-  ExtensionContext,
-  SessionControl,
-} from "../src/index.ts";
+import type { CompactOptions, SessionControl } from "../src/host/index.ts";
+import type { ExtensionCommandContext, ExtensionContext } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
 
 type Options = NonNullable<Parameters<typeof openTestSession>[0]>;

@@ -1,13 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  type Component,
-  type DrawnComponent,
-  type ExtensionFactory,
-  type FrontEndUI,
-  loadExtensions,
-  type Theme,
-  type ToolRenderContext,
-} from "../src/index.ts";
+import { type DrawnComponent, type FrontEndUI, loadExtensions } from "../src/host/index.ts";
+import type { Component, ExtensionFactory, Theme, ToolRenderContext } from "../src/index.ts";
 import { scriptedUi } from "../src/testing/scripted-ui.ts";
 import { bareHost } from "./bare-host.ts";
 

@@ -2,7 +2,8 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FindExtensionsOptions, findExtensions, packageExtensions } from "../src/index.ts";
+import { type FindExtensionsOptions, findExtensions } from "../src/host/index.ts";
+import { packageExtensions } from "../src/install/index.ts";
 import { folderWith } from "./files-on-disk.ts";
 
 /** Paths relative to the folder that holds home, project and all else. */

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { hostModules } from "../src/index.ts";
+import { hostModules } from "../src/host/index.ts";
 import { folderWith, writeIn } from "./files-on-disk.ts";
 import { started } from "./started-extension.ts";
 

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, watch, writeFileSync 
 import { join } from "node:path";
 import type { LoopbackReply } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { installedPackages, installPackage } from "../src/index.ts";
+import { installedPackages, installPackage } from "../src/install/index.ts";
 import { extensionPackage, npmEnvironment, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;

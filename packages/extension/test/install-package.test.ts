@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Installation, installedPackages, installPackage } from "../src/index.ts";
+import { type Installation, installedPackages, installPackage } from "../src/install/index.ts";
 import {
   extensionPackage,
   npmEnvironment,

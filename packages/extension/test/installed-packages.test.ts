@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { installedPackages, installPackage, removePackage } from "../src/index.ts";
+import { installedPackages, installPackage, removePackage } from "../src/install/index.ts";
 import { extensionPackage, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
 
 interface Attempt {

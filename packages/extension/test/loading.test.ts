@@ -1,8 +1,9 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
+import { loadExtensions } from "../src/host/index.ts";
 import { shownPath } from "../src/host/start-extension.ts";
-import { type ExtensionAPI, type ExtensionFactory, loadExtensions } from "../src/index.ts";
+import type { ExtensionAPI, ExtensionFactory } from "../src/index.ts";
 import { openTestSession } from "../src/testing/index.ts";
 import { bareHost } from "./bare-host.ts";
 import { scratchModules } from "./scratch.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileKeys, loadCatalogue, ModelClient, type ModelClientOptions } from "@bonsai-agent/models";
 import { onTestFinished } from "vitest";
-import type { ExtensionModels } from "../src/index.ts";
+import type { ExtensionModels } from "../src/host/index.ts";
 
 /** The models of a home folder of its own. */
 export async function ownModels(

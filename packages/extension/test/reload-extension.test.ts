@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { hostModules, importExtension } from "../src/index.ts";
+import { hostModules, importExtension } from "../src/host/index.ts";
 import { folderWith, writeIn } from "./files-on-disk.ts";
 
 const names = ["index.ts", "a.ts", "b.mts", "c.js", "d.mjs", "deep/index.ts", "data.json"] as const;

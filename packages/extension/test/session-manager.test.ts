@@ -5,8 +5,8 @@ import { createSession, openSession, type Session } from "@bonsai-agent/session"
 import { generateSession, history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
+import type { SessionTreeNode } from "../src/host/index.ts";
 import { sessionManagerOf } from "../src/host/session-manager.ts";
-import type { SessionTreeNode } from "../src/index.ts";
 
 const of = (session: Session) => sessionManagerOf(() => session);
 

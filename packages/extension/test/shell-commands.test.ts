@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { shellCommands } from "../src/index.ts";
+import { shellCommands } from "../src/shell/index.ts";
 
 /** Each command as its name and arguments. */
 function commands(line: string): string[] {

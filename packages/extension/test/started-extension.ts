@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { hostModules, importExtension, type VirtualModules } from "../src/index.ts";
+import { hostModules, importExtension, type VirtualModules } from "../src/host/index.ts";
 
 /** What an extension's factory returns when it is called, by which the tests' extensions tell what they see. */
 export async function started(

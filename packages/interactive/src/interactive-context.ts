@@ -1,6 +1,6 @@
 import type { AgentNotice, StreamingBehavior } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import type { FrontEndUI } from "@bonsai-agent/extension";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { ChatView } from "./chat/chat-view.ts";
 import type { Attempt } from "./chat/line-block.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";

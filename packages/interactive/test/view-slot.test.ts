@@ -1,4 +1,4 @@
-import type { DrawnComponent } from "@bonsai-agent/extension";
+import type { DrawnComponent } from "@bonsai-agent/extension/host";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { extensionTheme } from "../src/extension-views/extension-theme.ts";
 import { drawnLines } from "../src/extension-views/extension-tui.ts";

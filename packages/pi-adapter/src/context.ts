@@ -1,14 +1,16 @@
 import type {
-  CompactOptions,
-  ComponentKeybindings,
-  CustomFactory,
-  CustomOptions,
   ExtensionAPI,
   ExtensionCommandContext,
   ExtensionContext,
   ExtensionUI,
-  ModelRegistry,
 } from "@bonsai-agent/extension";
+import type {
+  CompactOptions,
+  ComponentKeybindings,
+  CustomFactory,
+  CustomOptions,
+  ModelRegistry,
+} from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type PromptEvents, type PromptKind, promptOptions } from "./events.ts";
 import { piModel } from "./models/model.ts";

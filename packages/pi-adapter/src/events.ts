@@ -1,11 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionPreparation } from "@bonsai-agent/compaction";
-import type {
-  AdaptedExtension,
-  ExtensionAPI,
-  ExtensionContext,
-  HandlerOptions,
-} from "@bonsai-agent/extension";
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+import type { AdaptedExtension, HandlerOptions } from "@bonsai-agent/extension/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { deepCopy, toolCalls } from "@bonsai-agent/messages";
 import { piModel } from "./models/model.ts";

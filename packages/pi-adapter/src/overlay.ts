@@ -1,4 +1,4 @@
-import type { AdaptedExtension } from "@bonsai-agent/extension";
+import type { AdaptedExtension } from "@bonsai-agent/extension/host";
 
 /**
  * `base` with `extra` laid over it. A view, no copy: what `base` computes when it is asked stays computed then, and its

@@ -1,13 +1,10 @@
+import type { ExtensionAPI, ExtensionMessage, ExtensionTool, Theme } from "@bonsai-agent/extension";
 import type {
   AdaptedExtension,
   ExtensionAdapter,
-  ExtensionAPI,
-  ExtensionMessage,
-  ExtensionTool,
   SendMessageOptions,
   SendUserMessageOptions,
-  Theme,
-} from "@bonsai-agent/extension";
+} from "@bonsai-agent/extension/host";
 import { piContext } from "./context.ts";
 import { PiListening, PromptEvents } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";

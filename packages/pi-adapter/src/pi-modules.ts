@@ -1,4 +1,4 @@
-import { INSTEAD, type ModuleExports, type VirtualModules } from "@bonsai-agent/extension";
+import { INSTEAD, type ModuleExports, type VirtualModules } from "@bonsai-agent/extension/host";
 
 type Loaders = Record<string, () => Promise<ModuleExports>>;
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { hostModules } from "@bonsai-agent/extension";
+import { hostModules } from "@bonsai-agent/extension/host";
 import {
   type OpenTestSessionOptions,
   openTestSession,

@@ -3,7 +3,7 @@ import { type Line, span } from "@bonsai-agent/app/line";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { wrap } from "@bonsai-agent/app/terminal-text";
-import { type Installation, type InstalledPackage, installPackage } from "@bonsai-agent/extension";
+import { type Installation, type InstalledPackage, installPackage } from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
 
 export function run({ args, io, output }: Invocation): Promise<ExitCode> {

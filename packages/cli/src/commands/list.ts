@@ -6,14 +6,8 @@ import { type Line, span, table } from "@bonsai-agent/app/line";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { printable, wrap } from "@bonsai-agent/app/terminal-text";
-import {
-  type FindProblem,
-  type FoundExtension,
-  findExtensions,
-  type InstalledPackage,
-  installedPackages,
-  packageExtensions,
-} from "@bonsai-agent/extension";
+import { type FindProblem, type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
+import { type InstalledPackage, installedPackages, packageExtensions } from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { type PackageReport, packageReport } from "./install.ts";
 

@@ -1,7 +1,7 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, span } from "@bonsai-agent/app/line";
 import { wrap } from "@bonsai-agent/app/terminal-text";
-import { removePackage } from "@bonsai-agent/extension";
+import { removePackage } from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { type PackageReport, packageReport } from "./install.ts";
 

@@ -11,7 +11,7 @@ import type { CallExtensions } from "@bonsai-agent/app/call-extensions";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { nearestWord } from "@bonsai-agent/app/nearest-word";
 import { untilAborted } from "@bonsai-agent/app/questions";
-import type { CommandInfo } from "@bonsai-agent/extension";
+import type { CommandInfo } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { PromptInput } from "./prompt-input.ts";
 

@@ -1,7 +1,7 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
-import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension";
+import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
 import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Entry } from "@bonsai-agent/session";

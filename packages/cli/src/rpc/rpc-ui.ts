@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { dialogEnd } from "@bonsai-agent/app/questions";
-import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import type { UiRequest, UiResponse } from "./protocol.ts";
 
 type Question = Extract<UiRequest, { method: "select" | "confirm" | "input" | "editor" }>;

@@ -5,6 +5,7 @@ const modules: VirtualModules = {
   "@bonsai-agent/agent": () => import("@bonsai-agent/agent"),
   "@bonsai-agent/compaction": () => import("@bonsai-agent/compaction"),
   "@bonsai-agent/extension": () => import("@bonsai-agent/extension"),
+  "@bonsai-agent/extension/shell": () => import("@bonsai-agent/extension/shell"),
   "@bonsai-agent/lifecycle": () => import("@bonsai-agent/lifecycle"),
   "@bonsai-agent/messages": () => import("@bonsai-agent/messages"),
   "@bonsai-agent/messages/schemas": () => import("@bonsai-agent/messages/schemas"),

@@ -1,13 +1,11 @@
 import type {
   Component,
-  DrawnComponent,
   ExtensionMessage,
-  ExtensionRenderers,
   Theme as ExtensionTheme,
   ExtensionToolResult,
   ToolRenderContext,
-  ToolRenderer,
 } from "@bonsai-agent/extension";
+import type { DrawnComponent, ExtensionRenderers, ToolRenderer } from "@bonsai-agent/extension/host";
 import type { CustomEntry } from "@bonsai-agent/session";
 import type { Theme } from "../terminal/theme.ts";
 import { extensionTheme } from "./extension-theme.ts";

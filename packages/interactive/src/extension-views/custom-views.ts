@@ -6,7 +6,7 @@ import type {
   CustomOptions,
   DrawnComponent,
   FrontEndDrawing,
-} from "@bonsai-agent/extension";
+} from "@bonsai-agent/extension/host";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import type { Focusable, OverlayHandle, OverlayOptions } from "../terminal/tui.ts";
 import { drawnLines, extensionKeybindings, extensionTui } from "./extension-tui.ts";

@@ -1,4 +1,5 @@
-import type { Theme as ExtensionTheme, ThemeBg, ThemeColor } from "@bonsai-agent/extension";
+import type { Theme as ExtensionTheme } from "@bonsai-agent/extension";
+import type { ThemeBg, ThemeColor } from "@bonsai-agent/extension/host";
 import type { StyleName, Theme } from "../terminal/theme.ts";
 
 const plain = undefined;

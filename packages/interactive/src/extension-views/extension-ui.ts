@@ -1,6 +1,6 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { printable } from "@bonsai-agent/app/terminal-text";
-import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension";
+import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension/host";
 import { dialogs } from "../panels/ask.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";

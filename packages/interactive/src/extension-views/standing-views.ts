@@ -1,6 +1,6 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import type { DrawnComponent, FooterData, FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension";
+import type { DrawnComponent, FooterData, FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension/host";
 import { textLines } from "../panels/panel-frame.ts";
 import { gitBranch } from "../status/footer-source.ts";
 import type { Screen } from "../terminal/screen.ts";

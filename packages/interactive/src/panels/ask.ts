@@ -1,5 +1,5 @@
 import { dialogEnd, oneAfterTheOther } from "@bonsai-agent/app/questions";
-import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension";
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { PickList, type PickListOptions } from "./pick-list.ts";

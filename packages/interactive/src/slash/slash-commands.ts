@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { nearestWord } from "@bonsai-agent/app/nearest-word";
-import type { CommandInfo } from "@bonsai-agent/extension";
+import type { CommandInfo } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";

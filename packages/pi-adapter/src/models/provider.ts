@@ -1,4 +1,5 @@
-import type { ProviderModelOptions, ProviderOptions, ProviderStreamRequest } from "@bonsai-agent/extension";
+import type { ProviderOptions, ProviderStreamRequest } from "@bonsai-agent/extension";
+import type { ProviderModelOptions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Tell } from "../overlay.ts";
 import { bonsaiModel, piModel } from "./model.ts";

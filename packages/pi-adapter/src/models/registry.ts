@@ -1,4 +1,4 @@
-import type { ModelRegistry } from "@bonsai-agent/extension";
+import type { ModelRegistry } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { overlay } from "../overlay.ts";

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { AskOptions, ExtensionContext, ModelContext, ModelRegistry } from "@bonsai-agent/extension";
+import type { ExtensionContext } from "@bonsai-agent/extension";
+import type { AskOptions, ModelContext, ModelRegistry } from "@bonsai-agent/extension/host";
 import { type AssistantMessage, contentText, type Message } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type ReadonlySessionManager, sessionManagerOf } from "@bonsai-agent/extension";
+import { type ReadonlySessionManager, sessionManagerOf } from "@bonsai-agent/extension/host";
 import {
   type AssistantMessage,
   BonsaiError,

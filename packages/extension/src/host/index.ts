@@ -1,0 +1,62 @@
+export type { ComponentKeybindings, ComponentTui, ThemeBg, ThemeColor } from "../api/drawing.ts";
+export type {
+  ArgumentCompletion,
+  CommandInfo,
+  FlagOptions,
+  HandlerOptions,
+  SendMessageOptions,
+  SendUserMessageOptions,
+  ShortcutOptions,
+} from "../api/extension-api.ts";
+export type {
+  AskOptions,
+  CompactOptions,
+  ExtensionMode,
+  ModelContext,
+  ModelRegistry,
+  NavigateOptions,
+  ReadonlySessionManager,
+  SessionTreeNode,
+} from "../api/extension-context.ts";
+export type {
+  CustomFactory,
+  CustomOptions,
+  DialogOptions,
+  FooterData,
+  WidgetOptions,
+} from "../api/extension-ui.ts";
+export type { ProviderModelOptions } from "../api/provider-options.ts";
+export type {
+  ExtensionOrigin,
+  FindProblem,
+  FoundExtension,
+  FoundExtensions,
+} from "../load/extension-entries.ts";
+export { hostModules } from "../load/host-modules.ts";
+export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
+export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
+export type { DrawnComponent } from "./drawn-component.ts";
+export { lifecycleNotice, strayErrorNotice } from "./extension-errors.ts";
+export type {
+  AdaptedExtension,
+  ComponentPlace,
+  ExtensionAdapter,
+  ExtensionHost,
+  ExtensionModels,
+  FrontEndDrawing,
+  FrontEndUI,
+  SessionControl,
+} from "./extension-host.ts";
+export type { ExtensionRenderers, ToolRenderer } from "./extension-renderers.ts";
+export type {
+  Extensions,
+  FailedExtension,
+  InlineExtension,
+  LoadExtensionsOptions,
+  LoadedExtension,
+  ReloadOptions,
+  ReloadReport,
+} from "./extensions.ts";
+export { type FindExtensionsOptions, findExtensions } from "./find-extensions.ts";
+export { loadExtensions } from "./running-extensions.ts";
+export { sessionManagerOf } from "./session-manager.ts";
