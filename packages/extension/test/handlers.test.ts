@@ -46,8 +46,8 @@ test("an event that there is not is told once, with what comes nearest", async (
   };
   await using session = await openTestSession({ extensions: asking });
   expect(session.notices.map(({ message }) => message)).toEqual([
-    "inline:asking-1 listens to agent_ended, which no event is called. Did you mean agent_end or agent_start?",
-    "inline:asking-1 listens to weather, which no event is called.",
+    "inline:asking-1 listens to agent_ended, which is not an event. Did you mean agent_end or agent_start?",
+    "inline:asking-1 listens to weather, which is not an event.",
   ]);
   expect(session.notices[0]?.code).toBe("extension_event_unknown");
 });

@@ -161,7 +161,7 @@ export function describeNotice(notice: LifecycleNotice): string {
     case "invalid_result":
       return `${notice.source} returned ${notice.received} from ${event}: ${notice.isRefusal ? "taken for a refusal" : "ignored"}`;
     case "unknown_event":
-      return `${notice.source} listens to ${event}, which no event is called`;
+      return `${notice.source} listens to ${event}, which is not an event`;
   }
 }
 

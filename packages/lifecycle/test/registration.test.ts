@@ -136,7 +136,7 @@ describe("notices", () => {
       { type: "invalid_result", event: "e", source: "a", received: "a string" },
       "a returned a string from e: ignored",
     ],
-    [{ type: "unknown_event", event: "e", source: "a" }, "a listens to e, which no event is called"],
+    [{ type: "unknown_event", event: "e", source: "a" }, "a listens to e, which is not an event"],
   ])("read as a sentence: %o", (notice, sentence) => {
     expect(describeNotice(notice)).toBe(sentence);
   });

@@ -5,7 +5,7 @@ import type { ExtensionTool } from "../api/extension-tool.ts";
 import { tidyError } from "../load/generation.ts";
 import { readableError } from "../load/thrown-error.ts";
 import { badArgument } from "./extension-errors.ts";
-import type { ExtensionPlace } from "./extension-registry.ts";
+import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
 
 /** What may be left out, and what each is. */
@@ -24,8 +24,8 @@ const others = {
  * A tool as the agent runs it.
  * @throws BonsaiError for what no agent could offer or run: better now than in the middle of a run
  */
-export function checkedTool(place: ExtensionPlace, tool: ExtensionTool): Tool {
-  const { scope } = place;
+export function checkedTool(runtime: ExtensionRuntime, tool: ExtensionTool): Tool {
+  const { scope } = runtime;
   const call = `registerTool({ name: ${JSON.stringify(tool?.name)}, … })`;
   if (typeof tool?.name !== "string") throw badArgument(scope, "registerTool", "a tool with a name", tool);
   if (typeof tool.description !== "string")
@@ -38,7 +38,7 @@ export function checkedTool(place: ExtensionPlace, tool: ExtensionTool): Tool {
     if (!schema.nullish().safeParse(value).success)
       throw badArgument(scope, call, `${field}, ${wanted}`, value);
   }
-  const forAgent = agentTool(tool, place);
+  const forAgent = agentTool(tool, runtime);
   // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
   new ToolRegistry().register(forAgent);
   return forAgent;
@@ -53,7 +53,7 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
 }
 
 /** A tool of an extension as the agent runs it. */
-function agentTool(tool: ExtensionTool, place: ExtensionPlace): Tool {
+function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
   const { name, label, description, promptSnippet, promptGuidelines, executionMode } = tool;
   return {
     name,
@@ -65,14 +65,14 @@ function agentTool(tool: ExtensionTool, place: ExtensionPlace): Tool {
     ...(executionMode === undefined ? {} : { executionMode }),
     ...(tool.prepareArguments === undefined
       ? {}
-      : { prepareArguments: (args: unknown) => called(place, () => tool.prepareArguments!(args)) }),
+      : { prepareArguments: (args: unknown) => called(runtime, () => tool.prepareArguments!(args)) }),
     async execute({ toolCallId, input, signal, onUpdate }) {
       const update = (partial: unknown) => {
         const result = toolResultOf(partial);
         if (result !== undefined) onUpdate(result);
       };
-      const context = place.context(signal);
-      const returned: unknown = await called(place, () =>
+      const context = runtime.context(signal);
+      const returned: unknown = await called(runtime, () =>
         tool.execute(toolCallId, input as never, signal, update, context),
       );
       const result = toolResultOf(returned);
@@ -82,7 +82,7 @@ function agentTool(tool: ExtensionTool, place: ExtensionPlace): Tool {
 }
 
 /** The agent tells the model what was thrown, by its message. */
-function called<Result>({ scope }: ExtensionPlace, work: () => Result): Result {
+function called<Result>({ scope }: ExtensionRuntime, work: () => Result): Result {
   const tidied = (error: unknown): never => {
     tidyError(error);
     throw error;

@@ -7,53 +7,78 @@ import type {
   ShortcutOptions,
 } from "../api/extension-api.ts";
 import type { ExtensionCommandContext, ExtensionContext } from "../api/extension-context.ts";
-import { badArgument } from "./extension-errors.ts";
-import type { ProviderRegistrar } from "./extension-providers.ts";
+import type { ExtensionUI } from "../api/extension-ui.ts";
+import { badArgument, failureText } from "./extension-errors.ts";
+import type { ExtensionHost } from "./extension-host.ts";
+import { providerRegistrar } from "./extension-providers.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
-import type { ExtensionTools, Registrations } from "./registrations.ts";
-import type { ScopedHost, ShownBy } from "./scoped-ui.ts";
+import type { OpenedModels } from "./model-registry.ts";
+import { ExtensionTools, type Registration, Registrations } from "./registrations.ts";
 
-/** What was registered, and how to run it: with a context of the extension that registered it. */
-interface Runnable<Options, Args extends unknown[]> {
-  readonly options: Options;
-  run(...args: Args): Promise<void>;
-}
-
-export interface RegisteredCommand extends Runnable<CommandOptions, [args: string]> {
+/** A command, and how to run it with a context of the extension that registered it. */
+export interface RegisteredCommand {
+  readonly options: CommandOptions;
+  run(args: string): Promise<void>;
   complete(prefix: string): Promise<readonly ArgumentCompletion[] | null>;
 }
 
-export type RegisteredShortcut = Runnable<ShortcutOptions, []>;
+interface RegisteredShortcut {
+  readonly options: ShortcutOptions;
+  run(): Promise<void>;
+}
 
 /** A renderer and the extension whose code it is. */
-export interface Registered<Renderer> {
+interface Registered<Renderer> {
   readonly renderer: Renderer;
   readonly scope: ExtensionScope;
 }
 
-/** What all extensions share. */
-export interface ExtensionRoom {
-  readonly tools: ExtensionTools;
-  readonly commands: Registrations<RegisteredCommand>;
-  readonly flags: Registrations<FlagOptions>;
-  readonly shortcuts: Registrations<RegisteredShortcut>;
-  readonly messageRenderers: Registrations<Registered<MessageRenderer>>;
-  readonly entryRenderers: Registrations<Registered<EntryRenderer>>;
-  readonly providers: ProviderRegistrar;
-  readonly bus: ExtensionEventBus;
-  readonly shownBy: ShownBy;
-  /** Names of commands that the front end has itself. */
-  readonly reservedCommands: ReadonlySet<string>;
+export interface RegistryOptions {
+  host: ExtensionHost;
+  models: OpenedModels;
+  reservedCommands?: Iterable<string> | undefined;
 }
 
-/** One extension in that room: what its API is made of. */
-export interface ExtensionPlace {
-  readonly room: ExtensionRoom;
+export type ExtensionRegistry = ReturnType<typeof extensionRegistry>;
+
+/** What all extensions of a host share: what they registered, by name, and what they showed. */
+export function extensionRegistry({ host, models, reservedCommands = [] }: RegistryOptions) {
+  const onConflict = (what: string) => (earlier: Registration<unknown>, later: Registration<unknown>) =>
+    host.onNotice({
+      level: "warning",
+      code: "extension_conflict",
+      message: `${earlier.source} and ${later.source} both have the ${what} ${later.name}: that of ${later.source} stands.`,
+    });
+  const registrations = <Value>(what: string) => new Registrations<Value>({ onConflict: onConflict(what) });
+  return {
+    tools: new ExtensionTools({ onConflict: onConflict("tool") }),
+    commands: registrations<RegisteredCommand>("command"),
+    flags: registrations<FlagOptions>("flag"),
+    shortcuts: registrations<RegisteredShortcut>("key"),
+    messageRenderers: registrations<Registered<MessageRenderer>>("renderer of messages"),
+    entryRenderers: registrations<Registered<EntryRenderer>>("renderer of entries"),
+    providers: providerRegistrar({ models }),
+    bus: new ExtensionEventBus(host),
+    /** Who showed what last in the user interface: an extension takes away only what is still its own. */
+    shownBy: new Map<string, ExtensionScope>(),
+    /** Names of commands that the front end has itself. */
+    reservedCommands: new Set(reservedCommands) as ReadonlySet<string>,
+  };
+}
+
+/** One extension at work: what its API and its contexts are made of. */
+export interface ExtensionRuntime {
   readonly scope: ExtensionScope;
-  /** With a user interface that belongs to the extension. */
-  readonly host: ScopedHost;
+  readonly registry: ExtensionRegistry;
+  readonly host: ExtensionHost;
+  readonly models: OpenedModels;
+  /** The user interface as the extension's own; undefined where nobody can be asked. */
+  ui(): ExtensionUI | undefined;
+  /** @param signal of the event or the tool call; default: nothing goes on that could be stopped */
   context(signal?: AbortSignal): ExtensionContext;
   commandContext(): ExtensionCommandContext;
+  /** Loads all extensions anew. */
+  reload(): Promise<unknown>;
 }
 
 interface Listener {
@@ -62,16 +87,13 @@ interface Listener {
   handler: (data: unknown) => void | Promise<void>;
 }
 
-/** Told of a handler that failed. */
-type OnListenerError = (scope: ExtensionScope, channel: string, error: unknown) => void;
-
 /** Carries messages between the extensions of one load. */
-export class ExtensionEventBus {
-  readonly #onError: OnListenerError;
+class ExtensionEventBus {
+  readonly #host: ExtensionHost;
   readonly #listeners = new Set<Listener>();
 
-  constructor(onError: OnListenerError) {
-    this.#onError = onError;
+  constructor(host: ExtensionHost) {
+    this.#host = host;
   }
 
   /** The bus as one extension sees it. */
@@ -79,7 +101,8 @@ export class ExtensionEventBus {
     return {
       emit: (channel, data) => {
         scope.checkLoaded("events.emit");
-        this.#emit(channel, data);
+        for (const listener of [...this.#listeners])
+          if (listener.channel === channel) void this.#call(listener, data);
       },
       on: (channel, handler) => {
         scope.checkLoaded("events.on");
@@ -91,16 +114,15 @@ export class ExtensionEventBus {
     };
   }
 
-  #emit(channel: string, data: unknown): void {
-    for (const { scope, handler } of [...this.#listeners].filter(
-      (listener) => listener.channel === channel,
-    )) {
-      const failed = (error: unknown) => this.#onError(scope, channel, error);
-      try {
-        Promise.resolve(runOf(scope, () => handler(data))).catch(failed);
-      } catch (error) {
-        failed(error);
-      }
+  async #call({ channel, scope, handler }: Listener, data: unknown): Promise<void> {
+    try {
+      await runOf(scope, () => handler(data));
+    } catch (error) {
+      this.#host.onNotice({
+        level: "warning",
+        code: "extension_listener_failed",
+        message: failureText(`${scope.source} at a message on ${channel}`, error),
+      });
     }
   }
 }

@@ -11,7 +11,7 @@ import type {
 import type { ExtensionToolResult } from "../api/extension-tool.ts";
 import { type DrawnComponent, drawnComponent } from "./drawn-component.ts";
 import { failureText } from "./extension-errors.ts";
-import type { ExtensionRoom } from "./extension-registry.ts";
+import type { ExtensionRegistry } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 
 /** How a call of a tool is drawn; each gives undefined where the tool has nothing to say about it, or failed. */
@@ -27,7 +27,7 @@ export interface ToolRenderer {
   ): DrawnComponent | undefined;
 }
 
-/** How extensions draw what stands in a chat. Nothing here throws; a renderer that fails is told of once. */
+/** How extensions draw what stands in a chat. Nothing here throws; a renderer that fails is named in one notice. */
 export interface ExtensionRenderers {
   message(message: ExtensionMessage, options: RenderOptions, theme: Theme): DrawnComponent | undefined;
   /** Whether entries of this type are drawn at all. */
@@ -39,70 +39,69 @@ export interface ExtensionRenderers {
 
 interface Drawing {
   scope: ExtensionScope;
-  /** The renderer as its author calls it; what failed is told once for each. */
+  /** The renderer as its author calls it; a failure is a notice once for each. */
   what: string;
   render: () => Component | undefined;
-  /** Arguments that are still being written can be anything: that a renderer fails at them is not told. */
+  /** Arguments that are still being written can be anything: that a renderer fails at them is no notice. */
   isQuiet?: boolean;
 }
 
-type Room = Pick<ExtensionRoom, "messageRenderers" | "entryRenderers" | "tools">;
-
-export function extensionRenderers(room: Room, onNotice: (notice: AgentNotice) => void): ExtensionRenderers {
-  const told = new WeakMap<ExtensionScope, Set<string>>();
-  const fail = ({ scope, what }: Drawing, error: unknown) => {
-    const known = told.get(scope) ?? new Set();
-    told.set(scope, known.add(what));
+export function extensionRenderers(
+  registry: ExtensionRegistry,
+  onNotice: (notice: AgentNotice) => void,
+): ExtensionRenderers {
+  const failed = new WeakMap<ExtensionScope, Set<string>>();
+  const fail = ({ scope, what, isQuiet }: Drawing, error: unknown) => {
+    const known = failed.get(scope) ?? new Set();
+    if (isQuiet === true || known.has(what)) return;
+    failed.set(scope, known.add(what));
     const message = failureText(`${what} of ${scope.source}`, error);
     onNotice({ level: "warning", code: "extension_renderer_failed", message });
-  };
-  const tellOnce = (drawing: Drawing, error: unknown) => {
-    if (drawing.isQuiet !== true && told.get(drawing.scope)?.has(drawing.what) !== true) fail(drawing, error);
   };
   const draw = (drawing: Drawing): DrawnComponent | undefined => {
     const { scope, what, render } = drawing;
     try {
       const made: unknown = runOf(scope, render);
       if (made === undefined || made === null) return undefined;
-      return drawnComponent(made, { scope, call: what, onFailure: (error) => tellOnce(drawing, error) });
+      return drawnComponent(made, { scope, call: what, onFailure: (error) => fail(drawing, error) });
     } catch (error) {
-      tellOnce(drawing, error);
+      fail(drawing, error);
       return undefined;
     }
   };
   return {
     message(message, options, theme) {
-      const found = room.messageRenderers.get(message.customType)?.value;
-      if (found === undefined) return undefined;
-      const { renderer, scope } = found;
+      const { renderer, scope } = registry.messageRenderers.get(message.customType)?.value ?? {};
+      if (renderer === undefined || scope === undefined) return undefined;
       const what = `The renderer of messages ${message.customType}`;
       return draw({ scope, what, render: () => renderer(message, options, theme) });
     },
-    hasEntry: (customType) => room.entryRenderers.get(customType) !== undefined,
+    hasEntry: (customType) => registry.entryRenderers.get(customType) !== undefined,
     entry(entry, options, theme) {
-      const found = room.entryRenderers.get(entry.customType)?.value;
-      if (found === undefined) return undefined;
-      const { renderer, scope } = found;
+      const { renderer, scope } = registry.entryRenderers.get(entry.customType)?.value ?? {};
+      if (renderer === undefined || scope === undefined) return undefined;
       const what = `The renderer of entries ${entry.customType}`;
       return draw({ scope, what, render: () => renderer(entry, options, theme) });
     },
     tool(name) {
-      const found = room.tools.get(name)?.value;
-      if (found === undefined) return undefined;
-      const { tool, scope } = found;
+      const { tool, scope } = registry.tools.get(name)?.value ?? {};
+      if (tool === undefined || scope === undefined) return undefined;
       if (tool.renderCall == null && tool.renderResult == null) return undefined;
-      const of = (what: string, render: Drawing["render"], isQuiet = false) =>
-        draw({ scope, what: `${what} of the tool ${name}`, render, isQuiet });
       return {
         isAlone: tool.renderShell === "self",
         call: (args, theme, context) =>
-          of(
-            "renderCall",
-            () => tool.renderCall?.(args as never, theme, context as never),
-            !context.argsComplete,
-          ),
+          draw({
+            scope,
+            what: `renderCall of the tool ${name}`,
+            render: () => tool.renderCall?.(args as never, theme, context as never),
+            isQuiet: !context.argsComplete,
+          }),
         result: (result, options, theme, context) =>
-          of("renderResult", () => tool.renderResult?.(result, options, theme, context as never)),
+          draw({
+            scope,
+            what: `renderResult of the tool ${name}`,
+            render: () => tool.renderResult?.(result, options, theme, context as never),
+          }),
       };
     },
   };

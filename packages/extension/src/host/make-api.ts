@@ -14,48 +14,43 @@ import { z } from "zod";
 import type { ExtensionAPI } from "../api/extension-api.ts";
 import { execProgram } from "./exec-program.ts";
 import { badArgument, failureText } from "./extension-errors.ts";
-import type { ExtensionPlace } from "./extension-registry.ts";
+import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
-import { providerCalls, registering, rendering } from "./registering.ts";
+import { registering } from "./registering.ts";
 
 /** The API object of one extension. Its functions need no `this`. */
-export function makeApi(place: ExtensionPlace): ExtensionAPI {
-  const { scope, host, room } = place;
+export function makeApi(runtime: ExtensionRuntime): ExtensionAPI {
+  const { scope, host, registry } = runtime;
   return {
-    ...listening(place),
-    ...registering(place),
-    ...rendering(place),
-    ...providerCalls(place),
-    ...sessionCalls(place),
-    ...agentCalls(place),
-    ...toolCalls(place),
+    on: listening(runtime),
+    ...registering(runtime),
+    ...sessionCalls(runtime),
+    ...agentCalls(runtime),
+    ...toolCalls(runtime),
     exec(command, args, options) {
       scope.checkLoaded("exec");
       return execProgram(command, args, { ...options, cwd: options?.cwd ?? host.cwd });
     },
-    events: room.bus.of(scope),
+    events: registry.bus.of(scope),
   };
 }
 
-/** How an extension listens to events. */
-function listening({ scope, host, context }: ExtensionPlace): Pick<ExtensionAPI, "on"> {
+function listening({ scope, host, context }: ExtensionRuntime): ExtensionAPI["on"] {
   const unknown = new Set<string>();
-  return {
-    on(event, handler, { onError } = {}) {
-      scope.checkLoaded("on");
-      if (typeof event !== "string") throw badArgument(scope, "on", "the name of an event", event);
-      if (typeof handler !== "function") throw badArgument(scope, `on("${event}", …)`, "a function", handler);
-      if (!Object.hasOwn(lifecycleEventRules, event)) {
-        if (!unknown.has(event)) host.onNotice(unknownEvent(scope.source, event));
-        unknown.add(event);
-        return () => {};
-      }
-      const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
-        // Fields that are undefined abstain: the lifecycle takes them for absent.
-        runOf(scope, () => handler(payload, context(signal))) as never;
-      const options = { source: scope.source, ...(onError === undefined ? {} : { onError }) };
-      return scope.keep(host.lifecycle.on(event, called, options as never));
-    },
+  return (event, handler, { onError } = {}) => {
+    scope.checkLoaded("on");
+    if (typeof event !== "string") throw badArgument(scope, "on", "the name of an event", event);
+    if (typeof handler !== "function") throw badArgument(scope, `on("${event}", …)`, "a function", handler);
+    if (!Object.hasOwn(lifecycleEventRules, event)) {
+      if (!unknown.has(event)) host.onNotice(unknownEvent(scope.source, event));
+      unknown.add(event);
+      return () => {};
+    }
+    const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
+      // Fields that are undefined abstain: the lifecycle takes them for absent.
+      runOf(scope, () => handler(payload, context(signal))) as never;
+    const options = { source: scope.source, ...(onError === undefined ? {} : { onError }) };
+    return scope.keep(host.lifecycle.on(event, called, options as never));
   };
 }
 
@@ -65,14 +60,15 @@ function unknownEvent(source: string, event: string): AgentNotice {
   return {
     level: "warning",
     code: "extension_event_unknown",
-    message: `${source} listens to ${event}, which no event is called.${meant}`,
+    message: `${source} listens to ${event}, which is not an event.${meant}`,
   };
 }
 
-type SessionCalls = Pick<ExtensionAPI, "appendEntry" | "setSessionName" | "getSessionName" | "setLabel">;
-
 /** What an extension does to the session that is worked in; an agent is not needed for it. */
-function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
+function sessionCalls({
+  scope,
+  host,
+}: ExtensionRuntime): Pick<ExtensionAPI, "appendEntry" | "setSessionName" | "getSessionName" | "setLabel"> {
   const session = (call: string): Session => {
     scope.checkStarted(call);
     const open = host.session();
@@ -92,7 +88,7 @@ function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
       const open = session("setSessionName");
       if (typeof name !== "string") throw badArgument(scope, "setSessionName", "a text", name);
       open.append({ type: "session_info", name });
-      // Handlers that fail are told of by the lifecycle; nothing here waits for them.
+      // Nothing here waits for handlers; the lifecycle notifies of those that fail.
       void host.lifecycle.notify("session_info_changed", { type: "session_info_changed", name: open.name });
     },
     getSessionName: () => session("getSessionName").name,
@@ -107,16 +103,11 @@ function sessionCalls({ scope, host }: ExtensionPlace): SessionCalls {
   };
 }
 
-type AgentCalls = Pick<
-  ExtensionAPI,
-  "sendMessage" | "sendUserMessage" | "setModel" | "getThinkingLevel" | "setThinkingLevel"
->;
-
 /**
  * The agent that is at work, for a call of an extension.
  * @throws BonsaiError `extension_unloaded`, `extension_not_started`, `extension_needs_agent`
  */
-function agentFor({ scope, host }: ExtensionPlace, call: string): Agent {
+function agentFor({ scope, host }: ExtensionRuntime, call: string): Agent {
   scope.checkStarted(call);
   const agent = host.agent();
   if (agent !== undefined) return agent;
@@ -128,8 +119,13 @@ function agentFor({ scope, host }: ExtensionPlace, call: string): Agent {
 }
 
 /** What an extension does with the agent that is at work. */
-function agentCalls(place: ExtensionPlace): AgentCalls {
-  const { scope, host } = place;
+function agentCalls(
+  runtime: ExtensionRuntime,
+): Pick<
+  ExtensionAPI,
+  "sendMessage" | "sendUserMessage" | "setModel" | "getThinkingLevel" | "setThinkingLevel"
+> {
+  const { scope, host } = runtime;
   /** Nobody waits for what such a call does; what goes wrong with it is a notice. */
   const begun = async (call: string, doing: Promise<RunResult | undefined | void>) => {
     try {
@@ -142,10 +138,10 @@ function agentCalls(place: ExtensionPlace): AgentCalls {
   };
   return {
     sendMessage(message, options) {
-      void begun("sendMessage", agentFor(place, "sendMessage").sendMessage(message, options));
+      void begun("sendMessage", agentFor(runtime, "sendMessage").sendMessage(message, options));
     },
     sendUserMessage(content, { deliverAs = "steer" } = {}) {
-      const agent = agentFor(place, "sendUserMessage");
+      const agent = agentFor(runtime, "sendUserMessage");
       if (typeof content !== "string" && !isUserContent(content))
         throw badArgument(scope, "sendUserMessage", "a text, or a list of texts and images", content);
       const images = typeof content === "string" ? [] : content.filter((part) => part.type === "image");
@@ -157,15 +153,15 @@ function agentCalls(place: ExtensionPlace): AgentCalls {
       void begun("sendUserMessage", prompted);
     },
     async setModel(model) {
-      const agent = agentFor(place, "setModel");
+      const agent = agentFor(runtime, "setModel");
       if (!isModel(model)) throw badArgument(scope, "setModel", "a model of ctx.modelRegistry", model);
-      if (!place.context().modelRegistry.hasConfiguredAuth(model)) return false;
+      if (!runtime.context().modelRegistry.hasConfiguredAuth(model)) return false;
       await agent.setModel(model);
       return true;
     },
-    getThinkingLevel: () => agentFor(place, "getThinkingLevel").state.thinking,
+    getThinkingLevel: () => agentFor(runtime, "getThinkingLevel").state.thinking,
     setThinkingLevel(level) {
-      const agent = agentFor(place, "setThinkingLevel");
+      const agent = agentFor(runtime, "setThinkingLevel");
       if (!thinkingLevels.includes(level))
         throw badArgument(scope, "setThinkingLevel", `one of ${thinkingLevels.join(", ")}`, level);
       void begun("setThinkingLevel", agent.setThinking(level));
@@ -190,17 +186,17 @@ function isModel(model: unknown): boolean {
   return modelSchema.safeParse(model).success;
 }
 
-type ToolCalls = Pick<ExtensionAPI, "getActiveTools" | "getAllTools" | "setActiveTools">;
-
 /** What an extension knows of the agent's tools, and which it lets the model be offered. */
-function toolCalls(place: ExtensionPlace): ToolCalls {
-  const { room, scope } = place;
+function toolCalls(
+  runtime: ExtensionRuntime,
+): Pick<ExtensionAPI, "getActiveTools" | "getAllTools" | "setActiveTools"> {
+  const { registry, scope } = runtime;
   return {
-    getActiveTools: () => [...agentFor(place, "getActiveTools").tools.active],
+    getActiveTools: () => [...agentFor(runtime, "getActiveTools").tools.active],
     getAllTools() {
-      const all = agentFor(place, "getAllTools").tools.allTools();
+      const all = agentFor(runtime, "getAllTools").tools.allTools();
       return all.map(({ name, description, parameters }) => {
-        const own = room.tools.get(name);
+        const own = registry.tools.get(name);
         return {
           name,
           description,
@@ -210,10 +206,10 @@ function toolCalls(place: ExtensionPlace): ToolCalls {
       });
     },
     setActiveTools(names) {
-      agentFor(place, "setActiveTools");
+      agentFor(runtime, "setActiveTools");
       if (!Array.isArray(names) || names.some((name) => typeof name !== "string"))
         throw badArgument(scope, "setActiveTools", "a list of names", names);
-      scope.keepAs("choice of tools", room.tools.choose(names));
+      scope.keepAs("choice of tools", registry.tools.choose(names));
     },
   };
 }

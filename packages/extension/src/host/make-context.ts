@@ -14,25 +14,27 @@ import type {
   WithSession,
 } from "../api/extension-context.ts";
 import { failureText, waitsForItself } from "./extension-errors.ts";
-import type { SessionControl } from "./extension-host.ts";
-import { modelRegistryOf, type OpenedModels } from "./model-registry.ts";
-import { type ScopedHost, silentUi } from "./scoped-ui.ts";
+import type { ExtensionHost, SessionControl } from "./extension-host.ts";
+import type { ExtensionRuntime } from "./extension-registry.ts";
+import type { ExtensionScope } from "./extension-scope.ts";
+import { modelRegistryOf } from "./model-registry.ts";
+import { silentUi } from "./scoped-ui.ts";
 import { sessionManagerOf } from "./session-manager.ts";
 
 /** What handlers, tools and shortcuts get; made for each call. Its getters read the host when they are asked. */
-export function makeContext(host: ScopedHost, extras: ContextExtras): ExtensionContext {
-  const { extensionPath, models, signal, checkLoaded } = extras;
+export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | undefined): ExtensionContext {
+  const { host, scope, models } = runtime;
   const model = () => host.agent()?.model ?? host.model?.();
-  const session = () => host.session() ?? notStarted(extensionPath);
+  const session = () => host.session() ?? notStarted(scope);
   return {
     get ui() {
-      return host.ui ?? silentUi(host, extensionPath);
+      return runtime.ui() ?? silentUi(runtime);
     },
     get mode() {
       return host.mode;
     },
     get hasUI() {
-      return host.ui !== undefined;
+      return runtime.ui() !== undefined;
     },
     get cwd() {
       return host.cwd;
@@ -53,21 +55,21 @@ export function makeContext(host: ScopedHost, extras: ContextExtras): ExtensionC
       return steering.length + followUps.length > 0;
     },
     abort() {
-      checkLoaded("ctx.abort");
-      // What is stopped tells of itself; nobody waits here.
+      scope.checkLoaded("ctx.abort");
+      // A run that is stopped ends with a result of its own; nobody waits here.
       host
         .agent()
         ?.abort()
         .catch(() => {});
     },
     shutdown() {
-      checkLoaded("ctx.shutdown");
+      scope.checkLoaded("ctx.shutdown");
       host.shutdown();
     },
     getContextUsage: () => contextUsage(host),
     compact(options) {
-      checkLoaded("ctx.compact");
-      requestCompaction(host, extras, options);
+      scope.checkLoaded("ctx.compact");
+      requestCompaction(runtime, options);
     },
     getSystemPrompt: () => host.agent()?.systemPrompt ?? "",
     summariserFor(asked) {
@@ -82,10 +84,10 @@ export function makeContext(host: ScopedHost, extras: ContextExtras): ExtensionC
   };
 }
 
-function notStarted(extensionPath: string): never {
+function notStarted({ source }: ExtensionScope): never {
   throw new BonsaiError({
     code: "extension_not_started",
-    message: `${extensionPath} asked for the session while there was none yet.`,
+    message: `${source} asked for the session while there was none yet.`,
     hint: "Ask for it in a handler, for instance in that of session_start.",
   });
 }
@@ -93,25 +95,25 @@ function notStarted(extensionPath: string): never {
 type SessionMoves = Omit<ExtensionCommandContext, keyof ExtensionContext>;
 
 /** What command handlers get. */
-export function makeCommandContext(host: ScopedHost, extras: CommandContextExtras): ExtensionCommandContext {
-  const moves = sessionMoves(host, extras);
-  const context = makeContext(host, extras);
+export function makeCommandContext(runtime: ExtensionRuntime): ExtensionCommandContext {
+  const context = makeContext(runtime, undefined);
   // Copied as getters: a context is always of now.
-  return Object.defineProperties(moves, Object.getOwnPropertyDescriptors(context)) as SessionMoves &
-    ExtensionContext;
+  return Object.defineProperties(
+    sessionMoves(runtime),
+    Object.getOwnPropertyDescriptors(context),
+  ) as SessionMoves & ExtensionContext;
 }
 
-function sessionMoves(host: ScopedHost, extras: CommandContextExtras): SessionMoves {
+function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
+  const { host, scope } = runtime;
   const control = (call: keyof SessionControl): SessionControl => {
-    extras.checkLoaded(`ctx.${call}`);
-    return host.control ?? noControl(extras.extensionPath);
+    scope.checkLoaded(`ctx.${call}`);
+    return host.control ?? noControl(scope);
   };
   /** Whoever follows gets a context of the session that is worked in then. */
   const followed = async (isDone: boolean, withSession: WithSession["withSession"]) => {
-    if (!isDone) return { cancelled: true };
-    const context = makeCommandContext(host, extras);
-    await withSession?.(extras.adapt?.(context) ?? context);
-    return { cancelled: false };
+    if (isDone) await withSession?.(runtime.commandContext());
+    return { cancelled: !isDone };
   };
   return {
     async waitForIdle() {
@@ -133,40 +135,22 @@ function sessionMoves(host: ScopedHost, extras: CommandContextExtras): SessionMo
       return followed(await control("switchSession").switchSession(sessionPath), withSession);
     },
     async reload() {
-      extras.checkLoaded("ctx.reload");
-      await extras.reload();
+      scope.checkLoaded("ctx.reload");
+      await runtime.reload();
     },
   };
 }
 
-function noControl(extensionPath: string): never {
+function noControl({ source }: ExtensionScope): never {
   throw new BonsaiError({
     code: "extension_session_fixed",
-    message: `${extensionPath} wanted to go to another place or session, which cannot be done here.`,
+    message: `${source} wanted to go to another place or session, which cannot be done here.`,
     hint: "Run the command in an interactive session, or over RPC.",
   });
 }
 
-/** What a context is made of beside the host: for whom, and what it is given along with. */
-interface ContextExtras {
-  /** The extension's path, as notices name it. */
-  extensionPath: string;
-  models: OpenedModels;
-  /** Throws where the extension was unloaded: what was kept of it acts no more. */
-  checkLoaded(call: string): void;
-  /** Of the event, the tool call or the command; undefined where nothing goes on. */
-  signal?: AbortSignal | undefined;
-  /** Lays an adapter's names over a context that this one makes. Default: as it is. */
-  adapt?: (<Context extends ExtensionContext>(context: Context) => Context) | undefined;
-}
-
-interface CommandContextExtras extends ContextExtras {
-  /** Loads all extensions anew. */
-  reload(): Promise<unknown>;
-}
-
 /** Undefined before there is a session. */
-function contextUsage(host: ScopedHost): ExtensionContextUsage | undefined {
+function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
   const agent = host.agent();
   if (agent !== undefined) {
     const { tokens, windowTokens = 0, percent = null } = agent.state.context;
@@ -185,25 +169,23 @@ function contextUsage(host: ScopedHost): ExtensionContextUsage | undefined {
  * and not before the call has returned.
  */
 function requestCompaction(
-  host: ScopedHost,
-  { extensionPath }: Pick<ContextExtras, "extensionPath">,
+  { host, scope }: ExtensionRuntime,
   { customInstructions, onComplete, onError }: CompactOptions = {},
 ): void {
-  const report = (error: unknown) => {
-    const message = failureText(`What ${extensionPath} does after a compaction`, error);
-    host.onNotice({ level: "warning", code: "extension_callback_failed", message });
-  };
-  const told = async () => {
+  const run = async () => {
     const result = await compacted(host, customInstructions);
     if ("error" in result) await onError?.(result.error);
     else await onComplete?.(result);
   };
-  told().catch(report);
+  run().catch((error: unknown) => {
+    const message = failureText(`What ${scope.source} does after a compaction`, error);
+    host.onNotice({ level: "warning", code: "extension_callback_failed", message });
+  });
 }
 
 type Compacted = Parameters<NonNullable<CompactOptions["onComplete"]>>[0] | { error: Error };
 
-async function compacted(host: ScopedHost, focus: string | undefined): Promise<Compacted> {
+async function compacted(host: ExtensionHost, focus: string | undefined): Promise<Compacted> {
   try {
     const agent = host.agent();
     // Nothing may be called before the caller's call is over.

@@ -1,16 +1,9 @@
-import { type Agent, AwaitedCalls } from "@bonsai-agent/agent";
+import { type Agent, AwaitedCalls, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
 import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutOptions } from "../api/extension-api.ts";
 import { commandFailure, failureNotice, failureText, waitsForItself } from "./extension-errors.ts";
-import { providerRegistrar } from "./extension-providers.ts";
-import {
-  ExtensionEventBus,
-  type ExtensionRoom,
-  type Registered,
-  type RegisteredCommand,
-  type RegisteredShortcut,
-} from "./extension-registry.ts";
+import { type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
 import { type ExtensionRenderers, extensionRenderers } from "./extension-renderers.ts";
 import { ExtensionScope } from "./extension-scope.ts";
 import type {
@@ -22,15 +15,12 @@ import type {
   ReloadReport,
 } from "./extensions.ts";
 import { type OpenedModels, openModels } from "./model-registry.ts";
-import { commandInfo, parsedCommand } from "./registering.ts";
-import { ExtensionTools, type Registration, Registrations } from "./registrations.ts";
-import { holdDecisions, tellOfReload, tellOfStart } from "./reload-events.ts";
+import { commandInfo } from "./registering.ts";
 import {
+  apiOf,
   type ExtensionToStart,
   extensionsToStart,
   freeName,
-  type PlaceOptions,
-  placeOf,
   shownPath,
   startExtension,
 } from "./start-extension.ts";
@@ -48,24 +38,23 @@ export async function loadExtensions(options: LoadExtensionsOptions): Promise<Ex
 /** Owner of the extensions that are loaded: their order, and their ends. */
 class RunningExtensions implements Extensions {
   readonly #options: LoadExtensionsOptions;
-  readonly #room: ExtensionRoom;
-  readonly #placing: PlaceOptions;
+  readonly #models: OpenedModels;
+  readonly #registry: ExtensionRegistry;
   #scopes: ExtensionScope[] = [];
   #loaded: LoadedExtension[] = [];
   #failed: FailedExtension[] = [];
-  /** Counts unloadings. */
-  #turn = 0;
+  #unloadings = 0;
   #reloading: Promise<ReloadReport> | undefined;
   /** For whom a reload waits. */
-  readonly #ownWork = new AwaitedCalls();
+  readonly #awaited = new AwaitedCalls();
   readonly renderers: ExtensionRenderers;
 
   constructor(options: LoadExtensionsOptions, models: OpenedModels) {
-    const { host, adapter } = options;
+    const { host, reservedCommands } = options;
     this.#options = options;
-    this.#room = extensionRoom(options, models);
-    this.renderers = extensionRenderers(this.#room, (notice) => host.onNotice(notice));
-    this.#placing = { room: this.#room, host, models, adapter, reload: () => this.reload() };
+    this.#models = models;
+    this.#registry = extensionRegistry({ host, models, reservedCommands });
+    this.renderers = extensionRenderers(this.#registry, (notice) => host.onNotice(notice));
   }
 
   get loaded(): readonly LoadedExtension[] {
@@ -77,19 +66,19 @@ class RunningExtensions implements Extensions {
   }
 
   get commands(): readonly CommandInfo[] {
-    return this.#room.commands.standing().map(commandInfo);
+    return this.#registry.commands.standing().map(commandInfo);
   }
 
   get flags(): ReadonlyMap<string, FlagOptions> {
-    return new Map(this.#room.flags.standing().map(({ name, value }) => [name, value]));
+    return new Map(this.#registry.flags.standing().map(({ name, value }) => [name, value]));
   }
 
   get shortcuts(): ReadonlyMap<string, ShortcutOptions> {
-    return new Map(this.#room.shortcuts.standing().map(({ name, value }) => [name, value.options]));
+    return new Map(this.#registry.shortcuts.standing().map(({ name, value }) => [name, value.options]));
   }
 
   attach(agent: Agent): void {
-    this.#room.tools.attach(agent);
+    this.#registry.tools.attach(agent);
   }
 
   hasCommand(text: string): boolean {
@@ -108,7 +97,7 @@ class RunningExtensions implements Extensions {
   }
 
   async completeCommand(name: string, prefix: string): Promise<readonly ArgumentCompletion[]> {
-    const command = this.#room.commands.get(name);
+    const command = this.#registry.commands.get(name);
     try {
       const offered: unknown = await command?.value.complete(prefix);
       return Array.isArray(offered) ? offered.filter(isCompletion) : [];
@@ -120,7 +109,7 @@ class RunningExtensions implements Extensions {
   }
 
   async runShortcut(key: string): Promise<boolean> {
-    const shortcut = this.#room.shortcuts.get(key);
+    const shortcut = this.#registry.shortcuts.get(key);
     if (shortcut === undefined) return false;
     try {
       await shortcut.value.run();
@@ -137,7 +126,7 @@ class RunningExtensions implements Extensions {
   }
 
   async reload({ signal }: ReloadOptions = {}): Promise<ReloadReport> {
-    if (this.#ownWork.isInside || this.#options.host.agent()?.isWaitingForCaller === true)
+    if (this.#awaited.isInside || this.#options.host.agent()?.isWaitingForCaller === true)
       throw waitsForItself("reload");
     this.#reloading ??= this.#reload(signal).finally(() => {
       this.#reloading = undefined;
@@ -146,7 +135,7 @@ class RunningExtensions implements Extensions {
   }
 
   unload(): void {
-    this.#turn += 1;
+    this.#unloadings += 1;
     const scopes = this.#scopes;
     this.#scopes = [];
     this.#loaded = [];
@@ -160,27 +149,28 @@ class RunningExtensions implements Extensions {
     const startedMs = performance.now();
     // Before anything is undone: what cannot be found leaves all as it is.
     const found = extensionsToStart(this.#options);
-    await this.#ownWork.run(() => tellOfReload(host.lifecycle));
+    await this.#awaited.run(() => notifyShutdown(host.lifecycle));
     const open = holdDecisions(host.lifecycle);
     try {
       this.unload();
-      await this.#ownWork.run(() => this.#startAll(found));
+      await this.#awaited.run(() => this.#startAll(found));
     } finally {
       open();
     }
     const elapsedMs = performance.now() - startedMs;
-    await this.#ownWork.run(() => tellOfStart(host.lifecycle, signal));
+    await this.#awaited.run(() => notifyStart(host.lifecycle, signal));
     return { loaded: this.#loaded, failed: this.#failed, elapsedMs };
   }
 
   async #startAll(all: readonly ExtensionToStart[]): Promise<void> {
-    const turn = this.#turn;
+    const unloadings = this.#unloadings;
     // Whoever unloads in the meantime wants none of the others either.
-    for (const each of all) if (this.#turn === turn) await this.#start(each);
+    for (const each of all) if (this.#unloadings === unloadings) await this.#start(each);
   }
 
-  async #start({ found, factory }: ExtensionToStart): Promise<void> {
-    const { host } = this.#options;
+  async #start(extension: ExtensionToStart): Promise<void> {
+    const { found } = extension;
+    const { host, adapter } = this.#options;
     const startedMs = performance.now();
     const names = this.#scopes.map(({ source }) => source);
     const source = freeName(shownPath(found.path, host.cwd), names);
@@ -188,7 +178,8 @@ class RunningExtensions implements Extensions {
     this.#scopes.push(scope);
     host.lifecycle.addSource(scope.source);
     try {
-      await startExtension({ scope, factory, api: placeOf(scope, this.#placing) });
+      const shared = { scope, host, registry: this.#registry, models: this.#models };
+      await startExtension(scope, extension, apiOf({ ...shared, reload: () => this.reload() }, adapter));
       if (!scope.isUnloaded) this.#loaded.push({ ...found, loadMs: performance.now() - startedMs });
     } catch (error) {
       if (!scope.isUnloaded) this.#drop(scope, error as BonsaiError);
@@ -211,10 +202,11 @@ class RunningExtensions implements Extensions {
     host.lifecycle.removeSource(scope.source);
   }
 
+  /** Of `/name arguments`, with the arguments trimmed; undefined where no extension has that command. */
   #command(text: string) {
-    const { name, args } = parsedCommand(text) ?? {};
-    const command = name === undefined ? undefined : this.#room.commands.get(name);
-    return command && { ...command, args: args ?? "" };
+    const [, name = "", args = ""] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+    const command = this.#registry.commands.get(name);
+    return command && { ...command, args };
   }
 }
 
@@ -223,37 +215,62 @@ function isCompletion(offered: unknown): offered is ArgumentCompletion {
   return typeof value === "string" && typeof label === "string";
 }
 
-/** An empty room for the extensions of a host. */
-function extensionRoom(
-  { host, reservedCommands = [] }: Pick<LoadExtensionsOptions, "host" | "reservedCommands">,
-  models: OpenedModels,
-): ExtensionRoom {
-  const onConflict = (what: string) => (earlier: Registration<unknown>, later: Registration<unknown>) =>
-    host.onNotice({
-      level: "warning",
-      code: "extension_conflict",
-      message: `${earlier.source} and ${later.source} both have the ${what} ${later.name}: that of ${later.source} stands.`,
-    });
-  return {
-    tools: new ExtensionTools({ onConflict: onConflict("tool") }),
-    commands: new Registrations<RegisteredCommand>({ onConflict: onConflict("command") }),
-    flags: new Registrations<FlagOptions>({ onConflict: onConflict("flag") }),
-    shortcuts: new Registrations<RegisteredShortcut>({ onConflict: onConflict("key") }),
-    messageRenderers: new Registrations<Registered<MessageRenderer>>({
-      onConflict: onConflict("renderer of messages"),
-    }),
-    entryRenderers: new Registrations<Registered<EntryRenderer>>({
-      onConflict: onConflict("renderer of entries"),
-    }),
-    providers: providerRegistrar({ models }),
-    bus: new ExtensionEventBus(({ source }, channel, error) =>
-      host.onNotice({
-        level: "warning",
-        code: "extension_listener_failed",
-        message: failureText(`${source} at a message on ${channel}`, error),
-      }),
-    ),
-    shownBy: new Map(),
-    reservedCommands: new Set(reservedCommands),
+/** As long as handlers have when an agent is closed. */
+const shutdownLimitMs = 5_000;
+/** As long as handlers have before they are named. */
+const startLimitMs = 30_000;
+
+/** Before extensions are unloaded; a handler that takes longer than five seconds is not waited for. */
+async function notifyShutdown(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new Error("The extensions are loaded anew.")), shutdownLimitMs);
+  try {
+    const { signal } = late;
+    await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "reload" }, { signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * After extensions were loaded anew: waits until the signal is aborted; without one, half a minute, after which the
+ * other handlers are called all the same.
+ */
+async function notifyStart(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const event = { type: "session_start" as const, reason: "reload" as const };
+  if (signal !== undefined) return lifecycle.notify("session_start", event, { signal });
+  const late = Promise.withResolvers<void>();
+  const timer = setTimeout(late.resolve, startLimitMs);
+  try {
+    await Promise.race([lifecycle.notify("session_start", event), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const decideEvents = (Object.keys(lifecycleEventRules) as (keyof LifecycleEvents)[]).filter(
+  (name): name is DecideNames<LifecycleEvents> => lifecycleEventRules[name].kind === "decide",
+);
+
+/**
+ * Lets every event that asks extensions wait until the function returned is called, and then be asked of the extensions
+ * of then: between unloading and loading, guards would be missing.
+ */
+function holdDecisions(lifecycle: Lifecycle<LifecycleEvents>): () => void {
+  const opened = Promise.withResolvers<void>();
+  const undos = decideEvents.map((name) => {
+    const asked = async (payload: never, { signal }: { signal: AbortSignal }) => {
+      await opened.promise;
+      return (await lifecycle.decide(name, payload, { signal })).result;
+    };
+    return lifecycle.on(name, asked as never, { source: "reload" } as never);
+  });
+  return () => {
+    for (const undo of undos) undo();
+    lifecycle.removeSource("reload");
+    opened.resolve();
   };
 }

@@ -1,51 +1,108 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import type { ExtensionUI, NotificationType } from "../api/extension-ui.ts";
+import type { CustomOptions, ExtensionUI, NotificationType } from "../api/extension-ui.ts";
 import { type DrawnComponent, drawnComponent, plainTheme } from "./drawn-component.ts";
 import { failureText } from "./extension-errors.ts";
-import type { ExtensionHost, FrontEndDrawing, FrontEndUI } from "./extension-host.ts";
-import { type ExtensionScope, runOf } from "./extension-scope.ts";
+import type { FrontEndUI } from "./extension-host.ts";
+import type { ExtensionRuntime } from "./extension-registry.ts";
+import { runOf } from "./extension-scope.ts";
 
-/** Who showed what last: an extension takes away only what is still its own. */
-export type ShownBy = Map<string, ExtensionScope>;
+type UiOwner = Pick<ExtensionRuntime, "scope" | "registry" | "host">;
 
-interface ScopedUiOptions {
-  scope: ExtensionScope;
-  shownBy: ShownBy;
-  onNotice: (notice: AgentNotice) => void;
+/**
+ * The user interface of one extension: what it shows goes away with it, and nothing is shown for it after that. The same
+ * object as long as the host's is the same; undefined where the host has none.
+ */
+export function scopedUi(owner: UiOwner): () => ExtensionUI | undefined {
+  let known: { ui: FrontEndUI; scoped: ExtensionUI } | undefined;
+  return () => {
+    const { ui } = owner.host;
+    if (ui === undefined) return undefined;
+    if (known?.ui !== ui) known = { ui, scoped: makeScopedUi(ui, owner) };
+    return known.scoped;
+  };
 }
 
-/** The user interface of one extension: what it shows goes away with it, and nothing is shown for it after that. */
-export function scopedUi(ui: FrontEndUI, { scope, shownBy, onNotice }: ScopedUiOptions): ExtensionUI {
+interface Showing {
+  isShown: boolean;
+  show(): void;
+  takeAway(): void;
+}
+
+function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
+  const { scope, registry } = owner;
+  const theme = ui.theme ?? plainTheme;
   const kept = new Set<string>();
-  const show = (key: string, isShown: boolean, takeAway: () => void) => {
-    if (isShown) shownBy.set(key, scope);
-    else shownBy.delete(key);
+  const show = (key: string, { isShown, show, takeAway }: Showing) => {
+    if (scope.isUnloaded) return;
+    show();
+    if (isShown) registry.shownBy.set(key, scope);
+    else registry.shownBy.delete(key);
     if (!isShown || kept.has(key)) return;
     kept.add(key);
     scope.keep(() => {
-      if (shownBy.get(key) !== scope) return;
-      shownBy.delete(key);
+      if (registry.shownBy.get(key) !== scope) return;
+      registry.shownBy.delete(key);
       takeAway();
     });
   };
-  const { showWidget, ...drawing } = scopedDrawing(ui, { scope, onNotice, show });
+  const made = (call: string, make: () => unknown) => drawn(runOf(scope, make), call, owner);
   return {
-    ...drawing,
+    theme,
+    custom: (factory, options = {}) =>
+      untilUnloaded(owner, options, async (settings) =>
+        ui.custom?.(async ({ tui, keybindings, done }) => {
+          const component = await runOf(scope, () => factory(tui, theme, keybindings, done));
+          // Not while a frame is being drawn.
+          return drawn(component, "ctx.ui.custom", owner, () => queueMicrotask(() => done(undefined)));
+        }, settings),
+      ),
     select: (...args) => ui.select(...args),
     confirm: (...args) => ui.confirm(...args),
     input: (...args) => ui.input(...args),
     editor: (...args) => ui.editor(...args),
     notify: (...args) => ui.notify(...args),
-    setStatus(key, text) {
-      if (scope.isUnloaded) return;
-      ui.setStatus(key, text);
-      show(`status ${key}`, text !== undefined, () => ui.setStatus(key, undefined));
-    },
+    setStatus: (key, text) =>
+      show(`status ${key}`, {
+        isShown: text !== undefined,
+        show: () => ui.setStatus(key, text),
+        takeAway: () => ui.setStatus(key, undefined),
+      }),
     setWidget(key, content, options) {
-      if (scope.isUnloaded) return;
-      if (typeof content === "function") return showWidget(key, content, options);
-      ui.setWidget(key, content, options);
-      show(`widget ${key}`, content !== undefined, () => ui.setWidget(key, undefined, options));
+      const isComponent = typeof content === "function";
+      if (isComponent && ui.showWidget === undefined) return;
+      show(`widget ${key}`, {
+        isShown: content !== undefined,
+        show: () =>
+          isComponent
+            ? ui.showWidget?.(key, (tui) => made("ctx.ui.setWidget", () => content(tui, theme)), options)
+            : ui.setWidget(key, content, options),
+        takeAway: () => ui.setWidget(key, undefined, options),
+      });
+    },
+    setFooter: (factory) =>
+      show("footer", {
+        isShown: factory !== undefined,
+        show: () =>
+          ui.setFooter?.(
+            factory && ((tui, data) => made("ctx.ui.setFooter", () => factory(tui, theme, data))),
+          ),
+        takeAway: () => ui.setFooter?.(undefined),
+      }),
+    setHeader: (factory) =>
+      show("header", {
+        isShown: factory !== undefined,
+        show: () => ui.setHeader?.(factory && ((tui) => made("ctx.ui.setHeader", () => factory(tui, theme)))),
+        takeAway: () => ui.setHeader?.(undefined),
+      }),
+    setWorkingMessage: (message) =>
+      show("working message", {
+        isShown: message !== undefined,
+        show: () => ui.setWorkingMessage?.(message),
+        takeAway: () => ui.setWorkingMessage?.(undefined),
+      }),
+    getToolsExpanded: () => ui.getToolsExpanded?.() === true,
+    setToolsExpanded(isExpanded) {
+      if (!scope.isUnloaded) ui.setToolsExpanded?.(isExpanded === true);
     },
     setTitle: (title) => ui.setTitle(title),
     setEditorText: (text) => ui.setEditorText(text),
@@ -53,83 +110,18 @@ export function scopedUi(ui: FrontEndUI, { scope, shownBy, onNotice }: ScopedUiO
   };
 }
 
-interface ScopedDrawingOptions {
-  scope: ExtensionScope;
-  onNotice: (notice: AgentNotice) => void;
-  /** Remembers that something of the extension is shown, or no longer is. */
-  show: (key: string, isShown: boolean, takeAway: () => void) => void;
-}
-
-type ScopedDrawing = Pick<ExtensionUI, keyof FrontEndDrawing & keyof ExtensionUI> & {
-  /** A widget that is a component. */
-  showWidget(...args: Parameters<ExtensionUI["setWidget"]>): void;
-};
-
-/** What one extension draws. Nothing of its code can break the screen: what fails is told, and is gone. */
-function scopedDrawing(ui: FrontEndUI, options: ScopedDrawingOptions): ScopedDrawing {
-  const { scope, show } = options;
-  const theme = ui.theme ?? plainTheme;
-  const made = (call: string, make: () => unknown) => drawn(runOf(scope, make), { ...options, call });
-  return {
-    theme,
-    custom: customOf(ui, options),
-    showWidget(key, content, placed) {
-      if (typeof content !== "function" || ui.showWidget === undefined) return;
-      ui.showWidget(key, (tui) => made("ctx.ui.setWidget", () => content(tui, theme)), placed);
-      show(`widget ${key}`, true, () => ui.setWidget(key, undefined, placed));
-    },
-    setFooter(factory) {
-      if (scope.isUnloaded) return;
-      ui.setFooter?.(factory && ((tui, data) => made("ctx.ui.setFooter", () => factory(tui, theme, data))));
-      show("footer", factory !== undefined, () => ui.setFooter?.(undefined));
-    },
-    setHeader(factory) {
-      if (scope.isUnloaded) return;
-      ui.setHeader?.(factory && ((tui) => made("ctx.ui.setHeader", () => factory(tui, theme))));
-      show("header", factory !== undefined, () => ui.setHeader?.(undefined));
-    },
-    setWorkingMessage(message) {
-      if (scope.isUnloaded) return;
-      ui.setWorkingMessage?.(message);
-      show("working message", message !== undefined, () => ui.setWorkingMessage?.(undefined));
-    },
-    getToolsExpanded: () => ui.getToolsExpanded?.() === true,
-    setToolsExpanded(isExpanded) {
-      if (!scope.isUnloaded) ui.setToolsExpanded?.(isExpanded === true);
-    },
-  };
-}
-
-function customOf(ui: FrontEndUI, options: ScopedDrawingOptions): ExtensionUI["custom"] {
-  const { scope } = options;
-  const theme = ui.theme ?? plainTheme;
-  return (factory, settings = {}) =>
-    untilUnloaded(scope, settings.signal, async (signal) =>
-      ui.custom?.(
-        async ({ tui, keybindings, done }) => {
-          const made = await runOf(scope, () => factory(tui, theme, keybindings, done));
-          // Not while a frame is being drawn.
-          const onFailure = () => queueMicrotask(() => done(undefined));
-          return drawn(made, { ...options, call: "ctx.ui.custom", onFailure });
-        },
-        { ...settings, signal },
-      ),
-    );
-}
-
-interface DrawnOptions extends Pick<ScopedDrawingOptions, "scope" | "onNotice"> {
-  /** As its author calls it. */
-  call: string;
-  onFailure?: () => void;
-}
-
-/** @throws BonsaiError `extension_argument_invalid` for what is no component */
-function drawn(made: unknown, { scope, call, onNotice, onFailure = () => {} }: DrawnOptions): DrawnComponent {
+/**
+ * A component that cannot break the screen: where it fails, that is a notice, and it is gone.
+ * @param call as its author calls it
+ * @throws BonsaiError `extension_argument_invalid` for what is no component
+ */
+function drawn(made: unknown, call: string, { scope, host }: UiOwner, onFailure = () => {}): DrawnComponent {
   return drawnComponent(made, {
-    ...{ scope, call },
+    scope,
+    call,
     onFailure(error) {
       const message = failureText(`The component of ${call} of ${scope.source}`, error);
-      onNotice({ level: "warning", code: "extension_component_failed", message });
+      host.onNotice({ level: "warning", code: "extension_component_failed", message });
       onFailure();
     },
   });
@@ -137,15 +129,16 @@ function drawn(made: unknown, { scope, call, onNotice, onFailure = () => {} }: D
 
 /** Nothing is begun for an extension that is gone, and what goes on ends with it. */
 async function untilUnloaded<Value>(
-  scope: ExtensionScope,
-  signal: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<Value | undefined>,
+  { scope }: UiOwner,
+  options: CustomOptions,
+  work: (options: CustomOptions) => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
   if (scope.isUnloaded) return undefined;
   const unloaded = new AbortController();
   const release = scope.keep(() => unloaded.abort());
+  const signals = options.signal === undefined ? [] : [options.signal];
   try {
-    return await work(AbortSignal.any([...(signal === undefined ? [] : [signal]), unloaded.signal]));
+    return await work({ ...options, signal: AbortSignal.any([...signals, unloaded.signal]) });
   } finally {
     release();
   }
@@ -157,8 +150,8 @@ const levels: Readonly<Record<NotificationType, AgentNotice["level"]>> = {
   error: "warning",
 };
 
-/** Where nobody can be asked: each question is answered at once, and what is told becomes a notice. */
-export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: string): ExtensionUI {
+/** Where nobody can be asked: each question is answered at once, and a notification becomes a notice. */
+export function silentUi({ scope, host }: Pick<ExtensionRuntime, "scope" | "host">): ExtensionUI {
   return {
     select: async () => undefined,
     confirm: async () => false,
@@ -168,7 +161,7 @@ export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: s
       const notice: AgentNotice = {
         code: "extension_message",
         level: levels[type],
-        message: `${extensionPath}: ${message}`,
+        message: `${scope.source}: ${message}`,
       };
       host.onNotice(notice);
     },
@@ -184,44 +177,5 @@ export function silentUi(host: Pick<ExtensionHost, "onNotice">, extensionPath: s
     setTitle() {},
     setEditorText() {},
     getEditorText: () => "",
-  };
-}
-
-/** The host as one extension sees it: with a user interface that is the extension's own. */
-export interface ScopedHost extends Omit<ExtensionHost, "ui"> {
-  readonly ui?: ExtensionUI | undefined;
-}
-
-/** @param scopedUi makes the user interface that remembers what it showed */
-export function scopedHost(host: ExtensionHost, scopedUi: (ui: FrontEndUI) => ExtensionUI): ScopedHost {
-  let known: { ui: FrontEndUI; scoped: ExtensionUI } | undefined;
-  return {
-    get mode() {
-      return host.mode;
-    },
-    get cwd() {
-      return host.cwd;
-    },
-    get lifecycle() {
-      return host.lifecycle;
-    },
-    get ui() {
-      const { ui } = host;
-      if (ui === undefined) return undefined;
-      if (known?.ui !== ui) known = { ui, scoped: scopedUi(ui) };
-      return known.scoped;
-    },
-    get control() {
-      return host.control;
-    },
-    session: () => host.session(),
-    agent: () => host.agent(),
-    model: () => host.model?.(),
-    models: () => host.models(),
-    shutdown: () => host.shutdown(),
-    isProjectTrusted: () => host.isProjectTrusted(),
-    flag: (name) => host.flag(name),
-    onNotice: (notice) => host.onNotice(notice),
-    onEntry: (entry) => host.onEntry?.(entry),
   };
 }

@@ -3,59 +3,15 @@ import { isAbsolute, sep } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import type { ExtensionContext } from "../api/extension-context.ts";
-import { importExtension } from "../load/import-extension.ts";
+import { importExtension, withinTime } from "../load/import-extension.ts";
 import { extensionFailure } from "./extension-errors.ts";
-import type { AdaptedExtension, ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
-import type { ExtensionPlace, ExtensionRoom } from "./extension-registry.ts";
+import type { AdaptedExtension, ExtensionAdapter } from "./extension-host.ts";
+import type { ExtensionRuntime } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { LoadExtensionsOptions, LoadedExtension } from "./extensions.ts";
 import { makeApi } from "./make-api.ts";
 import { makeCommandContext, makeContext } from "./make-context.ts";
-import type { OpenedModels } from "./model-registry.ts";
-import { scopedHost, scopedUi } from "./scoped-ui.ts";
-
-interface StartOptions {
-  scope: ExtensionScope;
-  /** Reads the module. */
-  factory: () => Promise<ExtensionFactory>;
-  api: ExtensionAPI;
-}
-
-/**
- * Reads an extension and lets it register what it has.
- * @throws BonsaiError, which says where and why it failed
- */
-export async function startExtension({ scope, factory, api }: StartOptions): Promise<void> {
-  try {
-    const start = await runOf(scope, factory);
-    await withTimeLimit(scope.source, async () => runOf(scope, () => start(api)));
-    scope.start();
-  } catch (error) {
-    throw extensionFailure(scope, error);
-  }
-}
-
-/** As long as handlers have before they are named. */
-const factoryLimitMs = 30_000;
-
-/** Gives up on a factory that does not end. @throws BonsaiError `extension_hung`, and what the factory throws */
-async function withTimeLimit(source: string, work: () => Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(hung(source)), factoryLimitMs);
-  try {
-    await Promise.race([work(), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function hung(source: string): BonsaiError {
-  return new BonsaiError({
-    code: "extension_hung",
-    message: `${source} did not end its start within ${factoryLimitMs / 1_000} s.`,
-    hint: "Let the extension do slow work in its handler of session_start, without awaiting it in the module's function.",
-  });
-}
+import { scopedUi } from "./scoped-ui.ts";
 
 /** An extension and how to come by its factory. */
 export interface ExtensionToStart {
@@ -80,37 +36,54 @@ export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToSt
   ];
 }
 
-export interface PlaceOptions {
-  room: ExtensionRoom;
-  host: ExtensionHost;
-  models: OpenedModels;
-  adapter: ExtensionAdapter | undefined;
-  reload: () => Promise<unknown>;
+/** As long as handlers have before they are named. */
+const factoryLimitMs = 30_000;
+
+/**
+ * Reads an extension and lets it register what it has.
+ * @throws BonsaiError, which says where and why it failed
+ */
+export async function startExtension(
+  scope: ExtensionScope,
+  { factory }: ExtensionToStart,
+  api: ExtensionAPI,
+): Promise<void> {
+  const hung = () =>
+    new BonsaiError({
+      code: "extension_hung",
+      message: `${scope.source} did not end its start within ${factoryLimitMs / 1_000} s.`,
+      hint: "Let the extension do slow work in its handler of session_start, without awaiting it in the module's function.",
+    });
+  try {
+    const start = await runOf(scope, factory);
+    await withinTime(async () => runOf(scope, () => start(api)), factoryLimitMs, hung);
+    scope.start();
+  } catch (error) {
+    throw extensionFailure(scope, error);
+  }
 }
 
-/** What an extension is called with, and how it is known to whoever lays names over that. */
-export function placeOf(scope: ExtensionScope, { room, host, models, adapter, reload }: PlaceOptions) {
-  const own = scopedHost(host, (ui) =>
-    scopedUi(ui, { scope, shownBy: room.shownBy, onNotice: (notice) => host.onNotice(notice) }),
-  );
+/** What an extension's function is called with, with the names of an adapter laid over it. */
+export function apiOf(
+  shared: Pick<ExtensionRuntime, "scope" | "registry" | "host" | "models" | "reload">,
+  adapter: ExtensionAdapter | undefined,
+): ExtensionAPI {
+  const { scope, host } = shared;
   const extension: AdaptedExtension = {
     path: scope.path,
     name: scope.source,
     keep: (undo) => scope.keep(undo),
     onNotice: (notice) => host.onNotice(notice),
   };
-  const adapt = <Context extends ExtensionContext>(context: Context): Context =>
+  const adapted = <Context extends ExtensionContext>(context: Context): Context =>
     adapter?.context?.(context, extension) ?? context;
-  const checkLoaded = (call: string) => scope.checkLoaded(call);
-  const extras = { extensionPath: scope.source, models, adapt, checkLoaded };
-  const place: ExtensionPlace = {
-    room,
-    scope,
-    host: own,
-    context: (signal) => adapt(makeContext(own, { ...extras, signal })),
-    commandContext: () => adapt(makeCommandContext(own, { ...extras, reload })),
+  const runtime: ExtensionRuntime = {
+    ...shared,
+    ui: scopedUi(shared),
+    context: (signal) => adapted(makeContext(runtime, signal)),
+    commandContext: () => adapted(makeCommandContext(runtime)),
   };
-  const api = makeApi(place);
+  const api = makeApi(runtime);
   return adapter?.api?.(api, extension) ?? api;
 }
 

@@ -33,7 +33,13 @@ export interface ImportExtensionOptions {
 export async function importExtension(options: ImportExtensionOptions): Promise<ExtensionFactory> {
   const { path, modules, timeoutMs = 30_000 } = options;
   const entry = entryFile(path);
-  const exports = await withinTime(readExtension({ entry, modules }), { path, timeoutMs });
+  const hung = () =>
+    new BonsaiError({
+      code: "extension_hung",
+      message: `${path} was not loaded within ${timeoutMs / 1000} s: an await at the top level of its modules does not end.`,
+      hint: "Await slow things in a handler, not while the module is loaded.",
+    });
+  const exports = await withinTime(() => readExtension({ entry, modules }), timeoutMs, hung);
   return factoryOf(path, exports);
 }
 
@@ -58,20 +64,16 @@ function notFound(path: string, why: string, cause?: unknown): BonsaiError {
   });
 }
 
-async function withinTime<T>(
-  work: Promise<T>,
-  { path, timeoutMs }: Pick<Required<ImportExtensionOptions>, "path" | "timeoutMs">,
+/** @throws what `hung` gives, for work that does not end in time */
+export async function withinTime<T>(
+  work: () => Promise<T>,
+  limitMs: number,
+  hung: () => BonsaiError,
 ): Promise<T> {
   const late = Promise.withResolvers<never>();
-  const hung = () =>
-    new BonsaiError({
-      code: "extension_hung",
-      message: `${path} was not loaded within ${timeoutMs / 1000} s: an await at the top level of its modules does not end.`,
-      hint: "Await slow things in a handler, not while the module is loaded.",
-    });
-  const timer = setTimeout(() => late.reject(hung()), timeoutMs);
+  const timer = setTimeout(() => late.reject(hung()), limitMs);
   try {
-    return await Promise.race([work, late.promise]);
+    return await Promise.race([work(), late.promise]);
   } finally {
     clearTimeout(timer);
   }
