@@ -14,6 +14,8 @@ export interface Decision<Result, Payload = unknown> {
 }
 
 type Fields = Record<string, unknown>;
+/** The earlier source and the later one. */
+type FieldConflict = { field: string; sources: [earlier: string, later: string] };
 
 interface DecisionRunOptions {
   event: string;
@@ -36,22 +38,19 @@ export class DecisionRun {
   }
 
   async ask(handlers: readonly RegisteredHandler[]): Promise<Decision<Fields, object>> {
+    const { event, rule, signal, runner } = this.#options;
     for (const handler of handlers) {
-      const outcome = await this.#outcomeOf(handler);
+      const current = this.#proposal.result;
+      const payload = frozenCopy(this.#payload, { current });
+      const outcome = await runner.run({ event, handler, payload, current, signal });
       if (outcome.status === "aborted") return this.#aborted();
       const proposed = this.#proposedBy(handler, outcome);
       if (proposed === undefined) continue;
       this.#add(proposed, handler.source);
-      if (this.#isFinal()) break;
+      const { result } = this.#proposal;
+      if (result !== undefined && rule.final(result)) break;
     }
-    return this.#options.signal.aborted ? this.#aborted() : this.#decision(this.#proposal.result, false);
-  }
-
-  #outcomeOf(handler: RegisteredHandler): Promise<HandlerOutcome> {
-    const { event, signal, runner } = this.#options;
-    const current = this.#proposal.result;
-    const payload = frozenCopy(this.#payload, { current });
-    return runner.run({ event, handler, payload, current, signal });
+    return signal.aborted ? this.#aborted() : this.#decision(this.#proposal.result, false);
   }
 
   /** The fields that count; undefined for whoever abstains. */
@@ -86,11 +85,6 @@ export class DecisionRun {
     this.#payload = rule.transform?.(this.#payload, proposed) ?? this.#payload;
   }
 
-  #isFinal(): boolean {
-    const { result } = this.#proposal;
-    return result !== undefined && this.#options.rule.final(result);
-  }
-
   #aborted(): Decision<Fields, object> {
     const result = { ...this.#proposal.result, ...this.#options.rule.refusal(this.#options.signal.reason) };
     return this.#decision(Object.keys(result).length === 0 ? undefined : result, true);
@@ -110,25 +104,19 @@ function described(value: unknown): string {
   return Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }
 
-/** A field that a second source has set. */
-interface FieldConflict {
-  field: string;
-  sources: [earlier: string, later: string];
-}
-
 /** What the handlers of one decide event have proposed so far. */
 class Proposal {
   readonly #rule: ErasedDecideRule;
   readonly #sources = new Map<string, string>();
   readonly #keySources = new Map<string, string>();
-  #result: Readonly<Record<string, unknown>> | undefined;
+  #result: Readonly<Fields> | undefined;
 
   constructor(rule: ErasedDecideRule) {
     this.#rule = rule;
   }
 
   /** Undefined while everybody has abstained. */
-  get result(): Readonly<Record<string, unknown>> | undefined {
+  get result(): Readonly<Fields> | undefined {
     return this.#result;
   }
 
@@ -137,8 +125,8 @@ class Proposal {
     return Object.fromEntries(this.#sources);
   }
 
-  /** Invariant: a field once set is never erased; an undefined value abstains. */
-  add(proposed: Record<string, unknown>, source: string): FieldConflict[] {
+  /** @returns fields that a second source has set. Invariant: a field once set is never erased; an undefined value abstains. */
+  add(proposed: Fields, source: string): FieldConflict[] {
     const conflicts: FieldConflict[] = [];
     for (const [field, value] of Object.entries(proposed)) {
       if (value === undefined) continue;

@@ -1,6 +1,6 @@
 import type { RegisteredHandler } from "./event.ts";
 
-interface HandlerRunnerOptions {
+export interface HandlerRunnerOptions {
   onNotice: (notice: LifecycleNotice) => void;
   slowHandlerMs: number;
   setTimer: SetTimer;
@@ -11,49 +11,6 @@ interface HandlerRunnerOptions {
 export interface HandlerWait {
   event: string;
   source: string;
-}
-
-interface HandlerRun {
-  event: string;
-  handler: RegisteredHandler;
-  payload: object;
-  current?: unknown;
-  signal: AbortSignal;
-}
-
-/** Runs handlers and gives notice of those that fail or are slow. */
-export class HandlerRunner {
-  readonly notice: (notice: LifecycleNotice) => void;
-  readonly #slowHandlerMs: number;
-  readonly #setTimer: SetTimer;
-  readonly #onWait: HandlerRunnerOptions["onWait"];
-
-  constructor(options: HandlerRunnerOptions) {
-    this.notice = options.onNotice;
-    this.#slowHandlerMs = options.slowHandlerMs;
-    this.#setTimer = options.setTimer;
-    this.#onWait = options.onWait;
-  }
-
-  async run(run: HandlerRun): Promise<HandlerOutcome> {
-    const { event, handler, payload, current, signal } = run;
-    const { source } = handler;
-    const elapsedMs = this.#slowHandlerMs;
-    const outcome = await callHandler({
-      handler,
-      payload,
-      current,
-      signal,
-      slowAfterMs: elapsedMs,
-      setTimer: this.#setTimer,
-      onWait: () => this.#onWait?.({ event, source }),
-      onSlow: () => this.notice({ type: "slow_handler", event, source, elapsedMs }),
-    });
-    if (outcome.status === "threw") {
-      this.notice({ type: "handler_error", event, source, error: outcome.error });
-    }
-    return outcome;
-  }
 }
 
 /** Calls back once after a delay; the function returned calls it off. */
@@ -71,45 +28,59 @@ export type HandlerOutcome =
   | { status: "threw"; error: unknown }
   | { status: "aborted" };
 
-interface HandlerCall {
+interface HandlerRun {
+  event: string;
   handler: RegisteredHandler;
   payload: object;
-  current: unknown;
+  current?: unknown;
   signal: AbortSignal;
-  slowAfterMs: number;
-  setTimer: SetTimer;
-  /** Told once, at the moment when the handler has taken `slowAfterMs`. */
-  onSlow: () => void;
-  /** Told where the handler does not answer at once; what it gives back is called when nobody waits any longer. */
-  onWait: () => (() => void) | undefined;
 }
 
-/** Runs one handler to its end or to the abort, whichever comes first. Never rejects. */
-async function callHandler(call: HandlerCall): Promise<HandlerOutcome> {
-  const { signal } = call;
-  if (signal.aborted) return { status: "aborted" };
-  try {
-    const returned = call.handler.call(call.payload, { current: call.current, signal });
-    if (!isThenable(returned)) return { status: "returned", value: snapshot(returned) };
-    return await settled(returned, call);
-  } catch (error) {
-    // A handler that obeys the signal throws too: that is the abort, not its failure.
-    return signal.aborted ? { status: "aborted" } : { status: "threw", error };
+/** Runs handlers and gives notice of those that fail or are slow. */
+export class HandlerRunner {
+  readonly notice: (notice: LifecycleNotice) => void;
+  readonly #options: HandlerRunnerOptions;
+
+  constructor(options: HandlerRunnerOptions) {
+    this.notice = options.onNotice;
+    this.#options = options;
   }
-}
 
-async function settled(returned: PromiseLike<unknown>, call: HandlerCall): Promise<HandlerOutcome> {
-  const stopTimer = call.setTimer(call.onSlow, call.slowAfterMs);
-  const stopWait = call.onWait();
-  const abort = abortOf(call.signal);
-  try {
-    const value = Promise.resolve(returned).then(snapshot);
-    const answer = value.then((value): HandlerOutcome => ({ status: "returned", value }));
-    return await Promise.race([answer, abort.outcome]);
-  } finally {
-    stopTimer();
-    stopWait?.();
-    abort.forget();
+  /** Runs one handler to its end or to the abort, whichever comes first. Never rejects. */
+  async run(run: HandlerRun): Promise<HandlerOutcome> {
+    const { event, handler, payload, current, signal } = run;
+    if (signal.aborted) return { status: "aborted" };
+    try {
+      const returned = handler.call(payload, { current, signal });
+      if (!isThenable(returned)) return { status: "returned", value: snapshot(returned) };
+      return await this.#settled(returned, run);
+    } catch (error) {
+      // A handler that obeys the signal throws too: that is the abort, not its failure.
+      if (signal.aborted) return { status: "aborted" };
+      this.notice({ type: "handler_error", event, source: handler.source, error });
+      return { status: "threw", error };
+    }
+  }
+
+  async #settled(returned: PromiseLike<unknown>, run: HandlerRun): Promise<HandlerOutcome> {
+    const { slowHandlerMs, setTimer, onWait } = this.#options;
+    const { event, signal } = run;
+    const { source } = run.handler;
+    const stopTimer = setTimer(
+      () => this.notice({ type: "slow_handler", event, source, elapsedMs: slowHandlerMs }),
+      slowHandlerMs,
+    );
+    const stopWait = onWait?.({ event, source });
+    const abort = abortOf(signal);
+    try {
+      const value = Promise.resolve(returned).then(snapshot);
+      const answer = value.then((value): HandlerOutcome => ({ status: "returned", value }));
+      return await Promise.race([answer, abort.outcome]);
+    } finally {
+      stopTimer();
+      stopWait?.();
+      abort.forget();
+    }
   }
 }
 

@@ -30,8 +30,8 @@ export interface LifecycleOptions<Events> {
   /** Default: a timer that does not keep the process alive. */
   setTimer?: SetTimer;
   /**
-   * Told of each handler that does not answer at once; what it gives back is called when that handler is waited for no
-   * longer. Neither must throw. Default: nobody is told.
+   * Called with each handler that does not answer at once; what it gives back is called when that handler is waited for
+   * no longer. Neither must throw. Default: nothing is called.
    */
   onWait?: ((wait: HandlerWait) => () => void) | undefined;
 }
@@ -90,7 +90,7 @@ export class Lifecycle<Events> {
     return this.#registry.has(name);
   }
 
-  /** Tells every handler; resolves when the last has ended, or at the abort. No handler makes it reject. */
+  /** Calls every handler; resolves when the last has ended, or at the abort. No handler makes it reject. */
   async notify<Name extends NotifyNames<Events> & string>(
     name: Name,
     payload: PayloadOf<Events[Name]>,

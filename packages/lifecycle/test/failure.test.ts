@@ -64,11 +64,11 @@ describe("a handler that throws", () => {
 
   it("does not keep a notification from the others", async () => {
     const { lifecycle, notices } = sampleLifecycle();
-    const told: string[] = [];
+    const seen: string[] = [];
     lifecycle.on("session_start", throwing, { source: "a" });
-    lifecycle.on("session_start", ({ reason }) => void told.push(reason), { source: "b" });
+    lifecycle.on("session_start", ({ reason }) => void seen.push(reason), { source: "b" });
     await lifecycle.notify("session_start", { reason: "new" });
-    expect(told).toEqual(["new"]);
+    expect(seen).toEqual(["new"]);
     expect(notices).toEqual([{ type: "handler_error", event: "session_start", source: "a", error: boom }]);
   });
 
@@ -116,12 +116,12 @@ describe("a slow handler", () => {
 });
 
 describe("a handler that does not answer at once", () => {
-  it("is told of until it has answered, failed, or was left behind", async () => {
-    const told: string[] = [];
+  it("is waited for until it has answered, failed, or was left behind", async () => {
+    const seen: string[] = [];
     const { lifecycle } = sampleLifecycle({
       onWait({ event, source }) {
-        told.push(`${source} in ${event}`);
-        return () => told.push(`${source} ended`);
+        seen.push(`${source} in ${event}`);
+        return () => seen.push(`${source} ended`);
       },
     });
     const abort = new AbortController();
@@ -130,7 +130,7 @@ describe("a handler that does not answer at once", () => {
     lifecycle.on("session_start", rejecting, { source: "b" });
     lifecycle.on("session_start", () => new Promise<void>(() => abort.abort()), { source: "hung" });
     await lifecycle.notify("session_start", { reason: "new" }, { signal: abort.signal });
-    expect(told).toEqual([
+    expect(seen).toEqual([
       ...["a in session_start", "a ended", "b in session_start", "b ended"],
       ...["hung in session_start", "hung ended"],
     ]);
@@ -207,9 +207,9 @@ describe("an abort", () => {
     const abort = new AbortController();
     const hung = Promise.withResolvers<void>();
     lifecycle.on("session_start", () => hung.promise);
-    const told = lifecycle.notify("session_start", { reason: "new" }, { signal: abort.signal });
+    const seen = lifecycle.notify("session_start", { reason: "new" }, { signal: abort.signal });
     abort.abort();
-    await told;
+    await seen;
     hung.reject(boom);
     await Promise.resolve();
     expect(notices).toEqual([]);

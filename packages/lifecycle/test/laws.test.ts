@@ -35,7 +35,7 @@ async function decided(plans: HandlerPlan[]) {
   return { calls, decision: await lifecycle.decide("before_compact", { reason: "manual" }) };
 }
 
-/** The order that the design promises, told by another algorithm. */
+/** The order that the design promises, by another algorithm. */
 function promisedOrder(plans: HandlerPlan[]): HandlerPlan[] {
   const bySource = new Map<string, HandlerPlan[]>();
   for (const plan of plans) bySource.set(plan.source, [...(bySource.get(plan.source) ?? []), plan]);

@@ -47,9 +47,9 @@ export async function misuseOfCalls(lifecycle: Lifecycle<SampleEvents>) {
   await lifecycle.notify("session_start", {});
   // @ts-expect-error a value that the field cannot have
   await lifecycle.notify("session_start", { reason: 1 });
-  // @ts-expect-error a decide event is asked, not told
+  // @ts-expect-error a decide event is asked, not notified
   await lifecycle.notify("before_compact", { reason: "manual" });
-  // @ts-expect-error a notify event is told, not asked
+  // @ts-expect-error a notify event is notified, not asked
   await lifecycle.decide("session_start", { reason: "new" });
   // @ts-expect-error another event's payload
   await lifecycle.decide("before_compact", { toolName: "bash", input: {} });
