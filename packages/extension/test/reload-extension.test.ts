@@ -120,7 +120,7 @@ test("in a process of its own, without a test runner, all is the same, and nothi
     "one.ts": "export const one: number = 1;",
     "stripped.ts": `import { z } from "zod"; import { one } from "./one"; export default (z2: unknown) => [z === z2, one];`,
     "main.mjs": `
-      import { hostModules, importExtension } from ${JSON.stringify(import.meta.resolve("../src/index.ts"))};
+      import { hostModules, importExtension } from ${JSON.stringify(import.meta.resolve("../src/host/index.ts"))};
       const { z } = await hostModules().zod();
       for (const path of process.argv.slice(2)) {
         const factory = await importExtension({ path, modules: hostModules() });

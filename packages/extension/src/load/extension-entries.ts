@@ -31,13 +31,13 @@ export function entriesAt(path: string, cwd: string): Entries {
 export function packageExtensions(folder: string): Entries {
   return entriesBy(folder, "Install the package again, or remove it with `bonsai remove`.", (stats) => {
     if (!stats.isDirectory()) return entry(folder);
-    return manifestEntries(folder, namedEntries) ?? entriesIn(join(folder, "extensions"));
+    return manifestEntries(folder) ?? entriesIn(join(folder, "extensions"));
   });
 }
 
 /** What a folder is by itself: what its package.json names, else its index; undefined where it has neither. */
 function folderEntries(folder: string): Entries | undefined {
-  return manifestEntries(folder, namedEntries) ?? indexEntry(folder);
+  return manifestEntries(folder) ?? indexEntry(folder);
 }
 
 /** What a path in a package.json stands for. */
@@ -83,7 +83,7 @@ const manifestSchema = z.object({ bonsai: listSchema.optional(), pi: listSchema.
  * What the package.json of a folder names as extensions, by `bonsai.extensions`, else by `pi.extensions`: paths or
  * globs; one that begins with `!` takes away. Undefined where it says nothing of extensions, or there is none.
  */
-function manifestEntries(folder: string, entriesOf: (path: string) => Entries): Entries | undefined {
+function manifestEntries(folder: string): Entries | undefined {
   const manifest = readManifest(join(folder, "package.json"));
   if (manifest === undefined) return undefined;
   if ("hint" in manifest) return { entries: [], problems: [manifest] };
@@ -92,21 +92,21 @@ function manifestEntries(folder: string, entriesOf: (path: string) => Entries): 
   const isExclusion = (pattern: string) => pattern.startsWith("!");
   const excluded = patterns.filter(isExclusion).flatMap((pattern) => matches(folder, pattern.slice(1)));
   const { entries, problems } = joined(
-    patterns.filter((pattern) => !isExclusion(pattern)).map((pattern) => named(folder, pattern, entriesOf)),
+    patterns.filter((pattern) => !isExclusion(pattern)).map((pattern) => named(folder, pattern)),
   );
   return { entries: [...new Set(entries)].filter((path) => !excluded.includes(path)), problems };
 }
 
-function named(folder: string, pattern: string, entriesOf: (path: string) => Entries): Entries {
+function named(folder: string, pattern: string): Entries {
   const file = join(folder, "package.json");
   const hint = "Mend its list of extensions.";
   if (isOutside(folder, pattern)) {
     return problem(file, `It names ${pattern}, which lies outside its folder.`, hint);
   }
-  if (!/[*?[\]{}]/.test(pattern)) return entriesOf(resolve(folder, pattern));
+  if (!/[*?[\]{}]/.test(pattern)) return namedEntries(resolve(folder, pattern));
   const paths = matches(folder, pattern).filter((path) => !isPassedOver(basename(path)));
   if (paths.length === 0) return problem(file, `It names ${pattern}, which no file matches.`, hint);
-  return joined(paths.map(entriesOf));
+  return joined(paths.map(namedEntries));
 }
 
 /** A package of more files names its extensions one by one. */

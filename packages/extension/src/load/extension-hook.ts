@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import {
   beginCommonJs,
   commonJsGeneration,
@@ -9,11 +9,11 @@ import {
   joinGeneration,
   marked,
   packageFolderOf,
+  want,
   withoutMarkers,
 } from "./generation.ts";
 import { cachedTranspile, transpile, usesCommonJs } from "./transpile.ts";
 import {
-  isLoaded,
   PENDING_IMPORT,
   PENDING_URL,
   VIRTUAL_SCHEME,
@@ -36,7 +36,7 @@ const resolve: ResolveHookSync = (specifier, context, next) => {
   const generation = generationOf(context.parentURL) ?? requiring ?? generationOf(specifier);
   if (generation === undefined) return next(specifier, context);
   if (Object.hasOwn(generation.modules, specifier)) {
-    if (!isLoaded(generation.modules, specifier)) generation.wanted.add(specifier);
+    want(generation, [specifier]);
     return { url: virtualUrl(generation.modules, specifier), format: "module", shortCircuit: true };
   }
   if (specifier.startsWith(VIRTUAL_SCHEME)) return { url: specifier, format: "module", shortCircuit: true };
@@ -71,7 +71,7 @@ function resolveFile(generation: Generation, specifier: string, context: Resolve
       try {
         return next(candidate, from);
       } catch {
-        // The error to tell of is that of the import as it was written.
+        // The error that counts is that of the import as it was written.
       }
     }
     // It may be imported only in some cases, and others shall be tried all the same.
@@ -136,8 +136,7 @@ function loadTypeScript(generation: Generation, path: string): ReturnType<LoadHo
 function noted(generation: Generation, path: string, source: string): string {
   const { modules, late } = generation;
   generation.sources.set(path, source);
-  const missing = namedModules(modules, source).filter((name) => !isLoaded(modules, name));
-  for (const name of missing) generation.wanted.add(name);
+  const missing = want(generation, namedModules(modules, source));
   const later = late === "known" ? [] : lateImports(source);
   if (later.length > 0) generation.hasLate = true;
   if (missing.length + later.length === 0) return source;
@@ -158,11 +157,6 @@ export function namedModules(modules: Generation["modules"], source: string): st
   });
   if (open) return names;
   return names.filter((name) => source.includes(`"${name}"`) || source.includes(`'${name}'`));
-}
-
-/** The URL under which an extension's entry is imported in a generation. */
-export function entryUrl(generation: Generation): string {
-  return marked(pathToFileURL(generation.entry).href, generation);
 }
 
 const pattern = /\bimport\s*\(\s*(["'])(\.{1,2}\/[^"'\n]+)\1\s*\)/g;

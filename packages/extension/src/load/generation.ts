@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import { isLoaded, type VirtualModules } from "./virtual-modules.ts";
+import { type VirtualModules, virtualExports } from "./virtual-modules.ts";
 
 /**
  * One reading of an extension: its entry and every local file that it imports carry the generation's number in their
@@ -64,6 +64,13 @@ export function generationOf(url: string | undefined): Generation | undefined {
   return id === undefined ? undefined : generations.get(Number(id));
 }
 
+/** Takes note of those of these modules of the host that must be loaded first. @returns them */
+export function want({ modules, wanted }: Generation, names: readonly string[]): string[] {
+  const missing = names.filter((name) => virtualExports(modules, name) === undefined);
+  for (const name of missing) wanted.add(name);
+  return missing;
+}
+
 /** A reading that came to nothing is not asked for again. */
 export function dropGeneration({ id }: Generation): void {
   generations.delete(id);
@@ -118,8 +125,7 @@ export function joinGeneration(generation: Generation, path: string): void {
  * @throws where modules of the host must be loaded first; `require` cannot wait, and nobody knows what it will ask for
  */
 export function beginCommonJs(generation: Generation, path: string): void {
-  const missing = Object.keys(generation.modules).filter((name) => !isLoaded(generation.modules, name));
-  for (const name of missing) generation.wanted.add(name);
+  const missing = want(generation, Object.keys(generation.modules));
   if (missing.length > 0) throw new Error(`${missing.join(", ")} must be loaded first.`);
   // Node looks into this cache before it asks anybody, and finds a file that another extension required there.
   for (const [file, { id }] of generationsByFile) if (id !== generation.id) delete cache[file];

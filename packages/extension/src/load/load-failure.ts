@@ -12,7 +12,7 @@ import {
   type SourcePlace,
 } from "./thrown-error.ts";
 import { ParseFailure } from "./transpile.ts";
-import { virtualExports, virtualInstead } from "./virtual-modules.ts";
+import { INSTEAD, type ModuleExports, virtualExports } from "./virtual-modules.ts";
 
 /** A failure of a generation, as its author should read it. */
 export function loadFailure(generation: Generation, thrown: unknown): BonsaiError {
@@ -66,9 +66,15 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
     hint:
       host === undefined
         ? `Export ${name} there, or mend the import.`
-        : (virtualInstead(modules, specifier, name) ?? `${specifier} has ${likeNames(host, name)}.`),
+        : (insteadOf(host, name) ?? `${specifier} has ${likeNames(Object.keys(host), name)}.`),
     cause,
   });
+}
+
+/** What a module of the host says about a name that it does not have. */
+function insteadOf(host: ModuleExports, name: string): string | undefined {
+  const sentences = Reflect.get(host, INSTEAD) as Readonly<Record<string, string>> | undefined;
+  return sentences !== undefined && Object.hasOwn(sentences, name) ? sentences[name] : undefined;
 }
 
 /** The package.json that Node could not read: it asks for the one above each module, whatever the module imports. */

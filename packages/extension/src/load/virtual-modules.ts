@@ -22,9 +22,10 @@ export const VIRTUAL_SCHEME = "bonsai-virtual:";
 export const PENDING_URL = `${VIRTUAL_SCHEME}pending`;
 export const PENDING_IMPORT = `import { pending } from ${JSON.stringify(PENDING_URL)};`;
 
-export function isLoaded(modules: VirtualModules, name: string): boolean {
+/** What a module exports; undefined where it is not loaded. */
+export function virtualExports(modules: VirtualModules, name: string): ModuleExports | undefined {
   const loader = modules[name];
-  return loader !== undefined && byLoader.has(loader);
+  return loader && byLoader.get(loader);
 }
 
 export async function loadVirtualModule(modules: VirtualModules, name: string): Promise<void> {
@@ -32,25 +33,9 @@ export async function loadVirtualModule(modules: VirtualModules, name: string): 
   if (loader !== undefined && !byLoader.has(loader)) byLoader.set(loader, await loader());
 }
 
-/** The names that a module exports; undefined where it is not loaded. */
-export function virtualExports(modules: VirtualModules, name: string): string[] | undefined {
-  const loader = modules[name];
-  const exports = loader === undefined ? undefined : byLoader.get(loader);
-  return exports === undefined ? undefined : Object.keys(exports);
-}
-
-/** What a module says about a name that it does not have. */
-export function virtualInstead(modules: VirtualModules, name: string, missing: string): string | undefined {
-  const loader = modules[name];
-  const exports = loader === undefined ? undefined : byLoader.get(loader);
-  const told = exports && (Reflect.get(exports, INSTEAD) as Readonly<Record<string, string>> | undefined);
-  return told !== undefined && Object.hasOwn(told, missing) ? told[missing] : undefined;
-}
-
 /** The URL of a virtual module: one for each instance of it. */
 export function virtualUrl(modules: VirtualModules, name: string): string {
-  const loader = modules[name];
-  const exports = loader === undefined ? undefined : byLoader.get(loader);
+  const exports = virtualExports(modules, name);
   if (exports === undefined) return PENDING_URL;
   shared[REGISTRY] ??= [];
   const known = shared[REGISTRY].indexOf(exports);
