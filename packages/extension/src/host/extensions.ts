@@ -7,10 +7,10 @@ import type {
   FlagOptions,
   ShortcutOptions,
 } from "../api/extension-api.ts";
-import type { ExtensionOrigin, FoundExtension, FoundExtensions } from "../load/extension-entries.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
 import type { ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
 import type { ExtensionRenderers } from "./extension-renderers.ts";
+import type { ExtensionOrigin, FoundExtension, FoundExtensions } from "./find-extensions.ts";
 
 /** An extension that is no file: part of the program that embeds Bonsai. */
 export interface InlineExtension {

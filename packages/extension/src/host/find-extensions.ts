@@ -3,11 +3,9 @@ import { join } from "node:path";
 import { installedPackages } from "../install/package-records.ts";
 import {
   type Entries,
-  type ExtensionOrigin,
   entriesAt,
   entriesIn,
-  type FoundExtension,
-  type FoundExtensions,
+  type FindProblem,
   packageExtensions,
 } from "../load/extension-entries.ts";
 
@@ -24,6 +22,24 @@ export interface FindExtensionsOptions {
   flagPaths?: readonly string[];
   /** Only what flags name. Default false. */
   onlyFlags?: boolean;
+}
+
+/** Where an extension was found. */
+export type ExtensionOrigin = "flag" | "settings" | "user" | "project" | "package";
+
+/** A module to load. */
+export interface FoundExtension {
+  /** Absolute path of the entry module. */
+  path: string;
+  origin: ExtensionOrigin;
+  /** The npm package that brought it. */
+  packageName?: string;
+}
+
+export interface FoundExtensions {
+  /** In load order: each module once. */
+  extensions: readonly FoundExtension[];
+  problems: readonly FindProblem[];
 }
 
 /**

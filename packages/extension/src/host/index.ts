@@ -26,12 +26,7 @@ export type {
   WidgetOptions,
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
-export type {
-  ExtensionOrigin,
-  FindProblem,
-  FoundExtension,
-  FoundExtensions,
-} from "../load/extension-entries.ts";
+export type { FindProblem } from "../load/extension-entries.ts";
 export { hostModules } from "../load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
@@ -57,6 +52,12 @@ export type {
   ReloadOptions,
   ReloadReport,
 } from "./extensions.ts";
-export { type FindExtensionsOptions, findExtensions } from "./find-extensions.ts";
+export {
+  type ExtensionOrigin,
+  type FindExtensionsOptions,
+  type FoundExtension,
+  type FoundExtensions,
+  findExtensions,
+} from "./find-extensions.ts";
 export { loadExtensions } from "./running-extensions.ts";
 export { sessionManagerOf } from "./session-manager.ts";

@@ -70,13 +70,12 @@ async function installCopy(
   const { home, env = process.env, signal, now = Date.now } = options;
   const staging = openStagingFolder(home, now());
   try {
-    const copied = await copyPackage(source, { folder: staging.path, env, signal });
-    packageEntries(copied.folder, sourceText(source));
-    const { name, version } = copied;
-    const copy = staging.publish(versionsFolder(home, name), version ?? "0");
+    const { folder, name, version } = await copyPackage(source, { folder: staging, env, signal });
+    packageEntries(folder, sourceText(source));
+    const copy = publish(staging, versionsFolder(home, name), version ?? "0");
     return enter({ name, source: sourceText(source), version, copy }, options);
   } finally {
-    staging.discard();
+    rmSync(staging, { recursive: true, force: true });
   }
 }
 
@@ -86,13 +85,9 @@ function installLocal({ path }: LocalSource, options: InstallPackageOptions): In
   return enter({ name, source: path, version }, options);
 }
 
-interface NewRecord extends Pick<PackageRecord, "name" | "source" | "copy"> {
-  version: string | undefined;
-}
-
 /** From here on it is installed. */
 function enter(
-  { version, ...given }: NewRecord,
+  { version, ...given }: Pick<PackageRecord, "name" | "source" | "copy"> & { version: string | undefined },
   { home, now = Date.now }: InstallPackageOptions,
 ): Installation {
   const { records } = readRecords(home);
@@ -173,30 +168,19 @@ function nameless(source: NpmSource | TarballSource): BonsaiError {
 }
 
 const prefix = ".staging-";
-/** Owner of a folder in which a package is made ready. */
-interface StagingFolder {
-  path: string;
-  /** Gives the folder its place among the versions of its package. @returns its name there */
-  publish(versions: string, version: string): string;
-  /** Takes away what was not published. */
-  discard(): void;
-}
 
-function openStagingFolder(home: string, nowMs: number): StagingFolder {
+/** A folder of its own in which a package is made ready. */
+function openStagingFolder(home: string, nowMs: number): string {
   const packages = packagesFolder(home);
   mkdirSync(packages, { recursive: true, mode: 0o700 });
   removeLeftovers(packages, (name) => name.startsWith(prefix), nowMs);
-  const path = mkdtempSync(join(packages, prefix));
-  return {
-    path,
-    publish: (versions, version) => publish(path, versions, version),
-    discard: () => rmSync(path, { recursive: true, force: true }),
-  };
+  return mkdtempSync(join(packages, prefix));
 }
 
 /**
- * No two installations ever get the same name, not even one after the other: whoever takes an old copy away, late, can
- * mean no other.
+ * Gives a staging folder its place among the versions of its package. No two installations ever get the same name, not
+ * even one after the other: whoever takes an old copy away, late, can mean no other.
+ * @returns its name there
  */
 function publish(path: string, versions: string, version: string): string {
   mkdirSync(versions, { recursive: true, mode: 0o700 });

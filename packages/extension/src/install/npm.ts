@@ -110,47 +110,47 @@ export function isTorn({ stderr }: NpmEnd): boolean {
   return unwritten.test(stderr);
 }
 
-/** What npm tells of a failure with `--json`. */
+/** What npm prints of a failure with `--json`. */
 interface NpmError {
   code?: string | undefined;
   summary?: string | undefined;
 }
 
-/** @param told makes a sentence of what happened, with npm's own words */
-type Failure = (told: (what: string) => string) => BonsaiError;
+/** @param sentence makes a sentence of what happened, with npm's own words */
+type Failure = (sentence: (what: string) => string) => BonsaiError;
 
-const notFound: Failure = (told) =>
+const notFound: Failure = (sentence) =>
   new BonsaiError({
     code: "package_unknown",
-    message: told("npm does not know it"),
+    message: sentence("npm does not know it"),
     hint: "Check the name and the version. `npm view NAME versions` lists what there is; a private package needs its registry in ~/.npmrc.",
   });
 
-const unreachable: Failure = (told) =>
+const unreachable: Failure = (sentence) =>
   new BonsaiError({
     code: "registry_unreachable",
-    message: told("npm cannot reach its registry"),
+    message: sentence("npm cannot reach its registry"),
     hint: "Check the network, and the registry and proxy in ~/.npmrc; then install again.",
   });
 
-const refused: Failure = (told) =>
+const refused: Failure = (sentence) =>
   new BonsaiError({
     code: "registry_refused",
-    message: told("the registry refuses it"),
+    message: sentence("the registry refuses it"),
     hint: "Log in with `npm login`, or check the token in ~/.npmrc.",
   });
 
-const full: Failure = (told) =>
+const full: Failure = (sentence) =>
   new BonsaiError({
     code: "disk_full",
-    message: told("the disk is full"),
+    message: sentence("the disk is full"),
     hint: "Make room and install again.",
   });
 
-const other: Failure = (told) =>
+const other: Failure = (sentence) =>
   new BonsaiError({
     code: "package_install_failed",
-    message: told("npm failed"),
+    message: sentence("npm failed"),
     hint: "npm's own words stand above; `npm install` of the same package in an empty folder says more.",
   });
 
@@ -183,11 +183,11 @@ function npmError({ stdout, stderr }: NpmEnd): NpmError {
   const lines = stdout.split(/\r?\n/);
   const [from, until] = [lines.indexOf("{"), lines.lastIndexOf("}")];
   const json = from < 0 || until < from ? undefined : lines.slice(from, until + 1).join("\n");
-  const told =
+  const error =
     json === undefined ? undefined : (parsed(json) as { error?: Record<string, unknown> } | null)?.error;
   const [, torn, tornCode] = unwritten.exec(stderr) ?? [];
-  const code = textOf(told?.code) ?? /^npm (?:error|ERR!) code (\S+)/m.exec(stderr)?.[1] ?? tornCode;
-  return { code, summary: textOf(told?.summary)?.split("\n")[0]?.replace(/\.$/, "") ?? torn };
+  const code = textOf(error?.code) ?? /^npm (?:error|ERR!) code (\S+)/m.exec(stderr)?.[1] ?? tornCode;
+  return { code, summary: textOf(error?.summary)?.split("\n")[0]?.replace(/\.$/, "") ?? torn };
 }
 
 function parsed(json: string): unknown {

@@ -8,8 +8,15 @@ const indexNames = ["index.ts", "index.mts", "index.js", "index.mjs"];
 
 /** The extensions of a folder that is searched: its modules, and its folders that are one. It need not exist. */
 export function entriesIn(folder: string): Entries {
-  return entriesByName(folder, (names) =>
-    joined(names.filter((name) => !isPassedOver(name)).map((name) => searched(join(folder, name), name))),
+  let names: string[];
+  try {
+    names = readdirSync(folder).sort();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return noEntries;
+    return unreadable(folder, error, "It must be a folder that you may read.");
+  }
+  return joined(
+    names.filter((name) => !isPassedOver(name)).map((name) => searched(join(folder, name), name)),
   );
 }
 
@@ -203,18 +210,6 @@ function entriesBy(path: string, hint: string, of: (stats: Stats) => Entries): E
   return of(stats);
 }
 
-/** What follows from the names in a folder, sorted. A folder that is not there has none. */
-function entriesByName(folder: string, of: (names: readonly string[]) => Entries): Entries {
-  let names: string[];
-  try {
-    names = readdirSync(folder).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return noEntries;
-    return unreadable(folder, error, "It must be a folder that you may read.");
-  }
-  return of(names);
-}
-
 function unreadable(path: string, error: unknown, hint: string): Entries {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ELOOP") return problem(path, "It is a link that leads to itself.", hint);
@@ -223,27 +218,9 @@ function unreadable(path: string, error: unknown, hint: string): Entries {
   return problem(path, `It cannot be read: ${message}.`, hint);
 }
 
-/** Where an extension was found. */
-export type ExtensionOrigin = "flag" | "settings" | "user" | "project" | "package";
-
-/** A module to load. */
-export interface FoundExtension {
-  /** Absolute path of the entry module. */
-  path: string;
-  origin: ExtensionOrigin;
-  /** The npm package that brought it. */
-  packageName?: string;
-}
-
 /** What was looked for and cannot be loaded. */
 export interface FindProblem {
   path: string;
   message: string;
   hint: string;
-}
-
-export interface FoundExtensions {
-  /** In load order: each module once. */
-  extensions: readonly FoundExtension[];
-  problems: readonly FindProblem[];
 }

@@ -100,19 +100,9 @@ function asEsModule(body: string): string {
   return `${head.join(" ")} ${body}\n}})(${given.join(", ")}); ${tail.join(" ")}`;
 }
 
-interface Exports {
-  /** Names that the body assigns, now and later. */
-  assigned: readonly string[];
-  /** Names that come from another module. */
-  passedOn: readonly string[];
-  /** True for `module.exports = …`. */
-  isWhole: boolean;
-}
-
-function exportsOf(body: string): Exports {
-  const names = (pattern: RegExp) => [
-    ...new Set([...body.matchAll(pattern)].map((match) => match[1] as string)),
-  ];
+/** Names that the body assigns, now and later; those that come from another module; `module.exports = …`. */
+function exportsOf(body: string) {
+  const names = (pattern: RegExp) => [...new Set([...body.matchAll(pattern)].map((match) => match[1]!))];
   const passedOn = names(RE_EXPORT);
   const assigned = names(OWN_EXPORT).filter((name) => name !== "__esModule" && !passedOn.includes(name));
   const isWhole = WHOLE_EXPORT.test(body) && ![...assigned, ...passedOn].includes("default");
@@ -124,7 +114,7 @@ function accessors(variable: string): string {
   return `{ enumerable: true, configurable: true, get: () => ${variable}, set: (v) => { ${variable} = v; } }`;
 }
 
-function importLines(body: string, imports: readonly StaticImport[]): string[] {
+function importLines(body: string, imports: ReturnType<typeof importsOf>): string[] {
   const stars = new Set([...body.matchAll(STAR_EXPORT)].map((match) => match[1]));
   return imports.flatMap(({ specifier, variable, names }, index) => [
     `import * as $m${index} from ${specifier};`,
@@ -133,31 +123,19 @@ function importLines(body: string, imports: readonly StaticImport[]): string[] {
   ]);
 }
 
-interface StaticImport {
-  /** What the body calls it. */
-  variable: string | undefined;
-  /** With its quotes. */
-  specifier: string;
-  /** What the body reads from it. */
-  names: string[];
-}
-
-function importsOf(body: string): StaticImport[] {
-  const found = [...body.matchAll(STATIC_IMPORT)].map((match) => ({
-    variable: match[1],
-    specifier: match[2] as string,
-  }));
+/** What the body calls a module, its specifier with its quotes, and what the body reads from it. */
+function importsOf(body: string) {
   const text = body.replace(RE_EXPORT, "");
-  return found.map(({ variable, specifier }) => ({
+  return [...body.matchAll(STATIC_IMPORT)].map(([, variable, specifier]) => ({
     variable,
-    specifier,
+    specifier: specifier!,
     names: variable === undefined ? [] : namesRead(text, variable),
   }));
 }
 
 function namesRead(text: string, variable: string): string[] {
   const read = new RegExp(`(?<![\\w$.])${variable.replaceAll("$", "\\$")}\\.([A-Za-z_$][\\w$]*)`, "g");
-  return [...new Set([...text.matchAll(read)].map((match) => match[1] as string))];
+  return [...new Set([...text.matchAll(read)].map((match) => match[1]!))];
 }
 
 const names =

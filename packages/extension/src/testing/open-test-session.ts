@@ -55,35 +55,44 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
   const requests: ProviderCall[] = [];
   const models = await scriptedModels({ home: folder, models: all, answers: answersOf(options), requests });
   const session = sessionOf(options, cwd);
-  const record: TestRecord = { notices: [], ui: [], isShutdown: false };
-  let agent: Agent | undefined;
-  const host = testHost({ options, record, cwd, session, agent: () => agent, model, models });
-  agent = options.withAgent === false ? undefined : await agentOf(host, { options, folder, model, models });
+  const parts: TestParts = {
+    options,
+    folder,
+    cwd,
+    session,
+    model,
+    models,
+    notices: [],
+    ui: [],
+    isShutdown: false,
+  };
+  const host = testHost(parts);
+  if (options.withAgent !== false) parts.agent = await openTestAgent(host, parts);
   const extensions = await loadExtensions({ host, ...testSources(options) });
-  if (agent !== undefined) extensions.attach(agent);
-  await (agent?.start() ??
+  if (parts.agent !== undefined) extensions.attach(parts.agent);
+  await (parts.agent?.start() ??
     host.lifecycle.notify("session_start", { type: "session_start", reason: "startup" }));
   const close = async () => {
-    await agent?.close();
+    await parts.agent?.close();
     extensions.unload();
     session.close();
     rmSync(folder, { recursive: true, force: true });
   };
   return {
     get agent() {
-      return agent ?? noAgent();
+      return parts.agent ?? noAgent();
     },
     session,
     extensions,
     lifecycle: host.lifecycle,
     cwd,
-    notices: record.notices,
-    ui: record.ui,
+    notices: parts.notices,
+    ui: parts.ui,
     requests,
     get isShutdown() {
-      return record.isShutdown;
+      return parts.isShutdown;
     },
-    prompt: async (text) => (agent ?? noAgent()).prompt(text, { source: "interactive" }),
+    prompt: async (text) => (parts.agent ?? noAgent()).prompt(text, { source: "interactive" }),
     async command(text) {
       if (!(await extensions.runCommand(text))) throw unknownCommand(text, extensions);
     },
@@ -92,19 +101,27 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
   };
 }
 
-interface AgentParts {
+/** What a test session is made of, and what happens in it. */
+interface TestParts {
   options: OpenTestSessionOptions;
   /** Stands in the place of Bonsai's home. */
   folder: string;
+  cwd: string;
+  session: Session;
   model: CatalogueModel;
   models: ExtensionModels;
+  agent?: Agent;
+  notices: AgentNotice[];
+  ui: UICall[];
+  isShutdown: boolean;
 }
 
-function agentOf(host: ExtensionHost, { options, folder, model, models }: AgentParts): Promise<Agent> {
+function openTestAgent(host: ExtensionHost, parts: TestParts): Promise<Agent> {
+  const { options, folder, cwd, session, model, models } = parts;
   const { settings = {} } = options;
   return openAgent({
-    session: host.session()!,
-    cwd: host.cwd,
+    session,
+    cwd,
     home: folder,
     models: models.client,
     model,
@@ -201,11 +218,11 @@ export interface TestSession {
   readonly lifecycle: Lifecycle<LifecycleEvents>;
   /** Where tools work, absolute. */
   readonly cwd: string;
-  /** What users are told beside the conversation: failures of extensions among it. */
+  /** What users are notified of beside the conversation: failures of extensions among it. */
   readonly notices: readonly AgentNotice[];
   /** Calls of `ctx.ui`, in order. */
   readonly ui: readonly UICall[];
-  /** What models were asked, in order; `purpose` tells turns from summaries and from what extensions asked. */
+  /** What models were asked, in order; `purpose` parts turns from summaries and from what extensions asked. */
   readonly requests: readonly ProviderCall[];
   /** True once an extension asked for the end of the program. */
   readonly isShutdown: boolean;
@@ -219,27 +236,10 @@ export interface TestSession {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What a test looks at afterwards. */
-interface TestRecord {
-  notices: AgentNotice[];
-  ui: UICall[];
-  isShutdown: boolean;
-}
-
-interface TestHostOptions {
-  options: OpenTestSessionOptions;
-  record: TestRecord;
-  cwd: string;
-  session: Session;
-  agent: () => Agent | undefined;
-  model: CatalogueModel;
-  models: ExtensionModels;
-}
-
 /** A front end whose user follows a script. */
-function testHost(parts: TestHostOptions): ExtensionHost {
-  const { options, record, cwd, session, agent, model, models } = parts;
-  const onNotice = (notice: AgentNotice) => void record.notices.push(notice);
+function testHost(parts: TestParts): ExtensionHost {
+  const { options, cwd, session, model, models } = parts;
+  const onNotice = (notice: AgentNotice) => void parts.notices.push(notice);
   return {
     mode: options.mode ?? (options.ui === undefined ? "print" : "rpc"),
     cwd,
@@ -247,14 +247,14 @@ function testHost(parts: TestHostOptions): ExtensionHost {
       rules: lifecycleEventRules,
       onNotice: (notice) => onNotice(lifecycleNotice(notice)),
     }),
-    ui: options.ui === undefined ? undefined : scriptedUi(options.ui, record.ui),
+    ui: options.ui === undefined ? undefined : scriptedUi(options.ui, parts.ui),
     session: () => session,
-    agent,
+    agent: () => parts.agent,
     model: () => model,
     models: async () => models,
     control: options.control,
     shutdown: () => {
-      record.isShutdown = true;
+      parts.isShutdown = true;
     },
     isProjectTrusted: () => options.isProjectTrusted ?? true,
     flag: (name) => options.flags?.[name],
