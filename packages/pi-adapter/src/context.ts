@@ -12,32 +12,22 @@ import type {
   ModelRegistry,
 } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type PromptEvents, type PromptKind, promptOptions } from "./events.ts";
+import { promptOptions } from "./events.ts";
 import { piModel } from "./models/model.ts";
 import { piRegistry } from "./models/registry.ts";
 import { useContext } from "./models/requests.ts";
-import { overlay, type Tell } from "./overlay.ts";
+import { overlay, type PiExtension, type PromptEvents } from "./pi-extension.ts";
 import { type PiTheme, piTheme, useTheme } from "./theme.ts";
 
-interface PiContextOptions {
-  /** Of an extension that was written for pi: it gets pi's shapes also where ours mean something else. */
-  isForPi: boolean;
-  api: Pick<ExtensionAPI, "sendMessage" | "sendUserMessage">;
-  prompts: PromptEvents;
-  tell: Tell;
-}
-
 /** A context with pi's names laid over it; what is behind them is looked up when it is asked for. */
-export function piContext<Context extends ExtensionContext>(
-  context: Context,
-  { isForPi, api, prompts, tell }: PiContextOptions,
-): Context {
+export function piContext<Context extends ExtensionContext>(context: Context, pi: PiExtension): Context {
+  const { api, isForPi } = pi;
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
   useContext(context);
   return overlay(context, {
     get ui() {
-      ui ??= piUi(context, { prompts, tell });
+      ui ??= piUi(context, pi);
       return ui;
     },
     get model() {
@@ -50,7 +40,7 @@ export function piContext<Context extends ExtensionContext>(
     },
     scopedModels: [],
     compact: (options?: CompactOptions) => context.compact(piCompactOptions(options)),
-    getSystemPromptOptions: () => promptOptions({ cwd: context.cwd }),
+    getSystemPromptOptions: () => promptOptions(context.cwd),
     // pi has these on the context of a session that takes the place of another.
     sendMessage: async (...args: Parameters<ExtensionAPI["sendMessage"]>) => api.sendMessage(...args),
     sendUserMessage: async (...args: Parameters<ExtensionAPI["sendUserMessage"]>) =>
@@ -80,7 +70,7 @@ function setupMissing(): BonsaiError {
   });
 }
 
-/** `onComplete` is told pi's fields of the result beside ours. */
+/** `onComplete` gets pi's fields of the result beside ours. */
 function piCompactOptions({ onComplete, ...options }: CompactOptions = {}): CompactOptions {
   if (onComplete === undefined) return options;
   return {
@@ -116,14 +106,11 @@ const missing: Readonly<Record<string, unknown>> = {
 /** Asking does no harm. */
 const isOnlyAsking = /^get/;
 
-interface PiUiOptions {
-  prompts: PromptEvents;
-  /** Where a terminal is drawn on, what has no effect there is said once. */
-  tell: Tell;
-}
-
 /** The user interface with what extensions of pi call beside it. A front end that has one of these itself is asked. */
-export function piUi(ctx: ExtensionContext, { prompts, tell }: PiUiOptions): ExtensionUI {
+export function piUi(
+  ctx: ExtensionContext,
+  { prompts, notifyOnce }: Pick<PiExtension, "prompts" | "notifyOnce">,
+): ExtensionUI {
   const { ui } = ctx;
   const absent = Object.fromEntries(
     Object.entries(missing)
@@ -132,13 +119,13 @@ export function piUi(ctx: ExtensionContext, { prompts, tell }: PiUiOptions): Ext
         name,
         () => {
           if (ctx.mode === "tui" && !isOnlyAsking.test(name))
-            tell(name, `calls ctx.ui.${name}, which has no effect in Bonsai`);
+            notifyOnce(name, `calls ctx.ui.${name}, which has no effect in Bonsai`);
           return answer;
         },
       ]),
   );
-  const asking = <Answer>(kind: PromptKind, title: string | undefined, ask: () => Promise<Answer>) =>
-    prompts.around({ kind, ...(title === undefined ? {} : { title }) }, ctx, ask);
+  const asking = <Answer>(prompt: Parameters<PromptEvents["around"]>[0], ask: () => Promise<Answer>) =>
+    prompts.around(prompt, ctx, ask);
   const { custom, ...drawn } = drawing(ui);
   return overlay(ui, {
     ...absent,
@@ -146,15 +133,16 @@ export function piUi(ctx: ExtensionContext, { prompts, tell }: PiUiOptions): Ext
     custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
       // Elsewhere nobody is asked.
       ctx.mode === "tui"
-        ? asking("custom", undefined, () => custom(factory, options))
+        ? asking({ kind: "custom" }, () => custom(factory, options))
         : custom(factory, options),
     select: (title: string, options: string[], settings?: Parameters<ExtensionUI["select"]>[2]) =>
-      asking("select", title, () => ui.select(title, options, settings)),
+      asking({ kind: "select", title }, () => ui.select(title, options, settings)),
     confirm: (title: string, message: string, settings?: Parameters<ExtensionUI["confirm"]>[2]) =>
-      asking("confirm", title, () => ui.confirm(title, message, settings)),
+      asking({ kind: "confirm", title }, () => ui.confirm(title, message, settings)),
     input: (title: string, placeholder?: string, settings?: Parameters<ExtensionUI["input"]>[2]) =>
-      asking("input", title, () => ui.input(title, placeholder, settings)),
-    editor: (title: string, prefill?: string) => asking("editor", title, () => ui.editor(title, prefill)),
+      asking({ kind: "input", title }, () => ui.input(title, placeholder, settings)),
+    editor: (title: string, prefill?: string) =>
+      asking({ kind: "editor", title }, () => ui.editor(title, prefill)),
     // What stands there was typed by the user.
     pasteToEditor: (text: string) => ui.setEditorText(ui.getEditorText() + text),
   }) as ExtensionUI;

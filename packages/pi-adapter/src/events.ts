@@ -1,91 +1,80 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionPreparation } from "@bonsai-agent/compaction";
-import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
-import type { AdaptedExtension, HandlerOptions } from "@bonsai-agent/extension/host";
+import type { ExtensionContext } from "@bonsai-agent/extension";
+import type { HandlerOptions } from "@bonsai-agent/extension/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
 import { deepCopy, toolCalls } from "@bonsai-agent/messages";
 import { piModel } from "./models/model.ts";
 import { PiEvents } from "./models/streams.ts";
-import { overlay, type Tell } from "./overlay.ts";
+import { overlay, type PiExtension, type PromptEvent } from "./pi-extension.ts";
 
 /** A handler as pi's `on` takes it. */
 type PiHandler = (event: object, ctx: ExtensionContext) => unknown;
 
-interface PiListeningOptions {
-  api: ExtensionAPI;
-  extension: AdaptedExtension;
-  isForPi: boolean;
-  prompts: PromptEvents;
-  tell: Tell;
-}
-
 /** How an extension of pi listens: events that are called otherwise here, and shapes that differ. */
-export class PiListening {
-  readonly #options: PiListeningOptions;
-
-  constructor(options: PiListeningOptions) {
-    this.#options = options;
-  }
-
-  readonly on = (event: string, handler: PiHandler, settings?: HandlerOptions): (() => void) => {
-    const { tell, isForPi, extension } = this.#options;
+export function piListening(pi: PiExtension) {
+  return (event: string, handler: PiHandler, settings?: HandlerOptions): (() => void) => {
     const why = missingEvents[event];
     if (why !== undefined) {
-      tell(event, `listens to ${event}, which never comes in Bonsai: ${why}`);
+      pi.notifyOnce(event, `listens to ${event}, which never comes in Bonsai: ${why}`);
       return () => {};
     }
-    if (event === "agent_settled") return this.#listen("agent_end", settled(handler), settings);
-    const reasons = formerStarts[event];
-    if (reasons !== undefined)
-      return this.#listen("session_start", started(event, reasons, handler), settings);
     if (event === "ui_prompt_start" || event === "ui_prompt_end")
-      return extension.keep(this.#options.prompts.on(event, this.#promptListener(handler)));
-    if (event === "before_agent_start") return this.#listen(event, this.#starting(handler), settings);
-    return this.#listen(event, isForPi ? this.#adapted(event, handler) : handler, settings);
+      return pi.extension.keep(pi.prompts.on(event, promptListener(pi, handler)));
+    const [name, adapted] = ourListener(pi, event, handler);
+    return pi.api.on(name as "agent_end", adapted as never, settings);
   };
+}
 
-  #listen(event: string, handler: PiHandler, settings: HandlerOptions | undefined): () => void {
-    return this.#options.api.on(event as "agent_end", handler as never, settings);
-  }
+/** Our event in the place of pi's, and a handler of it. */
+function ourListener(
+  pi: PiExtension,
+  event: string,
+  handler: PiHandler,
+): [event: string, handler: PiHandler] {
+  if (event === "agent_settled") return ["agent_end", settled(handler)];
+  if (event === "before_agent_start") return [event, starting(pi, handler)];
+  const reasons = formerStarts[event];
+  if (reasons !== undefined) return ["session_start", started(event, reasons, handler)];
+  if (!pi.isForPi) return [event, handler];
+  return [event, event === "message_update" ? severalUpdates(handler) : withPiShapes(pi, event, handler)];
+}
 
-  /** No lifecycle emits these events, so that a throw is told here. */
-  #promptListener(handler: PiHandler): (event: PromptEvent, ctx: ExtensionContext) => void {
-    return (event, ctx) => {
-      void (async () => handler(event, ctx))().catch((error: unknown) =>
-        this.#options.tell(event.type, `failed in its handler of ${event.type}: ${String(error)}`),
-      );
-    };
-  }
+/** No lifecycle emits these events, so that a throw is noticed here. */
+function promptListener({ notifyOnce }: PiExtension, handler: PiHandler) {
+  return async (event: PromptEvent, ctx: ExtensionContext): Promise<void> => {
+    try {
+      await handler(event, ctx);
+    } catch (error) {
+      notifyOnce(event.type, `failed in its handler of ${event.type}: ${String(error)}`);
+    }
+  };
+}
 
-  /** A handler may answer with a prompt, or add to the parts of the prompt that it is shown. */
-  #starting(handler: PiHandler): PiHandler {
-    return async (event, ctx) => {
-      const systemPromptOptions = promptOptions({
-        cwd: ctx.cwd,
-        selectedTools: this.#options.api.getActiveTools(),
-      });
-      const result = (await handler({ ...event, systemPromptOptions }, ctx)) as StartResult | undefined;
-      const added = addedPrompt(systemPromptOptions);
-      const message = result?.message && { message: { display: true, ...result.message } };
-      if (added === "") return result && { ...result, ...message };
-      const systemPrompt = result?.systemPrompt ?? (event as { systemPrompt: string }).systemPrompt;
-      return { ...result, ...message, systemPrompt: `${systemPrompt}\n\n${added}` };
-    };
-  }
+/** A handler may answer with a prompt, or add to the parts of the prompt that it is shown. */
+function starting({ api }: PiExtension, handler: PiHandler): PiHandler {
+  return async (event, ctx) => {
+    const systemPromptOptions = promptOptions(ctx.cwd, api.getActiveTools());
+    const result = (await handler({ ...event, systemPromptOptions }, ctx)) as StartResult | undefined;
+    const added = addedPrompt(systemPromptOptions);
+    const message = result?.message && { message: { display: true, ...result.message } };
+    if (added === "") return result && { ...result, ...message };
+    const systemPrompt = result?.systemPrompt ?? (event as { systemPrompt: string }).systemPrompt;
+    return { ...result, ...message, systemPrompt: `${systemPrompt}\n\n${added}` };
+  };
+}
 
-  #adapted(event: string, handler: PiHandler): PiHandler {
-    if (event === "message_update") return severalUpdates(handler);
-    const payloadOf = (piPayloads as Record<string, ((payload: never) => object) | undefined>)[event];
-    const resultOf = piResults[event];
-    return async (payload, ctx) => {
-      const result = await handler(payloadOf?.(payload as never) ?? payload, ctx);
-      if (resultOf === undefined || typeof result !== "object" || result === null) return result;
-      const ours = resultOf(result as Record<string, unknown>);
-      if (typeof ours !== "string") return ours;
-      this.#options.tell(event, `wants what Bonsai cannot do: ${ours}`);
-      return undefined;
-    };
-  }
+function withPiShapes({ notifyOnce }: PiExtension, event: string, handler: PiHandler): PiHandler {
+  const payloadOf = (piPayloads as Record<string, ((payload: never) => object) | undefined>)[event];
+  const resultOf = piResults[event];
+  return async (payload, ctx) => {
+    const result = await handler(payloadOf?.(payload as never) ?? payload, ctx);
+    if (resultOf === undefined || typeof result !== "object" || result === null) return result;
+    const ours = resultOf(result as Record<string, unknown>);
+    if (typeof ours !== "string") return ours;
+    notifyOnce(event, `wants what Bonsai cannot do: ${ours}`);
+    return undefined;
+  };
 }
 
 /** Events of earlier versions of pi, by the reasons of `session_start` that took their place. */
@@ -115,21 +104,25 @@ function settled(handler: PiHandler): PiHandler {
   };
 }
 
+/**
+ * The updates of streamed answers in pi's shape. One of ours can be several of pi's; the text that all of them carry is
+ * that of the last.
+ */
 function severalUpdates(handler: PiHandler): PiHandler {
-  const updates = updatesForPi();
-  return async (event, ctx) => {
-    for (const each of updates(event as never)) await handler(each, ctx);
+  let events = new PiEvents();
+  return async (payload, ctx) => {
+    const update = payload as Payload<"message_update">;
+    if (update.assistantMessageEvent.type === "start") events = new PiEvents();
+    for (const assistantMessageEvent of events.of(update.assistantMessageEvent))
+      if (!ofMessages.includes(assistantMessageEvent.type))
+        await handler({ ...update, assistantMessageEvent }, ctx);
   };
 }
 
-type Payload<Name extends keyof LifecycleEvents> = PayloadOf<LifecycleEvents[Name]>;
+/** For these, pi has `message_start` and `message_end`. */
+const ofMessages: readonly string[] = ["start", "done", "error"];
 
-/** Files of a compaction in pi's shape. */
-interface PiFileOperations {
-  read: Set<string>;
-  written: Set<string>;
-  edited: Set<string>;
-}
+type Payload<Name extends keyof LifecycleEvents> = PayloadOf<LifecycleEvents[Name]>;
 
 /** Payloads as pi has them, for the events where ours differ. */
 export const piPayloads = {
@@ -151,7 +144,10 @@ export const piPayloads = {
 function compactEvent(event: Payload<"session_before_compact">): object {
   const { type, reason, willRetry, signal, customInstructions } = event;
   return {
-    ...{ type, reason, willRetry, signal },
+    type,
+    reason,
+    willRetry,
+    signal,
     ...("current" in event ? { current: event.current } : {}),
     ...(customInstructions === undefined ? {} : { customInstructions }),
     preparation: piPreparation(event.preparation),
@@ -174,12 +170,8 @@ export function originalPreparation(preparation: CompactionPreparation): Compact
   return originals.get(preparation) ?? preparation;
 }
 
-/** Modified files are told apart by the tool that wrote them; one that both touched counts as edited. */
-function piFileOperations({
-  fileOps,
-  messagesToSummarize,
-  turnPrefixMessages,
-}: CompactionPreparation): PiFileOperations {
+/** Modified files are sorted by the tool that wrote them; one that both touched counts as edited. */
+function piFileOperations({ fileOps, messagesToSummarize, turnPrefixMessages }: CompactionPreparation) {
   const calls = [...messagesToSummarize, ...turnPrefixMessages].flatMap(toolCalls);
   const pathsOf = (tool: string) =>
     new Set(calls.filter(({ name }) => name === tool).map((call) => call.arguments.path));
@@ -189,24 +181,6 @@ function piFileOperations({
     read: new Set(fileOps.read),
     written: new Set(fileOps.modified.filter(isWritten)),
     edited: new Set(fileOps.modified.filter((path) => !isWritten(path))),
-  };
-}
-
-/** In pi, `message_start` and `message_end` tell of these. */
-const untold: readonly string[] = ["start", "done", "error"];
-
-/**
- * The updates of streamed answers in pi's shape. One of ours can be several of pi's, of which the last of the kind that
- * carries text is told with the first ones before it.
- */
-function updatesForPi(): (event: Payload<"message_update">) => object[] {
-  let events = new PiEvents();
-  return (event) => {
-    if (event.assistantMessageEvent.type === "start") events = new PiEvents();
-    return events
-      .of(event.assistantMessageEvent)
-      .filter(({ type }) => !untold.includes(type))
-      .map((assistantMessageEvent) => ({ ...event, assistantMessageEvent }));
   };
 }
 
@@ -224,7 +198,7 @@ const piResults: Readonly<Record<string, (result: Result) => Result | string | u
       : undefined,
 };
 
-/** Operations are the same here. Of a result, pi wants less to be said. */
+/** Operations are the same here. Of a result, pi wants fewer fields. */
 function userBashResult({ result, operations }: Result): Result | undefined {
   if (operations !== undefined && operations !== null) return { operations };
   if (typeof result !== "object" || result === null) return undefined;
@@ -251,46 +225,6 @@ const missingEvents: Readonly<Record<string, string>> = {
     "agent_end comes when the work is done; sendMessage and appendEntry add to the session",
 };
 
-export type PromptKind = "select" | "confirm" | "input" | "editor" | "custom";
-
-interface Prompt {
-  kind: PromptKind;
-  /** Absent for a component. */
-  title?: string;
-}
-
-interface PromptEvent extends Prompt {
-  type: "ui_prompt_start" | "ui_prompt_end";
-  reason: "ui_prompt";
-}
-
-type Listener = (event: PromptEvent, ctx: ExtensionContext) => void;
-
-/** Owner of who wants to know that an extension asks the user something: pi's `ui_prompt_start` and `ui_prompt_end`. */
-export class PromptEvents {
-  readonly #listeners = new Set<{ type: PromptEvent["type"]; listener: Listener }>();
-
-  on(type: PromptEvent["type"], listener: Listener): () => void {
-    const entry = { type, listener };
-    this.#listeners.add(entry);
-    return () => this.#listeners.delete(entry);
-  }
-
-  /** `ctx` is of the extension that asks. */
-  async around<Answer>(prompt: Prompt, ctx: ExtensionContext, ask: () => Promise<Answer>): Promise<Answer> {
-    this.#announce({ type: "ui_prompt_start", reason: "ui_prompt", ...prompt }, ctx);
-    try {
-      return await ask();
-    } finally {
-      this.#announce({ type: "ui_prompt_end", reason: "ui_prompt", ...prompt }, ctx);
-    }
-  }
-
-  #announce(event: PromptEvent, ctx: ExtensionContext): void {
-    for (const { type, listener } of [...this.#listeners]) if (type === event.type) listener(event, ctx);
-  }
-}
-
 /** The parts of a system prompt, as pi shows them to handlers of `before_agent_start`, who may change them. */
 interface PromptOptions {
   cwd: string;
@@ -304,14 +238,8 @@ interface PromptOptions {
   skills: never[];
 }
 
-/** A fresh set: Bonsai's prompt is one text, so that only what a handler adds can be told. */
-export function promptOptions({
-  cwd,
-  selectedTools = [],
-}: {
-  cwd: string;
-  selectedTools?: string[];
-}): PromptOptions {
+/** A fresh set: Bonsai's prompt is one text, so that only what a handler adds can be taken. */
+export function promptOptions(cwd: string, selectedTools: string[] = []): PromptOptions {
   return {
     cwd,
     selectedTools,

@@ -1,15 +1,14 @@
 import type { ExtensionAPI, ExtensionMessage, ExtensionTool, Theme } from "@bonsai-agent/extension";
 import type {
-  AdaptedExtension,
   ExtensionAdapter,
   SendMessageOptions,
   SendUserMessageOptions,
 } from "@bonsai-agent/extension/host";
 import { piContext } from "./context.ts";
-import { PiListening, PromptEvents } from "./events.ts";
+import { piListening } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";
 import { bonsaiProvider, type PiProvider } from "./models/provider.ts";
-import { onceTold, overlay, type Tell } from "./overlay.ts";
+import { onceFor, overlay, type PiExtension, PromptEvents } from "./pi-extension.ts";
 import { piTheme } from "./theme.ts";
 import { writtenForPi } from "./written-for-pi.ts";
 
@@ -19,45 +18,39 @@ import { writtenForPi } from "./written-for-pi.ts";
  */
 export function piAdapter(): ExtensionAdapter {
   const prompts = new PromptEvents();
-  const known = new Map<string, { api: ExtensionAPI; isForPi: boolean; tell: Tell }>();
+  const known = new Map<string, PiExtension>();
   return {
     api(api, extension) {
       const isForPi = writtenForPi(extension.path);
-      const tell = onceTold(extension);
-      known.set(extension.path, { api, isForPi, tell });
-      return piApi(api, { extension, prompts, isForPi, tell });
+      const pi = { api, extension, isForPi, prompts, notifyOnce: onceFor(extension) };
+      known.set(extension.path, pi);
+      return piApi(pi);
     },
     context(context, { path }) {
-      const extension = known.get(path);
-      return extension === undefined ? context : piContext(context, { ...extension, prompts });
+      const pi = known.get(path);
+      return pi === undefined ? context : piContext(context, pi);
     },
   };
-}
-
-interface PiApiOptions {
-  extension: AdaptedExtension;
-  /** Of an extension that was written for pi: it gets pi's shapes also where ours mean something else. */
-  isForPi: boolean;
-  prompts: PromptEvents;
-  tell: Tell;
 }
 
 type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
 type PiUserMessageOptions = SendUserMessageOptions & { expandPromptTemplates?: boolean };
 
 /** An API object with pi's names laid over it. */
-function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
-  const { tell } = options;
-  const listening = new PiListening({ ...options, api });
+function piApi(pi: PiExtension): ExtensionAPI {
+  const { api, notifyOnce } = pi;
   return overlay(api, {
-    on: listening.on,
+    on: piListening(pi),
     ...piRenderers(api),
     registerMarkdownTransformer: () => {
-      tell("registerMarkdownTransformer", "calls registerMarkdownTransformer, which has no effect in Bonsai");
+      notifyOnce(
+        "registerMarkdownTransformer",
+        "calls registerMarkdownTransformer, which has no effect in Bonsai",
+      );
       return () => {};
     },
     registerProvider: (name: string | PiProvider, given?: PiProvider) => {
-      const provider = bonsaiProvider(name, given, tell);
+      const provider = bonsaiProvider(name, given, notifyOnce);
       return api.registerProvider(provider.name, provider.options);
     },
     setModel: (model: GivenModel) => api.setModel(bonsaiModel(model)),
@@ -67,7 +60,10 @@ function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
     sendUserMessage: (content: UserText, settings?: PiUserMessageOptions) => {
       const { expandPromptTemplates, ...options } = settings ?? {};
       if (expandPromptTemplates === true)
-        tell("expandPromptTemplates", "sends a text with expandPromptTemplates: the model gets it as it is");
+        notifyOnce(
+          "expandPromptTemplates",
+          "sends a text with expandPromptTemplates: the model gets it as it is",
+        );
       api.sendUserMessage(content, options);
     },
     sendMessage: (message: ExtensionMessage, settings?: SendMessageOptions) =>
@@ -75,7 +71,7 @@ function piApi(api: ExtensionAPI, options: PiApiOptions): ExtensionAPI {
   }) as unknown as ExtensionAPI;
 }
 
-/** Where something comes from, as pi tells it. */
+/** Where something comes from, as pi shows it. */
 function sourceOf(path: string): { source: "extension"; path: string; sourceInfo: object } {
   return {
     source: "extension",
@@ -89,28 +85,28 @@ type Renderers = Pick<ExtensionAPI, "registerMessageRenderer" | "registerEntryRe
 /** Columns at either side of a message. */
 const outputPad = 1;
 
-/** Renderers get pi's theme and options. */
+/** Renderers get pi's theme and options. What is no function stays as it is: Bonsai refuses it. */
 function piRenderers(api: Renderers): Renderers {
   return {
     registerMessageRenderer: (customType, renderer) =>
       api.registerMessageRenderer(
         customType,
-        typeof renderer !== "function"
-          ? renderer
-          : (message, options, theme) => {
-              const more = { role: "custom", timestamp: 0, ...message };
-              return renderer(more as never, { ...options, outputPad } as never, piTheme(theme));
-            },
+        whereFunction(renderer, (message, options, theme) => {
+          const more = { role: "custom", timestamp: 0, ...message };
+          return renderer(more as never, { ...options, outputPad } as never, piTheme(theme));
+        }),
       ),
     registerEntryRenderer: (customType, renderer) =>
       api.registerEntryRenderer(
         customType,
-        typeof renderer !== "function"
-          ? renderer
-          : (entry, options, theme) => renderer(entry as never, options, piTheme(theme)),
+        whereFunction(renderer, (entry, options, theme) => renderer(entry as never, options, piTheme(theme))),
       ),
     registerTool: ((tool: ExtensionTool) => api.registerTool(withTheme(tool))) as Renderers["registerTool"],
   };
+}
+
+function whereFunction<Renderer>(given: unknown, wrapped: Renderer): Renderer {
+  return typeof given === "function" ? wrapped : (given as Renderer);
 }
 
 /** The tool's own renderers, with pi's theme. */
@@ -119,12 +115,13 @@ function withTheme(tool: ExtensionTool): ExtensionTool {
   const extra: Partial<ExtensionTool> = {};
   if (typeof renderCall === "function")
     extra.renderCall = (args, theme: Theme, context) =>
-      renderCall.call(tool, args, piTheme(theme), { showImages: false, ...context } as typeof context);
+      renderCall.call(tool, args, piTheme(theme), withImages(context));
   if (typeof renderResult === "function")
     extra.renderResult = (result, options, theme: Theme, context) =>
-      renderResult.call(tool, result, options, piTheme(theme), {
-        showImages: false,
-        ...context,
-      } as typeof context);
+      renderResult.call(tool, result, options, piTheme(theme), withImages(context));
   return Object.keys(extra).length === 0 ? tool : (overlay(tool, extra) as ExtensionTool);
+}
+
+function withImages<Context extends object>(context: Context): Context {
+  return { showImages: false, ...context };
 }

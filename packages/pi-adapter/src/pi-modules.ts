@@ -2,9 +2,9 @@ import { INSTEAD, type ModuleExports, type VirtualModules } from "@bonsai-agent/
 
 type Loaders = Record<string, () => Promise<ModuleExports>>;
 
-const codingAgent = () => told(import("./modules/coding-agent.ts"), insteadOfCodingAgent);
-const ai = () => told(import("./modules/ai.ts"), insteadOfAi);
-const agentCore = () => told(import("./modules/agent-core.ts"), insteadOfAgentCore);
+const codingAgent = () => withInstead(import("./modules/coding-agent.ts"), insteadOfCodingAgent);
+const ai = () => withInstead(import("./modules/ai.ts"), insteadOfAi);
+const agentCore = () => withInstead(import("./modules/agent-core.ts"), insteadOfAgentCore);
 const tui = () => import("@earendil-works/pi-tui");
 const typebox = () => import("typebox");
 const value = () => import("typebox/value");
@@ -40,7 +40,7 @@ const modules: VirtualModules = {
   ...typeboxes,
 };
 
-async function told(
+async function withInstead(
   module: Promise<ModuleExports>,
   instead: Readonly<Record<string, string>>,
 ): Promise<ModuleExports> {

@@ -1,5 +1,5 @@
 import type { Theme } from "@bonsai-agent/extension";
-import { overlay } from "./overlay.ts";
+import { overlay } from "./pi-extension.ts";
 
 type Color = Parameters<Theme["fg"]>[0];
 type Background = Parameters<Theme["bg"]>[0];

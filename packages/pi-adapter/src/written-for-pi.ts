@@ -67,7 +67,7 @@ const exportsName = new RegExp(
   "m",
 );
 
-/** What can be told of a module by its text, without knowing its grammar. */
+/** What shows of a module in its text, without knowing its grammar. */
 interface ModuleText {
   /** What it imports, also for types alone. */
   imports: string[];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { overlay } from "../src/overlay.ts";
+import { overlay } from "../src/pi-extension.ts";
 
 class Counter {
   #count = 0;

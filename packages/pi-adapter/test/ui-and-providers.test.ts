@@ -2,8 +2,8 @@ import type { ExtensionContext, ExtensionUI, Theme } from "@bonsai-agent/extensi
 import { emptyUsage } from "@bonsai-agent/messages";
 import { afterEach, expect, test, vi } from "vitest";
 import { piUi } from "../src/context.ts";
-import { PromptEvents } from "../src/events.ts";
 import { bonsaiProvider } from "../src/models/provider.ts";
+import { PromptEvents } from "../src/pi-extension.ts";
 import type { PiTheme } from "../src/theme.ts";
 import { all } from "./all.ts";
 
@@ -34,8 +34,11 @@ function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
     ...parts,
   };
   const prompts = new PromptEvents();
-  const tell = (thing: string) => void told.push(thing);
-  const laid = piUi({ mode, ui: base as unknown as ExtensionUI } as ExtensionContext, { prompts, tell });
+  const notifyOnce = (thing: string) => void told.push(thing);
+  const laid = piUi({ mode, ui: base as unknown as ExtensionUI } as ExtensionContext, {
+    prompts,
+    notifyOnce,
+  });
   return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts, told };
 }
 
@@ -110,7 +113,7 @@ test("a question that fails has ended too", async () => {
   expect(heard).toEqual(["input Name"]);
 });
 
-const tell = vi.fn();
+const notifyOnce = vi.fn();
 
 test.each([
   ["plain-key", "plain-key"],
@@ -120,7 +123,7 @@ test.each([
   ["OTHER_KEY", "OTHER_KEY"],
 ])("a provider's key %s is %s here", (apiKey, expected) => {
   vi.stubEnv("SOME_KEY", "secret");
-  expect(bonsaiProvider("box", { apiKey }, tell).options.apiKey).toBe(expected);
+  expect(bonsaiProvider("box", { apiKey }, notifyOnce).options.apiKey).toBe(expected);
 });
 
 test("a key in a header is the key itself", () => {
@@ -128,7 +131,7 @@ test("a key in a header is the key itself", () => {
   const { options } = bonsaiProvider(
     "box",
     { apiKey: "$SOME_KEY", authHeader: true, headers: { "x-a": "1" } },
-    tell,
+    notifyOnce,
   );
   expect(options.headers).toEqual({ "x-a": "1", Authorization: "Bearer secret" });
 });
@@ -157,7 +160,7 @@ test("a provider object brings its own name, models and this", async () => {
       return streamOf([{ type: "done" as const, reason: "stop", message: answer }]);
     },
   };
-  const { name, options } = bonsaiProvider(provider as never, undefined, tell);
+  const { name, options } = bonsaiProvider(provider as never, undefined, notifyOnce);
   expect([name, options.models]).toEqual(["own", [{ id: "m", name: "kept" }]]);
   const signal = new AbortController().signal;
   const tools = [{ name: "t", description: "", parameters: {} }];
@@ -189,11 +192,11 @@ async function* streamOf<Item>(items: Item[]): AsyncIterable<Item> {
 }
 
 test("what Bonsai does not do with a provider is told, and a call without options refused", () => {
-  tell.mockClear();
-  bonsaiProvider("box", { oauth: {}, refreshModels: () => {} }, tell);
-  expect(tell.mock.calls.map(([thing]) => thing)).toEqual(["oauth box", "models box"]);
+  notifyOnce.mockClear();
+  bonsaiProvider("box", { oauth: {}, refreshModels: () => {} }, notifyOnce);
+  expect(notifyOnce.mock.calls.map(([thing]) => thing)).toEqual(["oauth box", "models box"]);
   for (const args of [["box"], ["box", null], [null], [{}], ["", {}]] as unknown as [string, object][])
-    expect(() => bonsaiProvider(args[0], args[1], tell)).toThrow(
+    expect(() => bonsaiProvider(args[0], args[1], notifyOnce)).toThrow(
       expect.objectContaining({ code: "pi_provider_invalid" }),
     );
 });

@@ -1,7 +1,7 @@
 import type { ProviderOptions, ProviderStreamRequest } from "@bonsai-agent/extension";
 import type { ProviderModelOptions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import type { Tell } from "../overlay.ts";
+import type { NotifyOnce } from "../pi-extension.ts";
 import { bonsaiModel, piModel } from "./model.ts";
 import { initialSystemMessage } from "./requests.ts";
 import { fromPiEvents, type PiEventSource } from "./streams.ts";
@@ -22,16 +22,16 @@ export interface PiProvider extends Omit<ProviderOptions, "stream"> {
 export function bonsaiProvider(
   name: string | PiProvider,
   given: PiProvider | undefined,
-  tell: Tell,
+  notifyOnce: NotifyOnce,
 ): { name: string; options: ProviderOptions } {
   const provider = typeof name === "string" ? given : name;
   const id = typeof name === "string" ? name : name?.id;
   if (!id || typeof provider !== "object" || provider === null) throw invalidProvider(name);
   const { oauth, refreshModels, authHeader, streamSimple, getModels, id: _id, ...options } = provider;
   if (oauth !== undefined)
-    tell(`oauth ${id}`, `brings a login for ${id}, which Bonsai does not offer; it needs a key`);
+    notifyOnce(`oauth ${id}`, `brings a login for ${id}, which Bonsai does not offer; it needs a key`);
   if (refreshModels !== undefined)
-    tell(
+    notifyOnce(
       `models ${id}`,
       `asks ${id} for its models, which Bonsai does not do; it has those that it registers`,
     );

@@ -1,7 +1,7 @@
 import type { ModelRegistry } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
-import { overlay } from "../overlay.ts";
+import { overlay } from "../pi-extension.ts";
 import { bonsaiModel, type GivenModel, piModel } from "./model.ts";
 import { bonsaiContext, bonsaiOptions, type PiAskOptions, type PiContext } from "./requests.ts";
 import { piStream } from "./streams.ts";

@@ -13,7 +13,7 @@ export class EventStream<Event, Result = Event> implements AsyncIterable<Event> 
   constructor(isLast: (event: Event) => boolean, resultOf: (event: Event) => Result) {
     this.#isLast = isLast;
     this.#resultOf = resultOf;
-    // Who only reads the events must not be told of a failure twice.
+    // Who only reads the events must not get a failure twice.
     this.#result.promise.catch(() => {});
   }
 
@@ -22,7 +22,7 @@ export class EventStream<Event, Result = Event> implements AsyncIterable<Event> 
     if (this.#isEnded) return;
     this.#events.push(event);
     if (this.#isLast(event)) this.end(this.#resultOf(event));
-    else this.#tell();
+    else this.#wake();
   }
 
   /** Without a result, the result of a stream that had none rejects. */
@@ -31,7 +31,7 @@ export class EventStream<Event, Result = Event> implements AsyncIterable<Event> 
     this.#isEnded = true;
     if (result === undefined) this.#result.reject(new Error("The stream ended without an answer."));
     else this.#result.resolve(result);
-    this.#tell();
+    this.#wake();
   }
 
   result(): Promise<Result> {
@@ -46,7 +46,7 @@ export class EventStream<Event, Result = Event> implements AsyncIterable<Event> 
     }
   }
 
-  #tell(): void {
+  #wake(): void {
     this.#news.resolve();
     this.#news = Promise.withResolvers<void>();
   }
@@ -87,7 +87,7 @@ export function createAssistantMessageEventStream(): AssistantMessageEventStream
 
 type Kind = "text" | "thinking" | "toolcall";
 
-/** Turns the events of one stream into pi's, which also tell where each block begins and ends. */
+/** Turns the events of one stream into pi's, which also mark where each block begins and ends. */
 export class PiEvents {
   #open: { kind: Kind; contentIndex: number } | undefined;
 
@@ -164,8 +164,8 @@ export async function* fromPiEvents(source: PiEventSource): AsyncIterable<Stream
   if (!events?.[Symbol.asyncIterator])
     throw new Error("streamSimple of the provider gave back no stream of events.");
   for await (const event of events) {
-    const told = ofPiEvent(event);
-    if (told !== undefined) yield told;
+    const ours = ofPiEvent(event);
+    if (ours !== undefined) yield ours;
   }
 }
 

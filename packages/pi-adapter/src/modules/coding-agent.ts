@@ -111,7 +111,7 @@ export async function copyToClipboard(text: string): Promise<void> {
 async function copied([command, ...args]: readonly [string, ...string[]], text: string): Promise<boolean> {
   const child = await startProcess({ command, args, stdio: ["pipe", "ignore", "ignore"] }).catch(notThere);
   if (child === undefined) return false;
-  // A program that ends before it has read is told by its exit.
+  // A program that ends before it has read shows in its exit.
   child.stdin!.end(text);
   const [code] = await once(child, "exit");
   return code === 0;

@@ -88,7 +88,7 @@ interface Screen {
   requestRender?(): void;
 }
 
-/** As a terminal sends it, also one that tells keys apart by numbers. Loading the terminal library for it takes long. */
+/** As a terminal sends it, also one that sends keys by numbers. Loading the terminal library for it takes long. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
 const isEscape = /^\x1b(?:\[27(?:;1(?::1)?)?u)?$/;
 

@@ -18,7 +18,7 @@ import {
   type SessionSummary,
 } from "@bonsai-agent/session";
 
-/** What pi tells of a session in a list. */
+/** What pi lists of a session. */
 interface SessionInfo {
   path: string;
   id: string;

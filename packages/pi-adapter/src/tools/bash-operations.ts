@@ -2,7 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { startProcess, type ToolResult } from "@bonsai-agent/agent";
 import { DEFAULT_MAX_BYTES, formatSize, truncateTail } from "./truncate.ts";
 
-/** Where commands run, as extensions of pi say it. */
+/** Where commands run, as extensions of pi give it. */
 export interface BashOperations {
   exec(
     command: string,

@@ -1,0 +1,90 @@
+import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+import type { AdaptedExtension } from "@bonsai-agent/extension/host";
+
+/** One extension with pi's names laid over what it gets. */
+export interface PiExtension {
+  /** Bonsai's own API of it. */
+  api: ExtensionAPI;
+  extension: AdaptedExtension;
+  /** True for one that was written for pi: it gets pi's shapes also where ours mean something else. */
+  isForPi: boolean;
+  /** Of all extensions. */
+  prompts: PromptEvents;
+  notifyOnce: NotifyOnce;
+}
+
+/** A notice about a thing, by its name, the first time. `what` goes on from the extension's name. */
+export type NotifyOnce = (thing: string, what: string) => void;
+
+/** What an extension of pi does in vain is a notice once for each thing, not at each call. */
+export function onceFor({ name, onNotice }: AdaptedExtension): NotifyOnce {
+  const known = new Set<string>();
+  return (thing, what) => {
+    if (known.has(thing)) return;
+    known.add(thing);
+    onNotice({ level: "info", code: "pi_not_supported", message: `${name} ${what}.` });
+  };
+}
+
+/**
+ * `base` with `extra` laid over it. A view, no copy: what `base` computes when it is asked stays computed then, and its
+ * methods keep their `this`. What is assigned to the view stays in the view.
+ */
+export function overlay<Base extends object, Extra extends object>(
+  base: Base,
+  extra: Extra,
+): Omit<Base, keyof Extra> & Extra {
+  const own: object = extra;
+  return new Proxy(own, {
+    get(_target, key) {
+      if (Object.hasOwn(own, key)) return Reflect.get(own, key);
+      const value: unknown = Reflect.get(base, key);
+      return typeof value === "function" ? value.bind(base) : value;
+    },
+    has: (_target, key) => Object.hasOwn(own, key) || Reflect.has(base, key),
+    ownKeys: () => [...new Set([...Reflect.ownKeys(base), ...Reflect.ownKeys(own)])],
+    getOwnPropertyDescriptor(_target, key) {
+      const descriptor =
+        Reflect.getOwnPropertyDescriptor(own, key) ?? Reflect.getOwnPropertyDescriptor(base, key);
+      return descriptor && { ...descriptor, configurable: true };
+    },
+  }) as Omit<Base, keyof Extra> & Extra;
+}
+
+interface Prompt {
+  kind: "select" | "confirm" | "input" | "editor" | "custom";
+  /** Absent for a component. */
+  title?: string;
+}
+
+export interface PromptEvent extends Prompt {
+  type: "ui_prompt_start" | "ui_prompt_end";
+  reason: "ui_prompt";
+}
+
+type PromptListener = (event: PromptEvent, ctx: ExtensionContext) => void;
+
+/** Owner of who wants to know that an extension asks the user something: pi's `ui_prompt_start` and `ui_prompt_end`. */
+export class PromptEvents {
+  readonly #listeners = new Set<{ type: PromptEvent["type"]; listener: PromptListener }>();
+
+  on(type: PromptEvent["type"], listener: PromptListener): () => void {
+    const entry = { type, listener };
+    this.#listeners.add(entry);
+    return () => this.#listeners.delete(entry);
+  }
+
+  /** `ctx` is of the extension that asks. */
+  async around<Answer>(prompt: Prompt, ctx: ExtensionContext, ask: () => Promise<Answer>): Promise<Answer> {
+    this.#emit({ type: "ui_prompt_start", reason: "ui_prompt", ...prompt }, ctx);
+    try {
+      return await ask();
+    } finally {
+      this.#emit({ type: "ui_prompt_end", reason: "ui_prompt", ...prompt }, ctx);
+    }
+  }
+
+  #emit(event: PromptEvent, ctx: ExtensionContext): void {
+    for (const { type, listener } of [...this.#listeners]) if (type === event.type) listener(event, ctx);
+  }
+}
