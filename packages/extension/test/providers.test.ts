@@ -2,26 +2,35 @@ import { type AssistantMessage, emptyUsage } from "@bonsai-agent/messages";
 import { finalEvent, type StreamEvent } from "@bonsai-agent/models";
 import { loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { providerRegistrar } from "../src/host/extension-providers.ts";
+import { registerProvider } from "../src/host/extension-providers.ts";
 import type { ProviderOptions, ProviderStreamRequest } from "../src/index.ts";
 import { ownModels } from "./opened-models.ts";
 
 async function stage(env: Record<string, string> = {}) {
   const models = await ownModels({ env });
-  const { register, unregister } = providerRegistrar({ models: { get: () => models } });
+  const undos: { name: string; undo: () => void }[] = [];
+  const register = (name: string, options: ProviderOptions) => {
+    const undo = registerProvider({ get: () => models }, name, options);
+    undos.unshift({ name, undo });
+    return undo;
+  };
+  /** Undoes all that was registered under the name. */
+  const unregister = (name: string) => {
+    for (const each of undos) if (each.name === name) each.undo();
+  };
   const known = () => models.catalogue.models.filter(({ provider }) => provider === "mine");
   const ask = async (reference: string, signal?: AbortSignal) => {
     const model = await models.catalogue.find(reference);
     const events: StreamEvent[] = [];
     const request = { model, purpose: "extension" as const, systemPrompt: "Be brief.", tools: [] };
     const messages = [{ role: "user" as const, content: "Hi", timestamp: 0 }];
-    const told = async function* () {
+    const seen = async function* () {
       for await (const event of models.client.stream({ ...request, messages, signal })) {
         events.push(event);
         yield event;
       }
     };
-    return { final: await finalEvent(told()), events };
+    return { final: await finalEvent(seen()), events };
   };
   return { ...models, register, unregister, known, ask };
 }
@@ -83,7 +92,7 @@ test("a known provider is changed and comes back", async () => {
   expect(keys.key(model!)).toBe("from-env");
 });
 
-test("unregister takes away all that was registered under a name, and nothing else", async () => {
+test("undoing takes away all that was registered under a name, and nothing else", async () => {
   const { catalogue, register, unregister, known } = await stage();
   register("mine", { baseUrl: "https://a.test", models });
   register("mine", { headers: { x: "1" } });

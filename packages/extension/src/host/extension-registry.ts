@@ -10,7 +10,6 @@ import type { ExtensionCommandContext, ExtensionContext } from "../api/extension
 import type { ExtensionUI } from "../api/extension-ui.ts";
 import { badArgument, failureText } from "./extension-errors.ts";
 import type { ExtensionHost } from "./extension-host.ts";
-import { providerRegistrar } from "./extension-providers.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { OpenedModels } from "./model-registry.ts";
 import { ExtensionTools, type Registration, Registrations } from "./registrations.ts";
@@ -35,14 +34,13 @@ interface Registered<Renderer> {
 
 export interface RegistryOptions {
   host: ExtensionHost;
-  models: OpenedModels;
   reservedCommands?: Iterable<string> | undefined;
 }
 
 export type ExtensionRegistry = ReturnType<typeof extensionRegistry>;
 
 /** What all extensions of a host share: what they registered, by name, and what they showed. */
-export function extensionRegistry({ host, models, reservedCommands = [] }: RegistryOptions) {
+export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptions) {
   const onConflict = (what: string) => (earlier: Registration<unknown>, later: Registration<unknown>) =>
     host.onNotice({
       level: "warning",
@@ -57,7 +55,6 @@ export function extensionRegistry({ host, models, reservedCommands = [] }: Regis
     shortcuts: registrations<RegisteredShortcut>("key"),
     messageRenderers: registrations<Registered<MessageRenderer>>("renderer of messages"),
     entryRenderers: registrations<Registered<EntryRenderer>>("renderer of entries"),
-    providers: providerRegistrar({ models }),
     bus: new ExtensionEventBus(host),
     /** Who showed what last in the user interface: an extension takes away only what is still its own. */
     shownBy: new Map<string, ExtensionScope>(),

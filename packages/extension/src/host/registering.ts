@@ -5,6 +5,7 @@ import type { ExtensionTool } from "../api/extension-tool.ts";
 import type { ProviderOptions } from "../api/provider-options.ts";
 import { checkedTool } from "./agent-tool.ts";
 import { badArgument } from "./extension-errors.ts";
+import { registerProvider } from "./extension-providers.ts";
 import type { ExtensionRuntime, RegisteredCommand } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { Registration } from "./registrations.ts";
@@ -31,7 +32,7 @@ function registeringForUsers(
       scope.checkLoaded("registerTool");
       const tool = definition as unknown as ExtensionTool;
       const forAgent = checkedTool(runtime, tool);
-      const undo = registry.tools.register(registration(scope, tool.name, { tool, forAgent, scope }));
+      const undo = registry.tools.add(registration(scope, tool.name, { tool, forAgent, scope }));
       return scope.keepAs(`tool ${tool.name}`, undo);
     },
     registerCommand(name, options) {
@@ -168,7 +169,7 @@ function registeringRenderers({
 /** How an extension brings providers of models: what it gives of one again adds to what it gave, as in pi. */
 function registeringProviders({
   scope,
-  registry,
+  models,
 }: ExtensionRuntime): Pick<ExtensionAPI, "registerProvider" | "unregisterProvider"> {
   const own = new Map<string, { options: ProviderOptions; undo: () => void }>();
   return {
@@ -177,7 +178,7 @@ function registeringProviders({
       const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
       const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(given) };
       const { stream } = all;
-      const takeOut = registry.providers.register(name, {
+      const takeOut = registerProvider(models, name, {
         ...all,
         ...(typeof stream === "function"
           ? { stream: (request) => runOf(scope, () => stream.call(all, request)) }

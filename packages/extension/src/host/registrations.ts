@@ -13,7 +13,7 @@ export interface Registration<Value> {
 }
 
 interface RegistrationsOptions<Value> {
-  /** Told when two extensions have one name. */
+  /** Called when two extensions have one name. Default: nothing is. */
   onConflict?: (earlier: Registration<Value>, later: Registration<Value>) => void;
 }
 
@@ -83,8 +83,7 @@ interface Choice {
  * Owner of the tools of all extensions, of which tools extensions chose, and of their places in the agent that is
  * worked with.
  */
-export class ExtensionTools {
-  readonly #registrations: Registrations<RegisteredTool>;
+export class ExtensionTools extends Registrations<RegisteredTool> {
   #choices: readonly Choice[] = [];
   #agent: Agent | undefined;
   /** By registration: what takes it out of the agent. */
@@ -92,13 +91,9 @@ export class ExtensionTools {
   /** What the agent offered before an extension chose, and what it offers for it now. */
   #chosen: { before: readonly string[] | undefined; now: readonly string[] } | undefined;
 
-  constructor({ onConflict }: Pick<RegistrationsOptions<RegisteredTool>, "onConflict">) {
-    this.#registrations = new Registrations(onConflict === undefined ? {} : { onConflict });
-  }
-
   /** The function returned takes the tool out. */
-  register(registration: Registration<RegisteredTool>): () => void {
-    const forget = this.#registrations.add(registration);
+  override add(registration: Registration<RegisteredTool>): () => void {
+    const forget = super.add(registration);
     this.#offer(registration);
     this.#applyChoice();
     return () => {
@@ -107,10 +102,6 @@ export class ExtensionTools {
       this.#undos.delete(registration);
       this.#applyChoice();
     };
-  }
-
-  get(name: string): Registration<RegisteredTool> | undefined {
-    return this.#registrations.get(name);
   }
 
   /** Offers the model only these, of the tools that there are. The function returned takes the choice back. */
@@ -131,7 +122,7 @@ export class ExtensionTools {
     for (const undo of this.#undos.values()) undo();
     this.#undos.clear();
     this.#agent = agent;
-    for (const registration of this.#registrations.all) this.#offer(registration);
+    for (const registration of this.all) this.#offer(registration);
   }
 
   #offer(registration: Registration<RegisteredTool>): void {

@@ -53,7 +53,7 @@ class RunningExtensions implements Extensions {
     const { host, reservedCommands } = options;
     this.#options = options;
     this.#models = models;
-    this.#registry = extensionRegistry({ host, models, reservedCommands });
+    this.#registry = extensionRegistry({ host, reservedCommands });
     this.renderers = extensionRenderers(this.#registry, (notice) => host.onNotice(notice));
   }
 
