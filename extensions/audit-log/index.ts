@@ -76,7 +76,7 @@ function sessionOf({ sessionManager }: ExtensionContext): string | null {
   }
 }
 
-/** What would repeat the session with each request, or tell a message in pieces, is told by its size. */
+/** What would repeat the session with each request, or write a message in pieces, is written as its size. */
 function recorded(name: string, payload: Record<string, unknown>): object {
   if (name === "session_before_compact") {
     // Field by field: the path is read for whoever asks for it, and a log need not.

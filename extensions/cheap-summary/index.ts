@@ -63,7 +63,7 @@ export default function cheapSummary(bonsai: ExtensionAPI): void {
   }
 }
 
-/** Undefined, and the user is told, where it cannot be asked. */
+/** Undefined, and the user is notified, where it cannot be asked. */
 function namedModel(
   { model, modelRegistry, ui }: ExtensionContext,
   name: string,
@@ -100,7 +100,7 @@ function lineOf({ id }: CatalogueModel): string {
   return id.replace(/(?<![^/])[^/]*?(:[^/:]*)?$/, "$1");
 }
 
-/** A summary reads much and writes little. A price that is unknown or nought tells nothing. */
+/** A summary reads much and writes little. A price that is unknown or nought says nothing. */
 function price({ usdPerMillionTokens: prices }: CatalogueModel): number {
   const weighted = prices === undefined ? 0 : prices.input * 10 + prices.output;
   return weighted > 0 ? weighted : Number.POSITIVE_INFINITY;

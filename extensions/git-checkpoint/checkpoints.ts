@@ -14,12 +14,12 @@ export interface CheckpointSettings {
   limitMs: number;
 }
 
-/** Owner of what a session knows of its repository. What goes wrong is told and never disturbs the work. */
+/** Owner of what a session knows of its repository. What goes wrong is notified and never disturbs the work. */
 export class Checkpoints {
   readonly #bonsai: ExtensionAPI;
   readonly #settings: () => CheckpointSettings;
   /** Kinds of trouble that come with every turn. */
-  readonly #told = new Set<string>();
+  readonly #notified = new Set<string>();
   #opened: Promise<Repository | string> | undefined;
   /** Of the files as they were seen last at this place. */
   #latestTree: string | undefined;
@@ -77,7 +77,7 @@ export class Checkpoints {
     const last = await this.#opened;
     this.#opened = undefined;
     this.#latestTree = undefined;
-    this.#told.clear();
+    this.#notified.clear();
     if (typeof last === "object") last.close();
   }
 
@@ -115,8 +115,8 @@ export class Checkpoints {
   }
 
   #tellOnce(ctx: ExtensionContext, trouble: string, why: string): void {
-    if (!this.#told.has(trouble)) ctx.ui.notify(`${trouble}: ${why}`, "warning");
-    this.#told.add(trouble);
+    if (!this.#notified.has(trouble)) ctx.ui.notify(`${trouble}: ${why}`, "warning");
+    this.#notified.add(trouble);
   }
 }
 

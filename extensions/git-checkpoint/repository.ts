@@ -100,7 +100,7 @@ export class Repository {
   }
 
   async changes(from: Snapshot, to: Snapshot): Promise<Change[]> {
-    const told = await this.#git([
+    const output = await this.#git([
       "diff-tree",
       "-r",
       "-z",
@@ -109,7 +109,7 @@ export class Repository {
       from.tree,
       to.tree,
     ]);
-    const fields = told.split("\0");
+    const fields = output.split("\0");
     const kinds: Record<string, Change["kind"]> = { A: "added", D: "deleted" };
     return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
       kind: kinds[fields[2 * at]!] ?? "changed",

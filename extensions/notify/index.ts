@@ -3,12 +3,12 @@ import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 
 const STYLES = ["auto", "bell", "osc9", "osc777", "off"];
 
-/** Tells the user when the agent has finished after a while, or when something failed. */
+/** Notifies the user when the agent has finished after a while, or when something failed. */
 export default function notify(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("notify", {
     type: "string",
     description:
-      "How to tell on the terminal: auto, bell, osc9, osc777, off. Default: BONSAI_NOTIFY, else auto",
+      "How to notify on the terminal: auto, bell, osc9, osc777, off. Default: BONSAI_NOTIFY, else auto",
   });
   bonsai.registerFlag("notify-after", {
     type: "string",
@@ -22,7 +22,7 @@ export default function notify(bonsai: ExtensionAPI): void {
   const setting = (flag: string) =>
     String(bonsai.getFlag(flag) || process.env[`BONSAI_${flag.toUpperCase().replace("-", "_")}`] || "");
   let isTold = false;
-  const tell = async (ctx: ExtensionContext, text: string) => {
+  const notifyUser = async (ctx: ExtensionContext, text: string) => {
     const command = setting("notify-command");
     const why = command === "" ? onTerminal(ctx, setting("notify"), text) : await run(bonsai, command, text);
     if (why !== undefined && !isTold) ctx.ui.notify(`Notifications do not work: ${why}`, "warning");
@@ -38,13 +38,13 @@ export default function notify(bonsai: ExtensionAPI): void {
     const said = setting("notify-after");
     const least = said === "" || Number.isNaN(Number(said)) ? 10 : Number(said);
     if (result.status === "failed")
-      await tell(ctx, `The run failed: ${result.error?.message ?? "no reason is known"}`);
+      await notifyUser(ctx, `The run failed: ${result.error?.message ?? "no reason is known"}`);
     else if (seconds < least) return;
-    else if (result.status === "done") await tell(ctx, `Finished after ${Math.round(seconds)} s`);
-    else if (result.status === "paused") await tell(ctx, "Paused: the next prompt goes on");
+    else if (result.status === "done") await notifyUser(ctx, `Finished after ${Math.round(seconds)} s`);
+    else if (result.status === "paused") await notifyUser(ctx, "Paused: the next prompt goes on");
   });
   bonsai.on("session_compact_failed", async ({ aborted, errorMessage }, ctx) => {
-    if (!aborted) await tell(ctx, `Compaction failed: ${errorMessage ?? "no reason is known"}`);
+    if (!aborted) await notifyUser(ctx, `Compaction failed: ${errorMessage ?? "no reason is known"}`);
   });
 }
 
@@ -59,7 +59,7 @@ async function run(bonsai: ExtensionAPI, command: string, text: string): Promise
   return code === 0 ? undefined : `${command} ended with ${code} ${stderr.trim().slice(0, 200)}`.trim();
 }
 
-/** On the terminal that the program was started from, never on its output. Programs that drive Bonsai tell themselves. */
+/** On the terminal that the program was started from, never on its output. Programs that drive Bonsai notify their users themselves. */
 function onTerminal({ mode }: ExtensionContext, style: string, text: string): string | undefined {
   if (style !== "" && !STYLES.includes(style)) return `notify is one of ${STYLES.join(", ")}, not ${style}`;
   if (style === "off" || mode === "rpc") return undefined;

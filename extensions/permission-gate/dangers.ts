@@ -269,7 +269,7 @@ function withoutOwnOptions(name: string, words: readonly string[]): readonly str
   return words.slice(at);
 }
 
-/** What a client of a database is told to do, where it stands in the line. */
+/** What a client of a database is given to do, where it stands in the line. */
 function inputOf({ input = "", readsFrom }: ShellCommand): string {
   const isText = readsFrom?.name === "echo" || readsFrom?.name === "printf" || readsFrom?.name === "cat";
   return isText

@@ -173,7 +173,7 @@ describe("a line", () => {
 });
 
 describe("what cannot be written", () => {
-  test("is told of once, breaks nothing, and leaves a gap that says how much is missing", async () => {
+  test("is notified once, breaks nothing, and leaves a gap that says how much is missing", async () => {
     const place = join(folder, "log");
     mkdirSync(place);
     await session({
@@ -181,8 +181,8 @@ describe("what cannot be written", () => {
       answers: [{ calls: [{ name: "ls", arguments: {} }] }, "Done.", "Again."],
     });
     expect(await open!.prompt("Look.")).toMatchObject({ status: "done" });
-    const told = open!.ui.filter(({ method }) => method === "notify");
-    expect(told).toEqual([
+    const notified = open!.ui.filter(({ method }) => method === "notify");
+    expect(notified).toEqual([
       {
         method: "notify",
         args: [expect.stringMatching(/^The audit log .* cannot be written.*EISDIR/), "warning"],

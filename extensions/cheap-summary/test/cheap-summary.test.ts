@@ -38,7 +38,7 @@ function asked({ requests }: TestSession): string[] {
   return requests.filter(({ purpose }) => purpose === "summary").map(({ model }) => model.id);
 }
 
-function told({ ui }: TestSession): unknown[] {
+function notified({ ui }: TestSession): unknown[] {
   return ui.filter(({ method }) => method === "notify").map(({ args }) => args[0]);
 }
 
@@ -102,24 +102,24 @@ describe("the model that is asked", () => {
     ["scripted/nobody", "scripted/nobody is no model that Bonsai knows"],
     ["anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5 has no key"],
   ])(
-    "is the session's own where it cannot be asked, which is told at the start: %s",
+    "is the session's own where it cannot be asked, which is notified at the start: %s",
     async (name, problem) => {
       const session = await stage({ flags: { "summary-model": name } });
       const expected = `cheap-summary: ${problem}; the usual summary is made.`;
-      expect(told(session)).toEqual([expected]);
+      expect(notified(session)).toEqual([expected]);
       expect((await session.agent.compact()).status).toBe("compacted");
       expect(asked(session)).toEqual(["test"]);
-      expect(told(session)).toEqual([expected, expected]);
+      expect(notified(session)).toEqual([expected, expected]);
     },
   );
 });
 
 describe("a compaction", () => {
-  test("is told with its price, which is counted in the entry's usage", async () => {
+  test("is notified with its price, which is counted in the entry's usage", async () => {
     const usage = { input: 50_000, output: 1_000, cacheRead: 0, cacheWrite: 0 };
     const session = await stage({ summaries: () => ({ text: sections, usage }) });
     await session.agent.compact({ focus: "the door" });
-    expect(told(session)).toEqual(["cheap-summary: scripted/cheap wrote the summary, for $0.0270."]);
+    expect(notified(session)).toEqual(["cheap-summary: scripted/cheap wrote the summary, for $0.0270."]);
     expect(session.session.projection().compaction).toMatchObject({
       fromHook: true,
       usage: { input: 50_000, cost: { total: expect.closeTo(0.027) } },
@@ -127,14 +127,14 @@ describe("a compaction", () => {
     expect(JSON.stringify(session.requests.at(-1)?.messages)).toContain("the door");
   });
 
-  test("falls back to the usual summary, which is told; what was paid in vain is counted", async () => {
+  test("falls back to the usual summary, which is notified; what was paid in vain is counted", async () => {
     const usage = { input: 50_000, output: 0, cacheRead: 0, cacheWrite: 0 };
     const session = await stage({
       summaries: ({ model }) => ({ text: model.id === "cheap" ? "I would rather not." : sections, usage }),
     });
     expect((await session.agent.compact()).status).toBe("compacted");
     expect(asked(session)).toEqual(["cheap", "test"]);
-    expect(told(session)).toEqual([
+    expect(notified(session)).toEqual([
       expect.stringMatching(
         /^cheap-summary: the usual summary is made instead\. scripted\/cheap made no summary: ./,
       ),
@@ -165,10 +165,10 @@ describe("a compaction", () => {
     expect((await session.agent.compact()).status).toBe("cancelled");
     expect(asked(session)).toEqual(["cheap"]);
     expect(session.session.projection().compaction).toBeUndefined();
-    expect([told(session), session.notices]).toEqual([[], []]);
+    expect([notified(session), session.notices]).toEqual([[], []]);
   });
 
-  test("is told as a notice where there is no user interface", async () => {
+  test("is a notice where there is no user interface", async () => {
     open = await openTestSession({
       extensions: cheapSummary,
       answers: () => "As you say.",
@@ -219,7 +219,7 @@ describe("a branch that is left", () => {
     });
     expect((await left(session)).summaryEntry?.fromHook).toBeUndefined();
     expect(asked(session)).toEqual(["cheap", "test"]);
-    expect(told(session)).toEqual([expect.stringContaining("the usual summary is made instead")]);
+    expect(notified(session)).toEqual([expect.stringContaining("the usual summary is made instead")]);
   });
 
   test("gets none where the user wants none", async () => {

@@ -37,7 +37,7 @@ function compactions({ session }: TestSession): number {
   return session.entries().filter(({ type }) => type === "compaction").length;
 }
 
-function told({ ui }: TestSession): unknown[] {
+function notified({ ui }: TestSession): unknown[] {
   return ui.filter(({ method }) => method === "notify").map(({ args }) => args[0]);
 }
 
@@ -56,7 +56,7 @@ describe("by tokens", () => {
       await say(session, words.slice(0, 20_000));
       expect(compactions(session)).toBe(1);
       await say(session, "And on.");
-      expect([compactions(session), told(session)]).toEqual([1, []]);
+      expect([compactions(session), notified(session)]).toEqual([1, []]);
       await say(session, words);
       expect(compactions(session)).toBe(2);
     },
@@ -105,7 +105,7 @@ describe("by cost", () => {
     await say(session, "Three.");
     expect(compactions(session)).toBe(1);
     await say(session, "Four.", "Five.", "Six.");
-    expect([compactions(session), told(session)]).toEqual([1, []]);
+    expect([compactions(session), notified(session)]).toEqual([1, []]);
   });
 
   test("what another branch cost does not count", async () => {
@@ -120,15 +120,15 @@ describe("by cost", () => {
 });
 
 describe("where a compaction does not help", () => {
-  test("it is told, and not tried again before there is a fifth more", async () => {
+  test("it is notified, and not tried again before there is a fifth more", async () => {
     const session = await stage({ "compact-at": "20k" }, { summaries: () => "No sections." });
     await say(session, "One.", words);
     const failed = expect.stringMatching(/^compact-at: The compaction failed: /);
-    expect(told(session)).toEqual([failed]);
+    expect(notified(session)).toEqual([failed]);
     await say(session, words.slice(0, 10_000));
-    expect(told(session)).toEqual([failed]);
+    expect(notified(session)).toEqual([failed]);
     await say(session, words.slice(0, 20_000));
-    expect(told(session)).toEqual([failed, failed]);
+    expect(notified(session)).toEqual([failed, failed]);
     expect(compactions(session)).toBe(0);
   });
 
@@ -137,7 +137,7 @@ describe("where a compaction does not help", () => {
     const session = await stage({ "compact-at": "5k" }, { settings });
     await say(session, words.slice(0, 24_000), words.slice(0, 44_000), "Two.", "Three.");
     expect(purposes(session)).toEqual(["turn", "turn", "summary", "turn", "turn"]);
-    expect(told(session)).toEqual([
+    expect(notified(session)).toEqual([
       expect.stringContaining("all of the context is recent enough to be kept"),
     ]);
     await say(session, words.slice(0, 20_000));
@@ -160,10 +160,10 @@ describe("where a compaction does not help", () => {
     const answer = session.session.leafId!;
     expect((await session.prompt(words)).status).toBe("done");
     const cancelled = "compact-at: The compaction was cancelled: Compaction cancelled. Not now.";
-    expect(told(session)).toEqual([cancelled]);
+    expect(notified(session)).toEqual([cancelled]);
     await session.agent.navigate(answer);
     await say(session, words);
-    expect(told(session)).toEqual([cancelled, cancelled]);
+    expect(notified(session)).toEqual([cancelled, cancelled]);
   });
 });
 
@@ -174,21 +174,21 @@ describe("a threshold that is none", () => {
     [{ "compact-at": "-5k" }, 'compact-at: "-5k" is no threshold; write tokens as 80000, 80k or 0.2m.'],
     [{ "compact-at-cost": "2k" }, 'compact-at: "2k" is no threshold; write dollars as 1.50.'],
     [{ "compact-at-cost": "€2" }, 'compact-at: "€2" is no threshold; write dollars as 1.50.'],
-  ])("is told of at the start, and never reached: %j", async (flags, problem) => {
+  ])("is notified at the start, and never reached: %j", async (flags, problem) => {
     const session = await stage(flags as Record<string, FlagValue>);
     await say(session, words, "Two.");
-    expect([told(session), compactions(session)]).toEqual([[problem], 0]);
+    expect([notified(session), compactions(session)]).toEqual([[problem], 0]);
   });
 
-  test("is told of in the session commands too, and nothing else is done there", async () => {
+  test("is notified in the session commands too, and nothing else is done there", async () => {
     const session = await stage({ "compact-at": "much" }, { withAgent: false });
-    expect(told(session)).toHaveLength(1);
+    expect(notified(session)).toHaveLength(1);
   });
 
   test("and one that is not given at all, does nothing", async () => {
     const session = await stage({});
     await say(session, words, words);
-    expect([told(session), compactions(session)]).toEqual([[], 0]);
+    expect([notified(session), compactions(session)]).toEqual([[], 0]);
   });
 });
 

@@ -69,7 +69,7 @@ describe("the question", () => {
     ]);
   });
 
-  test("tells of the earlier summary that goes into the next; long requests are cut", async () => {
+  test("names the earlier summary that goes into the next; long requests are cut", async () => {
     const session = await stage();
     await say(session, "One.", words, "Two.");
     await session.agent.compact();

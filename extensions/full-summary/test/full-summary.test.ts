@@ -113,7 +113,7 @@ describe("what the model has not answered is kept", () => {
 });
 
 describe("where it fails", () => {
-  test("the usual compaction is made, which is told", async () => {
+  test("the usual compaction is made, with a notice", async () => {
     let asked = 0;
     const session = await stage({
       summaries: () => {
@@ -132,7 +132,7 @@ describe("where it fails", () => {
     ]);
   });
 
-  test("because it was cancelled, nothing is changed or told", async () => {
+  test("because it was cancelled, nothing is changed, and there is no notice", async () => {
     const session = await stage({
       summaries: () => {
         session.agent.cancelCompaction();

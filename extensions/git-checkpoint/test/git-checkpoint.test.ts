@@ -341,7 +341,7 @@ describe("where there is nothing to do", () => {
 });
 
 describe("what stands in the way", () => {
-  test("a repository too big for the time limit: told once, and no more checkpoints in this session", async () => {
+  test("a repository too big for the time limit: notified once, and no more checkpoints in this session", async () => {
     repository({ "a.txt": "a\n" });
     git("config", "filter.slow.clean", "sleep 20");
     put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
@@ -373,7 +373,7 @@ describe("what stands in the way", () => {
     expect(files().n).toBeUndefined();
   });
 
-  test("refs that cannot be written: told once, and the work goes on", async () => {
+  test("refs that cannot be written: notified once, and the work goes on", async () => {
     repository();
     git("update-ref", "refs/bonsai/checkpoints", "HEAD");
     const open = await session(["echo 1 > n", "echo 2 > n"]);

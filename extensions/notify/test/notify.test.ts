@@ -147,7 +147,7 @@ describe("how", () => {
     expect(await shown()).toBe(expected);
   });
 
-  test("a style that there is not is told of once", async () => {
+  test("a style that there is not is notified once", async () => {
     expect(await shown({ notify: "loud" })).toBe("");
     await open!.prompt("Again.");
     expect(warnings()).toEqual([
@@ -166,16 +166,16 @@ describe("how", () => {
 
 describe("a command of the user's", () => {
   test("gets title and text as arguments, whatever is in them, in each mode", async () => {
-    const script = join(folder, "tell");
-    writeFileSync(script, `#!/bin/sh\nprintf '%s|' "$@" > ${folder}/told\n`);
+    const script = join(folder, "script");
+    writeFileSync(script, `#!/bin/sh\nprintf '%s|' "$@" > ${folder}/seen\n`);
     chmodSync(script, 0o700);
     expect(await shown({ "notify-command": `${script} -u low` }, { ...failing, mode: "rpc" })).toBe("");
-    expect(readFileSync(join(folder, "told"), "utf8")).toMatch(
+    expect(readFileSync(join(folder, "seen"), "utf8")).toMatch(
       /^-u\|low\|Bonsai\|The run failed: [^\n]*is gone; for good[^|]*\|$/,
     );
   });
 
-  test("that fails is told of once", async () => {
+  test("that fails is notified once", async () => {
     vi.stubEnv("BONSAI_NOTIFY_COMMAND", "echo no display >&2; exit 3; #");
     await shown();
     await open!.prompt("Again.");

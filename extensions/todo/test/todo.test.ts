@@ -104,7 +104,7 @@ describe("the tool", () => {
     expect(results(session).slice(1)).toEqual(["The to-do list is empty.", "[ ] #1 another"]);
   });
 
-  test("tells the model what was wrong with a call, and changes nothing", async () => {
+  test("shows the model what was wrong with a call, and changes nothing", async () => {
     const session = await afterCalls(
       { action: "add", texts: ["one"] },
       { action: "done", ids: [1, 7] },

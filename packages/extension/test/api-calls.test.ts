@@ -98,11 +98,11 @@ test.each([true, false])(
   "entries, names and labels are stored in the session; with an agent: %s",
   async (withAgent) => {
     const { extension, api } = held();
-    const heard: unknown[] = [];
+    const seen: unknown[] = [];
     await using session = await openTestSession({
       extensions: [
         extension,
-        (bonsai) => void bonsai.on("session_info_changed", ({ name }) => void heard.push(name)),
+        (bonsai) => void bonsai.on("session_info_changed", ({ name }) => void seen.push(name)),
       ],
       withAgent,
     });
@@ -118,7 +118,7 @@ test.each([true, false])(
     expect(session.session.label(id)).toBeUndefined();
     api().setSessionName("Work");
     expect(api().getSessionName()).toBe("Work");
-    expect(heard).toEqual(["Work"]);
+    expect(seen).toEqual(["Work"]);
   },
 );
 
@@ -198,7 +198,7 @@ test("what goes wrong with a message is a notice that names the extension", asyn
   await session.close();
 });
 
-test("a run that an extension began and that fails is told of", async () => {
+test("a run that an extension began and that fails is a notice", async () => {
   const { extension, api } = held();
   await using session = await openTestSession({
     extensions: extension,

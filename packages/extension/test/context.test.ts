@@ -123,7 +123,7 @@ test("compact, when idle: at once, with the user's focus and the entry that was 
 });
 
 test("compact, in a run: at the next place where the run can, and the run goes on", async () => {
-  const told: unknown[] = [];
+  const seen: unknown[] = [];
   const { session } = await stage({
     history: long,
     settings: keep,
@@ -131,8 +131,8 @@ test("compact, in a run: at the next place where the run can, and the run goes o
     extensions(bonsai) {
       bonsai.on("tool_call", (_event, ctx) => {
         ctx.compact({
-          onComplete: ({ outcome }) => void told.push(outcome.status),
-          onError: (error) => void told.push(error),
+          onComplete: ({ outcome }) => void seen.push(outcome.status),
+          onError: (error) => void seen.push(error),
         });
       });
     },
@@ -140,12 +140,12 @@ test("compact, in a run: at the next place where the run can, and the run goes o
   const { status, answer } = await session.prompt("Look.");
   expect(status).toBe("done");
   expect(answer?.content).toMatchObject([{ text: "Done." }]);
-  expect(told).toEqual(["compacted"]);
+  expect(seen).toEqual(["compacted"]);
   expect(session.session.projection().compaction).toBeDefined();
   await session.close();
 });
 
-test("compact: nothing to do, and a summary that fails, are errors; exactly one of the two is told", async () => {
+test("compact: nothing to do, and a summary that fails, are errors; exactly one of the two is called", async () => {
   const empty = await stage();
   const nothing = compaction(empty.ctx);
   await nothing.done;
@@ -209,12 +209,12 @@ test("where nobody can be asked, questions are answered at once and messages bec
 
 test("a command goes to other places; what follows there gets a context, and what was cancelled does not", async () => {
   const moves: unknown[] = [];
-  const told = async (...move: unknown[]) => moves.push(move) > 0;
+  const moved = async (...move: unknown[]) => moves.push(move) > 0;
   const control: SessionControl = {
-    newSession: (options) => told("new", options),
-    fork: (id, options) => told("fork", id, options),
-    switchSession: (path) => told("switch", path),
-    navigateTree: async (id, options) => (await told("tree", id, options)) && false,
+    newSession: (options) => moved("new", options),
+    fork: (id, options) => moved("fork", id, options),
+    switchSession: (path) => moved("switch", path),
+    navigateTree: async (id, options) => (await moved("tree", id, options)) && false,
   };
   const { session, ctx } = await stage({ control });
   const followed: ExtensionCommandContext[] = [];

@@ -66,8 +66,8 @@ test("where nothing is drawn, all of it has no effect", async () => {
   const { ui } = frontEnd();
   const { custom, showWidget, setFooter, setHeader, setWorkingMessage, theme, ...others } = ui;
   const { getToolsExpanded, setToolsExpanded, ...dialogs } = others;
-  const told: unknown[] = [];
-  const setWidget = (...args: unknown[]) => void told.push(args);
+  const seen: unknown[] = [];
+  const setWidget = (...args: unknown[]) => void seen.push(args);
   for (const front of [undefined, { ...dialogs, setWidget }]) {
     const { extensions } = await load((bonsai) => {
       bonsai.registerCommand("draw", {
@@ -77,14 +77,14 @@ test("where nothing is drawn, all of it has no effect", async () => {
           ui.setHeader(() => component("h"));
           ui.setWorkingMessage("words");
           ui.setToolsExpanded(true);
-          told.push(ui.theme.fg("accent", "plain"), await ui.custom(() => component("c")));
-          told.push(ui.getToolsExpanded());
+          seen.push(ui.theme.fg("accent", "plain"), await ui.custom(() => component("c")));
+          seen.push(ui.getToolsExpanded());
         },
       });
     }, front);
     await extensions.runCommand("/draw");
   }
-  expect(told).toEqual(["plain", undefined, false, "plain", undefined, false]);
+  expect(seen).toEqual(["plain", undefined, false, "plain", undefined, false]);
 });
 
 test("what an extension draws goes with it, and nothing is drawn for it afterwards", async () => {
@@ -127,7 +127,7 @@ const context: ToolRenderContext = {
   ...{ executionStarted: true, argsComplete: true, isPartial: false, expanded: false, isError: false },
 };
 
-test("a renderer that fails is told once, and not while arguments are still being written", async () => {
+test("a renderer that fails is one notice, and not while arguments are still being written", async () => {
   const { extensions, notices } = await load((bonsai) => {
     bonsai.registerMessageRenderer("card", () => {
       throw new Error("no card");

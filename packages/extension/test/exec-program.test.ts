@@ -110,7 +110,7 @@ test("of much output head and tail are kept, on whole characters", () => {
   expect(note).toBe("[… 2,980 bytes left out …]");
 });
 
-test("exactly as much as there is room for is all there", () => {
+test("exactly as much as is kept is all there", () => {
   const text = new BoundedText(10);
   text.push(Buffer.from("0123456"));
   text.push(Buffer.from("789"));

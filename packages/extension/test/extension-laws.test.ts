@@ -30,14 +30,14 @@ const kinds = ["on", "tool", "command", "flag", "shortcut"] as const;
 interface Registered {
   kind: (typeof kinds)[number];
   name: string;
-  /** Tells two of one name apart. */
+  /** Another for each of two that have one name. */
   mark: number;
 }
 
 /** A world of its own: what extensions registered in it can be looked at. */
 class World {
   readonly inline: InlineExtension[] = [];
-  readonly heard: string[] = [];
+  readonly called: string[] = [];
   readonly host = bareHost();
   tools = new ToolRegistry();
   extensions!: Extensions;
@@ -65,7 +65,7 @@ class World {
     const handler = () => {};
     switch (kind) {
       case "on":
-        return bonsai.on("agent_start", () => void this.heard.push(`${who} ${name} ${mark}`));
+        return bonsai.on("agent_start", () => void this.called.push(`${who} ${name} ${mark}`));
       case "tool":
         return bonsai.registerTool({ ...saying(name), description });
       case "command":
@@ -78,11 +78,11 @@ class World {
   }
 
   async seen(): Promise<unknown> {
-    this.heard.length = 0;
+    this.called.length = 0;
     await this.host.lifecycle.notify("agent_start", { type: "agent_start" });
     const { commands, flags, shortcuts, loaded } = this.extensions;
     return {
-      heard: [...this.heard],
+      called: [...this.called],
       loaded: loaded.map(({ path }) => path),
       tools: this.tools.declarations().map(({ name, description }) => [name, description]),
       commands: commands.map(({ name, description }) => [name, description]),

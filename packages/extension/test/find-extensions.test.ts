@@ -155,7 +155,7 @@ describe("the extensions of a package", () => {
   });
 });
 
-describe("what cannot be loaded is told of, and all else is found", () => {
+describe("what cannot be loaded is a problem, and all else is found", () => {
   const broken: [string, Record<string, string>, string][] = [
     ["no JSON", { "package.json": "{" }, "package.json: It cannot be read as JSON"],
     [

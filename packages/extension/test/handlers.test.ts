@@ -37,7 +37,7 @@ test("one that throws is named, and the event goes on; with onError cancel it re
   ]);
 });
 
-test("an event that there is not is told once, with what comes nearest", async () => {
+test("an event that there is not is one notice, with what comes nearest", async () => {
   const asking = (bonsai: ExtensionAPI) => {
     const on = bonsai.on as (event: string, handler: () => void) => () => void;
     on("agent_ended", () => {})();

@@ -5,7 +5,7 @@ import { importExtension } from "../src/host/index.ts";
 import { folderWith } from "./files-on-disk.ts";
 import { started } from "./started-extension.ts";
 
-describe("what is wrong is told with its place", () => {
+describe("what is wrong is named with its place", () => {
   const cases: [string, string, Record<string, string>, string, RegExp][] = [
     [
       "syntax",

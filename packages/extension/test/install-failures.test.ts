@@ -32,7 +32,7 @@ function stubNpm(script: string): Environment {
   return { PATH: `${folder}:${process.env.PATH}` };
 }
 
-function npmTells(code: string, summary = "words of npm"): Environment {
+function npmFailing(code: string, summary = "words of npm"): Environment {
   return stubNpm(`echo '${JSON.stringify({ error: { code, summary } }, null, 2)}'; exit 1`);
 }
 
@@ -105,8 +105,8 @@ describe("an installation that fails says why, and leaves nothing behind", () =>
     ["EAI_AGAIN", "registry_unreachable"],
     ["ENEEDAUTH", "registry_refused"],
     ["EBADENGINE", "package_install_failed"],
-  ])("npm tells of %s: %s", async (told, code) => {
-    await expect(attempt("npm:bonsai-notes", npmTells(told))).rejects.toMatchObject({
+  ])("npm fails with %s: %s", async (npmCode, code) => {
+    await expect(attempt("npm:bonsai-notes", npmFailing(npmCode))).rejects.toMatchObject({
       code,
       message: expect.stringContaining("words of npm"),
     });

@@ -24,7 +24,7 @@ test("extensions load one after the other, each awaited", async () => {
   ]);
 });
 
-test("one that fails is told of with line and cause, leaves nothing behind, and the others load", async () => {
+test("one that fails is named with line and cause, leaves nothing behind, and the others load", async () => {
   using modules = scratchModules();
   const path = modules.write("broken.ts", [
     'import type { ExtensionAPI } from "@bonsai-agent/extension";',
@@ -57,7 +57,7 @@ test("one that fails is told of with line and cause, leaves nothing behind, and 
   expect(await session.prompt("Hi")).toMatchObject({ status: "done" });
 });
 
-test("a mistake in a call is told with the line where it was made", async () => {
+test("a mistake in a call is named with the line where it was made", async () => {
   using modules = scratchModules();
   const path = modules.write("wrong.ts", [
     "export default function (bonsai) {",
@@ -75,7 +75,7 @@ test.each([
   ["a text", () => Promise.reject("just text"), "just text"],
   ["nothing", () => Promise.reject(undefined), "undefined"],
   ["an empty error", () => Promise.reject(new TypeError()), "TypeError"],
-])("one that throws %s is told of too", async (_what, factory, text) => {
+])("one that throws %s is named too", async (_what, factory, text) => {
   await using session = await openTestSession({ extensions: factory });
   expect(session.extensions.failed[0]?.error.message).toBe(`inline:extension-1: ${text}`);
 });
@@ -99,11 +99,11 @@ test("what cannot be found is a notice, and what can be loads, also where models
   ]);
 });
 
-test("two of one name are told apart, and each is unloaded alone", async () => {
+test("two of one name get different names, and each is unloaded alone", async () => {
   const host = bareHost();
-  const heard: string[] = [];
+  const seen: string[] = [];
   const factory = (mark: string) => (bonsai: ExtensionAPI) => {
-    bonsai.on("agent_start", () => void heard.push(mark));
+    bonsai.on("agent_start", () => void seen.push(mark));
     bonsai.registerCommand("go", { description: mark, handler() {} });
     if (mark === "b") throw new Error("not this one");
   };
@@ -114,7 +114,7 @@ test("two of one name are told apart, and each is unloaded alone", async () => {
     inline: ["a", "b"].map((mark) => ({ name: "same", factory: factory(mark) })),
   });
   await host.lifecycle.notify("agent_start", { type: "agent_start" });
-  expect(heard).toEqual(["a"]);
+  expect(seen).toEqual(["a"]);
   expect(extensions.commands).toMatchObject([{ description: "a" }]);
   expect(host.notices.map(({ message }) => message)).toEqual([
     "inline:same and inline:same (2) both have the command go: that of inline:same (2) stands.",

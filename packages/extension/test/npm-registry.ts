@@ -73,8 +73,8 @@ export async function npmRegistry(
     fixtures.map((fixture) => [tarballPath(fixture), readFileSync(packedPackage(fixture))]),
   );
   const server = await loopbackServer(({ path, headers }) => {
-    const told = override(path);
-    if (told !== undefined) return told;
+    const given = override(path);
+    if (given !== undefined) return given;
     const tarball = tarballs.get(path);
     if (tarball !== undefined) return { chunks: [tarball] };
     const name = decodeURIComponent(path.slice(1));
@@ -86,7 +86,7 @@ export async function npmRegistry(
   return { requests: server.requests, env: npmEnvironment(server.url) };
 }
 
-/** npm with nothing of the user who runs the tests, and without patience. */
+/** npm with nothing of the user who runs the tests, and without waiting for long. */
 export function npmEnvironment(registry: string): NpmRegistry["env"] {
   const folder = testFolder();
   return {

@@ -90,16 +90,16 @@ describe("TypeScript that Node does not strip", () => {
   test("works in files that are imported later, and those are not run before", async () => {
     const runs: string[] = [];
     Object.assign(globalThis, { bonsaiLateRuns: runs });
-    const tell = (name: string) => `globalThis.bonsaiLateRuns.push("${name}");`;
+    const push = (name: string) => `globalThis.bonsaiLateRuns.push("${name}");`;
     const folder = folderWith({
-      "index.ts": `import "./first.ts"; ${tell("index")} export default async () => {
+      "index.ts": `import "./first.ts"; ${push("index")} export default async () => {
         const gone = await import('./gone.ts').catch((error) => error.code);
         const { E } = await import("./late.ts");
         return [E.a, gone];
       };`,
-      "first.ts": `${tell("first")} export const more = () => import("./later/index.js");`,
-      "late.ts": `import { T, one } from "./types.ts"; ${tell("late")} export enum E { a = one } export type U = T;`,
-      "later/index.ts": `${tell("later")} export namespace N { export const x = 1; }`,
+      "first.ts": `${push("first")} export const more = () => import("./later/index.js");`,
+      "late.ts": `import { T, one } from "./types.ts"; ${push("late")} export enum E { a = one } export type U = T;`,
+      "later/index.ts": `${push("later")} export namespace N { export const x = 1; }`,
       "types.ts": "export type T = 1; export const one = 1;",
     });
     const later = started(folder);

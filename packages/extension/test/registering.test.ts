@@ -12,7 +12,7 @@ const first: ExtensionFactory = (bonsai) => {
   bonsai.registerShortcut("ctrl+g", { description: "first", handler: () => {} });
 };
 
-test("a name that two extensions have is the later's until it is undone, and each is told", async () => {
+test("a name that two extensions have is the later's until it is undone, and each is a notice", async () => {
   const undos: (() => void)[] = [];
   const second: ExtensionFactory = (bonsai) => {
     undos.push(
@@ -266,7 +266,7 @@ test("a flag has the value of the command line, else its default", async () => {
   expect(seen).toEqual([true, "here", undefined, undefined]);
 });
 
-test("commands complete their arguments, and keys run; what fails in them is told and breaks nothing", async () => {
+test("commands complete their arguments, and keys run; what fails in them is a notice and breaks nothing", async () => {
   const ran: string[] = [];
   await using session = await openTestSession({
     extensions(bonsai) {

@@ -7,7 +7,7 @@ import { folderWith, writeIn } from "./files-on-disk.ts";
 
 const names = ["index.ts", "a.ts", "b.mts", "c.js", "d.mjs", "deep/index.ts", "data.json"] as const;
 type Name = (typeof names)[number];
-/** Every module tells its own value and those of what it imports, by different ways of writing an import. */
+/** Every module gives its own value and those of what it imports, by different ways of writing an import. */
 const imports: Readonly<Record<Name, string>> = {
   "index.ts": `import a from "./a.js"; import c from "./c"; export default () => [own, a(), c()].join(" ");`,
   "a.ts": `import b from "./b.mjs"; import data from "./data.json"; export default () => [own, b(), data.own].join(" ");`,

@@ -122,7 +122,7 @@ test("a reload waits until the agent is idle", async () => {
 });
 
 test("what begins while extensions load waits for them: no guard is missed", async () => {
-  const heard: string[] = [];
+  const seen: string[] = [];
   const gate = Promise.withResolvers<void>();
   const reloads = Promise.withResolvers<void>();
   let isReload = false;
@@ -133,7 +133,7 @@ test("what begins while extensions load waits for them: no guard is missed", asy
     }
     const kind = isReload ? "new" : "old";
     bonsai.on("input", ({ text }) => {
-      heard.push(`${kind} ${text}`);
+      seen.push(`${kind} ${text}`);
       return { action: "transform", text: `${text}, guarded` };
     });
   };
@@ -145,7 +145,7 @@ test("what begins while extensions load waits for them: no guard is missed", asy
   gate.resolve();
   await reloading;
   expect(await running).toMatchObject({ status: "done" });
-  expect(heard).toEqual(["new Now"]);
+  expect(seen).toEqual(["new Now"]);
   expect(session.requests[0]?.messages.at(-1)).toMatchObject({ content: "Now, guarded" });
 });
 
@@ -163,7 +163,7 @@ const heldEvents = {
 };
 
 test.each(Object.entries(heldEvents))("%s waits while extensions load", async (event, happen) => {
-  const heard: string[] = [];
+  const seen: string[] = [];
   const gate = Promise.withResolvers<void>();
   const reloads = Promise.withResolvers<void>();
   let kind = "old";
@@ -173,7 +173,7 @@ test.each(Object.entries(heldEvents))("%s waits while extensions load", async (e
       reloads.resolve();
       await gate.promise;
     }
-    bonsai.on(event as "input", () => void heard.push(own));
+    bonsai.on(event as "input", () => void seen.push(own));
   };
   await using session = await openTestSession({
     extensions: guard,
@@ -187,11 +187,11 @@ test.each(Object.entries(heldEvents))("%s waits while extensions load", async (e
   const happening = happen(session);
   // Whatever goes on without asking has its time.
   for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect(heard).toEqual([]);
+  expect(seen).toEqual([]);
   gate.resolve();
   await reloading;
   await happening;
-  expect(new Set(heard)).toEqual(new Set(["new"]));
+  expect(new Set(seen)).toEqual(new Set(["new"]));
 });
 
 test("a handler of session_shutdown that hangs is left behind after five seconds", async () => {

@@ -72,7 +72,7 @@ test.each<[string, string[]]>([
   expect(commands(line)).toEqual(expected);
 });
 
-test("redirections are told with where they lead; copies of descriptors are none", () => {
+test("redirections have where they lead; copies of descriptors are none", () => {
   const [command] = shellCommands("a >x 2>>'y z' &>w 2>&1 <in >&- >|v");
   expect(command!.redirects.map(({ operator, target }) => `${operator} ${target.text}`)).toEqual([
     "> x",

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { hostModules, importExtension, type VirtualModules } from "../src/host/index.ts";
 
-/** What an extension's factory returns when it is called, by which the tests' extensions tell what they see. */
+/** What an extension's factory returns when it is called, by which the tests' extensions show what they see. */
 export async function started(
   folder: string,
   entry = "index.ts",

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { openTestSession } from "../src/testing/index.ts";
 
-test("an extension's tool is called by the model, and its handlers hear of the run", async () => {
-  const heard: string[] = [];
+test("an extension's tool is called by the model, and its handlers are called", async () => {
+  const seen: string[] = [];
   const session = await openTestSession({
     extensions(bonsai) {
-      bonsai.on("session_start", (event) => void heard.push(event.reason));
-      bonsai.on("agent_end", (event) => void heard.push(event.result.status));
+      bonsai.on("session_start", (event) => void seen.push(event.reason));
+      bonsai.on("agent_end", (event) => void seen.push(event.result.status));
       bonsai.registerTool({
         name: "add",
         description: "Adds two numbers.",
@@ -25,7 +25,7 @@ test("an extension's tool is called by the model, and its handlers hear of the r
     role: "toolResult",
     content: [{ type: "text", text: "5" }],
   });
-  expect(heard).toEqual(["startup", "done"]);
+  expect(seen).toEqual(["startup", "done"]);
   expect(session.notices).toEqual([]);
   await session.close();
 });
@@ -122,13 +122,13 @@ test("a session can begin with what was said before, and be closed twice", async
   expect(existsSync(session.cwd)).toBe(false);
 });
 
-test("without an agent, as in the session commands, whoever wants one is told", async () => {
-  const heard: string[] = [];
+test("without an agent, as in the session commands, whoever wants one gets an error", async () => {
+  const seen: string[] = [];
   await using session = await openTestSession({
     withAgent: false,
-    extensions: (bonsai) => void bonsai.on("session_start", ({ reason }) => void heard.push(reason)),
+    extensions: (bonsai) => void bonsai.on("session_start", ({ reason }) => void seen.push(reason)),
   });
-  expect(heard).toEqual(["startup"]);
+  expect(seen).toEqual(["startup"]);
   expect(() => session.agent).toThrow("without an agent");
   await expect(session.prompt("Hello")).rejects.toMatchObject({ code: "extension_needs_agent" });
 });

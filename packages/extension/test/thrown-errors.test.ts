@@ -3,7 +3,7 @@ import { openTestSession } from "../src/testing/index.ts";
 import { scratchModules } from "./scratch.ts";
 import { saying } from "./test-tool.ts";
 
-test("a handler that throws is told of with its place and its cause, without what Bonsai adds to its URL", async () => {
+test("a handler that throws is named with its place and its cause, without what Bonsai adds to its URL", async () => {
   using modules = scratchModules();
   const path = modules.write("faulty.ts", [
     "export default (bonsai) => {",

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { piPayloads } from "../src/events.ts";
-import { closeSessions, openPiSession, told } from "./open-pi-session.ts";
+import { closeSessions, notified, openPiSession } from "./open-pi-session.ts";
 
 afterEach(closeSessions);
 
@@ -98,12 +98,12 @@ test("compact of pi makes Bonsai's own summary by another model", async () => {
   expect(session.notices).toEqual([]);
 });
 
-test("ctx.compact tells of its end with pi's fields", async () => {
+test("ctx.compact ends with pi's fields", async () => {
   const session = await openPiSession("trigger-compact", options);
   await session.command("/trigger-compact the parser");
-  await vi.waitFor(() => expect(told(session)).toEqual(["compacted true true"]));
+  await vi.waitFor(() => expect(notified(session)).toEqual(["compacted true true"]));
   await session.command("/trigger-compact");
-  await vi.waitFor(() => expect(told(session)[1]).toMatch(/^failed: /));
+  await vi.waitFor(() => expect(notified(session)[1]).toMatch(/^failed: /));
 });
 
 test("an event in pi's shape reads the path when a handler asks for it, and not before", () => {

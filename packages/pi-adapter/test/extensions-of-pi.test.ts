@@ -1,6 +1,6 @@
 import { contentText, messageText } from "@bonsai-agent/messages";
 import { afterEach, expect, test } from "vitest";
-import { closeSessions, openPiSession, told } from "./open-pi-session.ts";
+import { closeSessions, notified, openPiSession } from "./open-pi-session.ts";
 
 afterEach(closeSessions);
 
@@ -10,7 +10,7 @@ test("an extension that imports types alone sees models in pi's names, and its d
     model: { usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } },
     answers: ["Four."],
   });
-  expect(told(session)).toEqual(["startup test 100000 8000 3"]);
+  expect(notified(session)).toEqual(["startup test 100000 8000 3"]);
   expect(session.ui.map(({ method, args }) => [method, args[0]])).toEqual([
     ["notify", "startup test 100000 8000 3"],
     ["setStatus", "mood"],
@@ -48,7 +48,7 @@ test("a TypeBox tool is checked, keeps its details, and is rebuilt from the bran
   });
   await session.extensions.reload();
   await session.command("/todos");
-  expect(told(session)).toEqual(["buy milk"]);
+  expect(notified(session)).toEqual(["buy milk"]);
   expect(session.notices).toEqual([]);
 });
 
@@ -67,7 +67,7 @@ test("a guard asks through ctx.ui, changes input in place, and adds to results",
     expect.stringMatching(/hello[\s\S]*\(checked\)/),
   ]);
   await session.command("/asked");
-  expect(told(session)).toEqual(["start select, end select"]);
+  expect(notified(session)).toEqual(["start select, end select"]);
   expect(session.notices).toEqual([]);
 });
 
@@ -98,7 +98,7 @@ test("prompt sections, messages, streamed text and settling are pi's", async () 
     }),
   );
   await session.command("/settled");
-  expect(told(session)).toEqual(["Hello there. [Hello there.] agent_settled true"]);
+  expect(notified(session)).toEqual(["Hello there. [Hello there.] agent_settled true"]);
   expect(session.notices).toEqual([]);
 });
 
@@ -107,13 +107,13 @@ test("types among imported values, the old name of TypeBox, and the old way to a
   await session.command('/check {"count": 2}');
   await session.command('/check {"count": 0}');
   await session.command("/key");
-  expect(told(session)).toEqual(["fits", "does not fit", "k1 undefined"]);
+  expect(notified(session)).toEqual(["fits", "does not fit", "k1 undefined"]);
 });
 
 test("a provider with a stream of its own answers through the registry", async () => {
   const session = await openPiSession("provider", { ui: {} });
   await session.command("/ask-parrot hello");
-  expect(told(session)).toEqual([
+  expect(notified(session)).toEqual([
     "parrot with literal-key heard: hello (true) for 2",
     "start text_start text_delta text_end done",
   ]);
@@ -164,7 +164,7 @@ test("a command hands over to a new session, whose context can send messages", a
   const session = await openPiSession("handoff", { ui: {}, control, answers: ["I go on."] });
   await session.command("/handoff Go on.");
   await session.agent.idle();
-  expect(told(session)).toEqual(["handed over with 8000"]);
+  expect(notified(session)).toEqual(["handed over with 8000"]);
   expect(messageText(session.requests[0]!.messages.at(-1)!)).toBe("Go on.");
   await expect(session.command("/setup")).rejects.toMatchObject({ cause: { code: "pi_method_missing" } });
 });
@@ -177,7 +177,7 @@ test("events of earlier versions of pi come with their successor", async () => {
       reason,
       previousSessionFile: `${reason}.jsonl`,
     });
-  expect(told(session)).toEqual([
+  expect(notified(session)).toEqual([
     "session_switch new new.jsonl",
     "session_fork fork.jsonl",
     "session_switch resume resume.jsonl",
@@ -191,7 +191,7 @@ test("events of earlier versions of pi come with their successor", async () => {
   expect(session.notices).toEqual([]);
 });
 
-test("what is done in vain is told once, and why", async () => {
+test("what is done in vain is one notice, with the reason", async () => {
   const session = await openPiSession("in-vain", { ui: {}, answers: ["One.", "Two."] });
   await session.prompt("One?");
   await session.prompt("Two?");

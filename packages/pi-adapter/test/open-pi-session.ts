@@ -33,7 +33,7 @@ export function fixturePath(name: string): string {
   return fileURLToPath(new URL(`fixtures/${name}.ts`, import.meta.url));
 }
 
-/** What extensions told the user, in order. */
-export function told({ ui }: TestSession): unknown[] {
+/** What extensions notified the user of, in order. */
+export function notified({ ui }: TestSession): unknown[] {
   return ui.filter(({ method }) => method === "notify").map(({ args }) => args[0]);
 }

@@ -70,8 +70,8 @@ test("an answer that goes over into pi's events and back is the same", async () 
 test("each block begins and ends once, with its whole content at its end", async () => {
   await fc.assert(
     fc.asyncProperty(blocks, async (answer) => {
-      const told = await all(piStream(events(answer)));
-      const of = (suffix: string) => told.filter(({ type }) => type.endsWith(suffix));
+      const given = await all(piStream(events(answer)));
+      const of = (suffix: string) => given.filter(({ type }) => type.endsWith(suffix));
       expect(of("_start")).toHaveLength(answer.length);
       expect(of("_end")).toHaveLength(answer.length);
       const ends = of("_end").flatMap((event) => ("content" in event ? [event.content] : []));
@@ -98,7 +98,7 @@ test("a stream without an answer says so", async () => {
   await expect(stream.result()).rejects.toThrow("ended without an answer");
 });
 
-async function* told(...list: PiStreamEvent[]): AsyncIterable<PiStreamEvent> {
+async function* streamed(...list: PiStreamEvent[]): AsyncIterable<PiStreamEvent> {
   yield* list;
 }
 
@@ -113,11 +113,11 @@ test("events can be promised; what is no stream is named", async () => {
 test("a failure of a provider is sorted, an abort is none", async () => {
   const failed = { ...message("error"), errorMessage: "prompt is too long: 210000 tokens > 200000 maximum" };
   const { type, failure } = (await finalEvent(
-    fromPiEvents(told({ type: "error", reason: "error", error: failed })),
+    fromPiEvents(streamed({ type: "error", reason: "error", error: failed })),
   )) as { type: string; failure?: { kind: string } };
   expect([type, failure?.kind]).toEqual(["error", "inputTooLong"]);
   const aborted = await finalEvent(
-    fromPiEvents(told({ type: "error", reason: "aborted", error: message("aborted") })),
+    fromPiEvents(streamed({ type: "error", reason: "aborted", error: message("aborted") })),
   );
   expect(aborted).toEqual({ type: "error", message: message("aborted") });
 });

@@ -86,7 +86,7 @@ test("commands run where a hook says", async () => {
   expect(text(await bash.execute("1", { command: 'echo "$GREETING $WHO"; pwd' }))).toContain("hello there");
 });
 
-test("commands of this machine tell their output and their end", async () => {
+test("commands of this machine give their output and their end", async () => {
   const { exec } = createLocalBashOperations();
   const chunks: Buffer[] = [];
   const onData = (data: Buffer) => chunks.push(data);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { closeSessions, openPiSession, told } from "./open-pi-session.ts";
+import { closeSessions, notified, openPiSession } from "./open-pi-session.ts";
 
 afterEach(closeSessions);
 
@@ -11,5 +11,5 @@ test("each of two hosts in a process answers what its own extension asks", async
   await two.command("/ask");
   first.resolve("later");
   await asked;
-  expect([told(one), told(two)]).toEqual([["by one"], ["by two"]]);
+  expect([notified(one), notified(two)]).toEqual([["by one"], ["by two"]]);
 });

@@ -20,7 +20,7 @@ const theme: Theme = {
 };
 
 function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
-  const told: string[] = [];
+  const notified: string[] = [];
   const calls: unknown[][] = [];
   const base = {
     select: async (...args: unknown[]) => void calls.push(["select", ...args]),
@@ -34,22 +34,22 @@ function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
     ...parts,
   };
   const prompts = new PromptEvents();
-  const notifyOnce = (thing: string) => void told.push(thing);
+  const notifyOnce = (thing: string) => void notified.push(thing);
   const laid = piUi({ mode, ui: base as unknown as ExtensionUI } as ExtensionContext, {
     prompts,
     notifyOnce,
   });
-  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts, told };
+  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts, notified };
 }
 
 test("what Bonsai's terminal does not have has no effect and pi's answers", async () => {
-  const { ui: pi, calls, told } = ui();
+  const { ui: pi, calls, notified } = ui();
   expect(pi.getTheme!("dark")).toBeUndefined();
   expect(pi.getAllThemes!()).toEqual([]);
   expect(pi.setTheme!("dark")).toMatchObject({ success: false });
   expect((pi.onTerminalInput!(() => {}) as () => void)()).toBeUndefined();
   pi.setEditorComponent!(undefined);
-  expect([calls, told]).toEqual([[], []]);
+  expect([calls, notified]).toEqual([[], []]);
   pi.pasteToEditor!("text");
   pi.setWidget!("a", ["line"], { placement: "belowEditor" });
   pi.setWidget!("a", undefined);
@@ -84,33 +84,33 @@ test("a component is made with pi's theme and pi's names of the keys", async () 
   expect(done).toHaveBeenCalledWith("value");
 });
 
-test("on a terminal, what has no effect is told; asking is not", () => {
-  const { ui: pi, told } = ui({}, "tui");
+test("on a terminal, what has no effect is a notice; asking is not", () => {
+  const { ui: pi, notified } = ui({}, "tui");
   pi.setEditorComponent!(() => ({}));
   pi.setWorkingIndicator!();
   pi.getEditorComponent!();
-  expect(told).toEqual(["setEditorComponent", "setWorkingIndicator"]);
+  expect(notified).toEqual(["setEditorComponent", "setWorkingIndicator"]);
 });
 
 test.each([
   ["tui", ["custom"]],
   ["rpc", []],
-] as const)("in the mode %s, waiting at a component is told as %j", async (mode, expected) => {
+] as const)("in the mode %s, waiting at a component is the events %j", async (mode, expected) => {
   const { ui: pi, prompts } = ui({}, mode);
-  const heard: string[] = [];
-  prompts.on("ui_prompt_start", ({ kind }) => heard.push(kind));
+  const seen: string[] = [];
+  prompts.on("ui_prompt_start", ({ kind }) => seen.push(kind));
   await pi.custom!(() => ({ render: () => [] }));
-  expect(heard).toEqual(expected);
+  expect(seen).toEqual(expected);
 });
 
 test("a question that fails has ended too", async () => {
   const { ui: pi, prompts } = ui({ input: () => Promise.reject(new Error("gone")) });
-  const heard: string[] = [];
-  const undo = prompts.on("ui_prompt_end", ({ kind, title }) => heard.push(`${kind} ${title}`));
+  const seen: string[] = [];
+  const undo = prompts.on("ui_prompt_end", ({ kind, title }) => seen.push(`${kind} ${title}`));
   await expect(pi.input!("Name")).rejects.toThrow("gone");
   undo();
   await pi.select!("Which", []);
-  expect(heard).toEqual(["input Name"]);
+  expect(seen).toEqual(["input Name"]);
 });
 
 const notifyOnce = vi.fn();
@@ -191,7 +191,7 @@ async function* streamOf<Item>(items: Item[]): AsyncIterable<Item> {
   yield* items;
 }
 
-test("what Bonsai does not do with a provider is told, and a call without options refused", () => {
+test("what Bonsai does not do with a provider is a notice, and a call without options refused", () => {
   notifyOnce.mockClear();
   bonsaiProvider("box", { oauth: {}, refreshModels: () => {} }, notifyOnce);
   expect(notifyOnce.mock.calls.map(([thing]) => thing)).toEqual(["oauth box", "models box"]);

@@ -25,18 +25,18 @@ function llmMessage(message: Message): LlmMessage | undefined {
     case "toolResult":
       return message;
     case "bashExecution":
-      return message.excludeFromContext ? undefined : said(bashExecutionText(message), message);
+      return message.excludeFromContext ? undefined : ofUser(bashExecutionText(message), message);
     case "custom":
-      return said(message.content, message);
+      return ofUser(message.content, message);
     case "branchSummary":
     case "compactionSummary":
-      return said(message.summary, message);
+      return ofUser(message.summary, message);
     default:
       return undefined;
   }
 }
 
-function said(content: UserMessage["content"], { timestamp }: Pick<UserMessage, "timestamp">): UserMessage {
+function ofUser(content: UserMessage["content"], { timestamp }: Pick<UserMessage, "timestamp">): UserMessage {
   const blocks = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
   return { role: "user", content: blocks, timestamp };
 }

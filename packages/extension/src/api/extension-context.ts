@@ -20,9 +20,9 @@ export interface ExtensionContextUsage {
 export interface CompactOptions {
   /** What the summary should dwell on. */
   customInstructions?: string | undefined;
-  /** Told when the context has become smaller; without an entry where masks alone did it. */
+  /** Called when the context has become smaller; without an entry where masks alone did it. */
   onComplete?(result: { outcome: CompactionOutcome; compactionEntry?: CompactionEntry }): void;
-  /** Told when it has not, also when there was nothing to do. */
+  /** Called when it has not, also when there was nothing to do. */
   onError?(error: Error): void;
 }
 

@@ -81,7 +81,7 @@ function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
   };
 }
 
-/** The agent tells the model what was thrown, by its message. */
+/** The model gets the message of what was thrown. */
 function called<Result>({ scope }: ExtensionRuntime, work: () => Result): Result {
   const tidied = (error: unknown): never => {
     tidyError(error);
@@ -96,15 +96,15 @@ function called<Result>({ scope }: ExtensionRuntime, work: () => Result): Result
 }
 
 /**
- * What a tool gave back, as a result: a text alone is one. Undefined for what cannot be one; the agent tells the model
- * of it.
+ * What a tool gave back, as a result: a text alone is one. Undefined for what cannot be one; the agent answers
+ * the model then.
  */
 function toolResultOf(returned: unknown): ToolResult | undefined {
   if (typeof returned === "string") return { content: [{ type: "text", text: returned }] };
   if (typeof returned !== "object" || returned === null) return undefined;
   const { content, ...others } = returned as ToolResult;
-  const said: unknown = content;
-  return { ...others, content: typeof said === "string" ? [{ type: "text", text: said }] : content };
+  const given: unknown = content;
+  return { ...others, content: typeof given === "string" ? [{ type: "text", text: given }] : content };
 }
 
 /** Without details and counts of tokens that cannot be stored: what the model sees is worth more than they. */

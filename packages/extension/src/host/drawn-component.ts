@@ -11,7 +11,7 @@ export interface DrawnComponent {
   dispose(): void;
   /** Whether the keys go to it. */
   focused: boolean;
-  /** Whether it wants to hear of keys that are let go. */
+  /** Whether it wants keys that are let go, too. */
   readonly wantsKeyRelease: boolean;
   /** As the extension made it. */
   readonly component: Component;
@@ -21,7 +21,7 @@ interface DrawnComponentOptions {
   scope: ExtensionScope;
   /** What made it, as its author calls it. */
   call: string;
-  /** Told once. */
+  /** Called once. */
   onFailure: (error: unknown) => void;
 }
 

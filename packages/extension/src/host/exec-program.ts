@@ -117,11 +117,11 @@ export class BoundedText {
 
   push(bytes: Buffer): void {
     const half = this.#mostBytes / 2;
-    const room = Math.max(0, half - this.#headBytes);
-    const first = bytes.subarray(0, room);
+    const free = Math.max(0, half - this.#headBytes);
+    const first = bytes.subarray(0, free);
     if (first.length > 0) this.#head.push(first);
     this.#headBytes += first.length;
-    const rest = bytes.subarray(room);
+    const rest = bytes.subarray(free);
     if (rest.length === 0) return;
     this.#tail.push(rest);
     this.#tailBytes += rest.length;

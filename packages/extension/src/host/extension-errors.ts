@@ -23,7 +23,7 @@ export function extensionFailure({ source }: ExtensionScope, error: unknown): Bo
   });
 }
 
-/** What users are told of an extension that was not loaded. */
+/** The notice about an extension that was not loaded. */
 export function failureNotice(source: string, { message, hint }: BonsaiError): AgentNotice {
   const text = `The extension ${source} was not loaded. ${message}\n${hint}`;
   return { level: "warning", code: "extension_failed", message: text };
@@ -44,7 +44,7 @@ export function commandFailure(
   });
 }
 
-/** What users are told of what the lifecycle noticed; of a handler that threw, where it did. */
+/** A notice of the lifecycle as users get it; for a handler that threw, with the place where it did. */
 export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
   const message =
     notice.type === "handler_error"
@@ -54,7 +54,7 @@ export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
 }
 
 /**
- * What users are told of an error that reached nobody: one in a timer of an extension, or in a promise that it did not
+ * The notice about an error that reached nobody: one in a timer of an extension, or in a promise that it did not
  * wait for. To be asked in a listener of the process. Undefined for an error that no extension has a part in.
  */
 export function strayErrorNotice(error: unknown): AgentNotice | undefined {
@@ -85,18 +85,18 @@ function messageOf(error: unknown): string {
   return withoutMarkers(reason || message || name);
 }
 
-/** Causes of causes that are told. */
+/** Causes of causes that are named. */
 const mostCauses = 4;
 
-/** A line for each cause that the message does not tell itself. */
+/** A line for each cause that the message does not name itself. */
 function causesOf(error: unknown): string {
   const lines: string[] = [];
-  let told = messageOf(error);
+  let named = messageOf(error);
   let { cause } = readableError(error);
   for (let count = 0; cause !== undefined && cause !== null && count < mostCauses; count += 1) {
     const message = messageOf(cause);
-    if (!told.includes(message)) lines.push(`\nCause: ${message}`);
-    told += message;
+    if (!named.includes(message)) lines.push(`\nCause: ${message}`);
+    named += message;
     ({ cause } = readableError(cause));
   }
   return lines.join("");

@@ -41,11 +41,11 @@ export interface ExtensionHost {
   readonly control?: SessionControl | undefined;
   shutdown(): void;
   isProjectTrusted(): boolean;
-  /** What the command line said of a flag that an extension registered. */
+  /** What the command line gave for a flag that an extension registered. */
   flag(name: string): FlagValue | undefined;
   /** Must not throw. */
   onNotice(notice: AgentNotice): void;
-  /** Told of each entry that an extension has appended. Default: nobody is. */
+  /** Called with each entry that an extension has appended. Default: nothing is called. */
   onEntry?(entry: CustomEntry): void;
 }
 
@@ -89,7 +89,7 @@ export interface FrontEndDrawing {
   setWorkingMessage(message: string | undefined): void;
   getToolsExpanded(): boolean;
   setToolsExpanded(isExpanded: boolean): void;
-  /** An extension has appended it; whether it is drawn its renderer tells. */
+  /** An extension has appended it; it is drawn where it has a renderer. */
   showEntry(entry: CustomEntry): void;
 }
 

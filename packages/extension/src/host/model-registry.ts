@@ -20,7 +20,7 @@ interface ModelRegistryOptions {
 /** The host's models as extensions see them. */
 export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOptions): ModelRegistry {
   const all = () => [...models.get().catalogue.models];
-  const tell = (notice: ModelNotice) => onNotice(modelNotice(notice));
+  const notify = (notice: ModelNotice) => onNotice(modelNotice(notice));
   return {
     getAll: all,
     getAvailable: () => all().filter((model) => isReachable(model, models.get().keys)),
@@ -39,13 +39,14 @@ export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOpti
     async complete(model, context, options) {
       const voided: Usage[] = [];
       const request = {
-        ...requestOf(model, context, options, tell),
+        ...requestOf(model, context, options, notify),
         onVoidedUsage: (each: Usage) => voided.push(each),
       };
       const { message } = await finalEvent(models.get().client.stream(request));
       return withVoided(message, voided);
     },
-    stream: (model, context, options) => models.get().client.stream(requestOf(model, context, options, tell)),
+    stream: (model, context, options) =>
+      models.get().client.stream(requestOf(model, context, options, notify)),
   };
 }
 

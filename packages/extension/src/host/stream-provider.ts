@@ -44,7 +44,7 @@ async function requestOf(call: ProviderCall): Promise<ProviderStreamRequest> {
   return { ...sent, model: { provider, id }, signal, ...(apiKey === undefined ? {} : { apiKey }) };
 }
 
-/** Passes on what is said while it is said. @returns the answer as the stream's end has it */
+/** Passes on the answer while it comes. @returns the answer as the stream's end has it */
 async function* followed(
   events: AsyncIterable<StreamEvent>,
   answer: AnswerBuilder,
@@ -68,7 +68,7 @@ async function* followed(
   throw new ProviderError({ kind: "cut", message: "The provider's stream ended without done or error." });
 }
 
-/** The answer as it was given in the end, in the place of what was said of it on the way. */
+/** The answer as it was given in the end, in the place of what came of it on the way. */
 function* taken(
   message: AssistantMessage,
   answer: AnswerBuilder,
@@ -86,9 +86,9 @@ function* taken(
   const { cost, totalTokens: _total, ...counts } = { ...emptyUsage(), ...message.usage };
   const numbers = Object.entries(counts).filter(([, count]) => typeof count === "number");
   answer.setUsage(Object.fromEntries(numbers));
-  // Who tells a cost of its own knows better than a list of prices.
-  const told = usageSchema.shape.cost.safeParse(cost);
-  if (told.success && told.data.total > 0) answer.message.usage.cost = { ...told.data };
+  // A provider that gives a cost of its own knows better than a list of prices.
+  const given = usageSchema.shape.cost.safeParse(cost);
+  if (given.success && given.data.total > 0) answer.message.usage.cost = { ...given.data };
   answer.stop(message.stopReason, message.rawStopReason);
 }
 

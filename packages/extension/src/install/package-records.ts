@@ -131,7 +131,7 @@ function recordFile(home: string, name: string): string {
   return `${versionsFolder(home, name)}.json`;
 }
 
-/** A package that `bonsai install` brought, or that it was told of. */
+/** A package that `bonsai install` brought, or whose path it got. */
 export interface InstalledPackage {
   /** The npm name; of what has none, its path. */
   name: string;

@@ -40,7 +40,7 @@ interface MissingExport {
   place: SourcePlace | undefined;
 }
 
-/** An import of a name that its module does not have. Node tells it before it runs anything. */
+/** An import of a name that its module does not have. Node finds it before it runs anything. */
 export function missingExport(error: unknown): MissingExport | undefined {
   if (!(error instanceof SyntaxError)) return undefined;
   const [, specifier, name] =

@@ -78,7 +78,7 @@ function linesOf(path: string): string[] {
   try {
     return readFileSync(path, "utf8").split(/\r?\n/);
   } catch {
-    // The place is told all the same, only without the text.
+    // The place is named all the same, only without the text.
     return [];
   }
 }

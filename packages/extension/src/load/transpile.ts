@@ -31,7 +31,7 @@ export function transpile(path: string, source: string): string {
   return module;
 }
 
-/** Where a source cannot be parsed: jiti's parser knows the place, which Node does not tell. */
+/** Where a source cannot be parsed: jiti's parser knows the place, which Node does not give. */
 export class ParseFailure extends SyntaxError {
   readonly path: string;
   readonly line: number;
@@ -72,7 +72,7 @@ const OWN_EXPORT = /\bexports\.([\w$]+) = /g;
  * and assigns to `exports`. All of it stands on the body's first line, so that lines keep their numbers.
  *
  * Each name that the body takes from a module is imported by that name too, so that a missing one is an error before
- * anything runs. Types that another module re-exports are no such names: nobody can tell them from values.
+ * anything runs. Types that another module re-exports are no such names: they look like values.
  */
 function asEsModule(body: string): string {
   const imports = importsOf(body);

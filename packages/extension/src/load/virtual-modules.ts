@@ -78,7 +78,7 @@ function readPeers(folder: string): readonly string[] {
     };
     return Object.keys(manifest.peerDependencies ?? {});
   } catch {
-    // Node tells what is wrong with a package when it resolves into it.
+    // Node says what is wrong with a package when it resolves into it.
     return [];
   }
 }

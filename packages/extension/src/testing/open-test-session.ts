@@ -191,9 +191,9 @@ export interface OpenTestSessionOptions {
   session?: Session;
   /** Laid over the model that is asked: a window of 100,000 tokens, answers of 8,000 at most, no price. */
   model?: Partial<CatalogueModel>;
-  /** More models, by `provider/id`; each is like `model` but for what is said here. */
+  /** More models, by `provider/id`; each is like `model` but for what is given here. */
   otherModels?: readonly Partial<CatalogueModel>[];
-  /** What the command line said of flags. */
+  /** What the command line gave for flags. */
   flags?: Readonly<Record<string, FlagValue>>;
   /** Default true. */
   isProjectTrusted?: boolean;

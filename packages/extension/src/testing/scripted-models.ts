@@ -57,8 +57,8 @@ function answerTo(call: ProviderCall, answers: TestAnswers = [], count: number):
   const answer = Array.isArray(answers) ? (answers as readonly TestAnswer[])[count] : (answers as TestAnswer);
   if (answer === undefined)
     throw new Error(`No answer ${count + 1} to a request for a ${call.purpose} is written down.`);
-  const said = typeof answer === "function" ? answer(call) : answer;
-  return typeof said === "string" ? { text: said } : said;
+  const given = typeof answer === "function" ? answer(call) : answer;
+  return typeof given === "string" ? { text: given } : given;
 }
 
 function addModels(catalogue: Catalogue, models: readonly CatalogueModel[]): void {

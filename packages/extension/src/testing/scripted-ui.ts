@@ -35,13 +35,13 @@ const left = { select: undefined, confirm: false, input: undefined, editor: unde
 /** A user whose answers are written down beforehand; each call is kept in `calls`. */
 export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEndUI {
   let editorText = "";
-  const told = (method: keyof ExtensionUI, args: readonly unknown[]) => {
+  const record = (method: keyof ExtensionUI, args: readonly unknown[]) => {
     calls.push({ method, args });
   };
   const asked = (method: Dialog) => {
     let count = 0;
     return async (...args: never[]): Promise<never> => {
-      told(method, args);
+      record(method, args);
       const answer = answers[method] as unknown;
       if (typeof answer === "function") return answer(...args) as never;
       if (!Array.isArray(answer)) return (answer ?? left[method]) as never;
@@ -57,7 +57,7 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEn
     theme: plainTheme,
     custom: (make, options) =>
       new Promise((resolve, reject) => {
-        told("custom", [options]);
+        record("custom", [options]);
         const using = async () => {
           const component = await make({ tui, keybindings, done: resolve });
           await answers.custom?.(component);
@@ -66,12 +66,12 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEn
         };
         using().catch(reject);
       }),
-    notify: (...args) => told("notify", args),
-    setStatus: (...args) => told("setStatus", args),
-    setWidget: (...args) => told("setWidget", args),
-    setTitle: (...args) => told("setTitle", args),
+    notify: (...args) => record("notify", args),
+    setStatus: (...args) => record("setStatus", args),
+    setWidget: (...args) => record("setWidget", args),
+    setTitle: (...args) => record("setTitle", args),
     setEditorText(text) {
-      told("setEditorText", [text]);
+      record("setEditorText", [text]);
       editorText = text;
     },
     getEditorText: () => editorText,
