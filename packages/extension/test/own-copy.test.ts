@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ownCopy } from "../src/host/own-copy.ts";
+import { ownCopy } from "../src/host/session-manager.ts";
 
 test("any plain data is copied as it is, frozen all through, and once", () => {
   fc.assert(

@@ -8,7 +8,11 @@ const agentCore = () => withInstead(import("./modules/agent-core.ts"), insteadOf
 const tui = () => import("@earendil-works/pi-tui");
 const typebox = () => import("typebox");
 const value = () => import("typebox/value");
-const compiler = () => import("./modules/typebox-compiler.ts");
+/** With the name that older versions of TypeBox have for `Compile`. */
+const compiler = async () => {
+  const { Compile } = await import("typebox/compile");
+  return { Compile, TypeCompiler: { Compile } };
+};
 
 /** The names under which pi was published, then and now. */
 const scopes = ["@earendil-works", "@mariozechner"] as const;

@@ -10,7 +10,7 @@ import {
 import { z } from "zod";
 import type { ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
 import { readableError } from "../load/thrown-error.ts";
-import { ownCopy } from "./own-copy.ts";
+import { ownCopy } from "./session-manager.ts";
 
 type Answering = NonNullable<ProviderOptions["stream"]>;
 

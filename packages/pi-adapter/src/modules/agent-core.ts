@@ -15,6 +15,6 @@ export {
   estimateTokens,
   getLastAssistantUsage,
   shouldCompact,
+  uuidv7,
 } from "./sessions.ts";
 export { compact, generateSummary } from "./summaries.ts";
-export { uuidv7 } from "./uuidv7.ts";

@@ -28,7 +28,7 @@ export {
   EventStream,
 } from "../models/streams.ts";
 export { clampThinkingLevel, getSupportedThinkingLevels, modelsAreEqual } from "./known-models.ts";
-export { uuidv7 } from "./uuidv7.ts";
+export { uuidv7 } from "./sessions.ts";
 export {
   collapsed as collapseSystemMessages,
   currentSystemPrompt as getCurrentSystemPrompt,

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { type ReadonlySessionManager, sessionManagerOf } from "@bonsai-agent/extension/host";
@@ -123,4 +124,14 @@ export function getLastAssistantUsage(entries: readonly Entry[]): Usage | undefi
 
 export function getLatestCompactionEntry(entries: readonly Entry[]): Entry | null {
   return entries.findLast(({ type }) => type === "compaction") ?? null;
+}
+
+/** An id that sorts by time (RFC 9562, version 7). `timestampMs`: milliseconds since the epoch; default now. */
+export function uuidv7(timestampMs = Date.now()): string {
+  const bytes = randomBytes(16);
+  bytes.writeUIntBE(timestampMs, 0, 6);
+  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  const hex = bytes.toString("hex");
+  return [0, 8, 12, 16, 20].map((start, at, starts) => hex.slice(start, starts[at + 1])).join("-");
 }
