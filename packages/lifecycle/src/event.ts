@@ -11,9 +11,6 @@ export interface DecideEvent<Payload, Result extends object> {
   readonly result: Result;
 }
 
-/** Event names to `NotifyEvent` or `DecideEvent`; an interface of a package extends it in shape only. */
-export type EventKind = NotifyEvent<object> | DecideEvent<object, object>;
-
 export type NotifyNames<Events> = {
   [Name in keyof Events]: Events[Name] extends { kind: "notify" } ? Name : never;
 }[keyof Events];

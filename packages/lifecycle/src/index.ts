@@ -4,7 +4,6 @@ export type {
   DecideNames,
   DecideRule,
   ErrorPolicy,
-  EventKind,
   EventRules,
   Handler,
   HandlerContext,

@@ -23,6 +23,7 @@ export interface Component {
 export interface ComponentTui {
   /** Draws soon what has changed. */
   requestRender(): void;
+  /** Its size as it is now. */
   readonly terminal: { readonly columns: number; readonly rows: number };
 }
 
@@ -63,6 +64,7 @@ export interface ToolRenderOptions extends RenderOptions {
 
 /** What a tool's renderers know of the call. */
 export interface ToolRenderContext<Args = unknown> {
+  /** As far as the model has written them: see `argsComplete`. */
   args: Args;
   toolCallId: string;
   cwd: string;
@@ -72,6 +74,7 @@ export interface ToolRenderContext<Args = unknown> {
   lastComponent: Component | undefined;
   /** Has this call drawn anew. */
   invalidate(): void;
+  /** True once the tool was called. */
   executionStarted: boolean;
   /** False while the model still writes the arguments. */
   argsComplete: boolean;
@@ -82,6 +85,7 @@ export interface ToolRenderContext<Args = unknown> {
 
 /** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
 export interface ExtensionMessage<Details = unknown> {
+  /** Whose message it is; chooses its renderer. */
   customType: string;
   content: string | UserContent[];
   /** False: front ends do not show it. */
@@ -152,6 +156,7 @@ export type ThemeBg =
 export interface Theme {
   /** An unknown colour leaves the text as it is. */
   fg(color: ThemeColor, text: string): string;
+  /** An unknown colour leaves the background as it is. */
   bg(color: ThemeBg, text: string): string;
   bold(text: string): string;
   italic(text: string): string;

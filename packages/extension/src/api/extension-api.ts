@@ -81,20 +81,25 @@ export interface ExtensionAPI {
   registerEntryRenderer<Data = unknown>(customType: string, renderer: EntryRenderer<Data>): () => void;
   /** Adds a provider of models, or changes one that exists. */
   registerProvider(name: string, options: ProviderOptions): () => void;
+  /** Takes away what this extension registered under the name. */
   unregisterProvider(name: string): void;
 
+  /** Puts a message into the conversation; nobody waits for what comes of it, and a failure is a notice. */
   sendMessage<Details = unknown>(message: ExtensionMessage<Details>, options?: SendMessageOptions): void;
   /** As if the user had typed it; an idle agent begins to work. */
   sendUserMessage(content: string | (TextContent | ImageContent)[], options?: SendUserMessageOptions): void;
   /** Stores data in the session that the model never sees. @returns the id of the entry */
   appendEntry<Data = unknown>(customType: string, data?: Data): string;
+  /** Names the session as lists show it; fires `session_info_changed`. */
   setSessionName(name: string): void;
+  /** Undefined for a session without a name. */
   getSessionName(): string | undefined;
   /** Labels an entry in the tree; undefined takes the label away. */
   setLabel(entryId: string, label: string | undefined): void;
 
   /** Names of the tools that the model is offered. */
   getActiveTools(): string[];
+  /** Built-in ones and those of extensions, offered or not. */
   getAllTools(): ToolInfo[];
   /** Offers the model only these; names that no tool has are left out. */
   setActiveTools(names: string[]): void;
@@ -103,7 +108,9 @@ export interface ExtensionAPI {
 
   /** @returns false where the provider has no key */
   setModel(model: CatalogueModel): Promise<boolean>;
+  /** How much the model may think before it answers. */
   getThinkingLevel(): ThinkingLevel;
+  /** Holds from the next request on. */
   setThinkingLevel(level: ThinkingLevel): void;
 
   /** Runs a program, without a shell. Never rejects for a program that fails: look at `code`. */
@@ -120,6 +127,7 @@ export interface ArgumentCompletion {
 
 export interface CommandOptions {
   description?: string | undefined;
+  /** What the arguments could go on with; null where there is nothing. */
   getArgumentCompletions?(prefix: string): ArgumentCompletion[] | null | Promise<ArgumentCompletion[] | null>;
   /** `args`: what stands behind the command's name, trimmed. */
   handler(args: string, ctx: ExtensionCommandContext): void | Promise<void>;
@@ -155,6 +163,7 @@ export interface ExecOptions {
 }
 
 export interface ExecResult {
+  /** Up to 10 MB, head and tail; `stderr` alike. */
   stdout: string;
   stderr: string;
   /** The exit code; 1 where the program was killed or could not be started. */

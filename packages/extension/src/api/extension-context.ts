@@ -32,21 +32,29 @@ export interface ExtensionContext {
   readonly mode: ExtensionMode;
   /** True where questions reach a user. */
   readonly hasUI: boolean;
+  /** The working folder, absolute. */
   readonly cwd: string;
+  /** The session that is worked in, as frozen copies. */
   readonly sessionManager: ReadonlySessionManager;
+  /** The models that are known, and requests of the extension's own. */
   readonly modelRegistry: ModelRegistry;
   /** Undefined where no model is in use, as in session commands without one. */
   readonly model: CatalogueModel | undefined;
+  /** Undefined where no agent is at work. */
   readonly thinkingLevel: ThinkingLevel | undefined;
   /** Aborted when what goes on is stopped; undefined where nothing goes on. */
   readonly signal: AbortSignal | undefined;
+  /** False while anything goes on. */
   isIdle(): boolean;
+  /** Whether the user trusts the settings and extensions of the project. */
   isProjectTrusted(): boolean;
+  /** True while texts are queued for the run. */
   hasPendingMessages(): boolean;
   /** Stops the run. */
   abort(): void;
   /** Ends the program once what goes on has ended. */
   shutdown(): void;
+  /** Undefined before there is a session. */
   getContextUsage(): ExtensionContextUsage | undefined;
   /** Compacts: at once when the agent is idle, else at the next place of the run where it can; the run goes on. */
   compact(options?: CompactOptions): void;
@@ -77,14 +85,18 @@ export interface WithSession {
 
 /** What command handlers get: they can also go elsewhere. Handlers of events cannot, for the agent waits for them. */
 export interface ExtensionCommandContext extends ExtensionContext {
+  /** Resolves when the run has ended. @throws BonsaiError `extension_waits_for_itself` */
   waitForIdle(): Promise<void>;
+  /** Leaves the session for a new one. @throws BonsaiError `extension_session_fixed`, as all that follow */
   newSession(options?: { parentSession?: string | undefined } & WithSession): Promise<Cancellable>;
   /** Position "before" (the default): of a user message, the copy ends before it. */
   fork(
     entryId: string,
     options?: { position?: "before" | "at" | undefined } & WithSession,
   ): Promise<Cancellable>;
+  /** Goes to another place of the session's tree, as `/tree` does. */
   navigateTree(targetId: string, options?: NavigateOptions): Promise<Cancellable>;
+  /** Opens the session of a file. */
   switchSession(sessionPath: string, options?: WithSession): Promise<Cancellable>;
   /** Loads all extensions anew. The code that called it is of the old ones: return right after. */
   reload(): Promise<void>;
@@ -106,14 +118,17 @@ export interface ReadonlySessionManager {
   getSessionFile(): string | undefined;
   getSessionName(): string | undefined;
   getHeader(): SessionHeader;
+  /** Null in an empty session. */
   getLeafId(): string | null;
   getLeafEntry(): Entry | undefined;
   getEntry(id: string): Entry | undefined;
+  /** Undefined for an entry without a label. */
   getLabel(id: string): string | undefined;
   /** From the root to an entry; default the leaf. */
   getBranch(fromId?: string): Entry[];
   /** All entries of all branches, in file order. */
   getEntries(): Entry[];
+  /** The roots; an entry whose parent is missing is one. */
   getTree(): SessionTreeNode[];
   /** What the model sees at the leaf. */
   buildSessionContext(): { messages: Message[] };
@@ -145,15 +160,20 @@ export type RequestAuth =
  * host's models cannot be opened (a damaged `models.json`), each use throws what opening them threw.
  */
 export interface ModelRegistry {
+  /** Also models whose provider has no key. */
   getAll(): CatalogueModel[];
   /** Those whose provider has a key or needs none. */
   getAvailable(): CatalogueModel[];
   /** By its exact id; also the model in use where no catalogue lists it. */
   find(provider: string, modelId: string): CatalogueModel | undefined;
+  /** True where the provider has a key or needs none. */
   hasConfiguredAuth(model: CatalogueModel): boolean;
+  /** Undefined for an unknown provider, and for one without a key. */
   getApiKeyForProvider(provider: string): Promise<string | undefined>;
+  /** What a request of the extension's own client needs. */
   getApiKeyAndHeaders(model: CatalogueModel): Promise<RequestAuth>;
   /** Resolves with the answer, also a failed one: look at `stopReason` and `errorMessage`. */
   complete(model: CatalogueModel, context: ModelContext, options?: AskOptions): Promise<AssistantMessage>;
+  /** As `complete`, while it is said; the last event has the answer. */
   stream(model: CatalogueModel, context: ModelContext, options?: AskOptions): AsyncIterable<StreamEvent>;
 }

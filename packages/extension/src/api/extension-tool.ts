@@ -37,6 +37,7 @@ export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, D
   promptSnippet?: string | undefined;
   /** Lines of advice in the system prompt, while the tool is active. */
   promptGuidelines?: string[] | undefined;
+  /** What the model must give; checked before `execute` is called. */
   parameters: Schema;
   /** Mends arguments before they are checked against the schema. */
   prepareArguments?(args: unknown): unknown;

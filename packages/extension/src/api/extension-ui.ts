@@ -81,12 +81,15 @@ export interface ExtensionUI {
   input(title: string, placeholder?: string, settings?: DialogOptions): Promise<string | undefined>;
   /** A text of several lines. @returns what was typed; undefined where the user left it */
   editor(title: string, prefill?: string): Promise<string | undefined>;
+  /** Shows a text beside the conversation; default type "info". Without a user interface it is a notice. */
   notify(message: string, type?: NotificationType): void;
   /** A short text in the footer; undefined takes it away. */
   setStatus(key: string, text: string | undefined): void;
   /** Lines beside the editor, or a component, which only the interactive mode draws; undefined takes them away. */
   setWidget(key: string, content: string[] | ComponentFactory | undefined, options?: WidgetOptions): void;
+  /** Of the terminal's window. */
   setTitle(title: string): void;
+  /** Takes the place of what stands in the editor. */
   setEditorText(text: string): void;
   getEditorText(): string;
 

@@ -34,6 +34,7 @@ export interface ProviderStreamRequest {
   thinking?: ThinkingLevel;
   /** The provider's key, where there is one. */
   apiKey?: string;
+  /** Aborted when nobody waits for the answer any longer. */
   signal: AbortSignal;
 }
 

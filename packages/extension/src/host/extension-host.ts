@@ -27,6 +27,7 @@ export interface SessionControl {
 export interface ExtensionHost {
   readonly mode: ExtensionMode;
   readonly cwd: string;
+  /** Where handlers of extensions are registered. */
   readonly lifecycle: Lifecycle<LifecycleEvents>;
   /** Default: nobody can be asked, and notifications become notices. */
   readonly ui?: FrontEndUI | undefined;
@@ -38,7 +39,9 @@ export interface ExtensionHost {
   model?(): CatalogueModel | undefined;
   /** Opened when an extension first asks. */
   models(): Promise<ExtensionModels>;
+  /** Default: commands of extensions can go to no other session or place. */
   readonly control?: SessionControl | undefined;
+  /** Ends the program once what goes on has ended. */
   shutdown(): void;
   isProjectTrusted(): boolean;
   /** What the command line gave for a flag that an extension registered. */
@@ -62,7 +65,9 @@ export interface AdaptedExtension {
 
 /** Lays another agent's names over ours, for extensions that were written for it. */
 export interface ExtensionAdapter {
+  /** What the extension's function is called with. */
   api?(api: ExtensionAPI, extension: AdaptedExtension): ExtensionAPI;
+  /** What its handlers, tools and commands are called with. */
   context?<Context extends ExtensionContext>(context: Context, extension: AdaptedExtension): Context;
 }
 

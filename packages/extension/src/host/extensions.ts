@@ -62,10 +62,15 @@ export interface ReloadReport {
 
 /** Owner of the extensions that are loaded: their order, and what they registered. */
 export interface Extensions {
+  /** In load order. */
   readonly loaded: readonly LoadedExtension[];
+  /** Those that were found and could not be loaded. */
   readonly failed: readonly FailedExtension[];
+  /** Of all extensions; the latest of a name. */
   readonly commands: readonly CommandInfo[];
+  /** By name, without dashes. */
   readonly flags: ReadonlyMap<string, FlagOptions>;
+  /** By key, like `ctrl+shift+k`. */
   readonly shortcuts: ReadonlyMap<string, ShortcutOptions>;
   /** How extensions draw what stands in a chat; the same object at all times. */
   readonly renderers: ExtensionRenderers;

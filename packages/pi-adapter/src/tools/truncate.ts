@@ -31,14 +31,7 @@ interface TruncationResult {
 /** The beginning of a text: whole lines within both limits. */
 export function truncateHead(content: string, options: TruncationOptions = {}): TruncationResult {
   const text = new Measured(content, options);
-  const kept: string[] = [];
-  let bytes = 0;
-  for (const line of text.lines) {
-    const added = byteLength(line) + (kept.length === 0 ? 0 : 1);
-    if (kept.length === text.maxLines || bytes + added > text.maxBytes) break;
-    bytes += added;
-    kept.push(line);
-  }
+  const kept = text.fitting(text.lines);
   const firstLineExceedsLimit = kept.length === 0 && byteLength(text.lines[0]!) > text.maxBytes;
   return text.result(kept, { firstLineExceedsLimit });
 }
@@ -46,14 +39,7 @@ export function truncateHead(content: string, options: TruncationOptions = {}): 
 /** The end of a text: whole lines within both limits, or the end of the last one where it alone is too long. */
 export function truncateTail(content: string, options: TruncationOptions = {}): TruncationResult {
   const text = new Measured(content, options);
-  const kept: string[] = [];
-  let bytes = 0;
-  for (const line of text.lines.toReversed()) {
-    const added = byteLength(line) + (kept.length === 0 ? 0 : 1);
-    if (kept.length === text.maxLines || bytes + added > text.maxBytes) break;
-    bytes += added;
-    kept.unshift(line);
-  }
+  const kept = text.fitting(text.lines.toReversed()).reverse();
   if (kept.length > 0 || text.maxLines === 0) return text.result(kept);
   return text.result([endOf(text.lines.at(-1)!, text.maxBytes)], { lastLinePartial: true });
 }
@@ -88,6 +74,16 @@ class Measured {
     this.totalBytes = byteLength(content);
     this.maxLines = maxLines ?? DEFAULT_MAX_LINES;
     this.maxBytes = maxBytes ?? DEFAULT_MAX_BYTES;
+  }
+
+  /** The first of these lines, as many as both limits allow. */
+  fitting(lines: readonly string[]): string[] {
+    let bytes = 0;
+    const beyond = lines.findIndex((line, at) => {
+      bytes += byteLength(line) + (at === 0 ? 0 : 1);
+      return at === this.maxLines || bytes > this.maxBytes;
+    });
+    return beyond === -1 ? [...lines] : lines.slice(0, beyond);
   }
 
   result(
