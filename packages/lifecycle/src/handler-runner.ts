@@ -1,6 +1,6 @@
 import type { RegisteredHandler } from "./event.ts";
 
-export interface HandlerRunnerOptions {
+interface HandlerRunnerOptions {
   onNotice: (notice: LifecycleNotice) => void;
   slowHandlerMs: number;
   setTimer: SetTimer;

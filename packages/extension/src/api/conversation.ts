@@ -8,7 +8,7 @@ import {
 } from "@bonsai-agent/messages";
 
 /** A message of a kind that every model knows. */
-export type LlmMessage = UserMessage | AssistantMessage | ToolResultMessage;
+type LlmMessage = UserMessage | AssistantMessage | ToolResultMessage;
 
 /**
  * Messages as a model sees them: commands that the user ran, messages of extensions and summaries become the user's.

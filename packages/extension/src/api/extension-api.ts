@@ -22,7 +22,7 @@ type Abstaining<Result> = Result extends unknown
 type Returned<Event> = Abstaining<ResultOf<Event>> | undefined | void;
 
 /** A handler of one event. Handlers run in load order, then registration order, each awaited. */
-export type ExtensionHandler<Event> = (
+type ExtensionHandler<Event> = (
   event: HandlerPayload<Event>,
   ctx: ExtensionContext,
 ) => Returned<Event> | Promise<Returned<Event>>;

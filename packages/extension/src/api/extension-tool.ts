@@ -7,7 +7,7 @@ import type { ExtensionContext } from "./extension-context.ts";
 export type ToolParameters = z.ZodType | object;
 
 /** What `execute` gets: typed by a zod schema, else an object of the shape that the schema says. */
-export type ToolInput<Schema> = Schema extends z.ZodType
+type ToolInput<Schema> = Schema extends z.ZodType
   ? z.output<Schema>
   : Schema extends { static: infer Static }
     ? Static

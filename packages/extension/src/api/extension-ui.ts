@@ -15,7 +15,7 @@ export interface WidgetOptions {
 }
 
 /** Makes the component of a widget or a header. */
-export type ComponentFactory = (tui: ComponentTui, theme: Theme) => Component;
+type ComponentFactory = (tui: ComponentTui, theme: Theme) => Component;
 
 /** What a footer can say that an extension would not know otherwise. */
 export interface FooterData {
@@ -28,7 +28,7 @@ export interface FooterData {
 }
 
 /** Makes the component of a footer. */
-export type FooterFactory = (tui: ComponentTui, theme: Theme, footerData: FooterData) => Component;
+type FooterFactory = (tui: ComponentTui, theme: Theme, footerData: FooterData) => Component;
 
 /** Makes what `custom` shows. `done` ends it, with the value that `custom` resolves with; a second call does nothing. */
 export type CustomFactory<Value> = (
@@ -39,7 +39,7 @@ export type CustomFactory<Value> = (
 ) => Component | Promise<Component>;
 
 /** Where an overlay stands and how large it is: numbers of columns and rows, or shares of the terminal like "50%". */
-export interface OverlayOptions {
+interface OverlayOptions {
   width?: number | `${number}%`;
   minWidth?: number;
   maxHeight?: number | `${number}%`;

@@ -32,7 +32,7 @@ interface Registered<Renderer> {
   readonly scope: ExtensionScope;
 }
 
-export interface RegistryOptions {
+interface RegistryOptions {
   host: ExtensionHost;
   reservedCommands?: Iterable<string> | undefined;
 }

@@ -1,12 +1,16 @@
 import { readFileSync } from "node:fs";
-import { isBuiltin, type LoadHookSync, type ResolveHookSync, registerHooks } from "node:module";
+import {
+  createRequire,
+  isBuiltin,
+  type LoadHookSync,
+  type ResolveHookSync,
+  registerHooks,
+} from "node:module";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
-  beginCommonJs,
-  commonJsGeneration,
   type Generation,
   generationOf,
-  joinGeneration,
   marked,
   packageFolderOf,
   want,
@@ -17,9 +21,9 @@ import {
   PENDING_IMPORT,
   PENDING_URL,
   VIRTUAL_SCHEME,
+  type VirtualModules,
   virtualSource,
   virtualUrl,
-  wantsHostModule,
 } from "./virtual-modules.ts";
 
 let installed = false;
@@ -164,4 +168,61 @@ const pattern = /\bimport\s*\(\s*(["'])(\.{1,2}\/[^"'\n]+)\1\s*\)/g;
 /** Local files that a module imports while it runs, as far as it names them. */
 export function lateImports(source: string): string[] {
   return [...new Set([...source.matchAll(pattern)].map((match) => match[2] as string))];
+}
+
+/**
+ * Owner of which CommonJS files belong to which generation: Node knows them by their path alone, without our number.
+ */
+const generationsByFile = new Map<string, Generation>();
+const { cache } = createRequire(import.meta.url);
+
+/** The generation whose CommonJS file imports something. */
+function commonJsGeneration(parentUrl: string | undefined): Generation | undefined {
+  return parentUrl?.startsWith("file:") && generationsByFile.size > 0
+    ? generationsByFile.get(fileURLToPath(parentUrl))
+    : undefined;
+}
+
+function joinGeneration(generation: Generation, path: string): void {
+  generationsByFile.set(path, generation);
+}
+
+/**
+ * To be called before Node runs a CommonJS file that is imported: it and what it requires are run anew.
+ * @throws where modules of the host must be loaded first; `require` cannot wait, and nobody knows what it will ask for
+ */
+function beginCommonJs(generation: Generation, path: string): void {
+  const missing = want(generation, Object.keys(generation.modules));
+  if (missing.length > 0) throw new Error(`${missing.join(", ")} must be loaded first.`);
+  // Node looks into this cache before it asks anybody, and finds a file that another extension required there.
+  for (const [file, { id }] of generationsByFile) if (id !== generation.id) delete cache[file];
+  joinGeneration(generation, path);
+}
+
+/** By folder. What is installed does not change while Bonsai runs, or is read anew with the next start. */
+const peersOf = new Map<string, readonly string[]>();
+
+/**
+ * True for an installed package that wants a module of the host as its peer: a library for extensions. It gets the
+ * host's, and counts as a part of the extension that imports it.
+ */
+function wantsHostModule(folder: string, modules: VirtualModules): boolean {
+  let peers = peersOf.get(folder);
+  if (peers === undefined) {
+    peers = readPeers(folder);
+    peersOf.set(folder, peers);
+  }
+  return peers.some((name) => Object.hasOwn(modules, name));
+}
+
+function readPeers(folder: string): readonly string[] {
+  try {
+    const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+      peerDependencies?: Record<string, string>;
+    };
+    return Object.keys(manifest.peerDependencies ?? {});
+  } catch {
+    // Node says what is wrong with a package when it resolves into it.
+    return [];
+  }
 }

@@ -1,5 +1,3 @@
-import { createRequire } from "node:module";
-import { fileURLToPath } from "node:url";
 import { type VirtualModules, virtualExports } from "./virtual-modules.ts";
 
 /**
@@ -101,33 +99,4 @@ export function tidyError(thrown: unknown): void {
 /** The folder of the npm package that a file lies in, with its trailing slash; empty where it lies in none. */
 export function packageFolderOf(path: string): string {
   return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+[\\/]/.exec(path)?.[0] ?? "";
-}
-
-/**
- * Owner of which CommonJS files belong to which generation: Node knows them by their path alone, without our number.
- */
-const generationsByFile = new Map<string, Generation>();
-const { cache } = createRequire(import.meta.url);
-
-/** The generation whose CommonJS file imports something. */
-export function commonJsGeneration(parentUrl: string | undefined): Generation | undefined {
-  return parentUrl?.startsWith("file:") && generationsByFile.size > 0
-    ? generationsByFile.get(fileURLToPath(parentUrl))
-    : undefined;
-}
-
-export function joinGeneration(generation: Generation, path: string): void {
-  generationsByFile.set(path, generation);
-}
-
-/**
- * To be called before Node runs a CommonJS file that is imported: it and what it requires are run anew.
- * @throws where modules of the host must be loaded first; `require` cannot wait, and nobody knows what it will ask for
- */
-export function beginCommonJs(generation: Generation, path: string): void {
-  const missing = want(generation, Object.keys(generation.modules));
-  if (missing.length > 0) throw new Error(`${missing.join(", ")} must be loaded first.`);
-  // Node looks into this cache before it asks anybody, and finds a file that another extension required there.
-  for (const [file, { id }] of generationsByFile) if (id !== generation.id) delete cache[file];
-  joinGeneration(generation, path);
 }

@@ -18,7 +18,7 @@ export type TestAnswer = string | ScenarioAnswer | ((request: ProviderCall) => s
 /** The answers to the requests of one purpose in order, or what answers all of them. */
 export type TestAnswers = readonly TestAnswer[] | TestAnswer;
 
-export interface ScriptedModelsOptions {
+interface ScriptedModelsOptions {
   /** Where the models' own files would be. */
   home: string;
   /** Put into the catalogue, beside all that Bonsai knows. */

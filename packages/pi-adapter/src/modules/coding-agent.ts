@@ -145,7 +145,7 @@ export function createEventBus(): {
   };
 }
 
-export interface Parted<Fields> {
+interface Parted<Fields> {
   frontmatter: Fields;
   body: string;
 }
