@@ -22,29 +22,50 @@ export function scopedUi(owner: UiOwner): () => ExtensionUI | undefined {
   };
 }
 
-interface Showing {
-  isShown: boolean;
-  show(): void;
-  takeAway(): void;
+/** Puts something on the screen, or undefined in its place; what is there when the extension is unloaded goes away. */
+type Show = <Value>(key: string, value: Value | undefined, put: (value: Value | undefined) => void) => void;
+
+function showFor({ scope, registry: { shownBy } }: UiOwner): Show {
+  const kept = new Set<string>();
+  return (key, value, put) => {
+    if (scope.isUnloaded) return;
+    put(value);
+    if (value === undefined) shownBy.delete(key);
+    else shownBy.set(key, scope);
+    if (value === undefined || kept.has(key)) return;
+    kept.add(key);
+    scope.keep(() => {
+      if (shownBy.get(key) !== scope) return;
+      shownBy.delete(key);
+      put(undefined);
+    });
+  };
 }
 
 function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
-  const { scope, registry } = owner;
-  const theme = ui.theme ?? plainTheme;
-  const kept = new Set<string>();
-  const show = (key: string, { isShown, show, takeAway }: Showing) => {
-    if (scope.isUnloaded) return;
-    show();
-    if (isShown) registry.shownBy.set(key, scope);
-    else registry.shownBy.delete(key);
-    if (!isShown || kept.has(key)) return;
-    kept.add(key);
-    scope.keep(() => {
-      if (registry.shownBy.get(key) !== scope) return;
-      registry.shownBy.delete(key);
-      takeAway();
-    });
+  return {
+    ...scopedDrawing(ui, owner),
+    select: (...args) => ui.select(...args),
+    confirm: (...args) => ui.confirm(...args),
+    input: (...args) => ui.input(...args),
+    editor: (...args) => ui.editor(...args),
+    notify: (...args) => ui.notify(...args),
+    setTitle: (title) => ui.setTitle(title),
+    setEditorText: (text) => ui.setEditorText(text),
+    getEditorText: () => ui.getEditorText(),
   };
+}
+
+type ScopedDrawing = Omit<
+  ExtensionUI,
+  "select" | "confirm" | "input" | "editor" | "notify" | "setTitle" | "setEditorText" | "getEditorText"
+>;
+
+/** What stays on the screen until it is taken away. */
+function scopedDrawing(ui: FrontEndUI, owner: UiOwner): ScopedDrawing {
+  const { scope } = owner;
+  const theme = ui.theme ?? plainTheme;
+  const show = showFor(owner);
   const made = (call: string, make: () => unknown) => drawn(runOf(scope, make), call, owner);
   return {
     theme,
@@ -56,57 +77,28 @@ function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
           return drawn(component, "ctx.ui.custom", owner, () => queueMicrotask(() => done(undefined)));
         }, settings),
       ),
-    select: (...args) => ui.select(...args),
-    confirm: (...args) => ui.confirm(...args),
-    input: (...args) => ui.input(...args),
-    editor: (...args) => ui.editor(...args),
-    notify: (...args) => ui.notify(...args),
-    setStatus: (key, text) =>
-      show(`status ${key}`, {
-        isShown: text !== undefined,
-        show: () => ui.setStatus(key, text),
-        takeAway: () => ui.setStatus(key, undefined),
-      }),
+    setStatus: (key, text) => show(`status ${key}`, text, (shown) => ui.setStatus(key, shown)),
     setWidget(key, content, options) {
-      const isComponent = typeof content === "function";
-      if (isComponent && ui.showWidget === undefined) return;
-      show(`widget ${key}`, {
-        isShown: content !== undefined,
-        show: () =>
-          isComponent
-            ? ui.showWidget?.(key, (tui) => made("ctx.ui.setWidget", () => content(tui, theme)), options)
-            : ui.setWidget(key, content, options),
-        takeAway: () => ui.setWidget(key, undefined, options),
+      if (typeof content === "function" && ui.showWidget === undefined) return;
+      show(`widget ${key}`, content, (shown) => {
+        if (typeof shown !== "function") return ui.setWidget(key, shown, options);
+        ui.showWidget?.(key, (tui) => made("ctx.ui.setWidget", () => shown(tui, theme)), options);
       });
     },
     setFooter: (factory) =>
-      show("footer", {
-        isShown: factory !== undefined,
-        show: () =>
-          ui.setFooter?.(
-            factory && ((tui, data) => made("ctx.ui.setFooter", () => factory(tui, theme, data))),
-          ),
-        takeAway: () => ui.setFooter?.(undefined),
-      }),
+      show("footer", factory, (shown) =>
+        ui.setFooter?.(shown && ((tui, data) => made("ctx.ui.setFooter", () => shown(tui, theme, data)))),
+      ),
     setHeader: (factory) =>
-      show("header", {
-        isShown: factory !== undefined,
-        show: () => ui.setHeader?.(factory && ((tui) => made("ctx.ui.setHeader", () => factory(tui, theme)))),
-        takeAway: () => ui.setHeader?.(undefined),
-      }),
+      show("header", factory, (shown) =>
+        ui.setHeader?.(shown && ((tui) => made("ctx.ui.setHeader", () => shown(tui, theme)))),
+      ),
     setWorkingMessage: (message) =>
-      show("working message", {
-        isShown: message !== undefined,
-        show: () => ui.setWorkingMessage?.(message),
-        takeAway: () => ui.setWorkingMessage?.(undefined),
-      }),
+      show("working message", message, (shown) => ui.setWorkingMessage?.(shown)),
     getToolsExpanded: () => ui.getToolsExpanded?.() === true,
     setToolsExpanded(isExpanded) {
       if (!scope.isUnloaded) ui.setToolsExpanded?.(isExpanded === true);
     },
-    setTitle: (title) => ui.setTitle(title),
-    setEditorText: (text) => ui.setEditorText(text),
-    getEditorText: () => ui.getEditorText(),
   };
 }
 
