@@ -55,17 +55,17 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
 /** A tool of an extension as the agent runs it. */
 function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
   const { name, label, description, promptSnippet, promptGuidelines, executionMode } = tool;
+  const { prepareArguments } = tool;
   return {
     name,
+    label,
     description,
+    promptSnippet,
+    promptGuidelines,
+    executionMode,
     parameters: tool.parameters as Tool["parameters"],
-    ...(label === undefined ? {} : { label }),
-    ...(promptSnippet === undefined ? {} : { promptSnippet }),
-    ...(promptGuidelines === undefined ? {} : { promptGuidelines }),
-    ...(executionMode === undefined ? {} : { executionMode }),
-    ...(tool.prepareArguments === undefined
-      ? {}
-      : { prepareArguments: (args: unknown) => called(runtime, () => tool.prepareArguments!(args)) }),
+    prepareArguments:
+      prepareArguments && ((args: unknown) => called(runtime, () => prepareArguments.call(tool, args))),
     async execute({ toolCallId, input, signal, onUpdate }) {
       const update = (partial: unknown) => {
         const result = toolResultOf(partial);

@@ -72,15 +72,13 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
       requestCompaction(runtime, options);
     },
     getSystemPrompt: () => host.agent()?.systemPrompt ?? "",
-    summariserFor(asked) {
-      const cacheKey = host.session()?.id;
-      return summariserFor({
+    summariserFor: (asked) =>
+      summariserFor({
         models: models.get().client,
         model: asked,
-        ...(cacheKey === undefined ? {} : { cacheKey }),
+        cacheKey: host.session()?.id,
         onNotice: (notice) => host.onNotice(modelNotice(notice)),
-      });
-    },
+      }),
   };
 }
 
@@ -191,11 +189,10 @@ async function compacted(host: ExtensionHost, focus: string | undefined): Promis
     // Nothing may be called before the caller's call is over.
     await Promise.resolve();
     if (agent === undefined) throw noAgent();
-    const outcome = await agent.requestCompaction(focus === undefined ? {} : { focus });
+    const outcome = await agent.requestCompaction({ focus });
     if (outcome.status === "masked") return { outcome };
     if (outcome.status !== "compacted") return { error: notCompacted(outcome) };
-    const compactionEntry = agent.session.projection().compaction;
-    return { outcome, ...(compactionEntry === undefined ? {} : { compactionEntry }) };
+    return { outcome, compactionEntry: agent.session.projection().compaction };
   } catch (error) {
     return { error: error instanceof Error ? error : new Error(String(error)) };
   }
