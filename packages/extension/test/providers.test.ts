@@ -10,7 +10,7 @@ async function stage(env: Record<string, string> = {}) {
   const models = await ownModels({ env });
   const undos: { name: string; undo: () => void }[] = [];
   const register = (name: string, options: ProviderOptions) => {
-    const undo = registerProvider({ get: () => models }, name, options);
+    const undo = registerProvider(() => models, name, options);
     undos.unshift({ name, undo });
     return undo;
   };

@@ -4,17 +4,10 @@ import { overlay } from "./pi-extension.ts";
 type Color = Parameters<Theme["fg"]>[0];
 type Background = Parameters<Theme["bg"]>[0];
 
-/** A theme with what pi's has beside it. */
-export interface PiTheme extends Theme {
-  readonly name: string;
-  getFgAnsi(color: Color): string;
-  getBgAnsi(color: Background): string;
-  getColorMode(): "256color";
-  getThinkingBorderColor(level: string): (text: string) => string;
-  getBashModeBorderColor(): (text: string) => string;
-}
+export type PiTheme = ReturnType<typeof piTheme>;
 
-export function piTheme(theme: Theme): PiTheme {
+/** A theme with what pi's has beside it. */
+export function piTheme(theme: Theme) {
   return overlay(theme, {
     name: "bonsai",
     getFgAnsi: (color: Color) => opening(theme.fg(color, mark)),

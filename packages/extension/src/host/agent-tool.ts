@@ -64,8 +64,9 @@ function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
     promptGuidelines,
     executionMode,
     parameters: tool.parameters as Tool["parameters"],
-    prepareArguments:
-      prepareArguments && ((args: unknown) => called(runtime, () => prepareArguments.call(tool, args))),
+    prepareArguments: prepareArguments
+      ? (args: unknown) => called(runtime, () => prepareArguments.call(tool, args))
+      : undefined,
     async execute({ toolCallId, input, signal, onUpdate }) {
       const update = (partial: unknown) => {
         const result = toolResultOf(partial);

@@ -26,67 +26,47 @@ interface DrawnComponentOptions {
 }
 
 /** @throws BonsaiError `extension_argument_invalid` for what is no component */
-export function drawnComponent(made: unknown, options: DrawnComponentOptions): DrawnComponent {
+export function drawnComponent(
+  made: unknown,
+  { scope, call, onFailure }: DrawnComponentOptions,
+): DrawnComponent {
   if (typeof (made as Component | undefined)?.render !== "function")
-    throw badArgument(options.scope, options.call, "a component, an object with render(width)", made);
-  return new Drawn(made as Component, options);
-}
-
-class Drawn implements DrawnComponent {
-  readonly component: Component & { focused?: boolean; wantsKeyRelease?: boolean };
-  readonly #options: DrawnComponentOptions;
-  #hasFailed = false;
-
-  constructor(component: Component, options: DrawnComponentOptions) {
-    this.component = component;
-    this.#options = options;
-  }
-
-  render(width: number): string[] | undefined {
-    return this.#safely(() => linesOf(this.component.render(width)));
-  }
-
-  handleInput(data: string): void {
-    const returned: unknown = this.#safely(() => this.component.handleInput?.(data));
-    if (returned instanceof Promise) returned.catch((error: unknown) => this.#fail(error));
-  }
-
-  invalidate(): void {
-    this.#safely(() => this.component.invalidate?.());
-  }
-
-  dispose(): void {
-    this.#safely(() => this.component.dispose?.());
-  }
-
-  get focused(): boolean {
-    return this.component.focused === true;
-  }
-
-  set focused(isFocused: boolean) {
-    if ("focused" in this.component) this.#safely(() => (this.component.focused = isFocused));
-  }
-
-  get wantsKeyRelease(): boolean {
-    return this.component.wantsKeyRelease === true;
-  }
-
-  #safely<Result>(work: () => Result): Result | undefined {
-    const { scope } = this.#options;
-    if (this.#hasFailed || scope.isUnloaded) return undefined;
+    throw badArgument(scope, call, "a component, an object with render(width)", made);
+  const component = made as Component & { focused?: boolean; wantsKeyRelease?: boolean };
+  let hasFailed = false;
+  const fail = (error: unknown) => {
+    if (hasFailed) return;
+    hasFailed = true;
+    onFailure(error);
+  };
+  const safely = <Result>(work: () => Result): Result | undefined => {
+    if (hasFailed || scope.isUnloaded) return undefined;
     try {
       return runOf(scope, work);
     } catch (error) {
-      this.#fail(error);
+      fail(error);
       return undefined;
     }
-  }
-
-  #fail(error: unknown): void {
-    if (this.#hasFailed) return;
-    this.#hasFailed = true;
-    this.#options.onFailure(error);
-  }
+  };
+  return {
+    component,
+    render: (width) => safely(() => linesOf(component.render(width))),
+    handleInput(data) {
+      const returned: unknown = safely(() => component.handleInput?.(data));
+      if (returned instanceof Promise) returned.catch(fail);
+    },
+    invalidate: () => safely(() => component.invalidate?.()),
+    dispose: () => safely(() => component.dispose?.()),
+    get focused() {
+      return component.focused === true;
+    },
+    set focused(isFocused) {
+      if ("focused" in component) safely(() => (component.focused = isFocused));
+    },
+    get wantsKeyRelease() {
+      return component.wantsKeyRelease === true;
+    },
+  };
 }
 
 /** Types alone do not keep JavaScript from giving something else. */

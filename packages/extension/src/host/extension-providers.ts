@@ -10,7 +10,7 @@ import { streamProvider } from "./stream-provider.ts";
  * @throws BonsaiError `provider_options_invalid`, and what opening the models threw; then nothing has changed
  */
 export function registerProvider(models: OpenedModels, name: string, options: ProviderOptions): () => void {
-  const { catalogue, keys, client } = models.get();
+  const { catalogue, keys, client } = models();
   const isKnown = catalogue.providers.some(({ provider }) => provider === name);
   const { apiKey, stream, ...config } = checkedProvider(name, options, { isKnown });
   const undos = [

@@ -74,7 +74,7 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
     getSystemPrompt: () => host.agent()?.systemPrompt ?? "",
     summariserFor: (asked) =>
       summariserFor({
-        models: models.get().client,
+        models: models().client,
         model: asked,
         cacheKey: host.session()?.id,
         onNotice: (notice) => host.onNotice(modelNotice(notice)),

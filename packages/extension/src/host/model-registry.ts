@@ -19,19 +19,19 @@ interface ModelRegistryOptions {
 
 /** The host's models as extensions see them. */
 export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOptions): ModelRegistry {
-  const all = () => [...models.get().catalogue.models];
+  const all = () => [...models().catalogue.models];
   const notify = (notice: ModelNotice) => onNotice(modelNotice(notice));
   return {
     getAll: all,
-    getAvailable: () => all().filter((model) => isReachable(model, models.get().keys)),
+    getAvailable: () => all().filter((model) => isReachable(model, models().keys)),
     find(provider, modelId) {
       const isMeant = (model: CatalogueModel) => model.provider === provider && model.id === modelId;
       const inUse = current();
       return all().find(isMeant) ?? (inUse !== undefined && isMeant(inUse) ? inUse : undefined);
     },
-    hasConfiguredAuth: (model) => isReachable(model, models.get().keys),
+    hasConfiguredAuth: (model) => isReachable(model, models().keys),
     async getApiKeyForProvider(provider) {
-      const { catalogue, keys } = models.get();
+      const { catalogue, keys } = models();
       const config = catalogue.providers.find((each) => each.provider === provider);
       return config === undefined ? undefined : keys.key(config);
     },
@@ -42,11 +42,10 @@ export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOpti
         ...requestOf(model, context, options, notify),
         onVoidedUsage: (each: Usage) => voided.push(each),
       };
-      const { message } = await finalEvent(models.get().client.stream(request));
+      const { message } = await finalEvent(models().client.stream(request));
       return withVoided(message, voided);
     },
-    stream: (model, context, options) =>
-      models.get().client.stream(requestOf(model, context, options, notify)),
+    stream: (model, context, options) => models().client.stream(requestOf(model, context, options, notify)),
   };
 }
 
@@ -76,7 +75,7 @@ function withVoided(message: AssistantMessage, voided: readonly Usage[]): Assist
 
 function requestAuth(model: CatalogueModel, models: OpenedModels): RequestAuth {
   try {
-    const { keys } = models.get();
+    const { keys } = models();
     const { headers, baseUrl, apiKeyEnv, provider } = model;
     const apiKey = keys.key(model);
     if (!isReachable(model, keys))
@@ -90,23 +89,18 @@ function requestAuth(model: CatalogueModel, models: OpenedModels): RequestAuth {
 
 /**
  * The host's models, opened before the first extension is loaded: what extensions ask of them at once (`find`,
- * `getAll`, `registerProvider`) is then never a guess.
+ * `getAll`, `registerProvider`) is then never a guess. Throws what opening them threw.
  */
-export interface OpenedModels {
-  /** @throws what opening them threw */
-  get(): ExtensionModels;
-}
+export type OpenedModels = () => ExtensionModels;
 
 /** Never rejects: what went wrong is thrown at whoever uses the models, and disturbs no extension that does not. */
 export async function openModels(host: Pick<ExtensionHost, "models">): Promise<OpenedModels> {
   try {
     const models = await host.models();
-    return { get: () => models };
+    return () => models;
   } catch (error) {
-    return {
-      get() {
-        throw error;
-      },
+    return () => {
+      throw error;
     };
   }
 }

@@ -1,39 +1,28 @@
-import {
-  type Catalogue,
-  type CatalogueModel,
-  loadCatalogue,
-  type ProviderApi,
-  thinkingLevels,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, loadCatalogue, type ProviderApi, thinkingLevels } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
 import { answerWithKey, type PiAskOptions, type PiContext, registryInUse } from "../models/requests.ts";
 import { type AssistantMessageEventStream, piStream } from "../models/streams.ts";
 
-/** What `pi-ai` says of models without a registry. */
-interface KnownModels {
-  getModel(provider: string, id: string): PiModel | undefined;
-  getModels(provider: string): PiModel[];
-  getProviders(): string[];
-  /** The provider's key in the environment. */
-  getEnvApiKey(provider: string): string | undefined;
-}
-
-/** The host's models once an extension has a context, before that those of Bonsai's catalogue. */
-export async function knownModels(env: NodeJS.ProcessEnv = process.env): Promise<KnownModels> {
-  const catalogue: Catalogue = await loadCatalogue({ home: bonsaiHome(env), env });
+/**
+ * What `pi-ai` knows of models without a registry: the host's once an extension has a context, before that those of
+ * Bonsai's catalogue.
+ */
+export async function knownModels(env: NodeJS.ProcessEnv = process.env) {
+  const catalogue = await loadCatalogue({ home: bonsaiHome(env), env });
   const all = (): readonly CatalogueModel[] => registryInUse()?.getAll() ?? catalogue.models;
   return {
-    getModel(provider, id) {
+    getModel(provider: string, id: string): PiModel | undefined {
       const model = all().find((each) => each.provider === provider && each.id === id);
       return model && piModel(model);
     },
-    getModels: (provider) =>
+    getModels: (provider: string): PiModel[] =>
       all()
         .filter((model) => model.provider === provider)
         .map(piModel),
     getProviders: () => [...new Set(all().map(({ provider }) => provider))],
-    getEnvApiKey(provider) {
+    /** The provider's key in the environment. */
+    getEnvApiKey(provider: string): string | undefined {
       const name = all().find((model) => model.provider === provider)?.apiKeyEnv;
       return name === undefined ? undefined : env[name];
     },

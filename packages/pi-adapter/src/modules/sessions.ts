@@ -19,19 +19,6 @@ import {
   type SessionSummary,
 } from "@bonsai-agent/session";
 
-/** What pi lists of a session. */
-interface SessionInfo {
-  path: string;
-  id: string;
-  cwd: string;
-  name?: string;
-  created: Date;
-  modified: Date;
-  /** Lines of the file: messages, and what else a session holds. */
-  messageCount: number;
-  firstMessage: string;
-}
-
 /** pi's sessions on disk, for reading; those who write go through the session that is worked in. */
 export const SessionManager = {
   /** As it is in this moment; what is appended later is not seen. @throws what `openSession` throws */
@@ -45,8 +32,8 @@ export const SessionManager = {
     };
   },
   /** The sessions of a working folder, latest first. */
-  list: async (cwd: string): Promise<SessionInfo[]> => listSessions({ cwd }).sessions.map(sessionInfo),
-  listAll: async (): Promise<SessionInfo[]> => listSessions().sessions.map(sessionInfo),
+  list: async (cwd: string) => listSessions({ cwd }).sessions.map(sessionInfo),
+  listAll: async () => listSessions().sessions.map(sessionInfo),
   create: () => refuse("create"),
   inMemory: () => refuse("inMemory"),
   continueRecent: () => refuse("continueRecent"),
@@ -67,8 +54,8 @@ export function buildSessionContext(
   return { messages: project(path).items.map(({ message }) => message) };
 }
 
-function sessionInfo(summary: SessionSummary): SessionInfo {
-  const { file, id, cwd, name, createdMs, lastActivityMs, lines, firstWords = "" } = summary;
+/** What pi lists of a session. */
+function sessionInfo({ file, id, cwd, name, createdMs, lastActivityMs, lines, firstWords }: SessionSummary) {
   return {
     path: file,
     id,
@@ -76,8 +63,9 @@ function sessionInfo(summary: SessionSummary): SessionInfo {
     ...(name === undefined ? {} : { name }),
     created: new Date(createdMs),
     modified: new Date(lastActivityMs),
+    // Beside messages, what else a session holds.
     messageCount: lines,
-    firstMessage: firstWords,
+    firstMessage: firstWords ?? "",
   };
 }
 
