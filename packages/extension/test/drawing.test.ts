@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type DrawnComponent, type FrontEndUI, loadExtensions } from "../src/host/index.ts";
 import type { Component, ExtensionFactory, Theme, ToolRenderContext } from "../src/index.ts";
-import { scriptedUi } from "../src/testing/scripted-ui.ts";
+import { scriptedUi } from "../src/testing/script.ts";
 import { bareHost } from "./bare-host.ts";
 
 const theme: Theme = {

@@ -2,11 +2,10 @@ import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
-import type { ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
+import type { Component, ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
 import type { ExtensionAPI, FlagValue } from "../api/extension-api.ts";
 import type { ExtensionContext, ExtensionMode, NavigateOptions } from "../api/extension-context.ts";
 import type { CustomOptions, ExtensionUI, FooterData, WidgetOptions } from "../api/extension-ui.ts";
-import type { DrawnComponent } from "./drawn-component.ts";
 
 /** The models of the host, and who asks them. */
 export interface ExtensionModels {
@@ -69,6 +68,21 @@ export interface ExtensionAdapter {
   api?(api: ExtensionAPI, extension: AdaptedExtension): ExtensionAPI;
   /** What its handlers, tools and commands are called with. */
   context?<Context extends ExtensionContext>(context: Context, extension: AdaptedExtension): Context;
+}
+
+/** A component of an extension as a front end calls it: never throws. */
+export interface DrawnComponent {
+  /** Undefined once it has failed, and once its extension is unloaded. */
+  render(width: number): string[] | undefined;
+  handleInput(data: string): void;
+  invalidate(): void;
+  dispose(): void;
+  /** Whether the keys go to it. */
+  focused: boolean;
+  /** Whether it wants keys that are let go, too. */
+  readonly wantsKeyRelease: boolean;
+  /** As the extension made it. */
+  readonly component: Component;
 }
 
 /** What a component is made with. */

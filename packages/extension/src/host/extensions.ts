@@ -8,8 +8,8 @@ import type {
   ShortcutOptions,
 } from "../api/extension-api.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
+import type { ExtensionRenderers } from "./extension-drawing.ts";
 import type { ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
-import type { ExtensionRenderers } from "./extension-renderers.ts";
 import type { ExtensionOrigin, FoundExtension, FoundExtensions } from "./find-extensions.ts";
 
 /** An extension that is no file: part of the program that embeds Bonsai. */

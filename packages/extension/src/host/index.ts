@@ -30,11 +30,12 @@ export type { FindProblem } from "../load/extension-entries.ts";
 export { hostModules } from "../load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
-export type { DrawnComponent } from "./drawn-component.ts";
+export type { ExtensionRenderers, ToolRenderer } from "./extension-drawing.ts";
 export { lifecycleNotice, strayErrorNotice } from "./extension-errors.ts";
 export type {
   AdaptedExtension,
   ComponentPlace,
+  DrawnComponent,
   ExtensionAdapter,
   ExtensionHost,
   ExtensionModels,
@@ -42,7 +43,6 @@ export type {
   FrontEndUI,
   SessionControl,
 } from "./extension-host.ts";
-export type { ExtensionRenderers, ToolRenderer } from "./extension-renderers.ts";
 export type {
   Extensions,
   FailedExtension,

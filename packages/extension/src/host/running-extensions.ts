@@ -2,9 +2,9 @@ import { type Agent, AwaitedCalls, type LifecycleEvents, lifecycleEventRules } f
 import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutOptions } from "../api/extension-api.ts";
+import { type ExtensionRenderers, extensionRenderers } from "./extension-drawing.ts";
 import { commandFailure, failureNotice, failureText, waitsForItself } from "./extension-errors.ts";
 import { type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
-import { type ExtensionRenderers, extensionRenderers } from "./extension-renderers.ts";
 import { ExtensionScope } from "./extension-scope.ts";
 import type {
   Extensions,

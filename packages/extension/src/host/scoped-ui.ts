@@ -1,8 +1,8 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import type { CustomOptions, ExtensionUI, NotificationType } from "../api/extension-ui.ts";
-import { type DrawnComponent, drawnComponent, plainTheme } from "./drawn-component.ts";
+import { drawnComponent, plainTheme } from "./extension-drawing.ts";
 import { failureText } from "./extension-errors.ts";
-import type { FrontEndUI } from "./extension-host.ts";
+import type { DrawnComponent, FrontEndUI } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
 

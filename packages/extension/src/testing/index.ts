@@ -4,5 +4,4 @@ export {
   type TestExtension,
   type TestSession,
 } from "./open-test-session.ts";
-export type { TestAnswer, TestAnswers } from "./scripted-models.ts";
-export type { TestDialogAnswer, TestDialogAnswers, UICall } from "./scripted-ui.ts";
+export type { TestAnswer, TestAnswers, TestDialogAnswer, TestDialogAnswers, UICall } from "./script.ts";

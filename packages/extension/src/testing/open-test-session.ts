@@ -28,8 +28,13 @@ import type { Extensions, LoadExtensionsOptions } from "../host/extensions.ts";
 import { loadExtensions } from "../host/running-extensions.ts";
 import { hostModules } from "../load/host-modules.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
-import { scriptedModels, type TestAnswers } from "./scripted-models.ts";
-import { scriptedUi, type TestDialogAnswers, type UICall } from "./scripted-ui.ts";
+import {
+  scriptedModels,
+  scriptedUi,
+  type TestAnswers,
+  type TestDialogAnswers,
+  type UICall,
+} from "./script.ts";
 
 const usualModel: CatalogueModel = {
   provider: "scripted",

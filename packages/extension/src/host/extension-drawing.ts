@@ -9,8 +9,8 @@ import type {
   ToolRenderOptions,
 } from "../api/drawing.ts";
 import type { ExtensionToolResult } from "../api/extension-tool.ts";
-import { type DrawnComponent, drawnComponent } from "./drawn-component.ts";
-import { failureText } from "./extension-errors.ts";
+import { badArgument, failureText } from "./extension-errors.ts";
+import type { DrawnComponent } from "./extension-host.ts";
 import type { ExtensionRegistry } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 
@@ -106,3 +106,76 @@ export function extensionRenderers(
     },
   };
 }
+
+interface DrawnComponentOptions {
+  scope: ExtensionScope;
+  /** What made it, as its author calls it. */
+  call: string;
+  /** Called once. */
+  onFailure: (error: unknown) => void;
+}
+
+/** @throws BonsaiError `extension_argument_invalid` for what is no component */
+export function drawnComponent(
+  made: unknown,
+  { scope, call, onFailure }: DrawnComponentOptions,
+): DrawnComponent {
+  if (typeof (made as Component | undefined)?.render !== "function")
+    throw badArgument(scope, call, "a component, an object with render(width)", made);
+  const component = made as Component & { focused?: boolean; wantsKeyRelease?: boolean };
+  let hasFailed = false;
+  const fail = (error: unknown) => {
+    if (hasFailed) return;
+    hasFailed = true;
+    onFailure(error);
+  };
+  const safely = <Result>(work: () => Result): Result | undefined => {
+    if (hasFailed || scope.isUnloaded) return undefined;
+    try {
+      return runOf(scope, work);
+    } catch (error) {
+      fail(error);
+      return undefined;
+    }
+  };
+  return {
+    component,
+    render: (width) => safely(() => linesOf(component.render(width))),
+    handleInput(data) {
+      const returned: unknown = safely(() => component.handleInput?.(data));
+      if (returned instanceof Promise) returned.catch(fail);
+    },
+    invalidate: () => safely(() => component.invalidate?.()),
+    dispose: () => safely(() => component.dispose?.()),
+    get focused() {
+      return component.focused === true;
+    },
+    set focused(isFocused) {
+      if ("focused" in component) safely(() => (component.focused = isFocused));
+    },
+    get wantsKeyRelease() {
+      return component.wantsKeyRelease === true;
+    },
+  };
+}
+
+/** Types alone do not keep JavaScript from giving something else. */
+function linesOf(rendered: unknown): string[] {
+  if (!Array.isArray(rendered)) throw new TypeError(`render gave ${typeof rendered}, and no list of lines`);
+  const strange: unknown = rendered.find((line) => typeof line !== "string");
+  if (strange !== undefined) throw new TypeError(`render gave a line that is ${typeof strange}, and no text`);
+  return rendered;
+}
+
+const same = (text: string) => text;
+
+/** Where nothing is drawn, texts stay as they are. */
+export const plainTheme: Theme = {
+  fg: (_color, text) => text,
+  bg: (_color, text) => text,
+  bold: same,
+  italic: same,
+  underline: same,
+  inverse: same,
+  strikethrough: same,
+};
