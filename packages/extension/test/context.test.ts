@@ -236,6 +236,19 @@ test("a command goes to other places; what follows there gets a context, and wha
   await session.close();
 });
 
+test("nothing follows where the user, or an extension, did not let it happen", async () => {
+  const refused = async () => false;
+  const control = { newSession: refused, fork: refused, switchSession: refused, navigateTree: refused };
+  const { session, ctx } = await stage({ control });
+  const followed: unknown[] = [];
+  const withSession = async (next: ExtensionCommandContext) => void followed.push(next);
+  expect(await ctx.newSession({ withSession })).toEqual({ cancelled: true });
+  expect(await ctx.fork("e1", { withSession })).toEqual({ cancelled: true });
+  expect(await ctx.switchSession("/s", { withSession })).toEqual({ cancelled: true });
+  expect(followed).toEqual([]);
+  await session.close();
+});
+
 test("where the session is fixed, going elsewhere is a clear error", async () => {
   const { session, ctx } = await stage();
   await expect(ctx.newSession()).rejects.toMatchObject({ code: "extension_session_fixed" });

@@ -52,6 +52,17 @@ const options = {
 const compactionOf = (session: Awaited<ReturnType<typeof openPiSession>>) =>
   session.session.entries().find(({ type }) => type === "compaction");
 
+test("an extension that was not written for pi gets the files of a compaction as Bonsai has them", async () => {
+  const seen: unknown[] = [];
+  const session = await openPiSession([], {
+    ...options,
+    extensions: (bonsai) =>
+      void bonsai.on("session_before_compact", ({ preparation }) => void seen.push(preparation.fileOps)),
+  });
+  await session.agent.compact();
+  expect(seen).toEqual([{ read: ["src/parser.ts"], modified: ["src/token.ts", "notes.md"] }]);
+});
+
 test("a summary made through ctx.modelRegistry.complete takes the place of the default one", async () => {
   const session = await openPiSession("summary-by-registry", { ...options, replies: ["Own summary."] });
   expect(await session.agent.compact()).toMatchObject({ status: "compacted" });

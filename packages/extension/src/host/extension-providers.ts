@@ -19,7 +19,7 @@ export function registerProvider(models: OpenedModels, name: string, options: Pr
     catalogue.add(config),
   ];
   return () => {
-    for (const undo of undos.splice(0).reverse()) undo();
+    for (const undo of undos) undo();
   };
 }
 
