@@ -57,11 +57,11 @@ function checkedProvider(
   return {
     provider: name,
     ...keyOf(apiKey, refuse),
-    ...apiOf(api, protocol),
-    ...addressOf(baseUrl, protocol),
-    ...(headers === undefined ? {} : { headers }),
-    ...(models === undefined ? {} : { models: models.map((model) => modelOf(model, protocol)) }),
-    ...(stream === undefined ? {} : { stream: stream.bind(options) }),
+    api: apiOf(api, protocol),
+    baseUrl: addressOf(baseUrl, protocol),
+    headers,
+    models: models?.map((model) => modelOf(model, protocol)),
+    stream: stream?.bind(options),
   };
 }
 
@@ -99,39 +99,38 @@ const protocols: Readonly<Record<string, ProviderApi>> = {
   "openai-completions": "openai-chat",
 };
 
-function apiOf(api: string | undefined, { own, isNew, refuse }: Protocol): { api?: ProviderApi } {
-  if (own) return { api: "extension" };
-  if (api === undefined) return isNew ? { api: "openai-chat" } : {};
+function apiOf(api: string | undefined, { own, isNew, refuse }: Protocol): ProviderApi | undefined {
+  if (own) return "extension";
+  if (api === undefined) return isNew ? "openai-chat" : undefined;
   const known = Object.hasOwn(protocols, api) ? protocols[api] : undefined;
-  if (known !== undefined) return { api: known };
+  if (known !== undefined) return known;
   throw refuse(
     `nobody speaks the protocol ${JSON.stringify(api)}`,
     `Allowed for api: ${Object.keys(protocols).join(", ")}; any other is answered with stream.`,
   );
 }
 
-function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): { baseUrl?: string } {
-  if (baseUrl === undefined) return own ? { baseUrl: "" } : {};
-  if (own) return { baseUrl };
+function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): string | undefined {
+  if (own) return baseUrl ?? "";
+  if (baseUrl === undefined) return undefined;
   const { protocol = "", username = "", password = "" } = URL.parse(baseUrl) ?? {};
   if (/^https?:$/.test(protocol) && username === "" && password === "")
-    return { baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };
+    return baseUrl.replace(/(?<!\/)\/+$/, "");
   throw refuse("a baseUrl is no http or https address without a user", "Write it like https://host/v1.");
 }
 
-function modelOf(given: ProviderModelInput, protocol: Protocol): AddedModel {
-  const { id, name, reasoning, input, cost, contextWindow, maxTokens, api, baseUrl, headers } = given;
+/** Fields that are undefined stand for what the provider says. */
+function modelOf(
+  { api, baseUrl, cost, contextWindow, maxTokens, ...given }: ProviderModelInput,
+  protocol: Protocol,
+): AddedModel {
   return {
-    id,
-    ...(name === undefined ? {} : { name }),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(input === undefined ? {} : { input }),
-    ...(contextWindow ? { contextWindow } : {}),
-    ...(maxTokens ? { maxOutputTokens: maxTokens } : {}),
-    ...(headers === undefined ? {} : { headers }),
-    ...(api === undefined ? {} : apiOf(api, protocol)),
-    ...(baseUrl === undefined ? {} : addressOf(baseUrl, protocol)),
-    ...(cost === undefined ? {} : { usdPerMillionTokens: pricesOf(cost) }),
+    ...given,
+    contextWindow: contextWindow || undefined,
+    maxOutputTokens: maxTokens || undefined,
+    api: api === undefined ? undefined : apiOf(api, protocol),
+    baseUrl: baseUrl === undefined ? undefined : addressOf(baseUrl, protocol),
+    usdPerMillionTokens: cost && pricesOf(cost),
   };
 }
 
