@@ -80,12 +80,7 @@ function from(
   { entries, problems }: Entries,
   packageName?: string,
 ): FoundExtensions {
-  const extensions = entries.map((path) => ({
-    path,
-    origin,
-    ...(packageName === undefined ? {} : { packageName }),
-  }));
-  return { extensions, problems };
+  return { extensions: entries.map((path) => ({ path, origin, packageName })), problems };
 }
 
 function eachOnce(found: readonly FoundExtension[]): FoundExtension[] {

@@ -49,7 +49,7 @@ function listening({ scope, host, context }: ExtensionRuntime): ExtensionAPI["on
     const called: Handler<LifecycleEvents[typeof event]> = (payload, { signal }) =>
       // Fields that are undefined abstain: the lifecycle takes them for absent.
       runOf(scope, () => handler(payload, context(signal))) as never;
-    const options = { source: scope.source, ...(onError === undefined ? {} : { onError }) };
+    const options = { source: scope.source, onError };
     return scope.keep(host.lifecycle.on(event, called, options as never));
   };
 }

@@ -98,13 +98,13 @@ function installLocal({ path }: LocalSource, options: InstallPackageOptions): In
 
 /** From here on it is installed. */
 function enter(
-  { version, ...given }: Pick<PackageRecord, "name" | "source" | "copy"> & { version: string | undefined },
+  given: Omit<PackageRecord, "addedAt">,
   { home, now = Date.now }: InstallPackageOptions,
 ): Installation {
   const { records } = readRecords(home);
   const before = records.find(({ name }) => name === given.name);
   const addedAt = before?.addedAt ?? new Date(now()).toISOString();
-  const record: PackageRecord = { ...given, ...(version === undefined ? {} : { version }), addedAt };
+  const record: PackageRecord = { ...given, addedAt };
   try {
     writeRecord(home, record);
   } catch (error) {
@@ -121,7 +121,7 @@ function enter(
   return {
     package: installed,
     entries: packageEntries(installed.folder, installed.source),
-    ...(before === undefined ? {} : { replaced: installedPackage(home, before) }),
+    replaced: before && installedPackage(home, before),
   };
 }
 
@@ -159,7 +159,7 @@ async function copyPackage(
   const { name = source.kind === "npm" ? source.name : undefined, version } = packageManifest(place);
   if (name === undefined) throw nameless(source);
   for (const link of new Set([name, key])) linkBack(join(folder, "node_modules", link), place);
-  return { name, folder: place, ...(version === undefined ? {} : { version }) };
+  return { name, folder: place, version };
 }
 
 /** For its programs in `.bin`, and for dependencies that in turn import the package. */

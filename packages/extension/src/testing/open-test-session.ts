@@ -58,7 +58,8 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
   const model = { ...usualModel, ...options.model };
   const all = [model, ...otherModels.map((other) => ({ ...model, ...other }))];
   const requests: ProviderCall[] = [];
-  const models = await scriptedModels({ home: folder, models: all, answers: answersOf(options), requests });
+  const answers = { turn: options.answers, summary: options.summaries, extension: options.replies };
+  const models = await scriptedModels({ home: folder, models: all, answers, requests });
   const session = sessionOf(options, cwd);
   const parts: TestParts = {
     options,
@@ -138,14 +139,6 @@ function openTestAgent(host: ExtensionHost, parts: TestParts): Promise<Agent> {
     lifecycle: host.lifecycle,
     onNotice: (notice) => host.onNotice(notice),
   });
-}
-
-function answersOf({ answers, summaries, replies }: OpenTestSessionOptions) {
-  return {
-    ...(answers === undefined ? {} : { turn: answers }),
-    ...(summaries === undefined ? {} : { summary: summaries }),
-    ...(replies === undefined ? {} : { extension: replies }),
-  };
 }
 
 function sessionOf({ session, history = [] }: OpenTestSessionOptions, cwd: string): Session {
@@ -272,7 +265,7 @@ function testSources({
   extensions = [],
   adapter,
   modules = hostModules(),
-  reservedCommands = [],
+  reservedCommands,
 }: OpenTestSessionOptions): Omit<LoadExtensionsOptions, "host"> {
   const all = [extensions].flat();
   const paths = all.filter((each) => typeof each === "string");
@@ -285,6 +278,6 @@ function testSources({
     find: () => ({ extensions: paths.map((path) => ({ path, origin: "flag" as const })), problems: [] }),
     modules,
     reservedCommands,
-    ...(adapter === undefined ? {} : { adapter }),
+    adapter,
   };
 }

@@ -44,11 +44,7 @@ export function bonsaiContext(context: PiContext): ModelContext & { messages: re
 }
 
 export function bonsaiOptions({ maxTokens, signal, reasoning }: PiAskOptions = {}): AskOptions {
-  return {
-    ...(maxTokens === undefined ? {} : { maxTokens }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(reasoning === undefined ? {} : { reasoning: levelOf(reasoning) }),
-  };
+  return { maxTokens, signal, reasoning: reasoning === undefined ? undefined : levelOf(reasoning) };
 }
 
 /** pi's `stream` and `streamSimple` of `pi-ai`. */

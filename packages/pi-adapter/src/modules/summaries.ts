@@ -54,7 +54,7 @@ export async function generateSummaryWithUsage(
     entries: entriesOf(messages, previousSummary),
     summariser: await summariserOf(model, apiKey, headers),
     customInstructions,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
   });
   return { text: summary, ...(usage === undefined ? {} : { usage }) };
 }

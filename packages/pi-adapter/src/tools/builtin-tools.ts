@@ -34,7 +34,7 @@ export function builtinTool(name: BuiltinToolName, { cwd, env }: BuiltinToolOpti
     cwd,
     paths: { allow: [] },
     bash: { timeoutSeconds: 0 },
-    ...(env === undefined ? {} : { env }),
+    env,
   });
   return piTool(tools.find((tool) => tool.name === name)!);
 }
