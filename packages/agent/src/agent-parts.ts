@@ -21,8 +21,8 @@ import { ToolRegistry } from "./tool-registry.ts";
 export interface AgentParts {
   readonly session: Session;
   readonly events: AgentLifecycle;
-  readonly patience: GracePeriod;
-  readonly ownWork: AwaitedCalls;
+  readonly gracePeriod: GracePeriod;
+  readonly awaitedCalls: AwaitedCalls;
   readonly models: ModelClient;
   /** As they are now: a front end can change those of compactions. */
   settings: AgentSettings;
@@ -79,9 +79,9 @@ export interface PromptOptions {
 export function agentParts(options: AgentOptions): AgentParts {
   const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
-  const patience = new GracePeriod();
-  const ownWork = new AwaitedCalls();
-  const events = new AgentLifecycle(lifecycle, patience, ownWork);
+  const gracePeriod = new GracePeriod();
+  const awaitedCalls = new AwaitedCalls();
+  const events = new AgentLifecycle(lifecycle, gracePeriod, awaitedCalls);
   const { model, systemPrompt: prompt } = options;
   const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
   const tools = toolRegistry(options);
@@ -97,12 +97,12 @@ export function agentParts(options: AgentOptions): AgentParts {
   const controller = new CompactionController({
     session,
     get settings() {
-      return work.settings.compaction;
+      return parts.settings.compaction;
     },
     lifecycle: events.forCompaction,
     model: () => selection.model,
     summariser,
-    fixedTexts: () => work.fixedTexts(),
+    fixedTexts: () => parts.fixedTexts(),
     isSubAgent: options.isSubAgent ?? false,
     onWarning: ({ code, message, hint }) =>
       onNotice({ level: "warning", code, message: `${message} ${hint}` }),
@@ -111,11 +111,11 @@ export function agentParts(options: AgentOptions): AgentParts {
     typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
   );
   const queue = new InputQueue();
-  const work: AgentParts = {
+  const parts: AgentParts = {
     session,
     events,
-    patience,
-    ownWork,
+    gracePeriod,
+    awaitedCalls,
     models,
     settings,
     tools,
@@ -130,7 +130,7 @@ export function agentParts(options: AgentOptions): AgentParts {
     onNotice,
     now,
   };
-  return work;
+  return parts;
 }
 
 function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {

@@ -33,8 +33,8 @@ export interface AgentState {
   readonly context: ContextUsage;
 }
 
-export function stateOf(work: AgentParts, doing: Pick<AgentState, "isBusy" | "isCompacting">): AgentState {
-  const { session, selection, queue } = work;
+export function stateOf(parts: AgentParts, doing: Pick<AgentState, "isBusy" | "isCompacting">): AgentState {
+  const { session, selection, queue } = parts;
   return {
     sessionId: session.id,
     sessionFile: session.file,
@@ -45,10 +45,10 @@ export function stateOf(work: AgentParts, doing: Pick<AgentState, "isBusy" | "is
     model: selection.model,
     thinking: selection.thinking,
     ...doing,
-    steering: [...queue.steering],
-    followUps: [...queue.followUps],
+    steering: [...queue.texts("steer")],
+    followUps: [...queue.texts("followUp")],
     get context() {
-      return contextUsage(work);
+      return contextUsage(parts);
     },
   };
 }

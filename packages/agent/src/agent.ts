@@ -30,7 +30,7 @@ import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
 
 /** One session at work. The rooms behind it each own one thing; this is the door. */
 export class Agent {
-  readonly #work: AgentParts;
+  readonly #parts: AgentParts;
   readonly #compaction: CompactionTriggers;
   readonly #activity: Activity;
   readonly #prompting: Prompting;
@@ -40,15 +40,15 @@ export class Agent {
 
   constructor(options: AgentOptions) {
     const { followers = [], runCommand = refuseCommand } = options;
-    this.#work = agentParts(options);
-    this.#compaction = new CompactionTriggers(this.#work);
-    this.#activity = new Activity(this.#work.patience, (ended) => this.#prompting.ended(ended));
+    this.#parts = agentParts(options);
+    this.#compaction = new CompactionTriggers(this.#parts);
+    this.#activity = new Activity(this.#parts.gracePeriod, (ended) => this.#prompting.ended(ended));
     this.#prompting = new Prompting({
-      work: this.#work,
+      parts: this.#parts,
       compaction: this.#compaction,
       activity: this.#activity,
       onEnd: (messages, result) => {
-        for (const follower of followers) followUp(follower, { messages, result }, this.#work.onNotice);
+        for (const follower of followers) followUp(follower, { messages, result }, this.#parts.onNotice);
       },
     });
     this.#followers = followers;
@@ -56,22 +56,22 @@ export class Agent {
   }
 
   get session(): Session {
-    return this.#work.session;
+    return this.#parts.session;
   }
 
   /** The tools, and which of them the model is offered; a change holds from the next request on. */
   get tools(): ToolRegistry {
-    return this.#work.tools;
+    return this.#parts.tools;
   }
 
   /** The model in use, with what its server has taught about its window. */
   get model(): CatalogueModel {
-    return this.#work.selection.model;
+    return this.#parts.selection.model;
   }
 
   /** What it works with now. */
   get settings(): AgentSettings {
-    return this.#work.settings;
+    return this.#parts.settings;
   }
 
   /** True while anything is going on. */
@@ -81,7 +81,7 @@ export class Agent {
 
   /** True for a handler or a tool that the agent waits for: if it waited for the agent in turn, both would for ever. */
   get isWaitingForCaller(): boolean {
-    return this.#work.ownWork.isInside;
+    return this.#parts.awaitedCalls.isInside;
   }
 
   get isCompacting(): boolean {
@@ -95,17 +95,17 @@ export class Agent {
 
   /** What stands before the requests of now: during a run as extensions left it, else as the next run would begin. */
   get systemPrompt(): string {
-    return this.#work.systemPrompt.current;
+    return this.#parts.systemPrompt.current;
   }
 
   /** The messages that wait to be stored: what waits for the user's next prompt, then the others, oldest first. */
   get waitingMessages(): readonly CustomInput[] {
-    return this.#work.queue.messages;
+    return this.#parts.queue.messages;
   }
 
   /** True while texts or messages wait to be said; what waits for the user's next prompt does not count. */
   get hasPendingMessages(): boolean {
-    return !this.#work.queue.isEmpty;
+    return !this.#parts.queue.isEmpty;
   }
 
   /**
@@ -126,7 +126,7 @@ export class Agent {
    * model, are waited for no longer.
    */
   abort(): Promise<void> {
-    return this.#work.ownWork.awaited(this.#activity.abort(), undefined);
+    return this.#parts.awaitedCalls.awaited(this.#activity.abort(), undefined);
   }
 
   /** Cancels a compaction that is under way, and nothing else: the task goes on uncompacted. */
@@ -177,7 +177,7 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `navigateTree` throws; then nothing has changed.
    */
   async navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
-    const move = (signal: AbortSignal) => navigate(this.#work, targetId, { ...options, signal });
+    const move = (signal: AbortSignal) => navigate(this.#parts, targetId, { ...options, signal });
     return this.#alone("navigation", move, options.signal);
   }
 
@@ -186,7 +186,7 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, `command_blocked`, `command_failed`, and what appending throws.
    */
   async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
-    const room = { work: this.#work, runCommand: this.#runCommand, cwd: this.session.cwd };
+    const room = { parts: this.#parts, runCommand: this.#runCommand, cwd: this.session.cwd };
     const run = (signal: AbortSignal) => runUserCommand(room, command, { ...options, signal });
     return this.#alone("command", run, options.signal);
   }
@@ -200,7 +200,7 @@ export class Agent {
     { previousSessionFile, signal }: { previousSessionFile?: string | undefined; signal?: AbortSignal } = {},
   ): Promise<void> {
     const previous = previousSessionFile === undefined ? {} : { previousSessionFile };
-    return this.#work.events.notify("session_start", { type: "session_start", reason, ...previous }, signal);
+    return this.#parts.events.notify("session_start", { type: "session_start", reason, ...previous }, signal);
   }
 
   /**
@@ -219,37 +219,37 @@ export class Agent {
   }
 
   async #close(why: Omit<PayloadOf<LifecycleEvents["session_shutdown"]>, "type">): Promise<void> {
-    const { events, patience } = this.#work;
+    const { events, gracePeriod } = this.#parts;
     await this.#activity.abort();
-    patience.wane();
+    gracePeriod.begin();
     // Messages that waited are stored after an abort.
     await this.#activity.idle();
     await events.notify("session_shutdown", { type: "session_shutdown", ...why });
-    patience.renew();
+    gracePeriod.reset();
     for (const follower of this.#followers) await follower.close();
     this.session.close();
   }
 
   get state(): AgentState {
-    return stateOf(this.#work, { isBusy: this.isBusy, isCompacting: this.isCompacting });
+    return stateOf(this.#parts, { isBusy: this.isBusy, isCompacting: this.isCompacting });
   }
 
   /** Holds from the next request on, also in the middle of a run. */
   setModel(model: CatalogueModel): Promise<void> {
-    this.#work.controller.modelChanged();
-    return this.#work.selection.setModel(model);
+    this.#parts.controller.modelChanged();
+    return this.#parts.selection.setModel(model);
   }
 
   /** Holds from the next request on, also in the middle of a run. */
   setThinking(level: ThinkingLevel): Promise<void> {
-    return this.#work.selection.setThinking(level);
+    return this.#parts.selection.setThinking(level);
   }
 
   /** Holds from the next look at the context on, also in the middle of a run; for sub-agents that begin later too. */
   setCompactionSettings(compaction: AgentSettings["compaction"]): void {
-    this.#work.settings = { ...this.#work.settings, compaction };
+    this.#parts.settings = { ...this.#parts.settings, compaction };
     // Budgets are others now, as with another model: what did not help before may help.
-    this.#work.controller.modelChanged();
+    this.#parts.controller.modelChanged();
   }
 
   async #alone<Result>(
@@ -259,7 +259,7 @@ export class Agent {
   ): Promise<Result> {
     this.#checkOpen();
     // A message is stored in a moment, unless it is its own handler that asks.
-    if (this.#activity.kind === "message" && !this.#work.ownWork.isInside) await this.#activity.idle();
+    if (this.#activity.kind === "message" && !this.#parts.awaitedCalls.isInside) await this.#activity.idle();
     return this.#activity.begin(kind, work, outer);
   }
 
@@ -307,11 +307,11 @@ export interface NavigateOptions {
 
 /** Moves to another place in the tree; a model summarises where there is one. */
 function navigate(
-  work: AgentParts,
+  parts: AgentParts,
   targetId: string,
   { summarise = false, useDigest = false, focus, replaceInstructions, label, signal }: NavigateOptions,
 ): Promise<Navigation> {
-  const { session, settings, selection, summariser, events } = work;
+  const { session, settings, selection, summariser, events } = parts;
   return navigateTree({
     session,
     targetId,

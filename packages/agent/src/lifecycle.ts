@@ -149,24 +149,24 @@ export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifec
 /** The lifecycle as the rooms of an agent use it: a handler that hangs is left behind once the work was stopped. */
 export class AgentLifecycle {
   readonly #lifecycle: Lifecycle<LifecycleEvents>;
-  readonly #patience: GracePeriod;
-  readonly #ownWork: AwaitedCalls;
+  readonly #gracePeriod: GracePeriod;
+  readonly #awaitedCalls: AwaitedCalls;
 
-  constructor(lifecycle: Lifecycle<LifecycleEvents>, patience: GracePeriod, ownWork: AwaitedCalls) {
+  constructor(lifecycle: Lifecycle<LifecycleEvents>, gracePeriod: GracePeriod, awaitedCalls: AwaitedCalls) {
     this.#lifecycle = lifecycle;
-    this.#patience = patience;
-    this.#ownWork = ownWork;
+    this.#gracePeriod = gracePeriod;
+    this.#awaitedCalls = awaitedCalls;
   }
 
   /** For compaction, which brings signals of its own to some of its calls. */
   get forCompaction(): CompactionLifecycle {
-    const waiting = (options: CallOptions = {}) => ({ signal: this.#patience.signal, ...options });
+    const waiting = (options: CallOptions = {}) => ({ signal: this.#gracePeriod.signal, ...options });
     return {
       hasHandlers: (name) => this.#lifecycle.hasHandlers(name),
       notify: (name, payload, options) =>
-        this.#ownWork.run(() => this.#lifecycle.notify(name, payload, waiting(options))),
+        this.#awaitedCalls.run(() => this.#lifecycle.notify(name, payload, waiting(options))),
       decide: (name, payload, options) =>
-        this.#ownWork.run(() => this.#lifecycle.decide(name, payload, waiting(options))),
+        this.#awaitedCalls.run(() => this.#lifecycle.decide(name, payload, waiting(options))),
     };
   }
 
@@ -178,18 +178,18 @@ export class AgentLifecycle {
   notify<Name extends NotifyNames<LifecycleEvents> & string>(
     name: Name,
     payload: PayloadOf<LifecycleEvents[Name]>,
-    signal: AbortSignal = this.#patience.signal,
+    signal: AbortSignal = this.#gracePeriod.signal,
   ): Promise<void> {
-    return this.#ownWork.run(() => this.#lifecycle.notify(name, payload, { signal }));
+    return this.#awaitedCalls.run(() => this.#lifecycle.notify(name, payload, { signal }));
   }
 
   /** Asks every handler; with a signal, only as long as that is not aborted. Never rejects. */
   decide<Name extends DecideNames<LifecycleEvents> & string>(
     name: Name,
     payload: PayloadOf<LifecycleEvents[Name]>,
-    signal: AbortSignal = this.#patience.signal,
+    signal: AbortSignal = this.#gracePeriod.signal,
   ): Promise<Decision<ResultOf<LifecycleEvents[Name]>, PayloadOf<LifecycleEvents[Name]>>> {
-    return this.#ownWork.run(() => this.#lifecycle.decide(name, payload, { signal }));
+    return this.#awaitedCalls.run(() => this.#lifecycle.decide(name, payload, { signal }));
   }
 }
 

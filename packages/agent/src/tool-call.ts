@@ -8,7 +8,7 @@ import { readParameters } from "./tool-registry.ts";
 import { maskedWithin, maskKeys } from "./tools/mask-keys.ts";
 
 interface ToolBatchOptions {
-  work: AgentParts;
+  parts: AgentParts;
   calls: readonly ToolCall[];
   signal: AbortSignal;
   /** Called in the order of the calls, each as soon as it and those before it have ended. */
@@ -78,11 +78,11 @@ class Delivery {
 }
 
 /** Indices of calls that run together. */
-function groups({ work, calls }: ToolBatchOptions): number[][] {
+function groups({ parts, calls }: ToolBatchOptions): number[][] {
   const found: number[][] = [];
   let isOpen = false;
   for (const [index, call] of calls.entries()) {
-    const isAlone = work.tools.get(call.name)?.executionMode === "sequential";
+    const isAlone = parts.tools.get(call.name)?.executionMode === "sequential";
     if (isOpen && !isAlone) found.at(-1)!.push(index);
     else found.push([index]);
     isOpen = !isAlone;
@@ -90,16 +90,16 @@ function groups({ work, calls }: ToolBatchOptions): number[][] {
   return found;
 }
 
-async function endOf({ work, signal }: ToolBatchOptions, call: ToolCall): Promise<EndedCall> {
+async function endOf({ parts, signal }: ToolBatchOptions, call: ToolCall): Promise<EndedCall> {
   if (signal.aborted) {
-    const message = errorResult(call, "Not run: the user stopped the work.", work.now());
+    const message = errorResult(call, "Not run: the user stopped the work.", parts.now());
     return { message, terminate: false };
   }
-  return runCall({ work, call, signal });
+  return runCall({ parts, call, signal });
 }
 
 interface CallOptions {
-  work: AgentParts;
+  parts: AgentParts;
   call: ToolCall;
   signal: AbortSignal;
 }
@@ -113,8 +113,8 @@ interface EndedCall {
 
 /** Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change the result. Never throws. */
 async function runCall(options: CallOptions): Promise<EndedCall> {
-  const { work, call } = options;
-  const { events } = work;
+  const { parts, call } = options;
+  const { events } = parts;
   const { id: toolCallId, name: toolName, arguments: args } = call;
   await events.notify("tool_execution_start", { type: "tool_execution_start", toolCallId, toolName, args });
   const result = withoutKeys(options, await changedResult(options, await outcome(options)));
@@ -126,7 +126,7 @@ async function runCall(options: CallOptions): Promise<EndedCall> {
     result,
     isError,
   });
-  return { message: resultMessage(call, result, work.now()), terminate: result.terminate === true };
+  return { message: resultMessage(call, result, parts.now()), terminate: result.terminate === true };
 }
 
 /** The last net: arguments that cannot be copied, a schema that throws. */
@@ -138,12 +138,12 @@ async function outcome(options: CallOptions): Promise<ToolResult> {
   }
 }
 
-async function executed({ work, call, signal }: CallOptions): Promise<ToolResult> {
-  const tool = work.tools.get(call.name);
-  if (tool === undefined) return failed(unknownTool(call.name, work));
+async function executed({ parts, call, signal }: CallOptions): Promise<ToolResult> {
+  const tool = parts.tools.get(call.name);
+  if (tool === undefined) return failed(unknownTool(call.name, parts));
   const input = preparedInput(tool, call.arguments);
   const asked = { type: "tool_call" as const, toolCallId: call.id, toolName: call.name, input };
-  const { result } = await work.events.decide("tool_call", asked, signal);
+  const { result } = await parts.events.decide("tool_call", asked, signal);
   if (signal.aborted) return failed("Not run: the user stopped the work.");
   if (result?.block) {
     const { reason = "an extension refused it.", terminate } = result;
@@ -151,20 +151,24 @@ async function executed({ work, call, signal }: CallOptions): Promise<ToolResult
   }
   const checked = checkedInput(tool, input);
   if (!checked.ok) return failed(checked.problem);
-  return execute(tool, checked.input, { work, call, signal });
+  return execute(tool, checked.input, { parts, call, signal });
 }
 
-async function execute(tool: Tool, input: unknown, { work, call, signal }: CallOptions): Promise<ToolResult> {
+async function execute(
+  tool: Tool,
+  input: unknown,
+  { parts, call, signal }: CallOptions,
+): Promise<ToolResult> {
   let hasEnded = false;
   const onUpdate = (partialResult: ToolResult) => {
-    const options = { work, call, signal };
+    const options = { parts, call, signal };
     if (!hasEnded) void tellUpdate(options, withoutKeys(options, partialResult));
   };
   try {
     const running = withLinkedSignal(signal, ({ signal: own }) =>
-      work.ownWork.run(async () => tool.execute({ toolCallId: call.id, input, signal: own, onUpdate })),
+      parts.awaitedCalls.run(async () => tool.execute({ toolCallId: call.id, input, signal: own, onUpdate })),
     );
-    return checkedResult(tool.name, await untilAborted(running, work.patience.signal));
+    return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
   } catch (error) {
     if (signal.aborted) return failed("Stopped by the user before it ended; what it did until then stays.");
     return failed(error instanceof Error ? error.message : String(error));
@@ -173,9 +177,9 @@ async function execute(tool: Tool, input: unknown, { work, call, signal }: CallO
   }
 }
 
-function tellUpdate({ work, call }: CallOptions, partialResult: ToolResult): Promise<void> {
+function tellUpdate({ parts, call }: CallOptions, partialResult: ToolResult): Promise<void> {
   const { id: toolCallId, name: toolName, arguments: args } = call;
-  return work.events.notify("tool_execution_update", {
+  return parts.events.notify("tool_execution_update", {
     type: "tool_execution_update",
     toolCallId,
     toolName,
@@ -188,8 +192,8 @@ function tellUpdate({ work, call }: CallOptions, partialResult: ToolResult): Pro
  * A tool that reads files can come upon those of keys; what is in the environment is masked in outputs of commands alone,
  * for a project's own files are to be written as they are read.
  */
-function withoutKeys({ work }: CallOptions, result: ToolResult): ToolResult {
-  const mask = maskKeys(work.models.secrets());
+function withoutKeys({ parts }: CallOptions, result: ToolResult): ToolResult {
+  const mask = maskKeys(parts.models.secrets());
   const content = result.content.map((block) =>
     block.type === "text" ? { ...block, text: mask(block.text) } : block,
   );
@@ -198,10 +202,10 @@ function withoutKeys({ work }: CallOptions, result: ToolResult): ToolResult {
   return { ...result, content, ...(details === result.details ? {} : { details }) };
 }
 
-async function changedResult({ work, call }: CallOptions, result: ToolResult): Promise<ToolResult> {
-  if (!work.events.hasHandlers("tool_result")) return result;
+async function changedResult({ parts, call }: CallOptions, result: ToolResult): Promise<ToolResult> {
+  if (!parts.events.hasHandlers("tool_result")) return result;
   const { content, details, isError = false, usage, terminate } = result;
-  const { payload } = await work.events.decide("tool_result", {
+  const { payload } = await parts.events.decide("tool_result", {
     type: "tool_result",
     toolCallId: call.id,
     toolName: call.name,

@@ -16,12 +16,12 @@ export interface UserCommandOptions {
  * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
  */
 export async function runUserCommand(
-  { work, runCommand, cwd }: { work: AgentParts; runCommand: RunCommand; cwd: string },
+  { parts, runCommand, cwd }: { parts: AgentParts; runCommand: RunCommand; cwd: string },
   command: string,
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {
   const asked = { type: "user_bash" as const, command, excludeFromContext, cwd };
-  const { result } = await work.events.decide("user_bash", asked, signal);
+  const { result } = await parts.events.decide("user_bash", asked, signal);
   if (result?.block)
     throw blocked(command, signal.aborted ? "it was stopped before it began." : result.reason);
   const run = result?.operations ? commandElsewhere(result.operations, cwd) : runCommand;
@@ -31,9 +31,9 @@ export async function runUserCommand(
     command,
     ...outputOf(ran),
     ...(excludeFromContext ? { excludeFromContext } : {}),
-    timestamp: work.now(),
+    timestamp: parts.now(),
   };
-  return (await recordMessage(work, message)).message;
+  return (await recordMessage(parts, message)).message;
 }
 
 /** Nothing beside what is stored: an extension may have given more. */

@@ -14,10 +14,10 @@ test("an agent that would stop is steered first; one that begins takes what has 
       queue.add({ text, behavior, source: "print" });
   };
   add();
-  expect(queue.take()).toMatchObject({ text: "now" });
+  expect(queue.next("end")).toMatchObject({ text: "now" });
   queue.clear();
   add();
-  expect(queue.takeOldest()).toMatchObject({ text: "later" });
+  expect(queue.next("start")).toMatchObject({ text: "later" });
 });
 
 test("an abort while extensions look at a text hands it back, and nothing of it is stored", async () => {

@@ -14,13 +14,13 @@ interface Current {
 
 /** Owner of what the agent is doing: one thing at a time. */
 export class Activity {
-  readonly #patience: GracePeriod;
+  readonly #gracePeriod: GracePeriod;
   readonly #onIdle: (ended: { aborted: boolean }) => void;
   #current: Current | undefined;
 
   /** @param onIdle called at the very moment when something has ended, before anybody else learns of it. */
-  constructor(patience: GracePeriod, onIdle: (ended: { aborted: boolean }) => void) {
-    this.#patience = patience;
+  constructor(gracePeriod: GracePeriod, onIdle: (ended: { aborted: boolean }) => void) {
+    this.#gracePeriod = gracePeriod;
     this.#onIdle = onIdle;
   }
 
@@ -48,7 +48,7 @@ export class Activity {
     const abort = new AbortController();
     const current: Current = { kind, abort, signal: abort.signal, ended: ended.promise };
     this.#current = current;
-    this.#patience.renew();
+    this.#gracePeriod.reset();
     const sources = outer === undefined ? [abort.signal] : [abort.signal, outer];
     try {
       return await withLinkedSignal(sources, (own) => {
@@ -57,17 +57,17 @@ export class Activity {
       });
     } finally {
       this.#current = undefined;
-      this.#patience.renew();
+      this.#gracePeriod.reset();
       ended.resolve();
       this.#onIdle({ aborted: abort.signal.aborted });
     }
   }
 
-  /** Stops what is going on; resolves when it has ended. While nothing is, leaves who was told something and hangs. */
+  /** Stops what is going on; resolves when it has ended. While nothing is, handlers that hang are waited for no longer. */
   async abort(): Promise<void> {
     const current = this.#current;
-    if (current === undefined) return this.#patience.leave();
-    this.#patience.wane();
+    if (current === undefined) return this.#gracePeriod.expire();
+    this.#gracePeriod.begin();
     current.abort.abort(new Error("The user stopped the work."));
     await current.ended;
   }
@@ -78,7 +78,7 @@ export class Activity {
   }
 }
 
-const doings: Record<ActivityKind, string> = {
+const descriptions: Record<ActivityKind, string> = {
   run: "at work",
   compaction: "compacting its context",
   navigation: "moving to another place of the session",
@@ -89,7 +89,7 @@ const doings: Record<ActivityKind, string> = {
 export function busyWith(kind: ActivityKind): BonsaiError {
   return new BonsaiError({
     code: "agent_busy",
-    message: `The agent is ${doings[kind]}.`,
+    message: `The agent is ${descriptions[kind]}.`,
     hint: "Wait until it has ended, steer it, queue the text as a follow-up, or abort first.",
   });
 }
@@ -99,53 +99,53 @@ const GRACE_MS = 5_000;
 
 /**
  * Owner of the signal that says when nobody waits any longer: never while the agent works, a while after it was
- * stopped. Whoever hangs then cannot keep the agent busy.
+ * stopped. A handler or a tool that hangs then cannot keep the agent busy.
  */
 export class GracePeriod {
-  #lost = new AbortController();
+  #over = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
   /** Aborted when handlers and tools are waited for no longer. */
   get signal(): AbortSignal {
-    return this.#lost.signal;
+    return this.#over.signal;
   }
 
   /** The work was stopped: a little time is left. */
-  wane(): void {
+  begin(): void {
     clearTimeout(this.#timer);
-    const lost = this.#lost;
-    this.#timer = setTimeout(() => lost.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
+    const over = this.#over;
+    this.#timer = setTimeout(() => over.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
   }
 
-  /** Nobody waits any longer for what is being told while nothing goes on. */
-  leave(): void {
-    this.#lost.abort(new Error("The user waits no longer."));
-    this.renew();
+  /** The handlers of now are waited for no longer, at once. */
+  expire(): void {
+    this.#over.abort(new Error("The user waits no longer."));
+    this.reset();
   }
 
-  /** One more thing must be told: where no time was left, there is a little anew. */
+  /** One more event is to be handled: where no time was left, there is a little anew. */
   extend(): void {
-    if (!this.#lost.signal.aborted) return;
-    this.renew();
-    this.wane();
+    if (!this.#over.signal.aborted) return;
+    this.reset();
+    this.begin();
   }
 
   /** Something new begins. */
-  renew(): void {
+  reset(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#lost.signal.aborted) this.#lost = new AbortController();
+    if (this.#over.signal.aborted) this.#over = new AbortController();
   }
 }
 
 /**
- * Knows what is called from within: by handlers and tools, for whom somebody (the agent, a reload) waits. If they waited
- * for that too, both would wait for ever.
+ * Knows which calls come from within: from handlers and tools that somebody (the agent, a reload) waits for. If they
+ * waited for that in turn, both would wait for ever.
  */
 export class AwaitedCalls {
   readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
 
-  /** Does what the agent waits for. */
+  /** Calls what is waited for. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     const call = { hasEnded: false };
     try {
@@ -155,18 +155,18 @@ export class AwaitedCalls {
     }
   }
 
-  /** True for a caller whom the agent waits for. */
+  /** True for a caller that is waited for. */
   get isInside(): boolean {
     return this.#calls.getStore()?.hasEnded === false;
   }
 
-  /** The promise; but what stands in for it, for a caller whom the agent waits for and who goes on waiting. */
+  /** The promise; for a caller that is waited for, and goes on to wait for it, `instead`. */
   async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
     const call = this.#calls.getStore();
     if (call === undefined) return promise;
-    const turnedRound = new Promise<void>((resolve) => setImmediate(resolve));
-    // Most handlers have gone on by then, and whoever has kept the promise gets what it promises.
-    return Promise.race([promise, turnedRound.then(() => (call.hasEnded ? promise : instead))]);
+    // Most handlers have ended by then, and whoever has kept the promise gets what it promises.
+    const later = new Promise<void>((resolve) => setImmediate(resolve));
+    return Promise.race([promise, later.then(() => (call.hasEnded ? promise : instead))]);
   }
 }
 

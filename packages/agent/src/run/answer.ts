@@ -1,6 +1,18 @@
 import { tailEntries } from "@bonsai-agent/compaction";
-import { type AssistantMessage, deepCopy, type Message, type Usage } from "@bonsai-agent/messages";
-import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
+import {
+  type AssistantMessage,
+  BonsaiError,
+  deepCopy,
+  type Message,
+  type Usage,
+} from "@bonsai-agent/messages";
+import {
+  EMPTY_ANSWER,
+  type FinalEvent,
+  type ModelFailure,
+  type ModelRequest,
+  type StreamEvent,
+} from "@bonsai-agent/models";
 import { type Entry, pinChange, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
@@ -18,7 +30,7 @@ export interface Answer {
 }
 
 interface AnswerOptions {
-  work: AgentParts;
+  parts: AgentParts;
   systemPrompt: string;
   signal: AbortSignal;
 }
@@ -26,18 +38,18 @@ interface AnswerOptions {
 /** Sends the context to the model, tells of the answer as it streams in, and stores it. */
 export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
   return withLinkedSignal(options.signal, async ({ signal }) => {
-    const { work } = options;
+    const { parts } = options;
     const voided: Usage[] = [];
     const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
-    const final = await readStream(work, request, signal);
-    recordVoided(work, request, voided);
-    const { message, entryId } = await storeMessage(work, final.message);
+    const final = await readStream(parts, request, signal);
+    recordVoided(parts, request, voided);
+    const { message, entryId } = await storeMessage(parts, final.message);
     const isAborted = message.stopReason === "aborted";
     if (final.type === "error" && !isAborted)
       return { message, entryId, status: "failed", failure: final.failure };
     if (isAborted) return { message, entryId, status: "aborted" };
-    if (message.stopReason === "length") work.onNotice(cutOff);
-    work.prefix.answered({ request, answer: message, atMs: work.now() });
+    if (message.stopReason === "length") parts.onNotice(cutOff);
+    parts.prefix.answered({ request, answer: message, atMs: parts.now() });
     return { message, entryId, status: "good" };
   });
 }
@@ -49,11 +61,15 @@ const cutOff: AgentNotice = {
 };
 
 /** The stream's end, whatever happens: an answer that was begun is stored as far as it came. */
-async function readStream(work: AgentParts, request: ModelRequest, signal: AbortSignal): Promise<FinalEvent> {
+async function readStream(
+  parts: AgentParts,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<FinalEvent> {
   let latest: StreamEvent | undefined;
   try {
-    for await (const event of work.models.stream(request)) {
-      await tell(work, event, latest);
+    for await (const event of parts.models.stream(request)) {
+      await tell(parts, event, latest);
       latest = event;
     }
   } catch (error) {
@@ -103,17 +119,17 @@ function recordVoided({ session }: AgentParts, { model }: ModelRequest, voided: 
 }
 
 async function buildRequest(
-  { work, systemPrompt, signal }: AnswerOptions,
+  { parts, systemPrompt, signal }: AnswerOptions,
   onVoidedUsage: (usage: Usage) => void,
 ): Promise<ModelRequest> {
-  const { events, selection, session, tools } = work;
+  const { events, selection, session, tools } = parts;
   return {
     model: selection.model,
     purpose: "turn",
     systemPrompt,
     tools: tools.declarations(),
-    messages: await contextMessages(work, signal),
-    contextTokens: () => contextUsage(work).tokens,
+    messages: await contextMessages(parts, signal),
+    contextTokens: () => contextUsage(parts).tokens,
     prefixChangedAtMs: prefixChangedAtMs(session),
     thinking: selection.thinking,
     cacheKey: session.id,
@@ -125,7 +141,7 @@ async function buildRequest(
     onResponse: ({ status, headers }) =>
       events.notify("after_provider_response", { type: "after_provider_response", status, headers }),
     onVoidedUsage,
-    onNotice: (notice) => work.onNotice(modelNotice(notice)),
+    onNotice: (notice) => parts.onNotice(modelNotice(notice)),
   };
 }
 
@@ -163,4 +179,28 @@ function isBesideThinking(edited: Entry | undefined): boolean {
   if (edited?.type !== "message") return false;
   const { message } = edited;
   return message.role === "toolResult" || (message.role === "assistant" && message.stopReason === "error");
+}
+
+/** The error with which a run ends whose request failed. */
+export function modelFailed({ failure, message }: Answer): BonsaiError {
+  const from = `${message.provider}/${message.model}`;
+  if (failure?.code === EMPTY_ANSWER) return emptyAnswer(from, failure.message);
+  return new BonsaiError({
+    code: "model_failed",
+    message: `${from} failed: ${failure?.message ?? message.errorMessage ?? "no reason given"}`,
+    hint: `What was said so far is kept. ${whatToDo(failure?.status)}`,
+  });
+}
+
+function emptyAnswer(from: string, message: string): BonsaiError {
+  return new BonsaiError({
+    code: "answer_empty",
+    message: `${from} gave no answer. ${message}`,
+    hint: "What was done so far is kept. Say go on, ask in other words, or choose another model.",
+  });
+}
+
+function whatToDo(status: number | undefined): string {
+  if (status !== 401 && status !== 403) return "Send the message again, or choose another model.";
+  return "Check the key: /login stores another, and the provider's variable counts before it. Or choose another model.";
 }

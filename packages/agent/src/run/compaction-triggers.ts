@@ -4,18 +4,16 @@ import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import type { AgentNotice } from "../notice.ts";
 import { withLinkedSignal } from "./activity.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, modelFailed } from "./answer.ts";
 
-/** What became of an answer that failed. */
-export interface Recovery {
-  /**
-   * `retry`: the context is smaller now, ask again. `otherModel`: it was too long for a model that is not in use any
-   * more, and the one that is may have room. `cancelled`: the user cancelled the compaction, nothing else.
-   */
-  status: "retry" | "otherModel" | "failed" | "cancelled" | "aborted";
-  /** Absent where the answer's own failure says it all. */
-  error?: BonsaiError;
-}
+/**
+ * What became of a request that failed, or was too large to be made. `retry`: the context is smaller now, ask again.
+ * `otherModel`: it was too long for a model that is not in use any more, and the one that is may have room. `cancelled`:
+ * the user cancelled the compaction, nothing else.
+ */
+export type Recovery =
+  | { status: "retry" | "cancelled" | "aborted"; error?: undefined }
+  | { status: "otherModel" | "failed"; error: BonsaiError };
 
 /** Between a recovery and the retry: the interface redraws, the server breathes. */
 const RETRY_DELAY_MS = 100;
@@ -33,17 +31,17 @@ interface Asked {
  * cancels one alone, and of what was asked for.
  */
 export class CompactionTriggers {
-  readonly #work: AgentParts;
+  readonly #parts: AgentParts;
   #cancel: AbortController | undefined;
   #asked: Asked | undefined;
   #underway: { focus: string | undefined; outcome: Promise<CompactionOutcome> } | undefined;
 
-  constructor(work: AgentParts) {
-    this.#work = work;
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
   }
 
   get isRunning(): boolean {
-    return this.#work.controller.isRunning;
+    return this.#parts.controller.isRunning;
   }
 
   /** Cancels the compaction that is under way, and nothing else. */
@@ -53,8 +51,8 @@ export class CompactionTriggers {
 
   /** `wait` when the run must end because the settings say so. */
   async threshold(site: CompactionSite, signal: AbortSignal): Promise<"goOn" | "wait"> {
-    const { controller, settings, session } = this.#work;
-    const outcome = await this.#cancellable(signal, (own) =>
+    const { controller, settings, session } = this.#parts;
+    const { outcome } = await this.#cancellable(signal, (own) =>
       controller.checkThreshold({ site, signal: own }),
     );
     const { afterThreshold } = settings.compaction;
@@ -75,9 +73,10 @@ export class CompactionTriggers {
     signal: AbortSignal,
     { isMidTask } = { isMidTask: false },
   ): Promise<CompactionOutcome> {
-    const { controller } = this.#work;
+    const { controller } = this.#parts;
     const asked = { ...(focus === undefined ? {} : { focus }), isMidTask };
-    const outcome = this.#cancellable(signal, (own) => controller.compact({ ...asked, signal: own }));
+    const done = this.#cancellable(signal, (own) => controller.compact({ ...asked, signal: own }));
+    const outcome = done.then((each) => each.outcome);
     this.#underway = { focus, outcome };
     try {
       return await outcome;
@@ -113,7 +112,7 @@ export class CompactionTriggers {
     const asked = this.#asked;
     if (asked === undefined) return;
     this.#asked = undefined;
-    const { tokens } = contextUsage(this.#work);
+    const { tokens } = contextUsage(this.#parts);
     asked.outcome.resolve({
       status: "cancelled",
       reason: "manual",
@@ -125,17 +124,13 @@ export class CompactionTriggers {
 
   /** Brings a context down that is far above the window; undefined where the request can be sent. */
   async makeSendable(signal: AbortSignal): Promise<Recovery | undefined> {
-    const { controller, events } = this.#work;
+    const { controller, events } = this.#parts;
     // What is sent then is an extension's to say, and its size is not known here.
     if (events.hasHandlers("context")) return undefined;
-    let isCancelled = false;
-    const outcome = await this.#cancellable(signal, async (own) => {
-      const done = await controller.makeSendable({ signal: own });
-      isCancelled = own.aborted;
-      return done;
-    });
-    if (signal.aborted) return { status: "aborted" };
-    if (outcome.status === "cancelled" && isCancelled) return { status: "cancelled" };
+    const { outcome, stop } = await this.#cancellable(signal, (own) =>
+      controller.makeSendable({ signal: own }),
+    );
+    if (stop !== undefined) return stop;
     if (outcome.status !== "failed" && outcome.status !== "cancelled") return undefined;
     return { status: "failed", error: outcome.error ?? tooLarge(outcome, "The request was not sent.") };
   }
@@ -143,29 +138,24 @@ export class CompactionTriggers {
   /** Brings the context down after an overflow, so that the request can be repeated. */
   async recover(answer: Answer, signal: AbortSignal): Promise<Recovery> {
     const { failure, message } = answer;
-    if (failure?.kind !== "inputTooLong") return { status: "failed" };
-    const { controller, selection } = this.#work;
+    const failed = { status: "failed", error: modelFailed(answer) } as const;
+    if (failure?.kind !== "inputTooLong") return failed;
+    const { controller, selection } = this.#parts;
     const isCurrent = selection.model.provider === message.provider && selection.model.id === message.model;
     if (!isCurrent) {
       this.#forget(answer);
-      return { status: "otherModel" };
+      return { ...failed, status: "otherModel" };
     }
-    if (failure.presumed) this.#work.onNotice(presumedOverflow(failure.message));
-    let isCancelled = false;
-    const outcome = await this.#cancellable(signal, async (own) => {
-      const recovered = await controller.recoverFromOverflow({
-        refusal: { inputTokens: failure.inputTokens },
-        signal: own,
-      });
-      isCancelled = own.aborted;
-      return recovered;
-    });
-    if (signal.aborted) return { status: "aborted" };
-    if (outcome.status === "cancelled" && isCancelled) return { status: "cancelled" };
-    if (outcome.status === "skipped") return { status: "failed" };
+    if (failure.presumed) this.#parts.onNotice(presumedOverflow(failure.message));
+    const refusal = { inputTokens: failure.inputTokens };
+    const { outcome, stop } = await this.#cancellable(signal, (own) =>
+      controller.recoverFromOverflow({ refusal, signal: own }),
+    );
+    if (stop !== undefined) return stop;
+    if (outcome.status === "skipped") return failed;
     if (outcome.status === "failed" || outcome.status === "cancelled") {
-      // What was only presumed is told as it was said: nobody spoke of the context.
-      if (failure.presumed) return { status: "failed" };
+      // The provider did not speak of the context: its own words are the error.
+      if (failure.presumed) return failed;
       return { status: "failed", error: tooLarge(outcome, `The provider said: ${failure.message}`) };
     }
     this.#forget(answer);
@@ -175,16 +165,23 @@ export class CompactionTriggers {
 
   /** The failed answer leaves the context; it stays in the tree. */
   #forget({ entryId }: Answer): void {
-    const { session } = this.#work;
+    const { session } = this.#parts;
     const isInView = session.projection().items.some((item) => item.entryId === entryId);
     if (isInView) session.append({ type: "context_edit", targetId: entryId, replacement: null });
   }
 
-  #cancellable<Result>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
+  /** What comes of a compaction that `cancel` ends alone. `stop`: the user ended it, or all of the work. */
+  #cancellable<Outcome extends CompactionOutcome>(
+    signal: AbortSignal,
+    compact: (signal: AbortSignal) => Promise<Outcome>,
+  ): Promise<{ outcome: Outcome; stop: Recovery | undefined }> {
     return withLinkedSignal(signal, async (own) => {
       this.#cancel = own;
       try {
-        return await work(own.signal);
+        const outcome = await compact(own.signal);
+        if (signal.aborted) return { outcome, stop: { status: "aborted" } };
+        const isCancelled = outcome.status === "cancelled" && own.signal.aborted;
+        return { outcome, stop: isCancelled ? { status: "cancelled" } : undefined };
       } finally {
         if (this.#cancel === own) this.#cancel = undefined;
       }

@@ -15,10 +15,10 @@ import { storeWaiting } from "./recording.ts";
 import { type RunStart, run } from "./run.ts";
 
 export interface PromptingOptions {
-  work: AgentParts;
+  parts: AgentParts;
   compaction: CompactionTriggers;
   activity: Activity;
-  /** Told of each run that ended, with what it added. */
+  /** Called after each run, with what it added. */
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
@@ -36,12 +36,12 @@ export class Prompting {
 
   /** Rejects with `agent_busy` where a run is under way and nobody says how the text is to be delivered. */
   async prompt(input: PromptInput, behavior: StreamingBehavior | undefined): Promise<RunResult> {
-    const { activity, work } = this.#options;
+    const { activity, parts } = this.#options;
     const { kind } = activity;
-    if (kind === undefined) return this.#start({ input });
+    if (kind === undefined) return this.#start(input);
     if (kind === "run" && behavior === undefined) throw busyWith(kind);
-    work.queue.add({ ...input, behavior: behavior ?? "steer" });
-    return work.ownWork.awaited(this.#joinable ?? this.#followed(), { status: "queued" });
+    parts.queue.add({ ...input, behavior: behavior ?? "steer" });
+    return parts.awaitedCalls.awaited(this.#joinable ?? this.#followed(), { status: "queued" });
   }
 
   /** Undefined where no run is to be waited for: the message is stored, or waits for one. */
@@ -49,18 +49,15 @@ export class Prompting {
     message: CustomInput,
     { triggerTurn, deliverAs = "steer" }: SendMessageOptions,
   ): Promise<RunResult | undefined> {
-    const { activity, work } = this.#options;
-    const { kind } = activity;
-    if (deliverAs === "nextTurn") {
-      work.queue.addForNextPrompt(message);
-      return undefined;
-    }
-    if (kind === undefined && triggerTurn) return this.#start({ message });
-    work.queue.add({ message, behavior: deliverAs, triggerTurn });
-    if (kind === undefined) return this.#store();
+    const { activity, parts } = this.#options;
+    const isIdle = activity.kind === undefined;
+    if (isIdle && triggerTurn && deliverAs !== "nextTurn") return this.#start({ message });
+    parts.queue.add({ message, behavior: deliverAs, triggerTurn });
+    if (deliverAs === "nextTurn") return undefined;
+    if (isIdle) return this.#store();
     const joined = triggerTurn === false ? undefined : this.#joinable;
     const awaited = joined ?? (triggerTurn ? this.#followed() : undefined);
-    return awaited && work.ownWork.awaited(awaited, { status: "queued" });
+    return awaited && parts.awaitedCalls.awaited(awaited, { status: "queued" });
   }
 
   #followed(): Promise<RunResult> {
@@ -70,8 +67,8 @@ export class Prompting {
 
   /** Takes back the texts that wait; who waits for a run that would have followed learns that there is none. */
   clear(): QueuedInput[] {
-    const cleared = this.#options.work.queue.clear();
-    if (this.#options.work.queue.isEmpty) {
+    const cleared = this.#options.parts.queue.clear();
+    if (this.#options.parts.queue.isEmpty) {
       this.#following?.resolve({ status: "aborted" });
       this.#following = undefined;
     }
@@ -83,23 +80,23 @@ export class Prompting {
    * the others are delivered as they asked. After an abort nothing begins, and messages are stored.
    */
   ended({ aborted }: { aborted: boolean }): void {
-    const { compaction, activity, work } = this.#options;
+    const { compaction, activity, parts } = this.#options;
     if (aborted) compaction.dropAsked();
     if (compaction.isAsked) {
       void activity.begin("compaction", (signal) => compaction.carryOutAsked(signal));
       return;
     }
-    const first = aborted ? undefined : work.queue.takeOldest();
+    const first = aborted ? undefined : parts.queue.next("start");
     const following = this.#following;
     this.#following = undefined;
     const started = first && this.#start(startOf(first));
     following?.resolve(started ?? { status: "aborted", ...this.#unsent() });
-    if (started === undefined && work.queue.hasMessages) void this.#store();
+    if (started === undefined && parts.queue.hasMessages) void this.#store();
   }
 
   async #store(): Promise<undefined> {
-    const { activity, work } = this.#options;
-    await activity.begin("message", () => storeWaiting(work, () => work.queue.takeMessage()));
+    const { activity, parts } = this.#options;
+    await activity.begin("message", () => storeWaiting(parts, () => parts.queue.next("abort")));
   }
 
   #start(start: RunStart): Promise<RunResult> {
@@ -110,16 +107,16 @@ export class Prompting {
 
   /** A run, and another for each text that came too late for the one before. */
   async #runs(first: RunStart, signal: AbortSignal): Promise<RunResult> {
-    const { work, compaction, onEnd } = this.#options;
-    await storeWaiting(work, () => work.queue.takeQuiet());
-    let result = await run({ work, compaction, start: first, signal, onEnd });
+    const { parts, compaction, onEnd } = this.#options;
+    await storeWaiting(parts, () => parts.queue.next("store"));
+    let result = await run({ parts, compaction, start: first, signal, onEnd });
     for (;;) {
-      const isOver = () => !hasRoomForMore(result) || signal.aborted;
-      await storeWaiting(work, () => (isOver() ? work.queue.takeMessage() : work.queue.takeQuiet()));
+      const isOver = () => !mayFollow(result) || signal.aborted;
+      await storeWaiting(parts, () => parts.queue.next(isOver() ? "abort" : "store"));
       if (!signal.aborted) await compaction.carryOutAsked(signal);
-      const next = isOver() ? undefined : work.queue.takeOldest();
+      const next = isOver() ? undefined : parts.queue.next("start");
       if (next === undefined) break;
-      result = await run({ work, compaction, start: startOf(next), signal, onEnd });
+      result = await run({ parts, compaction, start: startOf(next), signal, onEnd });
     }
     // From here on nobody takes a text from the queue: one that comes now starts the next run.
     this.#joinable = undefined;
@@ -127,18 +124,19 @@ export class Prompting {
   }
 
   #unsent(more: readonly PromptInput[] = []): { unsent?: readonly PromptInput[] } {
-    const unsent = [...more, ...this.#options.work.queue.clear()];
+    const unsent = [...more, ...this.#options.parts.queue.clear()];
     return unsent.length === 0 ? {} : { unsent };
   }
 }
 
-/** Without the behavior: what a run begins with does not wait any more. */
+/** Without the behavior: what a run begins with no longer waits. */
 function startOf(queued: Queued): RunStart {
   if (isMessage(queued)) return { message: queued.message };
   const { text, images, source } = queued;
-  return { input: { text, source, ...(images === undefined ? {} : { images }) } };
+  return { text, source, ...(images === undefined ? {} : { images }) };
 }
 
-function hasRoomForMore({ status }: RunResult): boolean {
+/** False where what waits is not to begin another run. */
+function mayFollow({ status }: RunResult): boolean {
   return status === "done" || status === "handled" || status === "paused";
 }

@@ -1,70 +1,71 @@
-import type { CustomInput, QueuedInput, StreamingBehavior } from "./prompt.ts";
+import type { CustomInput, QueuedInput, SendMessageOptions, StreamingBehavior } from "./prompt.ts";
 
 /** A message of an extension that waits for the agent. */
 export interface QueuedMessage {
   message: CustomInput;
-  behavior: StreamingBehavior;
-  /** As the extension said; undefined keeps a run going and does not begin one. */
-  triggerTurn: boolean | undefined;
+  behavior: NonNullable<SendMessageOptions["deliverAs"]>;
+  /** As the extension gave it; undefined keeps a run going and does not begin one. */
+  triggerTurn?: boolean | undefined;
 }
 
 /** What waits for an agent that is at work. */
 export type Queued = QueuedInput | QueuedMessage;
 
+/** Each phase of a run, and what it takes: the oldest that the first test accepts, else the next test. */
+const takes = {
+  /** Before a request that is made anyway. */
+  request: [isSteering],
+  /** After an answer without calls: what the run goes on for at once. */
+  answer: [(queued) => isSteering(queued) && keepsGoing(queued)],
+  /** At the end of a run: what it goes on for. */
+  end: [(queued) => isSteering(queued) && keepsGoing(queued), keepsGoing],
+  /** Between runs: what a run begins with. */
+  start: [begins],
+  /** Between runs: messages that are only stored. */
+  store: [(queued) => !begins(queued)],
+  /** After an abort: every message is stored, whatever it waited for. */
+  abort: [isMessage],
+} satisfies Record<string, readonly ((queued: Queued) => boolean)[]>;
+
+export type QueuePhase = keyof typeof takes;
+
 /**
  * Texts of users and messages of extensions for an agent that is at work: steering ones go in before its next request,
- * follow-ups when it would stop. Owner of their order, and of what waits for the user's next prompt.
+ * follow-ups when it would stop. Owner of their order, and of the messages that go with the user's next prompt.
  */
 export class InputQueue {
   #queued: Queued[] = [];
-  #forNextPrompt: CustomInput[] = [];
+  #withPrompt: QueuedMessage[] = [];
 
   add(queued: Queued): void {
-    this.#queued.push(queued);
+    this.#listOf(queued).push(queued);
   }
 
-  /** The next for an agent that goes on anyway. */
-  takeSteering(): Queued | undefined {
-    return this.#take(({ behavior }) => behavior === "steer");
+  /** Takes out what this phase is to have next; undefined where nothing waits for it. */
+  next(phase: "store" | "abort" | "prompt"): QueuedMessage | undefined;
+  next(phase: QueuePhase): Queued | undefined;
+  next(phase: QueuePhase | "prompt"): Queued | undefined {
+    if (phase === "prompt") return this.#withPrompt.shift();
+    for (const isWanted of takes[phase]) {
+      const at = this.#queued.findIndex(isWanted);
+      if (at >= 0) return this.#queued.splice(at, 1)[0];
+    }
+    return undefined;
   }
 
-  /** The next for an agent that would stop, and goes on for it. */
-  take(): Queued | undefined {
-    return this.takeUrgent() ?? this.#take(keepsGoing);
-  }
-
-  /** The next for an agent that would stop, unless it can wait for that. */
-  takeUrgent(): Queued | undefined {
-    return this.#take((queued) => queued.behavior === "steer" && keepsGoing(queued));
-  }
-
-  /** What has waited longest of all that an agent begins to work for. */
-  takeOldest(): Queued | undefined {
-    return this.#take(begins);
-  }
-
-  /** The next message that no agent begins to work for. */
-  takeQuiet(): QueuedMessage | undefined {
-    return this.#take((queued) => !begins(queued)) as QueuedMessage | undefined;
-  }
-
-  /** The next message, whatever it waits for. */
-  takeMessage(): QueuedMessage | undefined {
-    return this.#take(isMessage) as QueuedMessage | undefined;
-  }
-
-  /** Puts back what was taken and could not be said. */
+  /** Puts what was taken and could not be stored in front again. */
   putBack(queued: Queued): void {
-    this.#queued.unshift(queued);
+    this.#listOf(queued).unshift(queued);
   }
 
-  /** Takes out the texts and tells them, in order. Messages stay: they are stored, whatever happens. */
+  /** Takes out the texts, oldest first. Messages stay: they are stored, whatever happens. */
   clear(): QueuedInput[] {
-    const texts = this.#queued.filter((queued) => !isMessage(queued)) as QueuedInput[];
+    const texts = this.#queued.filter((queued): queued is QueuedInput => !isMessage(queued));
     this.#queued = this.#queued.filter(isMessage);
     return texts;
   }
 
+  /** What waits for the user's next prompt does not count. */
   get isEmpty(): boolean {
     return this.#queued.length === 0;
   }
@@ -75,46 +76,30 @@ export class InputQueue {
 
   /** What waits for the user's next prompt, then the other messages, oldest first. */
   get messages(): readonly CustomInput[] {
-    const queued = this.#queued.filter(isMessage).map(({ message }) => message);
-    return [...this.#forNextPrompt, ...queued];
+    return [...this.#withPrompt, ...this.#queued.filter(isMessage)].map(({ message }) => message);
   }
 
-  get steering(): readonly QueuedInput[] {
-    return this.#texts("steer");
-  }
-
-  get followUps(): readonly QueuedInput[] {
-    return this.#texts("followUp");
-  }
-
-  /** A message that goes with the user's next prompt. */
-  addForNextPrompt(message: CustomInput): void {
-    this.#forNextPrompt.push(message);
-  }
-
-  /** The next one; what could not be said is to be put back with `putBackForNextPrompt`. */
-  takeForNextPrompt(): CustomInput | undefined {
-    return this.#forNextPrompt.shift();
-  }
-
-  putBackForNextPrompt(message: CustomInput): void {
-    this.#forNextPrompt.unshift(message);
-  }
-
-  #texts(wanted: StreamingBehavior): QueuedInput[] {
+  /** Texts that wait, oldest first. */
+  texts(wanted: StreamingBehavior): readonly QueuedInput[] {
     return this.#queued.filter(
       (queued): queued is QueuedInput => !isMessage(queued) && queued.behavior === wanted,
     );
   }
 
-  #take(isWanted: (queued: Queued) => boolean): Queued | undefined {
-    const at = this.#queued.findIndex(isWanted);
-    return at < 0 ? undefined : this.#queued.splice(at, 1)[0];
+  #listOf({ behavior }: Queued): Queued[] {
+    return behavior === "nextTurn" ? this.#withPrompt : this.#queued;
   }
 }
 
-export function isMessage(queued: Queued): queued is QueuedMessage {
-  return "message" in queued;
+/** True for a message of an extension, false for a text. */
+export function isMessage<Input extends object>(
+  input: Input,
+): input is Extract<Input, { message: CustomInput }> {
+  return "message" in input;
+}
+
+function isSteering({ behavior }: Queued): boolean {
+  return behavior === "steer";
 }
 
 /** True for what a run goes on for. */

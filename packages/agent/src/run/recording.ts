@@ -4,9 +4,10 @@ import {
   type Message,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
-import type { CustomMessageEntry, MessageEntry, StoredMessage } from "@bonsai-agent/session";
+import type { StoredMessage } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
 import type { CustomInput, PromptInput, QueuedInput } from "./prompt.ts";
+import type { QueuedMessage } from "./queue.ts";
 
 /** What extensions made of a text; undefined when one took it. */
 export async function askInputHandlers<Input extends PromptInput | QueuedInput>(
@@ -29,84 +30,88 @@ export async function askInputHandlers<Input extends PromptInput | QueuedInput>(
 }
 
 /** A message as it stands in the session. */
-export interface Recorded<Kind extends StoredMessage = StoredMessage> {
+export interface Recorded<Kind extends StoredMessage | CustomMessage = StoredMessage> {
   message: Kind;
   entryId: string;
 }
 
 /**
- * Tells of a message that came whole, lets extensions change it, and stores it.
+ * Stores a whole message: handlers see it, may change it, and see it stored.
  * @throws what appending to the session throws.
  */
-export async function recordMessage<Kind extends StoredMessage>(
-  work: AgentParts,
+export async function recordMessage<Kind extends StoredMessage | CustomMessage>(
+  parts: AgentParts,
   message: Kind,
 ): Promise<Recorded<Kind>> {
-  await work.events.notify("message_start", { type: "message_start", message });
-  return storeMessage(work, message);
+  await parts.events.notify("message_start", { type: "message_start", message });
+  return storeMessage(parts, message);
 }
 
-/** The same for a message whose start was told: an answer that was streamed. */
-export async function storeMessage<Kind extends StoredMessage>(
-  work: AgentParts,
+/** The same for an answer that was streamed: handlers have seen its start. */
+export async function storeMessage<Kind extends StoredMessage | CustomMessage>(
+  { events, session }: AgentParts,
   message: Kind,
 ): Promise<Recorded<Kind>> {
-  const { payload } = await work.events.decide("message_end", { type: "message_end", message });
+  const { payload } = await events.decide("message_end", { type: "message_end", message });
   const final = payload.message as Message as Kind;
-  const entry = work.session.append({ type: "message", message: final }) as MessageEntry;
-  await work.events.notify("message_stored", { type: "message_stored", message: final, entryId: entry.id });
-  return { message: final, entryId: entry.id };
+  const { id: entryId } = session.append(
+    final.role === "custom" ? customEntry(final) : { type: "message", message: final },
+  )!;
+  await events.notify("message_stored", { type: "message_stored", message: final, entryId });
+  return { message: final, entryId };
 }
 
-/** The same for a tool's result: what cannot be written as JSON becomes an error, so that the call has its result. */
+function customEntry({ customType, content, display, details }: CustomMessage) {
+  const fields = { customType, content, display, ...(details === undefined ? {} : { details }) };
+  return { type: "custom_message" as const, ...fields };
+}
+
+/** A tool's result: what cannot be written as JSON becomes an error, so that the call has its result. */
 export async function recordResult(
-  work: AgentParts,
+  parts: AgentParts,
   result: ToolResultMessage,
 ): Promise<Recorded<ToolResultMessage>> {
   try {
-    return await recordMessage(work, result);
+    return await recordMessage(parts, result);
   } catch (error) {
     if (!BonsaiError.is(error) || error.code !== "entry_not_serializable") throw error;
     const { details: _, ...writable } = result;
     const text = `The tool's result could not be stored: ${error.message}`;
-    return storeMessage(work, { ...writable, content: [{ type: "text", text }], isError: true });
+    return storeMessage(parts, { ...writable, content: [{ type: "text", text }], isError: true });
   }
 }
 
-/**
- * Tells of an extension's message, lets extensions change it, and stores it.
- * @throws what appending to the session throws.
- */
-export async function recordCustom(work: AgentParts, input: CustomInput): Promise<void> {
-  const { events, session } = work;
-  const message: CustomMessage = { role: "custom", ...input, timestamp: work.now() };
-  await events.notify("message_start", { type: "message_start", message });
-  const { payload } = await events.decide("message_end", { type: "message_end", message });
-  const final = payload.message as CustomMessage;
-  const { customType, content, display, details } = final;
-  const fields = { customType, content, display, ...(details === undefined ? {} : { details }) };
-  const entry = session.append({ type: "custom_message", ...fields }) as CustomMessageEntry;
-  await events.notify("message_stored", { type: "message_stored", message: final, entryId: entry.id });
+/** A message of an extension. */
+export async function recordCustom(parts: AgentParts, input: CustomInput): Promise<void> {
+  await recordMessage(parts, { role: "custom", ...input, timestamp: parts.now() });
+}
+
+/** A message that waited; one that cannot be stored waits again. */
+export async function recordQueued(parts: AgentParts, queued: QueuedMessage): Promise<void> {
+  try {
+    await recordCustom(parts, queued.message);
+  } catch (error) {
+    parts.queue.putBack(queued);
+    throw error;
+  }
 }
 
 /**
  * Stores messages that wait, one after the other. One that cannot be stored is not lost: it goes with the user's next
  * prompt. Never rejects.
  */
-export async function storeWaiting(
-  work: AgentParts,
-  take: () => { message: CustomInput } | undefined,
-): Promise<void> {
-  for (let next = take(); next !== undefined; next = take()) {
+export async function storeWaiting(parts: AgentParts, next: () => QueuedMessage | undefined): Promise<void> {
+  for (let queued = next(); queued !== undefined; queued = next()) {
+    const { message } = queued;
     try {
-      await recordCustom(work, next.message);
+      await recordCustom(parts, message);
     } catch (error) {
-      work.queue.addForNextPrompt(next.message);
+      parts.queue.add({ message, behavior: "nextTurn" });
       const why = error instanceof Error ? error.message : String(error);
-      work.onNotice({
+      parts.onNotice({
         level: "warning",
         code: "custom_message_waits",
-        message: `A message of type ${next.message.customType} could not be stored, and goes with your next prompt: ${why}`,
+        message: `A message of type ${message.customType} could not be stored, and goes with your next prompt: ${why}`,
       });
     }
   }

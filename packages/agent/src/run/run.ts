@@ -13,18 +13,19 @@ import { errorResult } from "../tool.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import { RunLoop } from "./loop.ts";
 import { type CustomInput, type PromptInput, type RunResult, userMessage } from "./prompt.ts";
-import { askInputHandlers, recordCustom, recordMessage, recordResult } from "./recording.ts";
+import { isMessage } from "./queue.ts";
+import { askInputHandlers, recordCustom, recordMessage, recordQueued, recordResult } from "./recording.ts";
 
-/** What a run begins with: what somebody says, or a message of an extension. */
-export type RunStart = { input: PromptInput } | { message: CustomInput };
+/** What a run begins with: a text, or a message of an extension. */
+export type RunStart = PromptInput | { message: CustomInput };
 
 interface RunOptions {
-  work: AgentParts;
+  parts: AgentParts;
   compaction: CompactionTriggers;
   start: RunStart;
   signal: AbortSignal;
-  /** Told of the messages that the run added, after `agent_end`. */
-  onEnd?: ((messages: () => readonly Message[], result: RunResult) => void) | undefined;
+  /** Called with the messages that the run added, after `agent_end`. */
+  onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
 /** How a run begins, as extensions left it. */
@@ -37,121 +38,93 @@ interface Opening {
 
 /** From a text to the result of the run that it started. Never rejects. */
 export async function run(options: RunOptions): Promise<RunResult> {
-  const { work, start, signal } = options;
+  const { parts, start, signal } = options;
   try {
     const opening = await openingOf(options);
-    if (signal.aborted) return { status: "aborted", ...unsaid(work, start) };
-    return opening === undefined ? { status: "handled" } : await started(options, opening);
+    if (signal.aborted) return { status: "aborted", ...handBack(parts, start) };
+    return opening === undefined ? { status: "handled" } : await runOpened(options, opening);
   } catch (error) {
-    return { status: "failed", error: runError(error), ...unsaid(work, start) };
+    return { status: "failed", error: runError(error), ...handBack(parts, start) };
   }
 }
 
-/** A text is handed back; a message is stored when the run has ended. */
-function unsaid({ queue }: AgentParts, start: RunStart): Pick<RunResult, "unsent"> {
-  if ("input" in start) return { unsent: [start.input] };
-  queue.putBack({ message: start.message, behavior: "steer", triggerTurn: false });
-  return {};
-}
-
 /** Undefined when an extension took the text. */
-async function openingOf({ work, start, signal }: RunOptions): Promise<Opening | undefined> {
-  const heard = "input" in start ? await hearStart(work, start.input, signal) : start;
-  if (heard === undefined || signal.aborted) return undefined;
-  const asked = {
+async function openingOf({ parts, start, signal }: RunOptions): Promise<Opening | undefined> {
+  const input = isMessage(start) ? start : await askInputHandlers(parts, start, signal);
+  if (input === undefined || signal.aborted) return undefined;
+  const event = {
     type: "before_agent_start" as const,
-    ...promptOf(heard),
-    systemPrompt: work.systemPrompt.fresh(),
+    ...promptOf(input),
+    systemPrompt: parts.systemPrompt.fresh(),
   };
-  const { result, payload } = await work.events.decide("before_agent_start", asked, signal);
-  return { start: heard, systemPrompt: payload.systemPrompt, custom: listOf(result?.message) };
-}
-
-async function hearStart(
-  work: AgentParts,
-  input: PromptInput,
-  signal: AbortSignal,
-): Promise<RunStart | undefined> {
-  const heard = await askInputHandlers(work, input, signal);
-  return heard && { input: heard };
+  const { result, payload } = await parts.events.decide("before_agent_start", event, signal);
+  return { start: input, systemPrompt: payload.systemPrompt, custom: [result?.message ?? []].flat() };
 }
 
 function promptOf(start: RunStart): { prompt: string; images?: ImageContent[] } {
-  if ("message" in start) return { prompt: contentText(start.message.content) };
-  const { text: prompt, images } = start.input;
+  if (isMessage(start)) return { prompt: contentText(start.message.content) };
+  const { text: prompt, images } = start;
   return images === undefined ? { prompt } : { prompt, images: [...images] };
 }
 
-/** Whatever happens in between: whoever was told of the start is told of the end. */
-async function started(options: RunOptions, opening: Opening): Promise<RunResult> {
-  const { events, patience, session, systemPrompt } = options.work;
+/** From `agent_start` to `agent_end`, whatever happens in between. */
+async function runOpened(options: RunOptions, opening: Opening): Promise<RunResult> {
+  const { parts, onEnd } = options;
+  const { events, session } = parts;
   const since = session.leafId;
   const messages = () => messagesSince(session, since);
-  systemPrompt.runBegins(opening.systemPrompt);
+  parts.systemPrompt.runBegins(opening.systemPrompt);
   await events.notify("agent_start", { type: "agent_start" });
-  const result = await carriedOut(options, opening);
-  patience.extend();
-  // The list is made for whoever wants it: a run of days has more messages than should be held in memory for nobody.
+  const result = await resultOf(options, opening);
+  parts.gracePeriod.extend();
+  // The list is made only where somebody wants it: a run of days has more messages than memory should hold.
   if (events.hasHandlers("agent_end"))
     await events.notify("agent_end", { type: "agent_end", messages: messages(), result });
-  systemPrompt.runEnded();
-  options.onEnd?.(messages, result);
+  parts.systemPrompt.runEnded();
+  onEnd(messages, result);
   return result;
 }
 
-async function carriedOut({ work, compaction, signal }: RunOptions, opening: Opening): Promise<RunResult> {
-  const loop = new RunLoop({ work, compaction, systemPrompt: opening.systemPrompt, signal });
-  let isSaid = false;
+/** Stores what the run begins with, so that it is on disk before the request leaves; then the loop. */
+async function resultOf(
+  { parts, compaction, signal }: RunOptions,
+  { start, systemPrompt, custom }: Opening,
+): Promise<RunResult> {
+  const loop = new RunLoop({ parts, compaction, systemPrompt, signal });
+  let isStored = false;
   try {
-    await prepare(work);
-    await say(work, opening.start);
-    isSaid = true;
-    await sayBeside(work, opening);
+    await answerOpenCalls(parts);
+    parts.selection.record();
+    if (isMessage(start)) await recordCustom(parts, start.message);
+    else await recordMessage(parts, userMessage(start, parts.now()));
+    parts.controller.userMessageArrived();
+    isStored = true;
+    if (!isMessage(start)) await recordWithPrompt(parts);
+    for (const message of custom) await recordCustom(parts, message);
     return await loop.run();
   } catch (error) {
-    const unsent = isSaid ? {} : unsaid(work, opening.start);
+    const unsent = isStored ? {} : handBack(parts, start);
     return { status: "failed", error: runError(error), answer: loop.answer, ...unsent };
   }
 }
 
-async function prepare(work: AgentParts): Promise<void> {
-  const { session, selection, now } = work;
-  for (const call of unansweredCalls(session))
-    await recordResult(
-      work,
-      errorResult(call, "No result: the work was broken off before this call ended.", now()),
-    );
-  selection.record();
+async function answerOpenCalls(parts: AgentParts): Promise<void> {
+  const text = "No result: the work was broken off before this call ended.";
+  for (const call of openCalls(parts.session))
+    await recordResult(parts, errorResult(call, text, parts.now()));
 }
 
-/** Writes what the run begins with, so that it is on disk before the request leaves. */
-async function say(work: AgentParts, start: RunStart): Promise<void> {
-  if ("message" in start) await recordCustom(work, start.message);
-  else await recordMessage(work, userMessage(start.input, work.now()));
-  work.controller.userMessageArrived();
+async function recordWithPrompt(parts: AgentParts): Promise<void> {
+  const { queue } = parts;
+  for (let next = queue.next("prompt"); next !== undefined; next = queue.next("prompt"))
+    await recordQueued(parts, next);
 }
 
-/** What waited for the user's prompt, then what extensions put behind what the run begins with. */
-async function sayBeside(work: AgentParts, { start, custom }: Opening): Promise<void> {
-  if ("input" in start) await sayWaiting(work);
-  for (const message of custom) await recordCustom(work, message);
-}
-
-async function sayWaiting(work: AgentParts): Promise<void> {
-  const { queue } = work;
-  for (let next = queue.takeForNextPrompt(); next !== undefined; next = queue.takeForNextPrompt()) {
-    try {
-      await recordCustom(work, next);
-    } catch (error) {
-      queue.putBackForNextPrompt(next);
-      throw error;
-    }
-  }
-}
-
-function listOf<Each>(value: Each | readonly Each[] | undefined): readonly Each[] {
-  if (value === undefined) return [];
-  return Array.isArray(value) ? value : [value as Each];
+/** A text that was not stored goes back to whoever gave it; a message is stored when the run has ended. */
+function handBack({ queue }: AgentParts, start: RunStart): Pick<RunResult, "unsent"> {
+  if (!isMessage(start)) return { unsent: [start] };
+  queue.putBack({ message: start.message, behavior: "steer", triggerTurn: false });
+  return {};
 }
 
 function runError(error: unknown): BonsaiError {
@@ -179,7 +152,7 @@ function messagesSince(session: Session, entryId: string | null): Message[] {
 }
 
 /** Calls of the latest answer that have no result: the program was ended while their tools ran, or the leaf was moved. */
-function unansweredCalls(session: Session): ToolCall[] {
+function openCalls(session: Session): ToolCall[] {
   const { items } = session.projection();
   const at = items.findLastIndex(({ message }) => message.role === "assistant");
   const answer = items[at]?.message as AssistantMessage | undefined;
