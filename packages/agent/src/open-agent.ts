@@ -3,8 +3,8 @@ import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { Agent } from "./agent.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
-import { SessionBlurbs, type SessionBlurbsOptions } from "./listing/session-blurb.ts";
-import { SessionTitles, type SessionTitlesOptions } from "./listing/session-title.ts";
+import { SessionBlurbs } from "./listing/session-blurb.ts";
+import { SessionTitles } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
 import { type ProjectInstruction, projectInstructions } from "./project-instructions.ts";
 import type { RunFollower } from "./run/prompt.ts";
@@ -119,8 +119,8 @@ function followersFor(
 ): RunFollower[] {
   if (isSubAgent) return [];
   const common = { session, models, smallModel, onNotice };
-  const digest = blurbFollower(common);
-  return settings.titles ? [titleFollower({ ...common, lifecycle }), digest] : [digest];
+  const blurbs = new SessionBlurbs(common);
+  return settings.titles ? [new SessionTitles({ ...common, lifecycle }), blurbs] : [blurbs];
 }
 
 function reportProblem({ problem }: ProjectInstruction, onNotice: (notice: AgentNotice) => void): void {
@@ -139,24 +139,4 @@ function reportUnknownTools(
     code: "tools_unknown",
     message: `The setting tools names ${unknown.join(", ")}, which no tool is called; there are: ${tools.names.join(", ")}.`,
   });
-}
-
-/** Names a session after its first exchange. */
-export function titleFollower(options: SessionTitlesOptions): RunFollower {
-  const titles = new SessionTitles(options);
-  return {
-    runEnded({ result }) {
-      if (result.status === "done" && result.answer !== undefined) titles.exchangeEnded();
-    },
-    close: () => titles.close(),
-  };
-}
-
-/** Keeps up what the session list shows of a session. */
-function blurbFollower(options: SessionBlurbsOptions): RunFollower {
-  const digests = new SessionBlurbs(options);
-  return {
-    runEnded: ({ messages }) => digests.runEnded(messages()),
-    close: () => digests.close(),
-  };
 }

@@ -10,10 +10,10 @@ import {
   messageText,
   type Usage,
 } from "@bonsai-agent/messages";
-import { createSession, type Entry, type Session } from "@bonsai-agent/session";
+import { type ChangedLines, createSession, type Entry, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
-import { type ChangedFile, changedFiles } from "./listing/changed-files.ts";
+import { changedFiles } from "./listing/changed-files.ts";
 import type { RunResult } from "./run/prompt.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool.ts";
 
@@ -246,7 +246,7 @@ export interface TaskDetails {
   /** Sorted. */
   modifiedFiles: string[];
   /** With the lines that edits and writes added and removed. */
-  changedFiles: ChangedFile[];
+  changedFiles: ChangedLines[];
   /** Requests to the model for the task itself. */
   turns: number;
   /** Answers, summaries and whatever else was asked of models. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
-import { titleFollower } from "../src/open-agent.ts";
+import { SessionTitles } from "../src/listing/session-title.ts";
 import { type Stage, stage } from "./extension-stage.ts";
 import { calls, echo, recordEvents, sentText } from "./scripted-agent.ts";
 
@@ -261,7 +261,7 @@ async function opened(name: Name): Promise<Stage> {
 function follower(name: Name, run: () => Stage) {
   const named = () => {
     const { session, lifecycle } = run();
-    return titleFollower({
+    return new SessionTitles({
       session,
       lifecycle,
       models: {} as never,

@@ -193,7 +193,7 @@ function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAns
   /** Records a run and tells of its end. */
   const run = (...messages: Message[]) => {
     for (const message of messages) session.append({ type: "message", message: message as never });
-    digests.runEnded(messages);
+    digests.runEnded({ result: { status: "done" }, messages: () => messages });
   };
   return { digests, run, calls, notices };
 }
@@ -393,7 +393,8 @@ test("a disk that is full stops nothing, and is told", async () => {
   session.append = () => {
     throw new Error("disk full");
   };
-  expect(() => digests.runEnded(changed)).not.toThrow();
+  const ended = { result: { status: "done" as const }, messages: () => changed };
+  expect(() => digests.runEnded(ended)).not.toThrow();
   await digests.close();
   expect(notices).toMatchObject([
     { code: "session_digest_failed", message: expect.stringContaining("disk full") },

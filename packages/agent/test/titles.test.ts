@@ -201,7 +201,9 @@ function titlesFor(session: Session, options: { play?: (call: ProviderCall) => S
     ...(play === undefined ? {} : { smallModel: small }),
     onNotice: (notice) => void notices.push(notice),
   });
-  return { titles, told, calls, notices };
+  const exchangeEnded = () =>
+    titles.runEnded({ result: { status: "done", answer: {} as never }, messages: () => [] });
+  return { titles: { exchangeEnded, close: () => titles.close() }, told, calls, notices };
 }
 
 /** The request is over, and whatever it set off. */

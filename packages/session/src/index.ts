@@ -72,6 +72,7 @@ export {
 export type { ScannedEntry } from "./session-reader.ts";
 export {
   type ChangedLines,
+  isChangedLines,
   readSessionBlurb,
   SESSION_BLURB_CUSTOM_TYPE,
   type SessionBlurb,

@@ -42,7 +42,8 @@ export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
   };
 }
 
-function isChangedLines(value: unknown): value is ChangedLines {
+/** True for stored changes of a file that make sense. */
+export function isChangedLines(value: unknown): value is ChangedLines {
   return isFields(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
 }
 

@@ -1,18 +1,13 @@
 import { isAbsolute, normalize, relative } from "node:path";
 import { fileOperations } from "@bonsai-agent/compaction";
 import { type Message, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
-
-/** A file that was edited or written, with the lines that were added and removed, summed over all changes. */
-export interface ChangedFile extends LineChanges {
-  /** Relative to the project where it is inside. */
-  path: string;
-}
+import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
 
 /**
  * The files that the edits and writes among these messages changed, the one that was changed last at the end. What a
  * tool counted is taken; without it, the call's arguments tell. Failed calls and commands do not count.
  */
-export function changedFiles(messages: readonly Message[], cwd: string): ChangedFile[] {
+export function changedFiles(messages: readonly Message[], cwd: string): ChangedLines[] {
   const changes = new ChangedFiles(cwd);
   for (const message of messages) changes.read(message);
   return changes.list();
@@ -21,7 +16,7 @@ export function changedFiles(messages: readonly Message[], cwd: string): Changed
 /** Sums up changes by file. */
 export class ChangedFiles {
   readonly #cwd: string;
-  readonly #byPath = new Map<string, ChangedFile>();
+  readonly #byPath = new Map<string, ChangedLines>();
   /** Calls whose results have not been read. */
   readonly #calls = new Map<string, ToolCall>();
 
@@ -38,40 +33,37 @@ export class ChangedFiles {
     this.#calls.delete(message.toolCallId);
   }
 
-  add({ path, added, removed }: ChangedFile): void {
+  add(change: ChangedLines): void {
+    const { path } = change;
     const known = this.#byPath.get(path);
     // Taken out first, so that it stands at the end.
     this.#byPath.delete(path);
-    this.#byPath.set(path, {
-      path,
-      added: added + (known?.added ?? 0),
-      removed: removed + (known?.removed ?? 0),
-    });
+    this.#byPath.set(path, { path, ...lineSums(known === undefined ? [change] : [known, change]) });
   }
 
   /** The one that was changed last at the end. */
-  list(): ChangedFile[] {
+  list(): ChangedLines[] {
     return [...this.#byPath.values()];
   }
 }
 
-function changesBy(result: ToolResultMessage, call: ToolCall | undefined): ChangedFile[] {
+function changesBy(result: ToolResultMessage, call: ToolCall | undefined): ChangedLines[] {
   const details = isRecord(result.details) ? result.details : {};
   // A sub-agent that failed has changed what it has changed.
-  if (Array.isArray(details.changedFiles)) return details.changedFiles.filter(isChangedFile);
+  if (Array.isArray(details.changedFiles)) return details.changedFiles.filter(isChangedLines);
   if (result.isError) return [];
   if (isCount(details.added) && isCount(details.removed)) return counted(details, call);
   return call === undefined ? [] : byArguments(call);
 }
 
 /** What the tool itself counted; a write that changed nothing is none. */
-function counted(details: Record<string, unknown>, call: ToolCall | undefined): ChangedFile[] {
+function counted(details: Record<string, unknown>, call: ToolCall | undefined): ChangedLines[] {
   const { added, removed, created, path = call?.arguments?.path } = details;
   if (typeof path !== "string" || (added === 0 && removed === 0 && created !== true)) return [];
   return [{ path, added: added as number, removed: removed as number }];
 }
 
-function byArguments(call: ToolCall): ChangedFile[] {
+function byArguments(call: ToolCall): ChangedLines[] {
   // Commands are no edits; a patch that is run as a command is one.
   const { lines, patched } = linesByArguments(call);
   if (patched.length > 0) return patched;
@@ -86,10 +78,6 @@ function projectPath(path: string, cwd: string): string {
   return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside.replaceAll("\\", "/");
 }
 
-function isChangedFile(value: unknown): value is ChangedFile {
-  return isRecord(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
-}
-
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
@@ -98,10 +86,11 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Lines that a change added and removed. */
-interface LineChanges {
-  added: number;
-  removed: number;
+type LineChanges = Omit<ChangedLines, "path">;
+
+export function lineSums(changes: readonly LineChanges[]): LineChanges {
+  const sum = (of: keyof LineChanges) => changes.reduce((all, change) => all + change[of], 0);
+  return { added: sum("added"), removed: sum("removed") };
 }
 
 /** What the arguments of a call tell of the lines that it changes. */
@@ -109,7 +98,7 @@ interface ArgumentLines {
   /** Undefined for a call that is neither an edit nor a write. */
   lines: LineChanges | undefined;
   /** By file, for a patch. */
-  patched: (LineChanges & { path: string })[];
+  patched: ChangedLines[];
 }
 
 const oldKeys = ["oldText", "old_string", "oldString", "old_str", "oldStr"];
@@ -122,7 +111,7 @@ function linesByArguments({ arguments: args = {} }: ToolCall): ArgumentLines {
   const patched = patchTexts(args).flatMap(patchLines);
   const edits = Array.isArray(args.edits) ? args.edits.filter(isRecord) : [];
   const changes = [args, ...edits].map(replaced).filter((change) => change !== undefined);
-  return { patched, lines: changes.length === 0 ? undefined : sum(changes) };
+  return { patched, lines: changes.length === 0 ? undefined : lineSums(changes) };
 }
 
 /** A text in the place of another, or a text alone. */
@@ -148,13 +137,6 @@ function linesOf(text: string): string[] {
   return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
 }
 
-function sum(changes: readonly LineChanges[]): LineChanges {
-  return changes.reduce((all, { added, removed }) => ({
-    added: all.added + added,
-    removed: all.removed + removed,
-  }));
-}
-
 /** Where a patch can stand: in an argument of its own, or in a command such as `["apply_patch", "…"]`. */
 function patchTexts(args: Record<string, unknown>): string[] {
   const command = Array.isArray(args.command) ? args.command : [args.command];
@@ -166,8 +148,8 @@ const isPatch = /^\*\*\* (?:Begin Patch|(?:Add|Update|Delete) File: )|^--- .+\n\
 const fileLine = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)([^\t\n]+)/;
 const deletedFile = /^--- (?:a\/)?([^\t\n]+)/;
 
-function patchLines(text: string): (LineChanges & { path: string })[] {
-  const files: (LineChanges & { path: string })[] = [];
+function patchLines(text: string): ChangedLines[] {
+  const files: ChangedLines[] = [];
   let deleted = "";
   for (const line of text.split("\n")) {
     const path = fileLine.exec(line)?.[1]?.trim();

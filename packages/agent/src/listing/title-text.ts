@@ -16,20 +16,15 @@ const LEAST_LETTERS = 3;
  * nothing. Same text, same title.
  */
 export function titleOf(request: string): string | undefined {
-  const text = withoutSecrets(withoutBlocks(plain(request.slice(0, LOOKED_AT_CHARACTERS))));
-  const lines = text.split("\n").map((line) => withoutGreeting(withoutMarks(line)));
-  const telling = lines.filter((line) => letters(line) >= LEAST_LETTERS);
-  const line = telling.find((each) => !isTrivial(each)) ?? undefined;
+  const line = linesOf(request)
+    .map(withoutGreeting)
+    .find((each) => letters(each) >= LEAST_LETTERS && !isTrivial(each));
   return line === undefined ? undefined : title(firstSentence(line));
 }
 
 /** A model's title, in one line and without what models put around it; undefined where nothing is left. */
 export function cleanTitle(answer: string): string | undefined {
-  const text = withoutSecrets(withoutBlocks(plain(answer.slice(0, LOOKED_AT_CHARACTERS))));
-  const [line] = text
-    .split("\n")
-    .map(withoutMarks)
-    .filter((each) => letters(each) >= LEAST_LETTERS);
+  const line = linesOf(answer).find((each) => letters(each) >= LEAST_LETTERS);
   return line === undefined
     ? undefined
     : title(line.replace(/^(?:title|titel|titre|título|标题|タイトル)\s*[:：]\s*/i, ""));
@@ -37,13 +32,14 @@ export function cleanTitle(answer: string): string | undefined {
 
 /** What a text says, on one line: without code, marks and secrets. */
 export function proseOf(text: string): string {
+  const lines = linesOf(text).filter((line) => line !== "");
+  return lines.join(" ").replaceAll(/\s+/g, " ");
+}
+
+/** The lines of a text, without blocks, secrets and marks. */
+function linesOf(text: string): string[] {
   const bare = withoutSecrets(withoutBlocks(plain(text.slice(0, LOOKED_AT_CHARACTERS))));
-  return bare
-    .split("\n")
-    .map(withoutMarks)
-    .filter((line) => line !== "")
-    .join(" ")
-    .replaceAll(/\s+/g, " ");
+  return bare.split("\n").map(withoutMarks);
 }
 
 /** Within a number of tokens, ended at a word. */
@@ -197,14 +193,6 @@ export function withoutSecrets(text: string): string {
 /** `password: x`, `API_KEY=x`, `the password is x`: the name stays. */
 const named =
   /((?<![\p{L}\d_-])[\p{L}\d_-]*(?:passw(?:or)?[dt]|passphrase|pwd|secret|token|credential|api[-_ ]?key|access[-_ ]?key|auth[-_]?key|contraseña|密码|密碼|パスワード|пароль)[\p{L}\d_-]*)["'`]?(?:\s*(?:[:=：]|=>)\s*|\s+(?:is|ist|es|est|=)\s+|(?:是|は)\s*)["'`]?[^\s"'`]+/giu;
-
-/** A secret at the cut must still be seen whole, or almost. */
-const BEYOND_CUT_CHARACTERS = 1_000;
-
-/** The beginning of a text, without what may be a secret. */
-export function beginningWithoutSecrets(text: string, characters: number): string {
-  return withoutSecrets(text.slice(0, characters + BEYOND_CUT_CHARACTERS)).slice(0, characters);
-}
 
 /** Enough by themselves: not those that names in code have as well. */
 const knownBeginnings = new RegExp(
