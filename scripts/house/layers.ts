@@ -10,8 +10,11 @@ import {
   staticImportsOf,
 } from "./workspace.ts";
 
-/** What each package's source may import of its neighbours. An arrow that is not here does not exist. */
-const ARROWS: Readonly<Record<string, readonly string[]>> = {
+/** By package, what its source may import of its neighbours. */
+type Arrows = Readonly<Record<string, readonly string[]>>;
+
+/** Every arrow there is, and no other: one that no import goes along is an error too. */
+const ARROWS: Arrows = {
   messages: [],
   lifecycle: [],
   session: ["messages"],
@@ -84,29 +87,41 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Arrows run downwards only, imports name packages by their public exports, and every arrow is declared. */
-export function checkLayers(root: string): Findings {
+/** Arrows run downwards only, imports name packages by their public exports, and every arrow is declared and used. */
+export function checkLayers(root: string, arrows: Arrows = ARROWS): Findings {
   const packages = readPackages(root);
-  const errors = packages.flatMap((pkg) => [
-    ...checkPackage(root, pkg, packages),
-    ...checkFolders(root, pkg),
-  ]);
+  const gone = Object.keys(arrows).filter((row) => packages.every(({ directory }) => directory !== row));
+  const errors = [
+    ...gone.map((row) => `the table of layers has a row for packages/${row}, which does not exist`),
+    ...packages.flatMap((pkg) => [
+      ...checkPackage({ root, pkg, packages, allowed: arrows[pkg.directory] }),
+      ...checkFolders(root, pkg),
+    ]),
+  ];
   return { errors, warnings: [] };
 }
 
-function checkPackage(root: string, pkg: Package, packages: Package[]): string[] {
-  const allowed = ARROWS[pkg.directory];
+interface Checked {
+  root: string;
+  pkg: Package;
+  packages: readonly Package[];
+  allowed: readonly string[] | undefined;
+}
+
+function checkPackage({ root, pkg, packages, allowed }: Checked): string[] {
   if (allowed === undefined) return [`packages/${pkg.directory} has no row in the table of layers`];
   const declared = {
     ...pkg.manifest.dependencies,
     ...(pkg.directory === "cli" ? pkg.manifest.devDependencies : {}),
   };
-  return filesBelow(`${pkg.folder}/src`, [".ts"]).flatMap((file) => {
+  const used = new Set<string>();
+  const errors = filesBelow(`${pkg.folder}/src`, [".ts"]).flatMap((file) => {
     const source = readFileSync(file, "utf8");
     return importsOf(source).flatMap((name) => {
       const target = packages.find((other) => name === other.name || name.startsWith(`${other.name}/`));
       // Its own name too: what it gives to extensions, by the name that they import.
       if (target === undefined || target === pkg) return relativeOut(root, pkg, file, name);
+      used.add(target.directory);
       if (!allowed.includes(target.directory))
         return [`${shown(root, file)} imports ${name}: ${pkg.directory} may not`];
       if (LAZY[pkg.directory]?.includes(target.directory) && staticImportsOf(source).includes(name))
@@ -118,6 +133,8 @@ function checkPackage(root: string, pkg: Package, packages: Package[]): string[]
       return [];
     });
   });
+  const unused = allowed.filter((target) => !used.has(target));
+  return [...errors, ...unused.map((target) => `${pkg.directory} may import ${target}, and does not`)];
 }
 
 function relativeOut(root: string, pkg: Package, file: string, name: string): string[] {

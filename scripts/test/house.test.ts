@@ -14,11 +14,14 @@ import { checkSizes } from "../house/sizes.ts";
 import { readPackages } from "../house/workspace.ts";
 
 let root: string;
+/** Of the house that each test builds. */
+const arrows = { messages: [], session: ["messages"] };
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "bonsai-house-"));
   folder("messages", {});
   folder("session", { "@bonsai-agent/messages": "workspace:*" });
+  write("packages/session/src/messages.ts", 'export type { Message } from "@bonsai-agent/messages";\n');
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
@@ -36,7 +39,7 @@ function folder(name: string, dependencies: Record<string, string>): void {
 
 test("a house in order has no findings about layers and types", () => {
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
-  expect(checkLayers(root).errors).toEqual([]);
+  expect(checkLayers(root, arrows).errors).toEqual([]);
   expect(checkPublicTypes(root).errors).toEqual([]);
 });
 
@@ -53,38 +56,53 @@ test.each([
   ["upwards in a list", "messages", 'await f([import("@bonsai-agent/session")]);', "messages may not"],
 ])("an import %s is an error", (_, name, source, error) => {
   write(`packages/${name}/src/a.ts`, `${source}\n`);
-  expect(checkLayers(root).errors.join()).toContain(error);
+  expect(checkLayers(root, arrows).errors.join()).toContain(error);
 });
 
 test("an import of an undeclared package is an error", () => {
   folder("session", {});
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
-  expect(checkLayers(root).errors.join()).toContain("does not declare @bonsai-agent/messages");
+  expect(checkLayers(root, arrows).errors.join()).toContain("does not declare @bonsai-agent/messages");
 });
 
 test("a package without a row in the table of layers is an error", () => {
   folder("attic", {});
-  expect(checkLayers(root).errors).toEqual(["packages/attic has no row in the table of layers"]);
+  expect(checkLayers(root, arrows).errors).toEqual(["packages/attic has no row in the table of layers"]);
+});
+
+test("a row without a package, and an arrow that no import goes along, are errors", () => {
+  const wider = { messages: ["session"], session: ["messages"], attic: [] };
+  expect(checkLayers(root, wider).errors).toEqual([
+    "the table of layers has a row for packages/attic, which does not exist",
+    "messages may import session, and does not",
+  ]);
+});
+
+test("the table of layers is that of this repository, arrow for arrow", () => {
+  const repository = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
+  expect(checkLayers(repository).errors).toEqual([]);
 });
 
 test("an import that no start may wait for is an error, by import() it is not", () => {
   folder("interactive", {});
   const manifest = { name: "cli", devDependencies: { "@bonsai-agent/interactive": "workspace:*" } };
   write("packages/cli/package.json", JSON.stringify(manifest));
+  const withModes = { ...arrows, interactive: [], cli: ["interactive"] };
   write("packages/cli/src/a.ts", 'const mode = await import("@bonsai-agent/interactive");\n');
-  expect(checkLayers(root).errors).toEqual([]);
+  expect(checkLayers(root, withModes).errors).toEqual([]);
   write("packages/cli/src/a.ts", 'import { runInteractive } from "@bonsai-agent/interactive";\n');
-  expect(checkLayers(root).errors.join()).toContain("at each start");
+  expect(checkLayers(root, withModes).errors.join()).toContain("at each start");
 });
 
 test("an import of a folder that stands above is an error, and so is a folder without a place", () => {
   folder("interactive", {});
   write("packages/interactive/src/session/live.ts", 'import { keys } from "../terminal/keys.ts";\n');
   write("packages/interactive/src/terminal/keys.ts", 'import "./tui.ts";\n');
-  expect(checkLayers(root).errors).toEqual([]);
+  const withTerminal = { ...arrows, interactive: [] };
+  expect(checkLayers(root, withTerminal).errors).toEqual([]);
   write("packages/interactive/src/terminal/keys.ts", 'import { live } from "../session/live.ts";\n');
   write("packages/interactive/src/attic/old.ts", "export {};\n");
-  expect(checkLayers(root).errors).toEqual([
+  expect(checkLayers(root, withTerminal).errors).toEqual([
     "packages/interactive/src/attic/old.ts has no place in the order of interactive's folders",
     "packages/interactive/src/terminal/keys.ts imports session, which stands above it",
   ]);
