@@ -298,6 +298,7 @@ const rows: Row[] = [
     "damagedHistory",
   ],
   ["any", "failed to parse tool call arguments as json", "damagedHistory"],
+  ["mistral", "Not the same number of function calls and responses", "damagedHistory"],
   [
     "anthropic",
     "messages.1.content.0: Invalid `signature` in `thinking` block: it is bound to a different conversation",
@@ -352,6 +353,16 @@ describe("where the words are", () => {
       message: "502 Bad gateway",
     });
   });
+});
+
+test("413 before a request that was not parsed means its bytes at Copilot alone; elsewhere the rest counts", () => {
+  const message = "413 Failed to parse request: prompt is too long: 213462 tokens > 200000 maximum";
+  const kindFrom = (provider: string) => classified(message, { provider, status: 413 }).kind;
+  expect(["github-copilot", "anthropic", "any"].map(kindFrom)).toEqual([
+    "bytesTooLarge",
+    "inputTooLong",
+    "inputTooLong",
+  ]);
 });
 
 describe("what only looks like an overflow", () => {
