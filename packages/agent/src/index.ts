@@ -16,7 +16,6 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
-export { AwaitedCalls } from "./run/activity.ts";
 export type {
   CustomInput,
   InputSource,
@@ -47,10 +46,5 @@ export { type SubAgent, type TaskDetails, type TaskToolOptions, taskTool } from 
 export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
 export { ToolRegistry } from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
-export { inFileQueue } from "./tools/file-change.ts";
-export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
-export { globMatcher } from "./tools/glob-matcher.ts";
-export { ExpressionWorker } from "./tools/line-search.ts";
 export type { ConfirmPath, PathRequest } from "./tools/path-guard.ts";
-export { killRunningCommands, type ProcessToStart, runningCommand, startProcess } from "./tools/process.ts";
 export type { UserCommandOptions } from "./user-command.ts";

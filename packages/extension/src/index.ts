@@ -1,4 +1,5 @@
-export { globMatcher, type LifecycleEvents } from "@bonsai-agent/agent";
+export type { LifecycleEvents } from "@bonsai-agent/agent";
+export { globMatcher } from "@bonsai-agent/agent/host";
 export {
   type CompactionPreparation,
   type CompactionReason,

@@ -20,7 +20,7 @@ export function runInteractive(
         // Behind the first frame: it takes longer than everything before.
         const [{ live }, { killRunningCommands }] = await Promise.all([
           import("./session/live.ts"),
-          import("@bonsai-agent/agent"),
+          import("@bonsai-agent/agent/host"),
         ]);
         atOnce = () => {
           screen.stop();

@@ -4,7 +4,6 @@ export {
   type FindModelOptions,
   type LoadCatalogueOptions,
   loadCatalogue,
-  nearest,
 } from "./catalogue/catalogue.ts";
 export type { AddedModel, AddedProvider } from "./catalogue/catalogue-data.ts";
 export type { ServedModel, ServerQuestion, ServerSizes } from "./catalogue/server-window.ts";

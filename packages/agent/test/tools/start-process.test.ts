@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { startProcess } from "../../src/index.ts";
+import { startProcess } from "../../src/host.ts";
 import { toolFolder } from "./tool-folder.ts";
 
 const program = fileURLToPath(new URL("../fixtures/no-files-left.ts", import.meta.url));

@@ -1,4 +1,4 @@
-import { ExpressionWorker } from "@bonsai-agent/agent";
+import { ExpressionWorker } from "@bonsai-agent/agent/host";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";

@@ -1,11 +1,6 @@
 import { existsSync } from "node:fs";
-import {
-  type Agent,
-  type AgentNotice,
-  killRunningCommands,
-  type LifecycleEvents,
-  type RunResult,
-} from "@bonsai-agent/agent";
+import type { Agent, AgentNotice, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { killRunningCommands } from "@bonsai-agent/agent/host";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import type { CallExtensions } from "@bonsai-agent/app/call-extensions";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";

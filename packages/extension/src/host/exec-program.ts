@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { runningCommand, startProcess } from "@bonsai-agent/agent";
+import { runningCommand, startProcess } from "@bonsai-agent/agent/host";
 import type { ExecOptions, ExecResult } from "../api/extension-api.ts";
 
 interface ExecProgramOptions extends ExecOptions {

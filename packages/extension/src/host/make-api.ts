@@ -7,8 +7,9 @@ import {
 } from "@bonsai-agent/agent";
 import type { Handler } from "@bonsai-agent/lifecycle";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { nearest } from "@bonsai-agent/messages/nearest";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
-import { nearest, thinkingLevels } from "@bonsai-agent/models";
+import { thinkingLevels } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { ExtensionAPI } from "../api/extension-api.ts";

@@ -1,4 +1,5 @@
-import { type Agent, AwaitedCalls, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { type Agent, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { AwaitedCalls } from "@bonsai-agent/agent/host";
 import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutOptions } from "../api/extension-api.ts";

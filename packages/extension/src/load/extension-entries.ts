@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
-import { globMatcher } from "@bonsai-agent/agent";
+import { globMatcher } from "@bonsai-agent/agent/host";
 import { z } from "zod";
 
 const indexNames = ["index.ts", "index.mts", "index.js", "index.mjs"];

@@ -1,4 +1,4 @@
-import { FolderWalk } from "@bonsai-agent/agent";
+import { FolderWalk } from "@bonsai-agent/agent/host";
 import { fuzzyMatch } from "../terminal/tui.ts";
 
 /** Enough to complete in, and matched between two keys; a project with more is searched by the model's tools. */

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
-import { startProcess, type ToolResult } from "@bonsai-agent/agent";
+import type { ToolResult } from "@bonsai-agent/agent";
+import { startProcess } from "@bonsai-agent/agent/host";
 import { DEFAULT_MAX_BYTES, formatSize, truncateTail } from "./truncate.ts";
 
 /** Where commands run, as extensions of pi give it. */

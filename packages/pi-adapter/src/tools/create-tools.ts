@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { inFileQueue } from "@bonsai-agent/agent";
+import { inFileQueue } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type BashOperations, runThrough } from "./bash-operations.ts";
 import {

@@ -1,0 +1,7 @@
+// For programs around an agent: processes, files and searches as its own tools have them.
+export { AwaitedCalls } from "./run/activity.ts";
+export { inFileQueue } from "./tools/file-change.ts";
+export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
+export { globMatcher } from "./tools/glob-matcher.ts";
+export { ExpressionWorker } from "./tools/line-search.ts";
+export { killRunningCommands, type ProcessToStart, runningCommand, startProcess } from "./tools/process.ts";
