@@ -6,16 +6,31 @@ import { isReachable, type KeySource } from "./keys.ts";
 import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
 import type { CatalogueModel } from "./model.ts";
 import type { ModelNotice, ModelRequest, StreamEvent } from "./model-request.ts";
-import { Outgoing, RefusedThinking } from "./outgoing.ts";
+import { Outgoing, type RefusedThinking } from "./outgoing.ts";
 import { requestFailure } from "./overflow/classify-failure.ts";
 import type { ProviderCall } from "./provider.ts";
 import type { ProviderTable } from "./provider-table.ts";
-import type { Repair, RepairKind } from "./repair/repair.ts";
+import type { Repair } from "./repair/repair.ts";
 import { RetryBudget, type RetryPolicy } from "./retry.ts";
 import type { IgnoredUsage } from "./usage.ts";
 
 /** An estimate can be a third too high. */
 const ESTIMATE_FACTOR = 1.5;
+
+/** What the requests of one client share. */
+export interface RequestHost {
+  providers: ProviderTable;
+  windows: LearnedWindows;
+  refusedThinking: RefusedThinking;
+  keys: KeySource | undefined;
+  policy: RetryPolicy;
+  bodyless429IsOverflow: boolean;
+  now: () => number;
+  random: () => number;
+  sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
+  /** Kinds of repairs, and models that count wrong: each is notified once, for it comes again with every request. */
+  notified: Set<string>;
+}
 
 /** One request, from its first attempt to its last. Owner of what is changed between attempts. */
 export class Exchange {
@@ -47,7 +62,7 @@ export class Exchange {
       } catch (error) {
         failure = this.#failure(error);
       }
-      this.#host.tellIgnoredUsage(answer.ignoredUsage, this.#model, (notice) => this.#tell(notice));
+      this.#notifyIgnoredUsage(answer.ignoredUsage);
       if (failure === undefined) {
         if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
         yield { type: "done", message };
@@ -94,9 +109,9 @@ export class Exchange {
     return new Outgoing({
       request: this.#request,
       model: this.#model,
-      apiKey: this.#host.key(this.#model),
+      apiKey: keyOf(this.#model, this.#host.keys),
       without: this.#host.refusedThinking.of(this.#request),
-      tell: (repairs) => this.#host.tellRepairs(repairs, (notice) => this.#tell(notice)),
+      onRepairs: (repairs) => this.#notifyRepairs(repairs),
     });
   }
 
@@ -179,7 +194,7 @@ export class Exchange {
   #believe(learned: LearnedWindow | undefined): void {
     if (learned === undefined) return;
     this.#model = this.#host.windows.sized(this.#model);
-    this.#tell({ type: "window_learned", ...learned });
+    this.#notify({ type: "window_learned", ...learned });
   }
 
   /** Where no room is left for an answer, it is the input that was too long. */
@@ -188,87 +203,47 @@ export class Exchange {
     if (lowered === undefined) {
       return failure.outputLimitTokens === undefined ? { ...failure, kind: "inputTooLong" } : failure;
     }
-    this.#tell({ type: "output_cap_lowered", ...lowered });
+    this.#notify({ type: "output_cap_lowered", ...lowered });
     return "again";
   }
 
   async #retry(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
     const retry = this.#retries.next(failure);
     if (retry === undefined) return this.#retries.givenUp(failure);
-    this.#tell({ type: "retry", ...retry, failure });
+    this.#notify({ type: "retry", ...retry, failure });
     await this.#host.sleep(retry.delayMs, this.#request.signal);
     return this.#isAborted ? "aborted" : "again";
   }
 
-  #tell(notice: ModelNotice): void {
+  #notifyIgnoredUsage(usage: IgnoredUsage | undefined): void {
+    const { provider, id: modelId } = this.#model;
+    if (usage === undefined || !this.#isFirst(`${provider}/${modelId}`)) return;
+    this.#notify({ type: "usage_ignored", provider, modelId, ...usage });
+  }
+
+  #notifyRepairs(all: readonly Repair[]): void {
+    const repairs = all.filter(({ kind }) => this.#isFirst(kind));
+    if (repairs.length > 0) this.#notify({ type: "repair", repairs });
+  }
+
+  #isFirst(name: string): boolean {
+    const { notified } = this.#host;
+    return notified.size < notified.add(name).size;
+  }
+
+  #notify(notice: ModelNotice): void {
     this.#request.onNotice?.(notice);
   }
 }
 
-interface RequestHostOptions {
-  providers: ProviderTable;
-  windows: LearnedWindows;
-  keys: KeySource | undefined;
-  policy: RetryPolicy;
-  bodyless429IsOverflow: boolean;
-  now: () => number;
-  random: () => number;
-  sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-}
-
-/** What the requests of one client share. Owner of which repairs and which wrong usages have been told. */
-export class RequestHost {
-  readonly providers: ProviderTable;
-  readonly windows: LearnedWindows;
-  readonly policy: RetryPolicy;
-  readonly bodyless429IsOverflow: boolean;
-  readonly now: () => number;
-  readonly random: () => number;
-  readonly sleep: RequestHostOptions["sleep"];
-  readonly refusedThinking = new RefusedThinking();
-  readonly #keys: KeySource | undefined;
-  readonly #told = new Set<RepairKind>();
-  readonly #wrongCounters = new Set<string>();
-
-  constructor(options: RequestHostOptions) {
-    this.providers = options.providers;
-    this.windows = options.windows;
-    this.policy = options.policy;
-    this.bodyless429IsOverflow = options.bodyless429IsOverflow;
-    this.now = options.now;
-    this.random = options.random;
-    this.sleep = options.sleep;
-    this.#keys = options.keys;
-  }
-
-  /** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
-  key(model: CatalogueModel): string | undefined {
-    const key = this.#keys?.key(model);
-    if (key !== undefined || isReachable(model, undefined)) return key;
-    const { apiKeyEnv, provider } = model;
-    throw new BonsaiError({
-      code: "key_missing",
-      message: `There is no key for ${provider}.`,
-      hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
-    });
-  }
-
-  /** Tells of a usage that cannot be, once for each model: a server that counts wrong does so at every answer. */
-  tellIgnoredUsage(
-    usage: IgnoredUsage | undefined,
-    { provider, id: modelId }: CatalogueModel,
-    tell: (notice: ModelNotice) => void,
-  ): void {
-    const name = `${provider}/${modelId}`;
-    if (usage === undefined || this.#wrongCounters.has(name)) return;
-    this.#wrongCounters.add(name);
-    tell({ type: "usage_ignored", provider, modelId, ...usage });
-  }
-
-  /** Tells of repairs, each kind once: the same history comes again with every request. */
-  tellRepairs(repairs: readonly Repair[], tell: (notice: ModelNotice) => void): void {
-    const fresh = repairs.filter(({ kind }) => !this.#told.has(kind));
-    for (const { kind } of fresh) this.#told.add(kind);
-    if (fresh.length > 0) tell({ type: "repair", repairs: fresh });
-  }
+/** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
+function keyOf(model: CatalogueModel, keys: KeySource | undefined): string | undefined {
+  const key = keys?.key(model);
+  if (key !== undefined || isReachable(model, undefined)) return key;
+  const { apiKeyEnv, provider } = model;
+  throw new BonsaiError({
+    code: "key_missing",
+    message: `There is no key for ${provider}.`,
+    hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
+  });
 }

@@ -1,9 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
-import { Exchange, RequestHost } from "./exchange.ts";
+import { Exchange, type RequestHost } from "./exchange.ts";
 import type { KeySource, NamedSecret } from "./keys.ts";
 import { LearnedWindows } from "./learned-windows.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { ModelRequest, StreamEvent } from "./model-request.ts";
+import { RefusedThinking } from "./outgoing.ts";
 import type { Provider } from "./provider.ts";
 import { type ProviderLoader, ProviderTable } from "./provider-table.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
@@ -27,41 +28,38 @@ export interface ModelClientOptions {
 
 /** Asks models: repairs, retries, output caps, and what a server taught about its window, for one session. */
 export class ModelClient {
-  readonly #windows = new LearnedWindows();
-  readonly #providers: ProviderTable;
   readonly #host: RequestHost;
-  readonly #keys: KeySource | undefined;
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
     const { now = Date.now, random = Math.random, sleep = timer } = options;
-    this.#keys = keys;
-    this.#providers = new ProviderTable(providers);
-    this.#host = new RequestHost({
-      providers: this.#providers,
-      windows: this.#windows,
+    this.#host = {
+      providers: new ProviderTable(providers),
+      windows: new LearnedWindows(),
+      refusedThinking: new RefusedThinking(),
       keys,
       policy: { ...defaultRetryPolicy, ...retry },
       bodyless429IsOverflow,
       now,
       random,
       sleep,
-    });
+      notified: new Set(),
+    };
   }
 
   /** The model with what its server has taught: a window smaller than the catalogue's. */
   sized(model: CatalogueModel): CatalogueModel {
-    return this.#windows.sized(model);
+    return this.#host.windows.sized(model);
   }
 
-  /** Lets somebody answer for a provider whose `api` is `extension`, until the function returned is called. */
+  /** Lets this provider answer for one whose `api` is `extension`, until the function returned is called. */
   serve(provider: string, by: Provider): () => void {
-    return this.#providers.serve(provider, by);
+    return this.#host.providers.serve(provider, by);
   }
 
   /** The keys that are known, as they are now: what is shown and sent must not hold them. */
   secrets(): readonly NamedSecret[] {
-    return this.#keys?.secrets?.() ?? [];
+    return this.#host.keys?.secrets?.() ?? [];
   }
 
   /** One answer, streamed. Never throws: whatever goes wrong is the stream's `error` event. */

@@ -1,7 +1,7 @@
 import { byScriptEstimator, jsonText, type Message } from "@bonsai-agent/messages";
 import type { ModelFailure } from "./failure.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
-import type { ModelRequest, ToolDeclaration } from "./model-request.ts";
+import type { ModelRequest } from "./model-request.ts";
 import { type Repair, repairOf } from "./repair/repair.ts";
 import { hasImages, withoutOlderImages } from "./repair/repair-images.ts";
 import { repairMessages } from "./repair/repair-messages.ts";
@@ -13,7 +13,7 @@ interface OutgoingOptions {
   apiKey: string | undefined;
   /** What the provider refused of this context before. */
   without: WithoutThinking | undefined;
-  tell: (repairs: readonly Repair[]) => void;
+  onRepairs: (repairs: readonly Repair[]) => void;
 }
 
 /** What the attempts of one request send. Owner of what is repaired in it between them. */
@@ -22,47 +22,35 @@ export class Outgoing {
   /** Estimated. */
   readonly inputTokens: number;
   readonly cap: OutputCap;
+  messages: readonly Message[];
+  thinking: ThinkingLevel;
+  /** True when the provider refused the history and thinking was left out. */
+  hasDroppedThinking = false;
   readonly #model: CatalogueModel;
-  readonly #tell: OutgoingOptions["tell"];
-  #messages: readonly Message[];
-  #thinking: ThinkingLevel;
-  #hasDroppedThinking = false;
+  readonly #onRepairs: OutgoingOptions["onRepairs"];
 
-  constructor({ request, model, apiKey, without, tell }: OutgoingOptions) {
-    const { messages: asked, prefixChangedAtMs, maxOutputTokens: wantedTokens, thinking = "off" } = request;
+  constructor({ request, model, apiKey, without, onRepairs }: OutgoingOptions) {
+    const { prefixChangedAtMs, maxOutputTokens: wantedTokens, thinking = "off" } = request;
     this.apiKey = apiKey;
     this.#model = model;
-    this.#tell = tell;
-    this.#thinking = without?.isOff ? "off" : thinking;
+    this.#onRepairs = onRepairs;
+    this.thinking = without?.isOff ? "off" : thinking;
     const dropThinkingUpToMs = without?.upToMs;
     const { messages, repairs } = repairMessages({
-      messages: asked,
+      messages: request.messages,
       model,
       prefixChangedAtMs,
       dropThinkingUpToMs,
     });
-    tell(repairs);
-    this.#messages = messages;
+    onRepairs(repairs);
+    this.messages = messages;
     this.inputTokens = requestTokens({ ...request, messages });
     this.cap = new OutputCap({ model, wantedTokens, inputTokens: this.inputTokens });
   }
 
-  get messages(): readonly Message[] {
-    return this.#messages;
-  }
-
-  get thinking(): ThinkingLevel {
-    return this.#thinking;
-  }
-
   /** False where there is no image that could be left out. */
   get hasImages(): boolean {
-    return hasImages(this.#messages);
-  }
-
-  /** True when the provider refused the history and thinking was left out. */
-  get hasDroppedThinking(): boolean {
-    return this.#hasDroppedThinking;
+    return hasImages(this.messages);
   }
 
   /**
@@ -71,29 +59,29 @@ export class Outgoing {
    */
   repairHarder(): boolean {
     const { messages, repairs } = repairMessages({
-      messages: this.#messages,
+      messages: this.messages,
       model: this.#model,
       dropThinkingUpToMs: Number.POSITIVE_INFINITY,
     });
-    if (messages === this.#messages && this.#thinking === "off") return false;
-    this.#hasDroppedThinking = true;
-    this.#thinking = "off";
-    this.#messages = messages;
-    this.#tell(repairs);
+    if (messages === this.messages && this.thinking === "off") return false;
+    this.hasDroppedThinking = true;
+    this.thinking = "off";
+    this.messages = messages;
+    this.#onRepairs(repairs);
     return true;
   }
 
   /** Leaves out the images of older messages; false where there are none, or no more. */
   dropImages(): boolean {
-    const before = this.#messages;
-    this.#messages = withoutOlderImages(before);
-    const count = this.#messages.filter((message, index) => message !== before[index]).length;
-    if (count > 0) this.#tell([repairOf("too_many_bytes", count)]);
+    const before = this.messages;
+    this.messages = withoutOlderImages(before);
+    const count = this.messages.filter((message, index) => message !== before[index]).length;
+    if (count > 0) this.#onRepairs([repairOf("too_many_bytes", count)]);
     return count > 0;
   }
 }
 
-/** Less room than this is no answer: the input is what has to shrink. */
+/** Fewer are no answer: the input is what has to shrink. */
 const MIN_OUTPUT_TOKENS = 1_024;
 /** More is hardly ever said at once, and some providers reserve what is asked for. */
 const DEFAULT_OUTPUT_TOKENS = 32_000;
@@ -121,9 +109,9 @@ class OutputCap {
 
   constructor({ model, wantedTokens = DEFAULT_OUTPUT_TOKENS, inputTokens }: OutputCapOptions) {
     const { contextWindow = 0, maxOutputTokens = 0 } = model;
-    const room = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
+    const left = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
     const own = maxOutputTokens > 0 ? maxOutputTokens : Number.POSITIVE_INFINITY;
-    this.#tokens = Math.max(1, Math.min(wantedTokens, own, Math.max(MIN_OUTPUT_TOKENS, room)));
+    this.#tokens = Math.max(1, Math.min(wantedTokens, own, Math.max(MIN_OUTPUT_TOKENS, left)));
   }
 
   get tokens(): number {
@@ -134,7 +122,7 @@ class OutputCap {
   lower(failure: ModelFailure): LoweredCap | undefined {
     const fromTokens = this.#tokens;
     const toTokens = this.#lowered(failure);
-    // A model that cannot say more is no matter of room.
+    // A limit of the model itself has nothing to do with the window.
     const leastTokens = failure.outputLimitTokens === undefined ? MIN_OUTPUT_TOKENS : 1;
     if (this.#lowerings >= MAX_LOWERINGS || toTokens < leastTokens) return undefined;
     this.#lowerings += 1;
@@ -144,12 +132,12 @@ class OutputCap {
 
   #lowered({ windowTokens, inputTokens, outputLimitTokens }: ModelFailure): number {
     const half = Math.floor(this.#tokens / 2);
-    const room =
+    const left =
       windowTokens === undefined || inputTokens === undefined ? undefined : windowTokens - inputTokens;
-    const told = outputLimitTokens ?? room;
-    if (told === undefined) return half;
+    const limit = outputLimitTokens ?? left;
+    if (limit === undefined) return half;
     // "At least N input tokens": a count that was not the last word does not hold twice.
-    return this.#lowerings === 0 && told < this.#tokens ? told : Math.min(told, half);
+    return this.#lowerings === 0 && limit < this.#tokens ? limit : Math.min(limit, half);
   }
 }
 
@@ -213,17 +201,11 @@ function latest(messages: ModelRequest["messages"]): number {
   return times.reduce((max, time) => (time > max ? time : max), Number.NEGATIVE_INFINITY);
 }
 
-interface RequestTokensOptions {
-  systemPrompt: string;
-  tools: readonly ToolDeclaration[];
-  messages: readonly Message[];
-}
-
 /** Messages do not change and come again with every request of a session. */
 const known = new WeakMap<Message, number>();
 
 /** The estimated tokens of a whole request. */
-function requestTokens({ systemPrompt, tools, messages }: RequestTokensOptions): number {
+function requestTokens({ systemPrompt, tools, messages }: ModelRequest): number {
   const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(jsonText(tools));
   return messages.reduce((sum, message) => sum + messageTokens(message), fixed);
 }
