@@ -3,7 +3,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ImageContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
-import { AgentLifecycle, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
+import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { ModelSelection } from "./model-selection.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
 import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
@@ -17,10 +17,10 @@ import { fixedTexts, SystemPromptInUse } from "./system-prompt.ts";
 import type { Tool } from "./tool.ts";
 import { ToolRegistry } from "./tool-registry.ts";
 
-/** What the rooms of one agent share: each owner of one thing. */
+/** What one agent is made of: each part owns one thing. */
 export interface AgentParts {
   readonly session: Session;
-  readonly events: AgentLifecycle;
+  readonly events: AgentEvents;
   readonly gracePeriod: GracePeriod;
   readonly awaitedCalls: AwaitedCalls;
   readonly models: ModelClient;
@@ -75,13 +75,13 @@ export interface PromptOptions {
   behavior?: StreamingBehavior;
 }
 
-/** Puts the rooms of one agent together. */
+/** Makes the parts of one agent, and ties them together. */
 export function agentParts(options: AgentOptions): AgentParts {
   const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
   const gracePeriod = new GracePeriod();
   const awaitedCalls = new AwaitedCalls();
-  const events = new AgentLifecycle(lifecycle, gracePeriod, awaitedCalls);
+  const events = agentEvents(lifecycle, { gracePeriod, awaitedCalls });
   const { model, systemPrompt: prompt } = options;
   const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
   const tools = toolRegistry(options);
@@ -99,7 +99,7 @@ export function agentParts(options: AgentOptions): AgentParts {
     get settings() {
       return parts.settings.compaction;
     },
-    lifecycle: events.forCompaction,
+    lifecycle: events,
     model: () => selection.model,
     summariser,
     fixedTexts: () => parts.fixedTexts(),

@@ -28,7 +28,7 @@ import type { AgentSettings } from "./settings.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
 
-/** One session at work. The rooms behind it each own one thing; this is the door. */
+/** One session at work. Behind it each part owns one thing. */
 export class Agent {
   readonly #parts: AgentParts;
   readonly #compaction: CompactionTriggers;
@@ -177,8 +177,21 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `navigateTree` throws; then nothing has changed.
    */
   async navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
-    const move = (signal: AbortSignal) => navigate(this.#parts, targetId, { ...options, signal });
-    return this.#alone("navigation", move, options.signal);
+    const { useDigest = false, summarise = false, signal: outer, ...given } = options;
+    const { session, settings, selection, summariser, events } = this.#parts;
+    const move = (signal: AbortSignal) =>
+      navigateTree({
+        ...given,
+        session,
+        targetId,
+        settings: settings.compaction,
+        summarise,
+        summariser: useDigest ? digestSummariser() : summariser,
+        model: selection.model,
+        lifecycle: events,
+        signal,
+      });
+    return this.#alone("navigation", move, outer);
   }
 
   /**
@@ -186,8 +199,8 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, `command_blocked`, `command_failed`, and what appending throws.
    */
   async runUserCommand(command: string, options: UserCommandOptions = {}): Promise<BashExecutionMessage> {
-    const room = { parts: this.#parts, runCommand: this.#runCommand, cwd: this.session.cwd };
-    const run = (signal: AbortSignal) => runUserCommand(room, command, { ...options, signal });
+    const where = { parts: this.#parts, runCommand: this.#runCommand };
+    const run = (signal: AbortSignal) => runUserCommand(where, command, { ...options, signal });
     return this.#alone("command", run, options.signal);
   }
 
@@ -200,7 +213,8 @@ export class Agent {
     { previousSessionFile, signal }: { previousSessionFile?: string | undefined; signal?: AbortSignal } = {},
   ): Promise<void> {
     const previous = previousSessionFile === undefined ? {} : { previousSessionFile };
-    return this.#parts.events.notify("session_start", { type: "session_start", reason, ...previous }, signal);
+    const event = { type: "session_start" as const, reason, ...previous };
+    return this.#parts.events.notify("session_start", event, signal && { signal });
   }
 
   /**
@@ -303,26 +317,4 @@ export interface NavigateOptions {
   /** Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more. */
   label?: string;
   signal?: AbortSignal;
-}
-
-/** Moves to another place in the tree; a model summarises where there is one. */
-function navigate(
-  parts: AgentParts,
-  targetId: string,
-  { summarise = false, useDigest = false, focus, replaceInstructions, label, signal }: NavigateOptions,
-): Promise<Navigation> {
-  const { session, settings, selection, summariser, events } = parts;
-  return navigateTree({
-    session,
-    targetId,
-    settings: settings.compaction,
-    summarise,
-    summariser: useDigest ? digestSummariser() : summariser,
-    model: selection.model,
-    lifecycle: events.forCompaction,
-    ...(focus === undefined ? {} : { focus }),
-    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
-    ...(label === undefined ? {} : { label }),
-    ...(signal === undefined ? {} : { signal }),
-  });
 }

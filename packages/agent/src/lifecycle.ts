@@ -1,19 +1,10 @@
-import {
-  type CompactionEvents,
-  type CompactionLifecycle,
-  compactionEventRules,
-} from "@bonsai-agent/compaction";
+import { type CompactionEvents, compactionEventRules } from "@bonsai-agent/compaction";
 import {
   type CallOptions,
-  type DecideNames,
   type DecideRule,
-  type Decision,
   describeNotice,
   type EventRules,
   Lifecycle,
-  type NotifyNames,
-  type PayloadOf,
-  type ResultOf,
 } from "@bonsai-agent/lifecycle";
 import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/messages";
 import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
@@ -146,55 +137,26 @@ export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifec
   });
 }
 
-/** The lifecycle as the rooms of an agent use it: a handler that hangs is left behind once the work was stopped. */
-export class AgentLifecycle {
-  readonly #lifecycle: Lifecycle<LifecycleEvents>;
-  readonly #gracePeriod: GracePeriod;
-  readonly #awaitedCalls: AwaitedCalls;
+/** What an agent calls of its lifecycle. */
+export type AgentEvents = Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "notify" | "decide">;
 
-  constructor(lifecycle: Lifecycle<LifecycleEvents>, gracePeriod: GracePeriod, awaitedCalls: AwaitedCalls) {
-    this.#lifecycle = lifecycle;
-    this.#gracePeriod = gracePeriod;
-    this.#awaitedCalls = awaitedCalls;
-  }
-
-  /** For compaction, which brings signals of its own to some of its calls. */
-  get forCompaction(): CompactionLifecycle {
-    const waiting = (options: CallOptions = {}) => ({ signal: this.#gracePeriod.signal, ...options });
-    return {
-      hasHandlers: (name) => this.#lifecycle.hasHandlers(name),
-      notify: (name, payload, options) =>
-        this.#awaitedCalls.run(() => this.#lifecycle.notify(name, payload, waiting(options))),
-      decide: (name, payload, options) =>
-        this.#awaitedCalls.run(() => this.#lifecycle.decide(name, payload, waiting(options))),
-    };
-  }
-
-  hasHandlers(name: keyof LifecycleEvents & string): boolean {
-    return this.#lifecycle.hasHandlers(name);
-  }
-
-  /** Tells every handler; with a signal, only as long as that is not aborted. Never rejects. */
-  notify<Name extends NotifyNames<LifecycleEvents> & string>(
-    name: Name,
-    payload: PayloadOf<LifecycleEvents[Name]>,
-    signal: AbortSignal = this.#gracePeriod.signal,
-  ): Promise<void> {
-    return this.#awaitedCalls.run(() => this.#lifecycle.notify(name, payload, { signal }));
-  }
-
-  /** Asks every handler; with a signal, only as long as that is not aborted. Never rejects. */
-  decide<Name extends DecideNames<LifecycleEvents> & string>(
-    name: Name,
-    payload: PayloadOf<LifecycleEvents[Name]>,
-    signal: AbortSignal = this.#gracePeriod.signal,
-  ): Promise<Decision<ResultOf<LifecycleEvents[Name]>, PayloadOf<LifecycleEvents[Name]>>> {
-    return this.#awaitedCalls.run(() => this.#lifecycle.decide(name, payload, { signal }));
-  }
+/** The lifecycle as an agent calls it: a handler that hangs is left behind once the work was stopped. */
+export function agentEvents(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  { gracePeriod, awaitedCalls }: { gracePeriod: GracePeriod; awaitedCalls: AwaitedCalls },
+): AgentEvents {
+  const limited = (options: CallOptions = {}) => ({ signal: gracePeriod.signal, ...options });
+  return {
+    hasHandlers: (name) => lifecycle.hasHandlers(name),
+    notify: (name, payload, options) =>
+      awaitedCalls.run(() => lifecycle.notify(name, payload, limited(options))),
+    decide: (name, payload, options) =>
+      awaitedCalls.run(() => lifecycle.decide(name, payload, limited(options))),
+  };
 }
 
 // What handlers give back may come from plain JavaScript: what could not be stored or sent is named in a notice and
-// counts as no answer, so that it never breaks the run.
+// counts as no answer: it never breaks the run.
 
 type Fields<Name extends string> = { readonly [Each in Name]?: unknown };
 
@@ -211,9 +173,9 @@ function isMessageResult({ message }: Fields<"message">, payload: object): boole
   if (message === undefined) return true;
   const checked = messageSchema.safeParse(message);
   if (!checked.success) return false;
-  const { message: told } = payload as { message: Message };
+  const { message: original } = payload as { message: Message };
   const { role, toolCallId } = checked.data as Partial<ToolResultMessage>;
-  return role === told.role && (told.role !== "toolResult" || toolCallId === told.toolCallId);
+  return role === original.role && (original.role !== "toolResult" || toolCallId === original.toolCallId);
 }
 
 function isContextResult({ messages }: Fields<"messages">): boolean {

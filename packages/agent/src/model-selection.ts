@@ -1,12 +1,12 @@
 import { tailEntries } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Entry, PathSettings, Session } from "@bonsai-agent/session";
-import type { AgentLifecycle } from "./lifecycle.ts";
+import type { AgentEvents } from "./lifecycle.ts";
 
 interface ModelSelectionOptions {
   session: Session;
   models: ModelClient;
-  events: AgentLifecycle;
+  events: AgentEvents;
   model: CatalogueModel;
   thinking: ThinkingLevel;
 }

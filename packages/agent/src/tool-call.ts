@@ -21,81 +21,39 @@ interface ToolBatchOptions {
  * @returns true when all results say that the model need not be asked again
  * @throws what `onResult` throws, after the tools that still run were stopped.
  */
-export function runToolBatch(options: ToolBatchOptions): Promise<boolean> {
-  return withLinkedSignal(options.signal, async (own) => {
-    const batch = { ...options, signal: own.signal };
-    const delivery = new Delivery(options.onResult, (error) => own.abort(error));
-    let isLast = options.calls.length > 0;
-    const runAt = async (index: number) => {
-      const { message, terminate } = await endOf(batch, options.calls[index]!);
-      isLast &&= terminate;
-      await delivery.add(index, message);
-    };
-    for (const group of groups(batch)) await Promise.all(group.map(runAt));
-    delivery.throwIfFailed();
+export function runToolBatch({ parts, calls, signal, onResult }: ToolBatchOptions): Promise<boolean> {
+  return withLinkedSignal(signal, async (own) => {
+    let isLast = calls.length > 0;
+    for (const group of groups(parts, calls)) {
+      const running = group.map((call) => runCall({ parts, call, signal: own.signal }));
+      const ended = Promise.allSettled(running);
+      try {
+        for (const each of running) {
+          const { message, terminate } = await each;
+          isLast &&= terminate;
+          await onResult(message);
+        }
+      } catch (error) {
+        own.abort(error);
+        await ended;
+        throw error;
+      }
+    }
     return isLast;
   });
 }
 
-/** Owner of the order in which results are handed on. */
-class Delivery {
-  readonly #onResult: ToolBatchOptions["onResult"];
-  readonly #onFailure: (error: unknown) => void;
-  readonly #ended = new Map<number, ToolResultMessage>();
-  #next = 0;
-  #delivering = Promise.resolve();
-  #failure: { error: unknown } | undefined;
-
-  constructor(onResult: ToolBatchOptions["onResult"], onFailure: (error: unknown) => void) {
-    this.#onResult = onResult;
-    this.#onFailure = onFailure;
-  }
-
-  add(index: number, result: ToolResultMessage): Promise<void> {
-    this.#ended.set(index, result);
-    this.#delivering = this.#delivering.then(() => this.#deliver());
-    return this.#delivering;
-  }
-
-  throwIfFailed(): void {
-    if (this.#failure !== undefined) throw this.#failure.error;
-  }
-
-  async #deliver(): Promise<void> {
-    for (let result = this.#ended.get(this.#next); result !== undefined; ) {
-      if (this.#failure !== undefined) return;
-      this.#ended.delete(this.#next);
-      this.#next += 1;
-      try {
-        await this.#onResult(result);
-      } catch (error) {
-        this.#failure = { error };
-        this.#onFailure(error);
-      }
-      result = this.#ended.get(this.#next);
-    }
-  }
-}
-
-/** Indices of calls that run together. */
-function groups({ parts, calls }: ToolBatchOptions): number[][] {
-  const found: number[][] = [];
+/** Calls that run side by side. */
+function groups({ tools }: AgentParts, calls: readonly ToolCall[]): ToolCall[][] {
+  const found: ToolCall[][] = [];
   let isOpen = false;
-  for (const [index, call] of calls.entries()) {
-    const isAlone = parts.tools.get(call.name)?.executionMode === "sequential";
-    if (isOpen && !isAlone) found.at(-1)!.push(index);
-    else found.push([index]);
+  for (const call of calls) {
+    const isAlone = tools.get(call.name)?.executionMode === "sequential";
+    if (isOpen && !isAlone) found.at(-1)!.push(call);
+    else found.push([call]);
     isOpen = !isAlone;
   }
   return found;
-}
-
-async function endOf({ parts, signal }: ToolBatchOptions, call: ToolCall): Promise<EndedCall> {
-  if (signal.aborted) {
-    const message = errorResult(call, "Not run: the user stopped the work.", parts.now());
-    return { message, terminate: false };
-  }
-  return runCall({ parts, call, signal });
 }
 
 interface CallOptions {
@@ -107,25 +65,26 @@ interface CallOptions {
 /** A call that has ended. */
 interface EndedCall {
   message: ToolResultMessage;
-  /** True where the model need not hear of it. */
+  /** True where the model need not be asked again for it. */
   terminate: boolean;
 }
 
-/** Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change the result. Never throws. */
+const NOT_RUN = "Not run: the user stopped the work.";
+
+/**
+ * Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change
+ * the result. Never throws.
+ */
 async function runCall(options: CallOptions): Promise<EndedCall> {
-  const { parts, call } = options;
+  const { parts, call, signal } = options;
   const { events } = parts;
   const { id: toolCallId, name: toolName, arguments: args } = call;
+  if (signal.aborted) return { message: errorResult(call, NOT_RUN, parts.now()), terminate: false };
   await events.notify("tool_execution_start", { type: "tool_execution_start", toolCallId, toolName, args });
   const result = withoutKeys(options, await changedResult(options, await outcome(options)));
   const isError = result.isError === true;
-  await events.notify("tool_execution_end", {
-    type: "tool_execution_end",
-    toolCallId,
-    toolName,
-    result,
-    isError,
-  });
+  const event = { type: "tool_execution_end" as const, toolCallId, toolName, result, isError };
+  await events.notify("tool_execution_end", event);
   return { message: resultMessage(call, result, parts.now()), terminate: result.terminate === true };
 }
 
@@ -143,30 +102,29 @@ async function executed({ parts, call, signal }: CallOptions): Promise<ToolResul
   if (tool === undefined) return failed(unknownTool(call.name, parts));
   const input = preparedInput(tool, call.arguments);
   const asked = { type: "tool_call" as const, toolCallId: call.id, toolName: call.name, input };
-  const { result } = await parts.events.decide("tool_call", asked, signal);
-  if (signal.aborted) return failed("Not run: the user stopped the work.");
+  const { result } = await parts.events.decide("tool_call", asked, { signal });
+  if (signal.aborted) return failed(NOT_RUN);
   if (result?.block) {
     const { reason = "an extension refused it.", terminate } = result;
     return { ...failed(`Blocked: ${reason}`), terminate };
   }
   const checked = checkedInput(tool, input);
-  if (!checked.ok) return failed(checked.problem);
-  return execute(tool, checked.input, { parts, call, signal });
+  return checked.ok ? execute(tool, checked.input, { parts, call, signal }) : failed(checked.problem);
 }
 
-async function execute(
-  tool: Tool,
-  input: unknown,
-  { parts, call, signal }: CallOptions,
-): Promise<ToolResult> {
+async function execute(tool: Tool, input: unknown, options: CallOptions): Promise<ToolResult> {
+  const { parts, call, signal } = options;
+  const { id: toolCallId, name: toolName, arguments: args } = call;
   let hasEnded = false;
-  const onUpdate = (partialResult: ToolResult) => {
-    const options = { parts, call, signal };
-    if (!hasEnded) void tellUpdate(options, withoutKeys(options, partialResult));
+  const onUpdate = (partial: ToolResult) => {
+    if (hasEnded) return;
+    const partialResult = withoutKeys(options, partial);
+    const event = { type: "tool_execution_update" as const, toolCallId, toolName, args, partialResult };
+    void parts.events.notify("tool_execution_update", event);
   };
   try {
     const running = withLinkedSignal(signal, ({ signal: own }) =>
-      parts.awaitedCalls.run(async () => tool.execute({ toolCallId: call.id, input, signal: own, onUpdate })),
+      parts.awaitedCalls.run(async () => tool.execute({ toolCallId, input, signal: own, onUpdate })),
     );
     return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
   } catch (error) {
@@ -175,17 +133,6 @@ async function execute(
   } finally {
     hasEnded = true;
   }
-}
-
-function tellUpdate({ parts, call }: CallOptions, partialResult: ToolResult): Promise<void> {
-  const { id: toolCallId, name: toolName, arguments: args } = call;
-  return parts.events.notify("tool_execution_update", {
-    type: "tool_execution_update",
-    toolCallId,
-    toolName,
-    args,
-    partialResult,
-  });
 }
 
 /**
@@ -232,12 +179,7 @@ type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string 
 
 /** The arguments of a call as its tool takes them, or what is wrong with them, in words for the model. */
 export function checkedInput(tool: Tool, input: Record<string, unknown>): CheckedInput {
-  if (MALFORMED_ARGUMENTS in input) {
-    return {
-      ok: false,
-      problem: malformed(input[MALFORMED_ARGUMENTS]),
-    };
-  }
+  if (MALFORMED_ARGUMENTS in input) return { ok: false, problem: malformed(input[MALFORMED_ARGUMENTS]) };
   const result = readParameters(tool).schema.safeParse(input);
   if (result.success) return { ok: true, input: result.data };
   return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
@@ -252,8 +194,7 @@ function malformed(text: unknown): string {
 
 function isJsonObject(text: unknown): boolean {
   try {
-    const value: unknown = JSON.parse(String(text));
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject(JSON.parse(String(text)));
   } catch {
     return false;
   }
@@ -267,7 +208,10 @@ function preparedInput({ name, prepareArguments }: Tool, args: unknown): Record<
   const input = deepCopy(args) as Record<string, unknown>;
   if (prepareArguments === undefined || MALFORMED_ARGUMENTS in input) return input;
   const prepared: unknown = prepareArguments(input);
-  if (typeof prepared === "object" && prepared !== null && !Array.isArray(prepared))
-    return prepared as Record<string, unknown>;
+  if (isObject(prepared)) return prepared;
   throw new TypeError(`The tool ${name} made no object of the arguments.`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

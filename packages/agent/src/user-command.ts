@@ -16,12 +16,13 @@ export interface UserCommandOptions {
  * @throws BonsaiError `command_blocked` when an extension refused it, `command_failed` when it could not be started.
  */
 export async function runUserCommand(
-  { parts, runCommand, cwd }: { parts: AgentParts; runCommand: RunCommand; cwd: string },
+  { parts, runCommand }: { parts: AgentParts; runCommand: RunCommand },
   command: string,
   { excludeFromContext = false, signal = new AbortController().signal, onOutput }: UserCommandOptions,
 ): Promise<BashExecutionMessage> {
+  const { cwd } = parts.session;
   const asked = { type: "user_bash" as const, command, excludeFromContext, cwd };
-  const { result } = await parts.events.decide("user_bash", asked, signal);
+  const { result } = await parts.events.decide("user_bash", asked, { signal });
   if (result?.block)
     throw blocked(command, signal.aborted ? "it was stopped before it began." : result.reason);
   const run = result?.operations ? commandElsewhere(result.operations, cwd) : runCommand;

@@ -136,7 +136,7 @@ async function buildRequest(
     signal,
     onPayload: async (body) => {
       const asked = { type: "before_provider_request" as const, payload: body };
-      return (await events.decide("before_provider_request", asked, signal)).payload.payload;
+      return (await events.decide("before_provider_request", asked, { signal })).payload.payload;
     },
     onResponse: ({ status, headers }) =>
       events.notify("after_provider_response", { type: "after_provider_response", status, headers }),
@@ -153,7 +153,7 @@ async function contextMessages(
   const projected = session.projection().items.map((item) => item.message);
   if (!events.hasHandlers("context")) return projected;
   const copy = deepCopy(projected);
-  const { payload } = await events.decide("context", { type: "context", messages: copy }, signal);
+  const { payload } = await events.decide("context", { type: "context", messages: copy }, { signal });
   return payload.messages === copy ? projected : payload.messages;
 }
 

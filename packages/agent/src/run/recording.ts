@@ -24,7 +24,7 @@ export async function askInputHandlers<Input extends PromptInput | QueuedInput>(
     ...(images === undefined ? {} : { images: [...images] }),
     ...("behavior" in input ? { streamingBehavior: input.behavior } : {}),
   };
-  const { result, payload } = await events.decide("input", event, signal);
+  const { result, payload } = await events.decide("input", event, { signal });
   if (signal.aborted) return input;
   return result?.action === "handled" ? undefined : { ...input, text: payload.text, images: payload.images };
 }

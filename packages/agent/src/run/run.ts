@@ -57,7 +57,7 @@ async function openingOf({ parts, start, signal }: RunOptions): Promise<Opening 
     ...promptOf(input),
     systemPrompt: parts.systemPrompt.fresh(),
   };
-  const { result, payload } = await parts.events.decide("before_agent_start", event, signal);
+  const { result, payload } = await parts.events.decide("before_agent_start", event, { signal });
   return { start: input, systemPrompt: payload.systemPrompt, custom: [result?.message ?? []].flat() };
 }
 
