@@ -7,7 +7,7 @@ import { shellCommand } from "./tools/shell-command.ts";
 export interface CommandRun {
   command: string;
   signal: AbortSignal;
-  /** Told of output as it comes. */
+  /** Called with output as it comes. */
   onOutput?: ((text: string) => void) | undefined;
 }
 
@@ -45,16 +45,16 @@ export function commandElsewhere(operations: CommandOperations, cwd: string): Ru
       if (plain !== "") onOutput?.(plain);
     };
     let onData = (data: Buffer) => take(text.push(data));
+    const exec = async () => {
+      const running = operations.exec(command, cwd, { onData: (data) => onData(data), signal });
+      return (await untilAborted(running, signal)).exitCode ?? undefined;
+    };
     try {
-      const exitCode = await exitCodeOf(operations, { command, cwd, signal, onData: (data) => onData(data) });
+      const exitCode = await exec().catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
       take(text.end());
-      return {
-        output: output.tail,
-        exitCode,
-        cancelled: signal.aborted,
-        truncated: output.isLong,
-        fullOutputPath: output.path,
-      };
+      return outputOf(output, { exitCode: exitCode ?? undefined, cancelled: signal.aborted });
     } finally {
       onData = () => {};
       output.close();
@@ -62,25 +62,11 @@ export function commandElsewhere(operations: CommandOperations, cwd: string): Ru
   };
 }
 
-interface Execution {
-  command: string;
-  cwd: string;
-  signal: AbortSignal;
-  onData: (data: Buffer) => void;
-}
-
-/** Undefined where nobody knows, or it was stopped before there was one. */
-async function exitCodeOf(
-  operations: CommandOperations,
-  { command, cwd, signal, onData }: Execution,
-): Promise<number | undefined> {
-  try {
-    const running = operations.exec(command, cwd, { onData, signal });
-    return (await untilAborted(running, signal)).exitCode ?? undefined;
-  } catch (error) {
-    if (signal.aborted) return undefined;
-    throw error;
-  }
+function outputOf(
+  { tail: output, isLong: truncated, path: fullOutputPath }: OutputRecord,
+  { exitCode, cancelled }: Pick<CommandOutput, "exitCode" | "cancelled">,
+): CommandOutput {
+  return { output, exitCode, cancelled, truncated, fullOutputPath };
 }
 
 interface CommandRunnerOptions {
@@ -98,17 +84,8 @@ export function commandRunner({
   secrets = () => [],
 }: CommandRunnerOptions): RunCommand {
   return async ({ command, signal, onOutput }) => {
-    const { end, exitCode, output } = await shellCommand({
-      ...{ command, cwd, env, signal },
-      secrets: secrets(),
-      onText: onOutput,
-    });
-    return {
-      output: output.tail,
-      exitCode,
-      cancelled: end === "abort",
-      truncated: output.isLong,
-      fullOutputPath: output.path,
-    };
+    const options = { command, cwd, env, signal, secrets: secrets(), onText: onOutput };
+    const { end, exitCode, output } = await shellCommand(options);
+    return outputOf(output, { exitCode, cancelled: end === "abort" });
   };
 }

@@ -67,12 +67,12 @@ async function carryOut(options: TaskToolOptions, call: ToolExecution<TaskInput>
   const { description, prompt } = call.input;
   const session = subAgentSession(options.session, description);
   const lifecycle = subAgentLifecycle(options.lifecycle);
-  const progress = new TaskProgress({ lifecycle, sessionFile: session.file, onUpdate: call.onUpdate });
+  const turns = followTask(lifecycle, { sessionFile: session.file, onUpdate: call.onUpdate });
   try {
     const agent = await options.startAgent({ session, lifecycle });
     try {
       const result = await runUntilAborted(agent, `${prompt}\n\n${ALONE}`, call.signal);
-      return taskResult(result, taskDetails(session, progress.turns));
+      return taskResult(result, taskDetails(session, turns()));
     } finally {
       await agent.close();
     }
@@ -96,8 +96,8 @@ function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDet
   const text =
     result.status === "done" && result.answer !== undefined ? messageText(result.answer).trim() : "";
   const isError = text === "";
-  const said = isError ? `${whyNot(result)}${alreadyModified(details)}` : text;
-  return { content: [{ type: "text", text: said }], details, usage: details.usage, isError };
+  const shown = isError ? `${whyNot(result)}${alreadyModified(details)}` : text;
+  return { content: [{ type: "text", text: shown }], details, usage: details.usage, isError };
 }
 
 function whyNot({ status, error }: RunResult): string {
@@ -130,24 +130,16 @@ function place({ file }: Session): { id?: string; file?: string; parentSession?:
   return { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession: file };
 }
 
-type Events = Lifecycle<LifecycleEvents>;
-
 /**
- * A lifecycle of a sub-agent's own. What it does is not told as if the parent did it; but who guards the parent's tools
- * and requests, guards the sub-agent's too.
+ * A lifecycle of a sub-agent's own: what it does is not the parent's doing. But who guards the parent's tools and
+ * requests, guards the sub-agent's too.
  */
-function subAgentLifecycle(parent: Events): Events {
+function subAgentLifecycle(parent: Lifecycle<LifecycleEvents>): Lifecycle<LifecycleEvents> {
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     // Slow handlers are named by the parent's lifecycle.
     setTimer: () => () => {},
   });
-  guardCalls(lifecycle, parent);
-  guardRequests(lifecycle, parent);
-  return lifecycle;
-}
-
-function guardCalls(lifecycle: Events, parent: Events): void {
   lifecycle.on("tool_call", async ({ current: _, ...event }, { signal }) => {
     const { result } = await parent.decide("tool_call", event, { signal });
     return result;
@@ -158,19 +150,16 @@ function guardCalls(lifecycle: Events, parent: Events): void {
     const { content, details, isError, usage } = payload;
     return { content: [...content], details, isError, ...(usage === undefined ? {} : { usage }) };
   });
-}
-
-function guardRequests(lifecycle: Events, parent: Events): void {
   lifecycle.on("context", async ({ current: _, ...event }, { signal }) => {
-    const { payload } = await parent.decide("context", event, { signal });
-    return payload.messages === event.messages ? undefined : { messages: payload.messages };
+    const { messages } = (await parent.decide("context", event, { signal })).payload;
+    return messages === event.messages ? undefined : { messages };
   });
   lifecycle.on("before_provider_request", async ({ current: _, ...event }, { signal }) => {
-    const { payload } = await parent.decide("before_provider_request", event, { signal });
-    const changed = payload.payload;
-    return changed === event.payload ? undefined : (changed as object);
+    const { payload } = (await parent.decide("before_provider_request", event, { signal })).payload;
+    return payload === event.payload ? undefined : (payload as object);
   });
   lifecycle.on("after_provider_response", (event) => parent.notify("after_provider_response", event));
+  return lifecycle;
 }
 
 /** What is shown of a sub-agent at work. */
@@ -182,54 +171,38 @@ export interface TaskUpdate {
   tool?: string | undefined;
 }
 
-interface TaskProgressOptions {
-  lifecycle: Lifecycle<LifecycleEvents>;
-  sessionFile: string | undefined;
-  onUpdate: (partial: ToolResult<TaskUpdate>) => void;
-}
-
 const TOOL_CHARACTERS = 80;
 
-/** Follows a sub-agent: turns, tokens, and what it is doing. */
-class TaskProgress {
-  readonly #options: TaskProgressOptions;
-  #turns = 0;
-  #usage = emptyUsage();
-
-  constructor(options: TaskProgressOptions) {
-    this.#options = options;
-    const { lifecycle } = options;
-    lifecycle.on("turn_start", () => {
-      this.#turns += 1;
-      this.#tell();
-    });
-    lifecycle.on("tool_execution_start", ({ toolName, args }) => this.#tell(callText(toolName, args)));
-    lifecycle.on("turn_end", ({ message }) => {
-      this.#usage = addUsage(this.#usage, message.usage);
-    });
-  }
-
-  /** Requests to the model. */
-  get turns(): number {
-    return this.#turns;
-  }
-
-  #tell(tool?: string): void {
-    const { sessionFile, onUpdate } = this.#options;
-    const usage = this.#usage;
-    const tokens = usage.totalTokens ?? 0;
-    const text = `Turn ${this.#turns}, ${tokens.toLocaleString("en")} tokens: ${tool ?? "the model answers"}`;
-    const details = { sessionFile, turns: this.#turns, usage, ...(tool === undefined ? {} : { tool }) };
+/** Shows turns, tokens and what the sub-agent is doing; gives back how many requests it has made by now. */
+function followTask(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  { sessionFile, onUpdate }: Pick<TaskUpdate, "sessionFile"> & Pick<ToolExecution, "onUpdate">,
+): () => number {
+  let turns = 0;
+  let usage = emptyUsage();
+  const update = (tool?: string) => {
+    const tokens = (usage.totalTokens ?? 0).toLocaleString("en");
+    const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model answers"}`;
+    const details: TaskUpdate = { sessionFile, turns, usage, ...(tool === undefined ? {} : { tool }) };
     onUpdate({ content: [{ type: "text", text }], details });
-  }
+  };
+  lifecycle.on("turn_start", () => {
+    turns += 1;
+    update();
+  });
+  lifecycle.on("tool_execution_start", ({ toolName, args }) => update(callText(toolName, args)));
+  lifecycle.on("turn_end", ({ message }) => {
+    usage = addUsage(usage, message.usage);
+  });
+  return () => turns;
 }
 
 /** The tool and the first thing it was given: mostly a path or a command. */
 function callText(toolName: string, args: Readonly<Record<string, unknown>>): string {
   const [first] = Object.values(args ?? {});
   if (first === undefined) return toolName;
-  const said = typeof first === "string" ? first : jsonText(first);
-  const characters = [...said.slice(0, 4 * TOOL_CHARACTERS).replaceAll(/\s+/g, " ")];
+  const text = typeof first === "string" ? first : jsonText(first);
+  const characters = [...text.slice(0, 4 * TOOL_CHARACTERS).replaceAll(/\s+/g, " ")];
   const end = characters.length > TOOL_CHARACTERS ? "…" : "";
   return `${toolName} ${characters.slice(0, TOOL_CHARACTERS).join("")}${end}`;
 }
@@ -237,7 +210,7 @@ function callText(toolName: string, args: Readonly<Record<string, unknown>>): st
 /** Files that each list of a result has at most: the ones that were touched last. */
 const LISTED_FILES = 2_000;
 
-/** What the result of a task tells beside the answer. Compaction carries the file lists over. */
+/** What the result of a task holds beside the answer. Compaction carries the file lists over. */
 export interface TaskDetails {
   /** Absent where the parent's session is in memory. */
   sessionFile?: string;
@@ -269,6 +242,6 @@ function taskDetails(session: Session, turns: number): TaskDetails {
 }
 
 function usageOf(entry: Entry): Usage {
-  if (entry.type === "message") return ("usage" in entry.message && entry.message.usage) || emptyUsage();
-  return ("usage" in entry && entry.usage) || emptyUsage();
+  const source = entry.type === "message" ? entry.message : entry;
+  return ("usage" in source && source.usage) || emptyUsage();
 }

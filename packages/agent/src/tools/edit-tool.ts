@@ -92,7 +92,7 @@ async function editFile(
   await replaceFile(file, encodeText(applyChanges(text, inFileEndings(text, changes)), format));
   const diff = fileDiff(before, after);
   return {
-    content: [{ type: "text", text: report({ shown: file.shown, count: edits.length, diff, tolerated }) }],
+    content: [{ type: "text", text: report(file.shown, diff, { count: edits.length, tolerated }) }],
     details: { path: file.shown, ...diff },
   };
 }
@@ -130,24 +130,16 @@ function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): str
   }
 }
 
-interface Report {
-  shown: string;
-  count: number;
-  diff: FileDiff;
-  tolerated: readonly Tolerance[];
-}
-
-function report({ shown, count, diff, tolerated }: Report): string {
+function report(
+  shown: string,
+  diff: FileDiff,
+  { count, tolerated }: { count: number; tolerated: readonly Tolerance[] },
+): string {
   const made = count === 1 ? "1 edit" : `${count} edits`;
   const notes =
     tolerated.length === 0 ? [] : [`(oldText was not exact; overlooked: ${tolerated.join("; ")}.)`];
-  return [
-    `Edited ${shown}: ${made}, ${shownLines(diff.added)} added, ${shownCount(diff.removed)} removed.`,
-    ...notes,
-    shownDiff(diff.diff),
-  ]
-    .join("\n")
-    .trimEnd();
+  const heading = `Edited ${shown}: ${made}, ${shownLines(diff.added)} added, ${shownCount(diff.removed)} removed.`;
+  return [heading, ...notes, shownDiff(diff.diff)].join("\n").trimEnd();
 }
 
 function shownDiff(diff: string): string {

@@ -32,7 +32,7 @@ export function findTool(guard: PathGuard): Tool {
         throw new Error(`${folder.shown} is a file. find needs a folder.`);
       const wanted = relativePattern(pattern, folder.real);
       const walk = new FolderWalk({ folder: folder.real, signal });
-      const found = await collect({ walk, pattern: wanted, shown: folder.shown, limit });
+      const found = await collect(walk, { pattern: wanted, shown: folder.shown, limit });
       const text = [...listing({ ...found, pattern, shown: folder.shown }), ...gapNotes(walk.gaps)].join(
         "\n",
       );
@@ -51,19 +51,15 @@ function relativePattern(pattern: string, folder: string): string {
   throw new Error(`The pattern ${pattern} is absolute. Give the folder as path, and the rest as pattern.`);
 }
 
-interface Collecting {
-  walk: FolderWalk;
-  pattern: string;
-  shown: string;
-  limit: number;
-}
-
 interface Found {
   paths: string[];
   count: number;
 }
 
-async function collect({ walk, pattern, shown, limit }: Collecting): Promise<Found> {
+async function collect(
+  walk: FolderWalk,
+  { pattern, shown, limit }: { pattern: string; shown: string; limit: number },
+): Promise<Found> {
   const isWanted = globMatcher(pattern.replace(/\/$/, ""));
   const wantsFolder = pattern.endsWith("/");
   const paths: string[] = [];

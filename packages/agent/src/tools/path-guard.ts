@@ -167,7 +167,7 @@ export async function existingPath(guard: PathGuard, question: PathQuestion): Pr
   const name = basename(guarded.real);
   const variants = names.filter((other) => plainName(other) === plainName(name));
   if (variants.length === 1) return guard({ ...question, path: join(folder, variants[0]!) });
-  throw new Error(missing({ shown: guarded.shown, real: guarded.real, folder, names }));
+  throw new Error(missing(guarded, folder, names));
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -204,14 +204,7 @@ function plainName(name: string): string {
     .replaceAll(/[\u201c\u201d]/g, '"');
 }
 
-interface Missing {
-  shown: string;
-  real: string;
-  folder: string;
-  names: readonly string[];
-}
-
-function missing({ shown, real, folder, names }: Missing): string {
+function missing({ shown, real }: GuardedPath, folder: string, names: readonly string[]): string {
   if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
   const near = nearNames(basename(real), names);
   if (near.length === 0) return `There is no ${shown}. Use ls or find to see what is there.`;

@@ -48,7 +48,12 @@ export function readTool(guard: PathGuard): Tool {
       const file = await existingPath(guard, { toolName: "read", path: input.path, access: "read", signal });
       const opened = await openFile(file);
       try {
-        return await readOpened({ shown: file.shown, opened, input, signal });
+        const kind = await fileKind(await fileHead(opened.handle, HEAD_BYTES));
+        if (kind.kind === "text") return await readText({ shown: file.shown, opened, input, signal }, kind);
+        if (kind.kind === "image") return await readImage(file.shown, opened, kind.mimeType);
+        throw new Error(
+          `${file.shown} is not text: ${kind.what}, ${shownBytes(opened.stats.size)}. Look into it with a program that knows the format, through bash.`,
+        );
       } finally {
         await opened.handle.close();
       }
@@ -56,32 +61,17 @@ export function readTool(guard: PathGuard): Tool {
   });
 }
 
-interface Reading {
-  shown: string;
-  opened: OpenedFile;
-  input: Input;
-  signal: AbortSignal;
-}
-
-async function readOpened(reading: Reading): Promise<ToolResult<ReadDetails>> {
-  const { shown, opened } = reading;
-  const kind = await fileKind(await fileHead(opened.handle, HEAD_BYTES));
-  if (kind.kind === "text") return readText(reading, kind);
-  const { size } = opened.stats;
-  if (kind.kind === "image") return readImage(reading, kind.mimeType);
-  throw new Error(
-    `${shown} is not text: ${kind.what}, ${shownBytes(size)}. Look into it with a program that knows the format, through bash.`,
-  );
-}
-
-async function readImage({ shown, opened }: Reading, mimeType: string): Promise<ToolResult<ReadDetails>> {
-  const { size } = opened.stats;
+async function readImage(
+  shown: string,
+  { handle, stats: { size } }: OpenedFile,
+  mimeType: string,
+): Promise<ToolResult<ReadDetails>> {
   if (size > MAX_IMAGE_BYTES) {
     throw new Error(
       `The image ${shown} (${mimeType}) has ${shownBytes(size)}; at most ${shownBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy through bash and read that.`,
     );
   }
-  const data = (await opened.handle.readFile()).toString("base64");
+  const data = (await handle.readFile()).toString("base64");
   return {
     content: [
       { type: "text", text: `Image ${shown}: ${mimeType}, ${shownBytes(size)}.` },
@@ -91,6 +81,13 @@ async function readImage({ shown, opened }: Reading, mimeType: string): Promise<
   };
 }
 
+interface Reading {
+  shown: string;
+  opened: OpenedFile;
+  input: Input;
+  signal: AbortSignal;
+}
+
 async function readText(
   { shown, opened, input, signal }: Reading,
   format: TextFormat,
@@ -98,12 +95,13 @@ async function readText(
   const { offset = 1, limit = MAX_RESULT_LINES } = input;
   const sizeBytes = opened.stats.size;
   const maxLines = Math.min(limit, MAX_RESULT_LINES);
-  const window = await lineWindow({ handle: opened.handle, sizeBytes, format, offset, maxLines, signal });
+  const options = { handle: opened.handle, sizeBytes, format, offset, maxLines, signal };
+  const window = await lineWindow(options);
   const { text, lastLine, totalLines, isEnd } = window;
   if (lastLine < offset && offset > 1) {
     throw new Error(`${shown} has ${shownLines(totalLines ?? 0)}; there is no line ${shownCount(offset)}.`);
   }
-  const notices = noticesOf({ window, offset, sizeBytes, format, shown });
+  const notices = noticesOf(shown, window, options);
   const texts = [text, notices.join("\n")].filter((part) => part !== "");
   return {
     // The notice is a block of its own, so that the first is the file's text and nothing else.
@@ -120,15 +118,11 @@ async function readText(
   };
 }
 
-interface Noticed {
-  window: LineWindow;
-  offset: number;
-  sizeBytes: number;
-  format: TextFormat;
-  shown: string;
-}
-
-function noticesOf({ window, offset, sizeBytes, format, shown }: Noticed): string[] {
+function noticesOf(
+  shown: string,
+  window: LineWindow,
+  { offset, sizeBytes, format }: LineWindowOptions,
+): string[] {
   const { lastLine, totalLines, isEnd, cutLines, hasCrlf } = window;
   const notices: string[] = [];
   if (lastLine === 0) notices.push("[The file is empty.]");
