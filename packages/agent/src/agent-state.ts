@@ -29,7 +29,7 @@ export interface AgentState {
   isCompacting: boolean;
   steering: readonly QueuedInput[];
   followUps: readonly QueuedInput[];
-  /** Counted when it is asked for: where no answer has told it, that takes time in a long session. */
+  /** Counted when it is asked for: where no answer has reported it, that takes time in a long session. */
   readonly context: ContextUsage;
 }
 

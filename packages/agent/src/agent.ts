@@ -122,8 +122,8 @@ export class Agent {
 
   /**
    * Stops whatever is going on; resolves when the agent is idle, and at once for a handler or a tool that awaits it.
-   * What was queued is in the run's result, as unsent. At rest, handlers that hang in what they are told, as of another
-   * model, are waited for no longer.
+   * What was queued is in the run's result, as unsent. At rest, handlers that hang, as in
+   * `model_select`, are waited for no longer.
    */
   abort(): Promise<void> {
     return this.#parts.awaitedCalls.awaited(this.#activity.abort(), undefined);
@@ -205,8 +205,8 @@ export class Agent {
   }
 
   /**
-   * Tells extensions that the session is open; front ends call it once, before the first prompt. With a signal, it waits
-   * for them only as long as that is not aborted.
+   * Fires `session_start`; front ends call it once, before the first prompt. With a signal, handlers are waited for only
+   * as long as that is not aborted.
    */
   start(
     reason: SessionStartReason = "startup",
@@ -218,8 +218,8 @@ export class Agent {
   }
 
   /**
-   * Stops the work, tells extensions, who have five seconds, and ends the use of the session. A second call does
-   * nothing; its promise is that of the first.
+   * Stops the work, fires `session_shutdown`, whose handlers have five seconds, and ends the use of the session. A second
+   * call does nothing; its promise is that of the first.
    */
   close(
     reason: "quit" | "reload" | "new" | "resume" | "fork" = "quit",

@@ -46,7 +46,7 @@ export interface InputResult {
   images?: ImageContent[];
 }
 
-/** What a handler says of a command that the user typed. */
+/** What a handler decides about a command that the user typed. */
 export interface CommandGuardResult {
   block?: boolean;
   reason?: string;

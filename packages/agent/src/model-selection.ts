@@ -53,7 +53,7 @@ export class ModelSelection {
     });
   }
 
-  /** Records in the session what it is worked on with, where that has changed or cannot be told without reading back. */
+  /** Records in the session what it is worked on with, where that has changed or is not known without reading back. */
   record(): void {
     const { session } = this.#options;
     const { model, thinkingLevel, isWhole } = recentSettings(session);
@@ -65,14 +65,14 @@ export class ModelSelection {
   }
 }
 
-/** What the part of the path in memory says of model and thinking. */
+/** Model and thinking, from the part of the path that is in memory. */
 interface RecentSettings extends PathSettings {
   /** True when that part is the whole path: what it does not say was never said. */
   isWhole: boolean;
 }
 
 /**
- * What the session was last worked on with, as far as the part of the path tells that the model sees: that is in
+ * What the session was last worked on with, as far as the part of the path shows that the model sees: that is in
  * memory, while the rest would have to be read.
  */
 function recentSettings(session: Session): RecentSettings {

@@ -39,7 +39,7 @@ export interface OpenAgentOptions {
   confirmPath?: ConfirmPath;
   /**
    * Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. Sub-agents do not ask:
-   * theirs ends, and their parent is told.
+   * theirs ends, and their parent gets the error.
    */
   confirmLongRun?: ConfirmLongRun;
   /** A sub-agent has no threshold compaction, no sub-agents of its own, and gets no title. Default false. */
@@ -69,7 +69,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
       : { confirmLongRun: options.confirmLongRun }),
     onNotice,
   });
-  // A sub-agent lacks `task` on purpose, and its parent has told of the others.
+  // A sub-agent lacks `task` on purpose, and its parent has notified of the others.
   if (!options.isSubAgent) reportUnknownTools(agent, settings, onNotice);
   return agent;
 }

@@ -125,7 +125,7 @@ async function firstPresent(folder: string, fileNames: readonly string[]): Promi
   return undefined;
 }
 
-/** What may not even be looked at is present: reading it tells why it cannot be had. */
+/** What may not even be looked at is present: reading it fails with the reason. */
 async function isPresent(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,

@@ -186,7 +186,7 @@ function isOverflow(final: FinalEvent): boolean {
 
 const KNOWN_REASONS = ["stop", "length", "toolUse", "aborted"] as const;
 
-/** A call is a call, whatever the provider says of why it stopped; a reason that nobody knows is no answer. */
+/** A call is a call, whatever the stop reason; a reason that nobody knows is no answer. */
 function stopReasonOf(message: AssistantMessage): SummaryAnswer["stopReason"] {
   if (toolCalls(message).length > 0) return "toolUse";
   const known = KNOWN_REASONS.find((reason) => reason === message.stopReason);

@@ -30,7 +30,7 @@ export interface TaskToolOptions {
   /** The parent's: its guards watch over the sub-agents too. */
   lifecycle: Lifecycle<LifecycleEvents>;
   /**
-   * Opens an agent that works in this session and tells this lifecycle: with the parent's model as it is now, the same
+   * Opens an agent that works in this session, with this lifecycle: with the parent's model as it is now, the same
    * tools without this one, and `isSubAgent`.
    */
   startAgent(own: { session: Session; lifecycle: Lifecycle<LifecycleEvents> }): Promise<SubAgent> | SubAgent;

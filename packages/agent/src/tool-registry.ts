@@ -110,7 +110,7 @@ function checkName(name: string): void {
 interface ReadParameters {
   /** Checks the arguments of a call. */
   schema: z.ZodType;
-  /** As the model is told of them: plain JSON Schema. */
+  /** As the model is given them: plain JSON Schema. */
   declared: Readonly<Record<string, unknown>>;
 }
 

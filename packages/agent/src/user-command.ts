@@ -7,7 +7,7 @@ export interface UserCommandOptions {
   /** True for `!!`: the model never sees it. Default false. */
   excludeFromContext?: boolean;
   signal?: AbortSignal;
-  /** Told of output as it comes. */
+  /** Called with output as it comes. */
   onOutput?: (text: string) => void;
 }
 

@@ -5,7 +5,7 @@ import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
 
 /**
  * The files that the edits and writes among these messages changed, the one that was changed last at the end. What a
- * tool counted is taken; without it, the call's arguments tell. Failed calls and commands do not count.
+ * tool counted is taken; without it, the call's arguments are read. Failed calls and commands do not count.
  */
 export function changedFiles(messages: readonly Message[], cwd: string): ChangedLines[] {
   const changes = new ChangedFiles(cwd);
@@ -93,7 +93,7 @@ export function lineSums(changes: readonly LineChanges[]): LineChanges {
   return { added: sum("added"), removed: sum("removed") };
 }
 
-/** What the arguments of a call tell of the lines that it changes. */
+/** The lines that a call changes, by its arguments. */
 interface ArgumentLines {
   /** Undefined for a call that is neither an edit nor a write. */
   lines: LineChanges | undefined;

@@ -117,7 +117,7 @@ export class SessionBlurbs implements RunFollower {
   }
 }
 
-/** The latest request that tells something, and the last words. */
+/** The latest request of which a title can be made, and the last words. */
 function materialOf(messages: readonly Message[]): Material {
   const requests = messages.flatMap((message) =>
     message.role === "user" ? [contentText(message.content)] : [],
@@ -143,7 +143,7 @@ const LISTED_FILES = 40;
 const MOST_PATH_CHARACTERS = 500;
 
 /**
- * Sums up the changes of a session over all its branches. Begins with what the latest stored blurb says, so that a
+ * Sums up the changes of a session over all its branches. Begins with the latest stored blurb, so that a
  * session is read only from there on; a file that this blurb did not list and that changes again counts twice.
  */
 class SessionChanges {

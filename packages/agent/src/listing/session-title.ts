@@ -92,7 +92,7 @@ interface Exchange {
   title: string;
 }
 
-/** The first request that tells what it is about, and the answer to it. */
+/** The first request of which a title can be made, and the answer to it. */
 function firstExchange(session: Session): Exchange | undefined {
   let found: Omit<Exchange, "answer"> | undefined;
   let answer = "";

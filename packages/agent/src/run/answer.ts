@@ -35,7 +35,7 @@ interface AnswerOptions {
   signal: AbortSignal;
 }
 
-/** Sends the context to the model, tells of the answer as it streams in, and stores it. */
+/** Sends the context to the model, fires events as the answer streams in, and stores it. */
 export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
   return withLinkedSignal(options.signal, async ({ signal }) => {
     const { parts } = options;
@@ -44,10 +44,8 @@ export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
     const final = await readStream(parts, request, signal);
     recordVoided(parts, request, voided);
     const { message, entryId } = await storeMessage(parts, final.message);
-    const isAborted = message.stopReason === "aborted";
-    if (final.type === "error" && !isAborted)
-      return { message, entryId, status: "failed", failure: final.failure };
-    if (isAborted) return { message, entryId, status: "aborted" };
+    if (message.stopReason === "aborted") return { message, entryId, status: "aborted" };
+    if (final.type === "error") return { message, entryId, status: "failed", failure: final.failure };
     if (message.stopReason === "length") parts.onNotice(cutOff);
     parts.prefix.answered({ request, answer: message, atMs: parts.now() });
     return { message, entryId, status: "good" };
@@ -69,17 +67,15 @@ async function readStream(
   let latest: StreamEvent | undefined;
   try {
     for await (const event of parts.models.stream(request)) {
-      await tell(parts, event, latest);
+      await notifyUpdate(parts, event, latest);
       latest = event;
     }
+    if (latest?.type === "done" || latest?.type === "error") return latest;
+    throw new TypeError(`The model's stream ${latest ? "ended without an answer" : "had no events"}.`);
   } catch (error) {
     if (latest === undefined) throw error;
     return brokenOff(latest.message, request, { error, signal });
   }
-  if (latest?.type === "done" || latest?.type === "error") return latest;
-  if (latest === undefined) throw new TypeError("The model's stream had no events.");
-  const error = new TypeError("The model's stream ended without an answer.");
-  return brokenOff(latest.message, request, { error, signal });
 }
 
 function brokenOff(
@@ -92,15 +88,12 @@ function brokenOff(
   const why = error instanceof Error ? error.message : String(error);
   message.errorMessage = why;
   const { provider, id: modelId } = model;
-  return {
-    type: "error",
-    message,
-    failure: { kind: "other", message: why, provider, modelId, retryable: false },
-  };
+  const failure: ModelFailure = { kind: "other", message: why, provider, modelId, retryable: false };
+  return { type: "error", message, failure };
 }
 
 /** A second start is a retry: the message that was begun goes on, empty again. */
-async function tell(
+async function notifyUpdate(
   { events }: AgentParts,
   event: StreamEvent,
   latest: StreamEvent | undefined,
@@ -112,7 +105,7 @@ async function tell(
     await events.notify("message_update", { type: "message_update", message, assistantMessageEvent: event });
 }
 
-/** What attempts used that another one followed: it was paid for, and no answer tells of it. */
+/** What attempts used that another one followed: it was paid for, and no answer has it. */
 function recordVoided({ session }: AgentParts, { model }: ModelRequest, voided: readonly Usage[]): void {
   const { provider, id } = model;
   session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model: id, usage })));

@@ -28,7 +28,7 @@ export interface QueuedInput extends PromptInput {
 
 /** A message that an extension puts into the conversation: stored, and seen by the model as the user's. */
 export interface CustomInput {
-  /** Tells the extension's messages from others. */
+  /** Which kind of the extension's messages it is. */
   customType: string;
   content: string | UserContent[];
   /** False: front ends do not show it. */
@@ -107,7 +107,7 @@ export interface RunResult {
   unsent?: readonly PromptInput[] | undefined;
 }
 
-/** Who does something of its own after each run: titles, the digest for the session list. */
+/** Who does something of its own after each run: titles, the blurb for the session list. */
 export interface RunFollower {
   /** Called after `agent_end`. Returns at once, and never throws. */
   runEnded(run: { result: RunResult; messages: () => readonly Message[] }): void;

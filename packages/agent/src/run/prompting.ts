@@ -65,10 +65,11 @@ export class Prompting {
     return this.#following.promise;
   }
 
-  /** Takes back the texts that wait; who waits for a run that would have followed learns that there is none. */
+  /** Takes back the texts that wait; whoever awaits a run that would have followed gets `aborted`. */
   clear(): QueuedInput[] {
-    const cleared = this.#options.parts.queue.clear();
-    if (this.#options.parts.queue.isEmpty) {
+    const { queue } = this.#options.parts;
+    const cleared = queue.clear();
+    if (queue.isEmpty) {
       this.#following?.resolve({ status: "aborted" });
       this.#following = undefined;
     }
@@ -108,16 +109,18 @@ export class Prompting {
   /** A run, and another for each text that came too late for the one before. */
   async #runs(first: RunStart, signal: AbortSignal): Promise<RunResult> {
     const { parts, compaction, onEnd } = this.#options;
-    await storeWaiting(parts, () => parts.queue.next("store"));
-    let result = await run({ parts, compaction, start: first, signal, onEnd });
-    for (;;) {
+    const { queue } = parts;
+    let start: RunStart | undefined = first;
+    let result: RunResult;
+    await storeWaiting(parts, () => queue.next("store"));
+    do {
+      result = await run({ parts, compaction, start, signal, onEnd });
       const isOver = () => !mayFollow(result) || signal.aborted;
-      await storeWaiting(parts, () => parts.queue.next(isOver() ? "abort" : "store"));
+      await storeWaiting(parts, () => queue.next(isOver() ? "abort" : "store"));
       if (!signal.aborted) await compaction.carryOutAsked(signal);
-      const next = isOver() ? undefined : parts.queue.next("start");
-      if (next === undefined) break;
-      result = await run({ parts, compaction, start: startOf(next), signal, onEnd });
-    }
+      const next = isOver() ? undefined : queue.next("start");
+      start = next && startOf(next);
+    } while (start !== undefined);
     // From here on nobody takes a text from the queue: one that comes now starts the next run.
     this.#joinable = undefined;
     return { ...result, ...this.#unsent(result.unsent) };
