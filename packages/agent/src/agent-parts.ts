@@ -7,9 +7,13 @@ import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents }
 import { ModelSelection } from "./model-selection.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
 import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
-import type { InputSource, RunFollower, StreamingBehavior } from "./run/prompt.ts";
-import { InputQueue } from "./run/queue.ts";
-import type { ConfirmLongRun } from "./run/request-limit.ts";
+import {
+  type ConfirmLongRun,
+  InputQueue,
+  type InputSource,
+  type RunFollower,
+  type StreamingBehavior,
+} from "./run/input.ts";
 import type { RunCommand } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { CachedPrefix, modelSummariser } from "./summariser.ts";

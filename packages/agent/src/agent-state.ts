@@ -1,7 +1,7 @@
 import { readContext, sessionEstimate } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { AgentParts } from "./agent-parts.ts";
-import type { QueuedInput } from "./run/prompt.ts";
+import type { QueuedInput } from "./run/input.ts";
 
 /** How full the context is. */
 export interface ContextUsage {

@@ -21,7 +21,7 @@ import {
   type RunFollower,
   type RunResult,
   type SendMessageOptions,
-} from "./run/prompt.ts";
+} from "./run/input.ts";
 import { Prompting } from "./run/prompting.ts";
 import type { RunCommand } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";

@@ -8,7 +8,7 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
-import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/prompt.ts";
+import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/input.ts";
 import type { CommandOperations, CommandOutput } from "./run-command.ts";
 import type { ToolResult } from "./tool.ts";
 

@@ -17,16 +17,17 @@ export {
   projectInstructions,
 } from "./project-instructions.ts";
 export type {
+  ConfirmLongRun,
   CustomInput,
   InputSource,
+  LongRun,
   PromptInput,
   QueuedInput,
   RunFollower,
   RunResult,
   SendMessageOptions,
   StreamingBehavior,
-} from "./run/prompt.ts";
-export type { ConfirmLongRun, LongRun } from "./run/request-limit.ts";
+} from "./run/input.ts";
 export type { CommandOperations, CommandOutput, CommandRun, RunCommand } from "./run-command.ts";
 export {
   type AgentSettings,

@@ -1,7 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { createSessionIn, MemoryStore, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import type { CustomInput } from "../src/run/prompt.ts";
+import type { CustomInput } from "../src/run/input.ts";
 import { calls, filler, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
 
 const done = { text: "done" };

@@ -1,17 +1,22 @@
 import { type AssistantMessage, BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "./answer-builder.ts";
 import { attempt } from "./attempt.ts";
-import { emptyAnswer, type ModelFailure, silentOverflow, TOO_LARGE } from "./failure.ts";
+import {
+  emptyAnswer,
+  type ModelFailure,
+  RetryBudget,
+  type RetryPolicy,
+  silentOverflow,
+  TOO_LARGE,
+} from "./failure.ts";
 import { isReachable, type KeySource } from "./keys.ts";
 import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
 import type { CatalogueModel } from "./model.ts";
 import type { ModelNotice, ModelRequest, StreamEvent } from "./model-request.ts";
 import { Outgoing, type RefusedThinking } from "./outgoing.ts";
 import { requestFailure } from "./overflow/classify-failure.ts";
-import type { ProviderCall } from "./provider.ts";
-import type { ProviderTable } from "./provider-table.ts";
+import type { Provider, ProviderCall } from "./provider.ts";
 import type { Repair } from "./repair/repair.ts";
-import { RetryBudget, type RetryPolicy } from "./retry.ts";
 import type { IgnoredUsage } from "./usage.ts";
 
 /** An estimate can be a third too high. */
@@ -19,7 +24,8 @@ const ESTIMATE_FACTOR = 1.5;
 
 /** What the requests of one client share. */
 export interface RequestHost {
-  providers: ProviderTable;
+  /** Who answers for a model. @throws BonsaiError `provider_gone`, `protocol_unknown`, and what a loader throws. */
+  provider: (model: CatalogueModel) => Promise<Provider>;
   windows: LearnedWindows;
   refusedThinking: RefusedThinking;
   keys: KeySource | undefined;
@@ -95,7 +101,7 @@ export class Exchange {
     // What a scenario says that a request used is what its author wants to see.
     if (this.#model.api !== "scripted")
       answer.expect({ inputTokens: sent.inputTokens, maxOutputTokens: sent.cap.tokens });
-    const provider = await this.#host.providers.provider(this.#model);
+    const provider = await this.#host.provider(this.#model);
     const { silenceMs, contentMs } = this.#host.policy;
     yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs, contentMs });
   }

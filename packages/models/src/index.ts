@@ -16,7 +16,13 @@ export {
   type WhyUnusableOptions,
   whyUnusable,
 } from "./catalogue/usable-models.ts";
-export { EMPTY_ANSWER, type FailureKind, type ModelFailure } from "./failure.ts";
+export {
+  defaultRetryPolicy,
+  EMPTY_ANSWER,
+  type FailureKind,
+  type ModelFailure,
+  type RetryPolicy,
+} from "./failure.ts";
 export {
   type FileKeysOptions,
   fileKeys,
@@ -35,7 +41,7 @@ export {
   type ThinkingLevel,
   thinkingLevels,
 } from "./model.ts";
-export { ModelClient, type ModelClientOptions } from "./model-client.ts";
+export { ModelClient, type ModelClientOptions, type ProviderLoader } from "./model-client.ts";
 export {
   type FinalEvent,
   finalEvent,
@@ -54,14 +60,12 @@ export {
   type ProviderErrorKind,
   type ProviderErrorOptions,
 } from "./provider.ts";
-export type { ProviderLoader } from "./provider-table.ts";
 export type { Repair, RepairKind } from "./repair/repair.ts";
 export {
   type RepairedMessages,
   type RepairMessagesOptions,
   repairMessages,
 } from "./repair/repair-messages.ts";
-export { defaultRetryPolicy, type RetryPolicy } from "./retry.ts";
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";

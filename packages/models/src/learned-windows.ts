@@ -1,6 +1,7 @@
-import { isOllama, loadedWindow } from "./catalogue/server-window.ts";
+import { loadedWindow } from "./catalogue/server-window.ts";
 import type { ModelFailure } from "./failure.ts";
 import type { CatalogueModel } from "./model.ts";
+import { isOllama } from "./model.ts";
 
 /** Smaller is no model's window: the number meant something else. */
 const MIN_WINDOW_TOKENS = 1_000;

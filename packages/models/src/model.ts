@@ -116,3 +116,8 @@ export function shownAddress(url: string, base?: string): string {
     ? "an address that is none"
     : `${parsed.origin}${parsed.pathname}`.replace(/\/$/, "");
 }
+
+/** True for an Ollama: by its name, or the port that nobody else uses. */
+export function isOllama({ provider, api, baseUrl }: ProviderConfig): boolean {
+  return api === "openai-chat" && (provider === "ollama" || URL.parse(baseUrl)?.port === "11434");
+}

@@ -2,8 +2,7 @@ import { byScriptEstimator, jsonText, type Message } from "@bonsai-agent/message
 import type { ModelFailure } from "./failure.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
 import type { ModelRequest } from "./model-request.ts";
-import { type Repair, repairOf } from "./repair/repair.ts";
-import { hasImages, withoutOlderImages } from "./repair/repair-images.ts";
+import { hasImages, type Repair, repairOf, withoutOlderImages } from "./repair/repair.ts";
 import { repairMessages } from "./repair/repair-messages.ts";
 
 interface OutgoingOptions {

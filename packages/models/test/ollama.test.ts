@@ -1,7 +1,7 @@
 import { type LoopbackReply, type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { isOllama } from "../src/catalogue/server-window.ts";
 import { finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
+import { isOllama } from "../src/model.ts";
 import { delta, finish, local, streamOf, usageChunk, user } from "./openai-exchange.ts";
 
 let server: LoopbackServer | undefined;

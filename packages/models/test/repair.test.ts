@@ -9,7 +9,7 @@ import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel } from "../src/model.ts";
-import { withoutOlderImages } from "../src/repair/repair-images.ts";
+import { withoutOlderImages } from "../src/repair/repair.ts";
 import { repairMessages } from "../src/repair/repair-messages.ts";
 
 const model: CatalogueModel = {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { ModelFailure } from "../src/failure.ts";
+import { defaultRetryPolicy, type ModelFailure, RetryBudget } from "../src/failure.ts";
 import type { CatalogueModel } from "../src/model.ts";
 import { ModelClient } from "../src/model-client.ts";
 import { finalEvent, type ModelNotice, type StreamEvent } from "../src/model-request.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
-import { defaultRetryPolicy, RetryBudget } from "../src/retry.ts";
 
 const failure: ModelFailure = {
   kind: "other",

@@ -6,7 +6,7 @@ import {
   type Session,
   type SessionBlurb,
 } from "@bonsai-agent/session";
-import type { RunFollower } from "../run/prompt.ts";
+import type { RunFollower } from "../run/input.ts";
 import { ChangedFiles, changedFiles, lineSums } from "./changed-files.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { proseOf, shortened, titleOf } from "./title-text.ts";

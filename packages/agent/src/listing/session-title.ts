@@ -2,7 +2,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText, type Message, messageText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "../lifecycle.ts";
-import type { RunFollower } from "../run/prompt.ts";
+import type { RunFollower } from "../run/input.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { cleanTitle, titleOf } from "./title-text.ts";
 

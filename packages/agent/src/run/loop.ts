@@ -1,13 +1,16 @@
 import type { CompactionSite } from "@bonsai-agent/compaction";
-import { type AssistantMessage, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import {
+  type AssistantMessage,
+  BonsaiError,
+  type ToolResultMessage,
+  toolCalls,
+} from "@bonsai-agent/messages";
 import type { AgentParts } from "../agent-parts.ts";
 import { runToolBatch } from "../tool-call.ts";
 import { requestAnswer } from "./answer.ts";
 import type { CompactionTriggers, Recovery } from "./compaction-triggers.ts";
-import { type RunResult, userMessage } from "./prompt.ts";
-import { isMessage, type QueuePhase } from "./queue.ts";
+import { isMessage, type QueuePhase, type RunResult, userMessage } from "./input.ts";
 import { askInputHandlers, type Recorded, recordMessage, recordQueued, recordResult } from "./recording.ts";
-import { RequestLimit } from "./request-limit.ts";
 
 interface RunLoopOptions {
   parts: AgentParts;
@@ -31,17 +34,18 @@ const aborted: RunResult = { status: "aborted" };
  */
 export class RunLoop {
   readonly #options: RunLoopOptions;
-  readonly #limit: RequestLimit;
   #turnIndex = 0;
+  /**
+   * Since the user last said something, or let the run go on. Text beside tool calls counts for nothing here: nobody has
+   * to read it for the run to go on.
+   */
+  #requests = 0;
   /** True once a request went again because the model had been changed; until a good answer. */
   #hasAskedOther = false;
   #answer: AssistantMessage | undefined;
 
   constructor(options: RunLoopOptions) {
     this.#options = options;
-    const { parts, signal } = options;
-    const { runRequests: maxRequests } = parts.settings.limits;
-    this.#limit = new RequestLimit({ maxRequests, confirm: parts.confirmLongRun, signal });
   }
 
   /** The latest answer; absent before the first. */
@@ -80,9 +84,22 @@ export class RunLoop {
       // The run ends for the user to say something, unless that waits already.
       if (!(await this.#deliver("end"))) return signal.aborted ? aborted : { status: "paused" };
     } else if (last === "results") await this.#deliver("request");
-    const error = signal.aborted ? undefined : await this.#limit.before();
+    const error = signal.aborted ? undefined : await this.#countRequest();
     if (signal.aborted) return aborted;
     return error && { status: "failed", error };
+  }
+
+  /** The error with which the run ends, where it may not make one more request. */
+  async #countRequest(): Promise<BonsaiError | undefined> {
+    const { parts, signal } = this.#options;
+    const { runRequests } = parts.settings.limits;
+    const requests = this.#requests;
+    if (runRequests > 0 && requests >= runRequests) {
+      if (!(await parts.confirmLongRun?.({ requests, signal }))) return tooManyRequests(requests);
+      this.#requests = 0;
+    }
+    this.#requests += 1;
+    return undefined;
   }
 
   /** What was asked for comes first: mostly the threshold is far away then. */
@@ -170,7 +187,7 @@ export class RunLoop {
       if (text === undefined) continue;
       await recordMessage(parts, userMessage(text, parts.now()));
       controller.userMessageArrived();
-      if (text.source !== "extension") this.#limit.userSpoke();
+      if (text.source !== "extension") this.#requests = 0;
       return true;
     }
     return isDelivered;
@@ -181,4 +198,12 @@ export class RunLoop {
 function siteAfter(last: Next | undefined): CompactionSite | undefined {
   if (last === "retry") return undefined;
   return last === "results" || last === "stopped" ? "betweenTools" : "beforePrompt";
+}
+
+function tooManyRequests(requests: number): BonsaiError {
+  return new BonsaiError({
+    code: "run_request_limit",
+    message: `The model was asked ${requests.toLocaleString("en")} times in a row without a word from you, and the work was stopped.`,
+    hint: "What was done so far is kept: say go on to go on from here. The setting limits.runRequests moves the limit; 0 is none.",
+  });
 }

@@ -2,15 +2,16 @@ import type { Message } from "@bonsai-agent/messages";
 import type { AgentParts } from "../agent-parts.ts";
 import { type Activity, busyWith } from "./activity.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
-import type {
-  CustomInput,
-  PromptInput,
-  QueuedInput,
-  RunResult,
-  SendMessageOptions,
-  StreamingBehavior,
-} from "./prompt.ts";
-import { isMessage, type Queued } from "./queue.ts";
+import {
+  type CustomInput,
+  isMessage,
+  type PromptInput,
+  type Queued,
+  type QueuedInput,
+  type RunResult,
+  type SendMessageOptions,
+  type StreamingBehavior,
+} from "./input.ts";
 import { storeWaiting } from "./recording.ts";
 import { type RunStart, run } from "./run.ts";
 

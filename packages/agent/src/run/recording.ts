@@ -6,8 +6,7 @@ import {
 } from "@bonsai-agent/messages";
 import type { StoredMessage } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
-import type { CustomInput, PromptInput, QueuedInput } from "./prompt.ts";
-import type { QueuedMessage } from "./queue.ts";
+import type { CustomInput, PromptInput, QueuedInput, QueuedMessage } from "./input.ts";
 
 /** What extensions made of a text; undefined when one took it. */
 export async function askInputHandlers<Input extends PromptInput | QueuedInput>(

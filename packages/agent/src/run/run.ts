@@ -11,9 +11,8 @@ import { project, type Session } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
 import { errorResult } from "../tool.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
+import { type CustomInput, isMessage, type PromptInput, type RunResult, userMessage } from "./input.ts";
 import { RunLoop } from "./loop.ts";
-import { type CustomInput, type PromptInput, type RunResult, userMessage } from "./prompt.ts";
-import { isMessage } from "./queue.ts";
 import { askInputHandlers, recordCustom, recordMessage, recordQueued, recordResult } from "./recording.ts";
 
 /** What a run begins with: a text, or a message of an extension. */

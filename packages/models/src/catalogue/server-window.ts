@@ -102,11 +102,6 @@ export function modelsUrl({ api, baseUrl }: ProviderConfig): string {
   return api === "anthropic-messages" ? `${baseUrl}/v1/models` : `${baseUrl}/models`;
 }
 
-/** By its name, or the port that nobody else uses. */
-export function isOllama({ provider, api, baseUrl }: ProviderConfig): boolean {
-  return api === "openai-chat" && (provider === "ollama" || URL.parse(baseUrl)?.port === "11434");
-}
-
 /** Where a server's own dialect is spoken, beside the OpenAI-compatible one under `/v1`. */
 function serverRoot({ baseUrl }: ProviderConfig): string {
   return baseUrl.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");

@@ -1,6 +1,13 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "../model.ts";
-import { type Repair, type RepairContext, type RepairKind, type RepairPass, repairOf } from "./repair.ts";
+import {
+  type Repair,
+  type RepairContext,
+  type RepairKind,
+  type RepairPass,
+  repairImages,
+  repairOf,
+} from "./repair.ts";
 import { repairCallIds, repairPairs } from "./repair-calls.ts";
 import {
   repairAnswers,
@@ -10,7 +17,6 @@ import {
   repairText,
   repairThinking,
 } from "./repair-content.ts";
-import { repairImages } from "./repair-images.ts";
 
 export interface RepairMessagesOptions {
   /** The context, oldest first; may be damaged in any way. */
