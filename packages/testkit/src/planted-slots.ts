@@ -1,42 +1,12 @@
 import type { Random } from "./made-text.ts";
 
-const FIRST = [
-  "ledger",
-  "parcel",
-  "invoice",
-  "harbor",
-  "signal",
-  "cargo",
-  "ticket",
-  "payout",
-  "tariff",
-  "garden",
-  "copper",
-  "meadow",
-  "lantern",
-  "quartz",
-  "saddle",
-  "velvet",
-];
-const SECOND = [
-  "sync",
-  "relay",
-  "index",
-  "bridge",
-  "vault",
-  "router",
-  "mapper",
-  "loader",
-  "guard",
-  "planner",
-  "queue",
-  "store",
-  "import",
-  "audit",
-  "quota",
-  "merge",
-];
-const ENDINGS = ["js", "kit", "lib", "db", "io", "csv", "log", "ui"];
+const FIRST = words(
+  "ledger parcel invoice harbor signal cargo ticket payout tariff garden copper meadow lantern quartz saddle velvet",
+);
+const SECOND = words(
+  "sync relay index bridge vault router mapper loader guard planner queue store import audit quota merge",
+);
+const ENDINGS = words("js kit lib db io csv log ui");
 
 /** Fills `{slot}`s with made-up names and values, each drawn once, so that what is found was not found by chance. */
 export class Slots {
@@ -192,3 +162,7 @@ export const findings: readonly string[] = [
   "Found it: «{table} has no index on the tenant column, so each call takes {num} ms».",
   "It turns out «{name} swallows the timeout of {host}».",
 ];
+
+function words(text: string): string[] {
+  return text.split(" ");
+}

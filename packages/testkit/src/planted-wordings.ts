@@ -15,8 +15,6 @@ export interface Wordings {
   answers: readonly string[];
 }
 
-type PlantedLanguage = "en" | "de" | "fr" | "es" | "ru" | "zh" | "ja" | "pt" | "it" | "ko";
-
 export const english: { tuned: Wordings; heldOut: Wordings["plants"] } = {
   tuned: {
     plants: {
