@@ -12,6 +12,7 @@ import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } fr
 import { type AgentState, stateOf } from "./agent-state.ts";
 import type { SessionStartReason } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
+import { messageOf } from "./notice.ts";
 import { Activity, type ActivityKind } from "./run/activity.ts";
 import { CompactionTriggers } from "./run/compaction-triggers.ts";
 import {
@@ -47,9 +48,7 @@ export class Agent {
       parts: this.#parts,
       compaction: this.#compaction,
       activity: this.#activity,
-      onEnd: (messages, result) => {
-        for (const follower of followers) followUp(follower, { messages, result }, this.#parts.onNotice);
-      },
+      onEnd: (messages, result) => this.#follow({ messages, result }),
     });
     this.#followers = followers;
     this.#runCommand = runCommand;
@@ -277,6 +276,18 @@ export class Agent {
     return this.#activity.begin(kind, work, outer);
   }
 
+  /** A follower that throws breaks nothing. */
+  #follow(run: Parameters<RunFollower["runEnded"]>[0]): void {
+    for (const follower of this.#followers) {
+      try {
+        follower.runEnded(run);
+      } catch (error) {
+        const message = `After the run: ${messageOf(error)}`;
+        this.#parts.onNotice({ level: "warning", code: "follower_failed", message });
+      }
+    }
+  }
+
   #checkOpen(): void {
     if (this.#closed === undefined) return;
     throw new BonsaiError({
@@ -284,20 +295,6 @@ export class Agent {
       message: "The agent was closed, and its session with it.",
       hint: "Open the session again.",
     });
-  }
-}
-
-/** Whoever follows breaks nothing. */
-function followUp(
-  follower: RunFollower,
-  ended: Parameters<RunFollower["runEnded"]>[0],
-  onNotice: AgentParts["onNotice"],
-): void {
-  try {
-    follower.runEnded(ended);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    onNotice({ level: "warning", code: "follower_failed", message: `After the run: ${message}` });
   }
 }
 

@@ -10,7 +10,7 @@ import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/me
 import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
 import type { CommandGuardResult, RunEvents, SessionEvents } from "./events.ts";
-import type { AgentNotice } from "./notice.ts";
+import { type AgentNotice, messageOf } from "./notice.ts";
 import type { AwaitedCalls, GracePeriod } from "./run/activity.ts";
 import { isResultContent } from "./tool.ts";
 
@@ -51,8 +51,7 @@ function blocking<Result extends { block?: boolean; reason?: string }>(): Decide
     exclusive: [],
     isResult: isGuardResult,
     final: (result) => result.block === true,
-    refusal: (error) =>
-      ({ block: true, reason: error instanceof Error ? error.message : String(error) }) as Result,
+    refusal: (error) => ({ block: true, reason: messageOf(error) }) as Result,
   };
 }
 

@@ -9,6 +9,11 @@ export interface AgentNotice {
   message: string;
 }
 
+/** What a thrown value says; handlers, tools and extensions may throw anything. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** What happened on the way of a request, in words for the user. */
 export function modelNotice(notice: ModelNotice): AgentNotice {
   switch (notice.type) {

@@ -168,16 +168,25 @@ function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): P
 }
 
 async function answerTo(models: ModelClient, request: ModelRequest): Promise<SummaryAnswer> {
-  const voided: Usage[] = [];
-  const final = await finalEvent(models.stream({ ...request, onVoidedUsage: (usage) => voided.push(usage) }));
+  const { final, usage } = await askOnce(models, request);
   const { message } = final;
   return {
     text: messageText(message),
     stopReason: stopReasonOf(message),
-    usage: voided.reduce(addUsage, message.usage),
+    usage,
     ...(message.errorMessage === undefined ? {} : { errorMessage: message.errorMessage }),
     ...(isOverflow(final) ? { overflow: true } : {}),
   };
+}
+
+/** The end of a stream, with what all of its attempts used. */
+export async function askOnce(
+  models: ModelClient,
+  request: ModelRequest,
+): Promise<{ final: FinalEvent; usage: Usage }> {
+  const voided: Usage[] = [];
+  const final = await finalEvent(models.stream({ ...request, onVoidedUsage: (usage) => voided.push(usage) }));
+  return { final, usage: voided.reduce(addUsage, final.message.usage) };
 }
 
 function isOverflow(final: FinalEvent): boolean {

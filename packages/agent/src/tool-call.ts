@@ -2,6 +2,7 @@ import { deepCopy, MAX_LEVELS, type ToolCall, type ToolResultMessage } from "@bo
 import { MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
 import { z } from "zod";
 import type { AgentParts } from "./agent-parts.ts";
+import { messageOf } from "./notice.ts";
 import { untilAborted, withLinkedSignal } from "./run/activity.ts";
 import { checkedResult, errorResult, failed, resultMessage, type Tool, type ToolResult } from "./tool.ts";
 import { readParameters } from "./tool-registry.ts";
@@ -93,7 +94,7 @@ async function outcome(options: CallOptions): Promise<ToolResult> {
   try {
     return await executed(options);
   } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(messageOf(error));
   }
 }
 
@@ -129,7 +130,7 @@ async function execute(tool: Tool, input: unknown, options: CallOptions): Promis
     return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
   } catch (error) {
     if (signal.aborted) return failed("Stopped by the user before it ended; what it did until then stays.");
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(messageOf(error));
   } finally {
     hasEnded = true;
   }

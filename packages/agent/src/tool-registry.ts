@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { z } from "zod";
+import { messageOf } from "./notice.ts";
 import type { Tool } from "./tool.ts";
 
 interface Registered {
@@ -127,7 +128,7 @@ export function readParameters({ name, parameters }: Pick<Tool, "name" | "parame
   } catch (cause) {
     throw new BonsaiError({
       code: "tool_parameters_invalid",
-      message: `The parameters of the tool ${name} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `The parameters of the tool ${name} cannot be read: ${messageOf(cause)}`,
       hint: "Give a zod 4 object, a TypeBox object, or the JSON Schema of an object.",
       cause,
     });

@@ -1,5 +1,6 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { AgentParts } from "./agent-parts.ts";
+import { messageOf } from "./notice.ts";
 import { recordMessage } from "./run/recording.ts";
 import { type CommandOutput, commandElsewhere, type RunCommand } from "./run-command.ts";
 
@@ -55,7 +56,7 @@ async function started<Result>(command: string, run: () => Promise<Result>): Pro
     if (BonsaiError.is(cause)) throw cause;
     throw new BonsaiError({
       code: "command_failed",
-      message: `The command ${JSON.stringify(command)} could not be run: ${cause instanceof Error ? cause.message : String(cause)}`,
+      message: `The command ${JSON.stringify(command)} could not be run: ${messageOf(cause)}`,
       hint: "Look whether a shell is there and the project's folder still exists.",
       cause,
     });

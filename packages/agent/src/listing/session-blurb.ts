@@ -6,6 +6,7 @@ import {
   type Session,
   type SessionBlurb,
 } from "@bonsai-agent/session";
+import { messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/input.ts";
 import { ChangedFiles, changedFiles, lineSums } from "./changed-files.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
@@ -111,8 +112,7 @@ export class SessionBlurbs implements RunFollower {
   }
 
   #failed(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `What the session list shows of this session may be out of date: ${why}`;
+    const message = `What the session list shows of this session may be out of date: ${messageOf(error)}`;
     this.#options.onNotice?.({ level: "info", code: "session_digest_failed", message });
   }
 }

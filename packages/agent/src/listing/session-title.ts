@@ -2,6 +2,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText, type Message, messageText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "../lifecycle.ts";
+import { messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/input.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { cleanTitle, titleOf } from "./title-text.ts";
@@ -74,8 +75,7 @@ export class SessionTitles implements RunFollower {
   }
 
   #failed(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
-    const message = `The session got no title from a model: ${why}`;
+    const message = `The session got no title from a model: ${messageOf(error)}`;
     this.#options.onNotice?.({ level: "info", code: "title_failed", message });
   }
 }

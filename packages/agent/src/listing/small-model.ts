@@ -1,7 +1,8 @@
-import { addUsage, type Message, messageText, type Usage } from "@bonsai-agent/messages";
-import { type CatalogueModel, finalEvent, type ModelClient } from "@bonsai-agent/models";
+import { type Message, messageText } from "@bonsai-agent/messages";
+import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AgentNotice } from "../notice.ts";
+import { askOnce } from "../summariser.ts";
 import { withoutSecrets } from "./title-text.ts";
 
 /** What the texts of the session list are made with. */
@@ -31,23 +32,18 @@ export async function askSmallModel(
   { kind, instructions, material, maxOutputTokens, signal, onFailed }: SmallModelQuestion,
 ): Promise<string | undefined> {
   if (model === undefined || signal.aborted) return undefined;
-  const voided: Usage[] = [];
   try {
-    const final = await finalEvent(
-      models.stream({
-        model,
-        purpose: "title",
-        systemPrompt: instructions,
-        tools: [],
-        messages: [framed(material)],
-        maxOutputTokens,
-        signal,
-        onVoidedUsage: (usage) => voided.push(usage),
-      }),
-    );
+    const { final, usage } = await askOnce(models, {
+      model,
+      purpose: "title",
+      systemPrompt: instructions,
+      tools: [],
+      messages: [framed(material)],
+      maxOutputTokens,
+      signal,
+    });
     signal.throwIfAborted();
     if (final.type === "error") throw new Error(final.failure?.message ?? "The model gave no answer.");
-    const usage = voided.reduce(addUsage, final.message.usage);
     session.append({ type: "usage", kind, provider: model.provider, model: model.id, usage });
     return messageText(final.message);
   } catch (error) {

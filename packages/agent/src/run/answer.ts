@@ -16,7 +16,7 @@ import {
 import { type Entry, pinChange, type Session, UNDO_CUSTOM_TYPE } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
-import { type AgentNotice, modelNotice } from "../notice.ts";
+import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
 import { withLinkedSignal } from "./activity.ts";
 import { storeMessage } from "./recording.ts";
 
@@ -85,7 +85,7 @@ function brokenOff(
 ): FinalEvent {
   message.stopReason = signal.aborted ? "aborted" : "error";
   if (signal.aborted) return { type: "error", message };
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   message.errorMessage = why;
   const { provider, id: modelId } = model;
   const failure: ModelFailure = { kind: "other", message: why, provider, modelId, retryable: false };

@@ -7,6 +7,7 @@ import {
   type UserMessage,
 } from "@bonsai-agent/messages";
 import { messageSchema } from "@bonsai-agent/messages/schemas";
+import { messageOf } from "../notice.ts";
 
 /** Where a text came from. */
 export type InputSource = "interactive" | "rpc" | "print" | "extension";
@@ -69,7 +70,7 @@ function readBack(given: object): CustomInput {
     return JSON.parse(JSON.stringify(given)) as CustomInput;
   } catch (cause) {
     if (cause instanceof RangeError) throw invalid("it is nested too deep", cause);
-    throw invalid(cause instanceof Error ? cause.message : String(cause), cause);
+    throw invalid(messageOf(cause), cause);
   }
 }
 

@@ -6,6 +6,7 @@ import {
 } from "@bonsai-agent/messages";
 import type { StoredMessage } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
+import { messageOf } from "../notice.ts";
 import type { CustomInput, PromptInput, QueuedInput, QueuedMessage } from "./input.ts";
 
 /** What extensions made of a text; undefined when one took it. */
@@ -106,11 +107,10 @@ export async function storeWaiting(parts: AgentParts, next: () => QueuedMessage 
       await recordCustom(parts, message);
     } catch (error) {
       parts.queue.add({ message, behavior: "nextTurn" });
-      const why = error instanceof Error ? error.message : String(error);
       parts.onNotice({
         level: "warning",
         code: "custom_message_waits",
-        message: `A message of type ${message.customType} could not be stored, and goes with your next prompt: ${why}`,
+        message: `A message of type ${message.customType} could not be stored, and goes with your next prompt: ${messageOf(error)}`,
       });
     }
   }

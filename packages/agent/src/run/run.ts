@@ -9,6 +9,7 @@ import {
 } from "@bonsai-agent/messages";
 import { project, type Session } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
+import { messageOf } from "../notice.ts";
 import { errorResult } from "../tool.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import { type CustomInput, isMessage, type PromptInput, type RunResult, userMessage } from "./input.ts";
@@ -130,7 +131,7 @@ function runError(error: unknown): BonsaiError {
   if (BonsaiError.is(error)) return error;
   return new BonsaiError({
     code: "run_failed",
-    message: `The work broke off: ${error instanceof Error ? error.message : String(error)}`,
+    message: `The work broke off: ${messageOf(error)}`,
     hint: "What was done so far is kept. Send the message again; if it happens again, report it with this message.",
     cause: error,
   });

@@ -1,3 +1,5 @@
+import { messageOf } from "../notice.ts";
+
 /** Lines of one result: more than a model uses at once, and a tenth of a small window at most. */
 export const MAX_RESULT_LINES = 2_000;
 /** Bytes of one result, about 12,000 tokens: lines alone bound nothing where lines are long. */
@@ -85,6 +87,6 @@ export function errorCode(error: unknown): string | undefined {
 
 /** A sentence for the model: what could not be done with which path, and why. */
 export function fileProblem(did: string, path: string, cause: unknown): Error {
-  const reason = reasons[errorCode(cause) ?? ""] ?? (cause instanceof Error ? cause.message : String(cause));
+  const reason = reasons[errorCode(cause) ?? ""] ?? messageOf(cause);
   return new Error(`${did} ${path} failed: ${reason}.`, { cause });
 }
