@@ -106,28 +106,17 @@ function inert(text: string): string {
 
 /** Owner of what stands before the requests: made anew for each run, then as extensions left it until the run ends. */
 export class SystemPromptInUse {
-  readonly #make: () => string;
-  #ofRun: string | undefined;
+  /** Without what extensions make of it for one run. */
+  readonly fresh: () => string;
+  /** As extensions left it; undefined while there is no run. */
+  ofRun: string | undefined;
 
   constructor(make: () => string) {
-    this.#make = make;
-  }
-
-  /** Without what extensions make of it for one run. */
-  fresh(): string {
-    return this.#make();
+    this.fresh = make;
   }
 
   get current(): string {
-    return this.#ofRun ?? this.#make();
-  }
-
-  runBegins(prompt: string): void {
-    this.#ofRun = prompt;
-  }
-
-  runEnded(): void {
-    this.#ofRun = undefined;
+    return this.ofRun ?? this.fresh();
   }
 }
 
@@ -141,20 +130,15 @@ export interface FixedContext {
   readonly tools: readonly string[];
 }
 
-/** Divides a system prompt, and takes the tools to it. */
-export function fixedContext({
-  systemPrompt,
-  tools,
-}: {
+interface BeforeMessages {
   systemPrompt: string;
   tools: readonly ToolDeclaration[];
-}): FixedContext {
+}
+
+/** Divides a system prompt, and takes the tools to it. */
+export function fixedContext({ systemPrompt, tools }: BeforeMessages): FixedContext {
   const { prompt, instructions } = divided(systemPrompt);
-  return {
-    prompt: prompt.trim(),
-    instructions,
-    tools: tools.map((tool) => JSON.stringify(tool)),
-  };
+  return { prompt: prompt.trim(), instructions, tools: tools.map((tool) => JSON.stringify(tool)) };
 }
 
 const OPEN = '<instructions path="';
@@ -180,12 +164,8 @@ function divided(systemPrompt: string): { prompt: string; instructions: string[]
 }
 
 /** The same as one list, which is another one only once something of it has changed. */
-export function fixedTexts(
-  current: () => { systemPrompt: string; tools: readonly ToolDeclaration[] },
-): () => readonly string[] {
-  let known:
-    | { systemPrompt: string; tools: readonly ToolDeclaration[]; texts: readonly string[] }
-    | undefined;
+export function fixedTexts(current: () => BeforeMessages): () => readonly string[] {
+  let known: (BeforeMessages & { texts: readonly string[] }) | undefined;
   return () => {
     const { systemPrompt, tools } = current();
     const isKnown =

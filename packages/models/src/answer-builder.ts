@@ -48,7 +48,7 @@ export class AnswerBuilder {
     this.#request = request;
   }
 
-  /** The latest usage that was told, where it cannot be. */
+  /** The latest usage that the server reported, where it cannot be. */
   get ignoredUsage(): IgnoredUsage | undefined {
     return this.#ignoredUsage;
   }
@@ -95,7 +95,7 @@ export class AnswerBuilder {
 
   /**
    * Ends a call. Arguments that are no JSON object, or nested too deep to be stored, stand under `MALFORMED_ARGUMENTS` as
-   * text. A call without an id, or with that of an earlier one, gets its own: results are told apart by it.
+   * text. A call without an id, or with that of an earlier one, gets its own: results belong to it.
    */
   endCall(contentIndex: number): StreamEvent {
     const text = this.#argumentTexts.get(contentIndex) ?? "";
@@ -127,8 +127,8 @@ export class AnswerBuilder {
       this.message.usage = emptyUsage();
       return;
     }
-    const told = Object.entries(counts).filter(([, count]) => count !== undefined);
-    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...Object.fromEntries(told) };
+    const counted = Object.entries(counts).filter(([, count]) => count !== undefined);
+    const usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...Object.fromEntries(counted) };
     const { input, output, cacheRead, cacheWrite } = usage;
     this.message.usage = {
       ...usage,
@@ -157,7 +157,7 @@ export class AnswerBuilder {
   }
 }
 
-/** The key under which arguments stand that are no JSON object: the tool is not run, and the model is told. */
+/** The key under which arguments stand that are no JSON object: the tool is not run, and the model gets an error. */
 export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
 
 /** Providers send no text at all for a call without arguments. */

@@ -155,7 +155,7 @@ export class Exchange {
     });
   }
 
-  /** Makes the next attempt one that may succeed; else the failure as it is told. */
+  /** Makes the next attempt one that may succeed; else the failure to end with. */
   async #remedy(failure: ModelFailure, usage: Usage): Promise<ModelFailure | "again" | "aborted"> {
     try {
       this.#believe(this.#host.windows.learn(this.#model, failure));

@@ -178,7 +178,7 @@ export class RetryBudget {
     return { ...count, delayMs: Math.round(retryAfterMs || this.#backoffMs()) };
   }
 
-  /** The failure as it is told when the request is given up: with the wait or the attempts that were too many. */
+  /** The failure as it stands when the request is given up: with the wait or the attempts that were too many. */
   givenUp(failure: ModelFailure): ModelFailure {
     const { retryable, retryAfterMs = 0, message } = failure;
     if (!retryable) return failure;

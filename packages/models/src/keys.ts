@@ -57,7 +57,7 @@ export interface FileKeysOptions {
   /** Bonsai's home folder: the keys stand in `<home>/auth.json`. */
   home: string;
   env: Readonly<Record<string, string | undefined>>;
-  /** Told once. Default: nobody. */
+  /** Called once. Default: nothing. */
   onNotice?: ((notice: KeyNotice) => void) | undefined;
 }
 
@@ -68,11 +68,11 @@ export interface FileKeysOptions {
  */
 export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   const file = join(home, "auth.json");
-  let isTold = onNotice === undefined;
+  let isNotified = onNotice === undefined;
   const entries = (): AuthEntries => {
-    const message = isTold ? undefined : exposure(file);
+    const message = isNotified ? undefined : exposure(file);
     if (message !== undefined) {
-      isTold = true;
+      isNotified = true;
       onNotice?.({ code: "keys_exposed", message });
     }
     return readAuthFile(file);
@@ -206,7 +206,7 @@ function contents(file: string): string | undefined {
   }
 }
 
-/** The parser's own message quotes the text, so it is neither told nor kept. */
+/** The parser's own message quotes the text, so it is neither shown nor kept. */
 function parsed(text: string, file: string): unknown {
   try {
     return JSON.parse(text);

@@ -45,10 +45,10 @@ export interface ModelRequest {
   signal?: AbortSignal | undefined;
   /** Sees the request as it will go over the wire, and may change it. */
   onPayload?: ((payload: unknown) => unknown | Promise<unknown>) | undefined;
-  /** Told when the provider's answer begins. */
+  /** Called when the provider's answer begins. */
   onResponse?: ((response: ProviderResponse) => void | Promise<void>) | undefined;
   /**
-   * Told what an attempt used that is void, because another one follows it: nothing else counts it. The usage of the
+   * Called with what an attempt used that is void, because another one follows it: nothing else counts it. The usage of the
    * stream's last message is that of the last attempt alone, and tells the size of the context.
    */
   onVoidedUsage?: ((usage: Usage) => void) | undefined;

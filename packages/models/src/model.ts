@@ -54,7 +54,7 @@ export const thinkingStyles = {
 /** Where a server differs from what is known of it, or from what is taken for granted. Default of each: what is known. */
 export interface ModelCompat {
   /**
-   * How the model is told to think. Anthropic Messages: `budget` (a number of tokens), `adaptive` (an effort). Chat
+   * How the model is asked to think. Anthropic Messages: `budget` (a number of tokens), `adaptive` (an effort). Chat
    * Completions: the field `reasoning_effort`, the field `reasoning` (`{effort}`), `switch` (`thinking: {type}`).
    */
   thinking?: (typeof thinkingStyles)[keyof typeof thinkingStyles][number] | undefined;
@@ -68,7 +68,7 @@ export interface ModelCompat {
   streamOptions?: boolean | undefined;
 }
 
-/** True where somebody said how the model is told to think: then it can. */
+/** True where the user set how the model is asked to think: then it can. */
 export function canThink(compat: ModelCompat | undefined): boolean {
   return compat?.thinking !== undefined && compat.thinking !== "none";
 }

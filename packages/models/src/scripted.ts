@@ -83,8 +83,8 @@ async function* spoken(
     await pause(delayMs, call.signal);
     yield answer.thinking(delta);
   }
-  const said = cut && calls.length === 0 ? text.slice(0, text.length / 2) : text;
-  for (const delta of pieces(said, chunkChars)) {
+  const shown = cut && calls.length === 0 ? text.slice(0, text.length / 2) : text;
+  for (const delta of pieces(shown, chunkChars)) {
     await pause(delayMs, call.signal);
     yield answer.text(delta);
   }
@@ -116,16 +116,14 @@ function nextCallId(stage: Stage, { messages }: ProviderCall): string {
 
 /** Where the scenario tells what the prompt cost, it tells all of it. */
 function usageOf(
-  told: Partial<Usage> = {},
+  given: Partial<Usage> = {},
   prompt: Partial<Usage>,
   answer: AnswerBuilder,
 ): Partial<Omit<Usage, "cost" | "totalTokens">> {
-  const { cost: _cost, totalTokens: _total, ...counts } = told;
-  const tellsPrompt = [counts.input, counts.cacheRead, counts.cacheWrite].some(
-    (count) => count !== undefined,
-  );
+  const { cost: _cost, totalTokens: _total, ...counts } = given;
+  const hasPrompt = [counts.input, counts.cacheRead, counts.cacheWrite].some((count) => count !== undefined);
   const output = byScriptEstimator.message(answer.message);
-  return { ...(tellsPrompt ? {} : prompt), output, ...counts };
+  return { ...(hasPrompt ? {} : prompt), output, ...counts };
 }
 
 function pieces(text: string, chars: number): string[] {

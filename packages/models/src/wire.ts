@@ -37,7 +37,7 @@ export function wireToolName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_CHARS) || "unknown";
 }
 
-/** The head of a server's answer, as callers are told of it. */
+/** The head of a server's answer, as callers get it. */
 export function responseHead(status: number, headers: Headers | undefined): ProviderResponse {
   return { status, headers: Object.fromEntries(headers?.entries() ?? []) };
 }
@@ -158,7 +158,7 @@ const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /**
- * The fetch of one call, for either SDK. Tells of every sign of life, comments and empty lines among them; follows no
+ * The fetch of one call, for either SDK. Reports every sign of life, comments and empty lines among them; follows no
  * redirection, which would carry the key and the conversation to somebody else; bounds what is read. Throws
  * ProviderError for a redirection and for a page of HTML.
  */

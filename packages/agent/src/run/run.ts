@@ -73,14 +73,14 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
   const { events, session } = parts;
   const since = session.leafId;
   const messages = () => messagesSince(session, since);
-  parts.systemPrompt.runBegins(opening.systemPrompt);
+  parts.systemPrompt.ofRun = opening.systemPrompt;
   await events.notify("agent_start", { type: "agent_start" });
   const result = await resultOf(options, opening);
   parts.gracePeriod.extend();
   // The list is made only where somebody wants it: a run of days has more messages than memory should hold.
   if (events.hasHandlers("agent_end"))
     await events.notify("agent_end", { type: "agent_end", messages: messages(), result });
-  parts.systemPrompt.runEnded();
+  parts.systemPrompt.ofRun = undefined;
   onEnd(messages, result);
   return result;
 }

@@ -223,7 +223,7 @@ function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tol
 /** Lines of the nearest passage that are shown. */
 const MAX_SHOWN_LINES = 12;
 const MAX_SHOWN_CHARS = 200;
-/** A line that the passage has more often, like a bracket, tells of few places. */
+/** A line that the passage has more often, like a bracket, stands in too many places to help. */
 const MAX_PLACES_OF_LINE = 20;
 /** A shorter newText can stand in the file for any reason. */
 const MIN_TELLING_CHARS = 8;

@@ -41,7 +41,7 @@ const SLASH = 0x2f;
  */
 export class GlobPattern {
   readonly #steps: readonly Step[];
-  /** What every match begins and ends with: most paths are told apart by that. */
+  /** What every match begins and ends with: that alone rules most paths out. */
   readonly #beginning: string;
   readonly #end: string;
   /** By step: the round in which it was reached last. */

@@ -30,7 +30,7 @@ export interface LineSearchOptions {
   glob?: string | undefined;
   contextLines: number;
   signal: AbortSignal;
-  /** Told of what the search could not cover, as sentences. */
+  /** Called with what the search could not cover, a sentence each. */
   onNote: (note: string) => void;
 }
 
@@ -260,7 +260,7 @@ export class ExpressionWorker {
     if (this.#worker !== undefined) return this.#worker;
     const { source, flags } = this.#expression;
     const worker = new Worker(WORKER, { eval: true, workerData: { source, flags }, execArgv: [] });
-    // One that comes while nobody waits is told by the next search.
+    // One that comes while nobody waits is thrown by the next search.
     worker.on("error", () => {});
     this.#worker = worker;
     return worker;

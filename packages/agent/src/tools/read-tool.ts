@@ -147,7 +147,7 @@ function noticesOf(
 /** A line beyond it is machine-made; its beginning says what it is. */
 const MAX_LINE_BYTES = 10_000;
 const CHUNK_BYTES = 1 << 20;
-/** Up to here the rest of a file is counted, so that the model is told how much there is: a fifth of a second. */
+/** Up to here the rest of a file is counted, so that the model sees how much there is: a fifth of a second. */
 const MAX_COUNTED_BYTES = 200 << 20;
 
 interface LineWindowOptions {

@@ -45,7 +45,7 @@ export interface ShellCommandOptions {
   /** Absent: no limit. */
   timeoutMs?: number | undefined;
   signal: AbortSignal;
-  /** Told of text as it comes, cleaned and without keys. */
+  /** Called with text as it comes, cleaned and without keys. */
   onText?: ((text: string) => void) | undefined;
 }
 

@@ -4,7 +4,7 @@ import { ProviderError } from "../provider.ts";
 import { awsErrorType, brokenOff, jsonOrText, notSent, retryAfterMs, unanswered } from "../wire.ts";
 
 /** What an error object of the API says; proxies and other servers leave out some of it. */
-interface ToldError {
+interface ErrorFields {
   message: string | undefined;
   type: string | undefined;
 }
@@ -50,15 +50,15 @@ export function streamFailure(error: unknown): ProviderError {
 
 /** An error that the server told of inside its stream. */
 export function eventRefusal(body: unknown, headers: Headers): ProviderError {
-  return refusedBody({ body, told: toldError(body), status: undefined, headers });
+  return refusedBody({ body, fields: errorFields(body), status: undefined, headers });
 }
 
 /** A body that is no stream, sent with a status of success. */
 export function unexpectedBody(status: number, contentType: string, text: string): ProviderError {
   const body = jsonOrText(text);
-  const told = toldError(body);
-  if (told.type !== undefined || told.message !== undefined)
-    return refusedBody({ body, told, status: undefined });
+  const fields = errorFields(body);
+  if (fields.type !== undefined || fields.message !== undefined)
+    return refusedBody({ body, fields, status: undefined });
   return new ProviderError({
     kind: "garbled",
     message: `Instead of a stream of events the server sent ${contentType || "a body of no type"} with status ${status}.`,
@@ -69,19 +69,19 @@ export function unexpectedBody(status: number, contentType: string, text: string
 function refusal(error: APIError): ProviderError {
   const { status, headers } = error;
   const body = error.error ?? bodyText(error);
-  return refusedBody({ body, told: toldError(body), status, headers, cause: error });
+  return refusedBody({ body, fields: errorFields(body), status, headers, cause: error });
 }
 
 interface RefusedBody {
   body: unknown;
-  told: ToldError;
+  fields: ErrorFields;
   status: number | undefined;
   headers?: Headers | undefined;
   cause?: unknown;
 }
 
-function refusedBody({ body, told, status, headers, cause }: RefusedBody): ProviderError {
-  const { message, type } = told;
+function refusedBody({ body, fields, status, headers, cause }: RefusedBody): ProviderError {
+  const { message, type } = fields;
   return new ProviderError({
     kind: "refused",
     status: status ?? (type === undefined ? undefined : statusOfType[type]),
@@ -94,8 +94,8 @@ function refusedBody({ body, told, status, headers, cause }: RefusedBody): Provi
 }
 
 function textMessage(status: number | undefined, body: unknown): string {
-  const told = typeof body === "string" ? body : jsonText(body);
-  const text = told.slice(0, MAX_SHOWN_CHARS) || NO_BODY;
+  const whole = typeof body === "string" ? body : jsonText(body);
+  const text = whole.slice(0, MAX_SHOWN_CHARS) || NO_BODY;
   return status === undefined ? text : `${status} ${text}`;
 }
 
@@ -105,7 +105,7 @@ function bodyText({ status, message }: APIError): string | undefined {
   return status === undefined || text === NO_BODY ? undefined : text;
 }
 
-function toldError(body: unknown): ToldError {
+function errorFields(body: unknown): ErrorFields {
   const { error, message, detail } = record(body);
   const { message: inner, type } = record(error);
   return {

@@ -113,7 +113,7 @@ interface AnthropicThinkingOptions {
   isTurnWithoutThinking: boolean;
 }
 
-/** How a generation is told to think. */
+/** How a generation is asked to think. */
 interface ThinkingStyle {
   /** "budget": a number of tokens, up to 4.5. "effort": the model decides, within an effort. */
   kind: "budget" | "effort";

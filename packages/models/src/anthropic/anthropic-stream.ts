@@ -152,7 +152,7 @@ export class AnthropicStream {
     yield this.#answer.callArguments(open.contentIndex, json);
   }
 
-  /** Counts are told at the start and again, cumulative, at the end; some servers tell each only once. */
+  /** Counts come at the start and again, cumulative, at the end; some servers send each only once. */
   #count(usage: Usage | MessageDeltaUsage | null | undefined): void {
     if (typeof usage !== "object" || usage === null) return;
     const known = this.#counts;
@@ -215,8 +215,8 @@ function refused(explanation: string | null | undefined, body: unknown): Provide
 }
 
 /** NaN for what is no count, which makes the usage one that cannot be. */
-function highest(known: number | undefined, told: unknown): number {
-  const count = told ?? 0;
+function highest(known: number | undefined, value: unknown): number {
+  const count = value ?? 0;
   return Math.max(known ?? 0, typeof count === "number" && count >= 0 ? count : Number.NaN);
 }
 

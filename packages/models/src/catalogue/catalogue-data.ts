@@ -114,9 +114,9 @@ function laidOver<Below extends Partial<ProviderConfig>, Given extends Partial<P
   below: Below,
   given: Given,
 ): Below & Given {
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given;
+  const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given;
   const headers = { ...below.headers, ...given.headers };
-  return { ...below, ...said, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
+  return { ...below, ...set, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
 }
 
 function isWhole(config: Partial<ProviderConfig>): config is ProviderConfig {

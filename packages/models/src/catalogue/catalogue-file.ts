@@ -99,7 +99,7 @@ function parsed(text: string, file: string): unknown {
   return value;
 }
 
-/** The parser quotes what stands around its place, which may be a key of `headers`: that is neither told nor kept. */
+/** The parser quotes what stands around its place, which may be a key of `headers`: that is neither shown nor kept. */
 function unreadable(file: string, cause: unknown): BonsaiError {
   const reason = (cause as Error).message.replace(/, (?:"|\.\.\.).*(?= is not valid JSON$)/s, "");
   return new BonsaiError({

@@ -127,7 +127,7 @@ async function withServerSizes(
   { signal, contextWindow, apiKey, fetch }: FindModelOptions,
 ): Promise<CatalogueModel> {
   const timeout = AbortSignal.timeout(serverTimeoutMs);
-  const told = await serverSizes(
+  const served = await serverSizes(
     {
       provider: model,
       apiKey: apiKey?.(model),
@@ -139,8 +139,8 @@ async function withServerSizes(
   signal?.throwIfAborted();
   return {
     ...model,
-    contextWindow: told.contextWindow ?? contextWindow,
-    maxOutputTokens: model.maxOutputTokens ?? told.maxOutputTokens,
+    contextWindow: served.contextWindow ?? contextWindow,
+    maxOutputTokens: model.maxOutputTokens ?? served.maxOutputTokens,
   };
 }
 

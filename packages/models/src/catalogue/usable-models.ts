@@ -23,7 +23,7 @@ export interface UsableModel {
 export interface UsableModelsOptions {
   catalogue: Pick<Catalogue, "providers" | "models">;
   keys: Pick<KeyFile, "key" | "source">;
-  /** Default: `GET {baseUrl}/models`, and for models without a window what else a local server tells of them. */
+  /** Default: `GET {baseUrl}/models`, and for models without a window what else a local server reports of them. */
   probe?: ProbeServer | undefined;
   /** Ends the probes early. */
   signal?: AbortSignal | undefined;

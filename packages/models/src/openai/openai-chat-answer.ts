@@ -84,10 +84,10 @@ export class ChatAnswer {
   }
 
   /** Ends the answer; throws ProviderError where it is not complete. */
-  *end(saidDone: boolean): Iterable<StreamEvent> {
+  *end(isDone: boolean): Iterable<StreamEvent> {
     const reason = this.#finishReason;
     if (reason !== undefined) finishAnswer(this.#answer, reason, this.#error);
-    else finishWithoutReason(this.#answer, saidDone);
+    else finishWithoutReason(this.#answer, isDone);
     yield* this.#calls.end();
     this.#signThinking();
   }

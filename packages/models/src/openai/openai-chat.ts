@@ -25,8 +25,8 @@ import {
   dataUrl,
   imagesOfResults,
   resultParts,
-  saidByUser,
   signedObject,
+  userParts,
 } from "./openai-content.ts";
 import { effortOf, type OpenAiServer, openAiServer, wireCallId } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
@@ -114,12 +114,12 @@ export function chatMessages(
 ): ChatCompletionMessageParam[] {
   const wire: ChatCompletionMessageParam[] = [];
   let images: ImageContent[] = [];
-  let said: UserContent[] = [];
+  let parts: UserContent[] = [];
   const flush = () => {
-    const content = [...imagesOfResults(images), ...said];
+    const content = [...imagesOfResults(images), ...parts];
     if (content.length > 0) wire.push({ role: "user", content: userContent(content) });
     images = [];
-    said = [];
+    parts = [];
   };
   for (const message of messages) {
     if (message.role === "toolResult") {
@@ -131,16 +131,16 @@ export function chatMessages(
       if (answer === undefined) continue;
       flush();
       wire.push(answer);
-    } else said.push(...saidByUser(message));
+    } else parts.push(...userParts(message));
   }
   flush();
   return wire;
 }
 
 /** Text alone is sent as one string: not every server takes parts. */
-function userContent(said: readonly UserContent[]): string | ChatCompletionContentPart[] {
-  if (said.some(({ type }) => type === "image")) return said.map(contentPart);
-  return said.map((block) => (block.type === "text" ? block.text : "")).join("\n\n");
+function userContent(parts: readonly UserContent[]): string | ChatCompletionContentPart[] {
+  if (parts.some(({ type }) => type === "image")) return parts.map(contentPart);
+  return parts.map((block) => (block.type === "text" ? block.text : "")).join("\n\n");
 }
 
 function contentPart(block: UserContent): ChatCompletionContentPart {
@@ -227,13 +227,13 @@ export class RefusedFields {
     if (!(error instanceof ProviderError) || (error.status !== 400 && error.status !== 422)) return false;
     const text = `${error.message} ${jsonText(error.body)}`;
     const known = this.#learned.get(keyOf(model)) ?? {};
-    const told: ModelCompat = {
+    const learned: ModelCompat = {
       ...(/stream_options/.test(text) && { streamOptions: false }),
       ...(/(?:unsupported|not supported).{0,80}max_completion_tokens/is.test(text) && {
         maxTokensField: "max_completion_tokens" as const,
       }),
     };
-    const all = { ...known, ...told };
+    const all = { ...known, ...learned };
     if (Object.keys(all).length === Object.keys(known).length) return false;
     this.#learned.set(keyOf(model), all);
     return true;

@@ -20,7 +20,7 @@ export interface ConvertOptions {
 }
 
 /** What a message says in the user's place; nothing for answers, tool results and what no model sees. */
-export function saidByUser(message: Message): UserContent[] {
+export function userParts(message: Message): UserContent[] {
   switch (message.role) {
     case "user":
     case "custom":
@@ -43,7 +43,7 @@ export function answerBlocks(message: AssistantMessage): AssistantContent[] {
   });
 }
 
-/** What is told of a result in text, and its images apart. */
+/** The text of a result, and its images apart. */
 export function resultParts({ content }: ToolResultMessage): { text: string; images: ImageContent[] } {
   const blocks = soundContent(content);
   const images = blocks.filter((block) => block.type === "image");

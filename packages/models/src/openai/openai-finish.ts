@@ -48,9 +48,9 @@ export function finishAnswer(answer: AnswerBuilder, rawReason: string, error?: u
  * For a stream that ended without a word on why: an answer that the server itself declared done is taken as complete.
  * Throws ProviderError "cut" for any other.
  */
-export function finishWithoutReason(answer: AnswerBuilder, saidDone: boolean): void {
+export function finishWithoutReason(answer: AnswerBuilder, isDone: boolean): void {
   const { content } = answer.message;
-  if (!saidDone || content.length === 0) {
+  if (!isDone || content.length === 0) {
     const where = content.length === 0 ? "began" : "was complete";
     throw new ProviderError({ kind: "cut", message: `The stream ended before the answer ${where}.` });
   }
@@ -81,11 +81,11 @@ export function openAiUsage(usage: unknown): TokenCounts | undefined {
   };
 }
 
-/** The first that is told; NaN for what is no count, which makes the usage one that cannot be. */
+/** The first that is there; NaN for what is no count, which makes the usage one that cannot be. */
 function first(...values: readonly unknown[]): number | undefined {
-  const told = values.find((value) => value !== undefined && value !== null);
-  if (told === undefined) return undefined;
-  return typeof told === "number" && told >= 0 ? told : Number.NaN;
+  const count = values.find((value) => value !== undefined && value !== null);
+  if (count === undefined) return undefined;
+  return typeof count === "number" && count >= 0 ? count : Number.NaN;
 }
 
 function counts(value: unknown): Counts {

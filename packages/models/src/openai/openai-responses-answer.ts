@@ -99,8 +99,8 @@ export class ResponsesAnswer {
   }
 
   /** Ends the answer; throws ProviderError where its last event did not come. */
-  end(saidDone: boolean): Iterable<StreamEvent> {
-    if (!this.#isFinished) finishWithoutReason(this.#answer, saidDone && !this.#answer.hasOpenCall);
+  end(isDone: boolean): Iterable<StreamEvent> {
+    if (!this.#isFinished) finishWithoutReason(this.#answer, isDone && !this.#answer.hasOpenCall);
     return [];
   }
 

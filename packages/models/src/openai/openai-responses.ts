@@ -23,8 +23,8 @@ import {
   imagesOfResults,
   jsonObject,
   resultParts,
-  saidByUser,
   signedObject,
+  userParts,
 } from "./openai-content.ts";
 import { ResponsesAnswer } from "./openai-responses-answer.ts";
 import { effortOf, type OpenAiServer, openAiServer, wireCallId } from "./openai-servers.ts";
@@ -117,17 +117,17 @@ export function responsesInput(messages: readonly Message[], options: ConvertOpt
       if (!options.server.takesImagesInResults) waiting.push(...imagesOfResults(resultParts(message).images));
       continue;
     }
-    const said = saidByUser(message);
-    if (message.role === "assistant" || said.length > 0) flush();
+    const parts = userParts(message);
+    if (message.role === "assistant" || parts.length > 0) flush();
     if (message.role === "assistant") items.push(...answerItems(message, options));
-    if (said.length > 0) items.push({ role: "user", content: inputContent(said) });
+    if (parts.length > 0) items.push({ role: "user", content: inputContent(parts) });
   }
   flush();
   return items;
 }
 
-function inputContent(said: readonly UserContent[]): ResponseInputMessageContentList {
-  return said.map((block) =>
+function inputContent(parts: readonly UserContent[]): ResponseInputMessageContentList {
+  return parts.map((block) =>
     block.type === "image"
       ? { type: "input_image", image_url: dataUrl(block), detail: "auto" }
       : { type: "input_text", text: block.text },

@@ -13,7 +13,7 @@ interface OpenAiReading {
   readonly isComplete: boolean;
   take(event: unknown): Iterable<StreamEvent>;
   /** Called at the end of the stream; throws ProviderError where the answer is not complete. */
-  end(saidDone: boolean): Iterable<StreamEvent>;
+  end(isDone: boolean): Iterable<StreamEvent>;
 }
 
 interface OpenAiStreamOptions extends Omit<OpenAiEventsOptions, "wire"> {
@@ -36,7 +36,7 @@ export async function* openAiStream({
     const isCut = error instanceof ProviderError && error.kind === "cut";
     if (!isCut || !reading.isFinished) throw error;
   }
-  yield* whatIsThere(() => reading.end(wire.saidDone), undefined);
+  yield* whatIsThere(() => reading.end(wire.isDone), undefined);
 }
 
 /** Servers send what they like: whatever reading it throws means that the stream is broken. */
@@ -78,8 +78,8 @@ async function* eventsOf(
     for await (const { event, data } of sseMessages(response, wire.closer)) {
       call.signal.throwIfAborted();
       const text = data.trim();
-      if (text === "[DONE]") wire.sayDone();
-      if (text === "" || wire.saidDone) continue;
+      if (text === "[DONE]") wire.markDone();
+      if (text === "" || wire.isDone) continue;
       const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
       if (event === "error" || hasError(body)) throw refusal({ body, headers: response.headers });
       yield body;

@@ -19,7 +19,7 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 const END_WAIT_MS = 250;
 
 /**
- * One request's connection: the SDK's client, and what the SDK does not tell of the answer.
+ * One request's connection: the SDK's client, and what the SDK does not show of the answer.
  * Owner of the text of a refusal, and of how the connection ends: read to its end it serves the next request.
  */
 export class OpenAiWire {
@@ -28,7 +28,7 @@ export class OpenAiWire {
   readonly closer = new AbortController();
   /** The text of a refusal; undefined where there is no refusal, or none with a body. */
   errorText: string | undefined;
-  #saidDone = false;
+  #isDone = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ model, apiKey, onAlive }: ProviderCall) {
@@ -54,13 +54,13 @@ export class OpenAiWire {
   }
 
   /** True when the server closed its stream with `[DONE]`. */
-  get saidDone(): boolean {
-    return this.#saidDone;
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
   /** The server said `[DONE]`: nothing behind it counts. */
-  sayDone(): void {
-    this.#saidDone = true;
+  markDone(): void {
+    this.#isDone = true;
     this.expectEnd();
   }
 

@@ -122,7 +122,7 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
   const { error, provider, modelId, apiKey } = options;
   const texts = errorTexts(error);
   const reading = error.kind === "refused" ? readingOf(options, texts) : NOTHING_READ;
-  const tokens = tokensTold(reading, texts, options.asked);
+  const tokens = reportedTokens(reading, texts, options.asked);
   const kind = kindOf(options, { texts, reading, tokens });
   const isPresumed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
   return {
@@ -205,10 +205,13 @@ function isOverflowBySize(
   return windowTokens > 0 && Math.max(inputTokens, contextTokens) > windowTokens * NEAR_THE_WINDOW;
 }
 
-type TokensTold = Pick<ModelFailure, "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens">;
+type ReportedTokens = Pick<
+  ModelFailure,
+  "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens"
+>;
 
 /** The numbers of a refusal; a sum of input and cap is taken apart where that can be done. */
-function tokensTold(reading: Reading, texts: ErrorTexts, asked: AskedTokens | undefined): TokensTold {
+function reportedTokens(reading: Reading, texts: ErrorTexts, asked: AskedTokens | undefined): ReportedTokens {
   const numbers = sorted(reading.numbers, asked);
   const windowTokens = numbers.window ?? texts.numbers.get("n_ctx");
   const outputTokens = numbers.output;
@@ -240,12 +243,12 @@ function canBeWindow(
     asked,
   }: { inputTokens: number | undefined; numbers: Reading["numbers"]; asked: AskedTokens | undefined },
 ): boolean {
-  const told = Math.max(
+  const sum = Math.max(
     numbers.total ?? 0,
     (inputTokens ?? 0) + (numbers.output ?? asked?.maxOutputTokens ?? 0),
   );
   if (windowTokens <= 0) return false;
-  if (asked === undefined || (inputTokens !== undefined && told >= windowTokens)) return true;
+  if (asked === undefined || (inputTokens !== undefined && sum >= windowTokens)) return true;
   return windowTokens <= 2 * (asked.inputTokens + asked.maxOutputTokens);
 }
 
@@ -265,7 +268,7 @@ function inputOfTotal({ total, output }: Reading["numbers"], asked?: AskedTokens
 interface Evidence {
   texts: ErrorTexts;
   reading: Reading;
-  tokens: TokensTold;
+  tokens: ReportedTokens;
 }
 
 function kindOf(options: ClassifyOptions, { texts, reading, tokens }: Evidence): FailureKind {
@@ -290,7 +293,7 @@ function kindOf(options: ClassifyOptions, { texts, reading, tokens }: Evidence):
 }
 
 /** Whether the input alone would have been taken; where nothing tells, it is what was too long. */
-function inputFits({ inputTokens, windowTokens }: TokensTold, asked: AskedTokens | undefined): boolean {
+function inputFits({ inputTokens, windowTokens }: ReportedTokens, asked: AskedTokens | undefined): boolean {
   if (inputTokens !== undefined && windowTokens !== undefined) return inputTokens < windowTokens;
   const window = windowTokens ?? asked?.windowTokens;
   if (asked === undefined || !window) return false;
@@ -315,9 +318,9 @@ function isAboveItsLimit(text: string): boolean {
 }
 
 function shown(texts: ErrorTexts, apiKey: string | undefined): string {
-  const said = texts.message.trim() || (texts.status === undefined ? "" : `HTTP ${texts.status}`);
+  const text = texts.message.trim() || (texts.status === undefined ? "" : `HTTP ${texts.status}`);
   const clean = redactKeys(
-    said.slice(0, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.",
+    text.slice(0, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.",
     apiKey,
   ).toWellFormed();
   return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…` : clean;

@@ -25,24 +25,24 @@ export function judgeRefusal(text: string): Judgement {
   const vetoes: Concept[] = ["billing", ...OTHER_MATTERS];
   const isVetoed = has(whole, ...vetoes) && !isOfContext(whole);
   const all = [...statements, whole];
-  const saying = isVetoed ? undefined : all.find((statement) => isTold(meaningOf(statement)));
-  if (saying !== undefined) return judgementOf(saying, whole);
+  const bounded = isVetoed ? undefined : all.find((statement) => isMeaning(meaningOf(statement)));
+  if (bounded !== undefined) return judgementOf(bounded, whole);
   if (!isVetoed && isOfBytes(whole)) return { outcome: "bytes", numbers: {} };
   return { outcome: namesCause(whole) ? "named" : "unnamed", numbers: {} };
 }
 
-function judgementOf(saying: Statement, whole: Statement): Judgement {
-  const isOfCap = has(whole, "cap") && !whole.hasNegative && !has(saying, "input", "context");
-  const outcome = isOfCap ? "cap" : (meaningOf(saying) ?? "named");
+function judgementOf(bounded: Statement, whole: Statement): Judgement {
+  const isOfCap = has(whole, "cap") && !whole.hasNegative && !has(bounded, "input", "context");
+  const outcome = isOfCap ? "cap" : (meaningOf(bounded) ?? "named");
   if (outcome === "cap") return { outcome, numbers: capNumbers(whole) };
   if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
   if (!has(whole, "context", "input", "tokens")) return { outcome: "request", numbers: {} };
-  const own = numbersOf(saying, outcome);
+  const own = numbersOf(bounded, outcome);
   const all = numbersOf(whole, outcome);
   return { outcome, numbers: Object.keys(all).length > Object.keys(own).length ? all : own };
 }
 
-function isTold(meaning: ReturnType<typeof meaningOf>): boolean {
+function isMeaning(meaning: ReturnType<typeof meaningOf>): boolean {
   return meaning !== undefined && meaning !== "named";
 }
 
@@ -171,7 +171,7 @@ function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Jud
   return isBound(first) ? { window: first.value } : {};
 }
 
-/** The limit is less than what was asked for; where only one number is told, the words around it tell. */
+/** The limit is less than what was asked for; where there is only one number, the words around it decide. */
 function capNumbers({ numbers }: Statement): Judgement["numbers"] {
   const [least, ...more] = countsOf(numbers);
   const isLimit = least !== undefined && (more.length > 0 || isBound(least));

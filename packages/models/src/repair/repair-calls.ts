@@ -19,7 +19,7 @@ export const repairPairs: RepairPass = (messages, context) => {
   const placed: Message[] = [];
   for (const [index, message] of messages.entries()) {
     if (message.role === "toolResult") {
-      if (!results.has(message.toolCallId)) placed.push(...told(message, context));
+      if (!results.has(message.toolCallId)) placed.push(...asUserText(message, context));
       continue;
     }
     placed.push(message);
@@ -89,7 +89,10 @@ function unrecorded({ id, name }: ToolCall, timestamp: number): ToolResultMessag
 }
 
 /** A result whose call is gone, as something that the user says; nothing where it held no information. */
-function told({ toolName, content, timestamp }: ToolResultMessage, { found }: RepairContext): Message[] {
+function asUserText(
+  { toolName, content, timestamp }: ToolResultMessage,
+  { found }: RepairContext,
+): Message[] {
   found("unpaired_result");
   const text = contentText(content).trim();
   const images = content.filter((block) => block.type === "image");

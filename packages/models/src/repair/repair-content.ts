@@ -245,7 +245,7 @@ function hasText(text: unknown): boolean {
 /**
  * A failed answer is left out: what there is of it was never confirmed, and the request was or will be repeated. Of an
  * aborted one the text stays, because the user saw it and may speak of it; its calls were not run, and its thinking is
- * not signed to the end. Where nothing had come yet, nothing is missing that one would tell of.
+ * not signed to the end. Where nothing had come yet, nothing is missing.
  */
 export const repairAnswers: RepairPass = (messages, { found }) =>
   mended(messages, (message) => {

@@ -76,7 +76,7 @@ const details: Readonly<Record<RepairKind, readonly [one: string, several: strin
   ],
 };
 
-/** Tells people of a repair. */
+/** A repair in words for people. */
 export function repairOf(kind: RepairKind, count: number): Repair {
   const [one, several] = details[kind];
   return { kind, count, detail: count === 1 ? one : several.replace("#", count.toLocaleString("en")) };
