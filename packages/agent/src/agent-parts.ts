@@ -48,10 +48,15 @@ export interface AgentParts {
 
 /** An agent from its parts; `openAgent` puts the built-in ones together. */
 export interface AgentOptions {
+  /** What it works in, and stores everything in. */
   session: Session;
+  /** Who asks models. */
   models: ModelClient;
+  /** The model to begin with. */
   model: CatalogueModel;
+  /** As `agentSettings` gives them. */
   settings: AgentSettings;
+  /** All of them; `settings.tools` names those that the model is offered. */
   tools: readonly Tool[];
   /** Default: one without handlers. */
   lifecycle?: Lifecycle<LifecycleEvents>;
@@ -71,7 +76,9 @@ export interface AgentOptions {
   now?: () => number;
 }
 
+/** How a text is given to an agent. */
 export interface PromptOptions {
+  /** Sent with the text. */
   images?: readonly ImageContent[];
   /** Default "print". */
   source?: InputSource;

@@ -5,6 +5,7 @@ import type { QueuedInput } from "./run/input.ts";
 
 /** How full the context is. */
 export interface ContextUsage {
+  /** In the next request, by the last usage where that can be trusted. */
   tokens: number;
   /** Absent where the model's window is unknown. */
   windowTokens?: number | undefined;
@@ -18,16 +19,25 @@ export interface ContextUsage {
 
 /** What a front end shows of an agent. */
 export interface AgentState {
+  /** As in the header of its file. */
   sessionId: string;
+  /** Absolute; undefined for a session in memory. */
   sessionFile: string | undefined;
   /** Read from the file when it is asked for: the first time, that takes time in a long session. */
   readonly sessionName: string | undefined;
+  /** The entry that the next one hangs on; null in an empty session. */
   leafId: string | null;
+  /** As `Agent.model`. */
   model: CatalogueModel;
+  /** As `setThinking` was last given it. */
   thinking: ThinkingLevel;
+  /** True while anything is going on. */
   isBusy: boolean;
+  /** True while a compaction is under way. */
   isCompacting: boolean;
+  /** Texts that wait for the next request, oldest first. */
   steering: readonly QueuedInput[];
+  /** Texts that wait for the end of the run, oldest first. */
   followUps: readonly QueuedInput[];
   /** Counted when it is asked for: where no answer has reported it, that takes time in a long session. */
   readonly context: ContextUsage;

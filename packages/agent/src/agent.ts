@@ -54,6 +54,7 @@ export class Agent {
     this.#runCommand = runCommand;
   }
 
+  /** What it works in; `close` closes it. */
   get session(): Session {
     return this.#parts.session;
   }
@@ -83,6 +84,7 @@ export class Agent {
     return this.#parts.awaitedCalls.isInside;
   }
 
+  /** True while a compaction is under way, whoever asked for it. */
   get isCompacting(): boolean {
     return this.#compaction.isRunning;
   }
@@ -243,6 +245,7 @@ export class Agent {
     this.session.close();
   }
 
+  /** All that front ends show, as of now. */
   get state(): AgentState {
     return stateOf(this.#parts, { isBusy: this.isBusy, isCompacting: this.isCompacting });
   }
@@ -302,6 +305,7 @@ function refuseCommand(): Promise<never> {
   return Promise.reject(new Error("This agent was given no shell."));
 }
 
+/** How to move to another place in the tree. */
 export interface NavigateOptions {
   /** Take a summary of the branch that is left along. Default false. */
   summarise?: boolean;
@@ -313,5 +317,6 @@ export interface NavigateOptions {
   replaceInstructions?: boolean;
   /** Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more. */
   label?: string;
+  /** Ends the move; then nothing has changed. */
   signal?: AbortSignal;
 }

@@ -16,22 +16,27 @@ export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork
 
 /** The events of opening, naming, leaving and forking sessions. */
 export interface SessionEvents {
+  /** The session is open; fired by `Agent.start`. */
   session_start: NotifyEvent<{
     type: "session_start";
     reason: SessionStartReason;
     /** The file that was left, with "new", "resume" and "fork". */
     previousSessionFile?: string;
   }>;
+  /** The session is about to be closed; handlers have five seconds. */
   session_shutdown: NotifyEvent<{
     type: "session_shutdown";
     reason: "quit" | "reload" | "new" | "resume" | "fork";
     targetSessionFile?: string;
   }>;
+  /** The session has another name, or none. */
   session_info_changed: NotifyEvent<{ type: "session_info_changed"; name: string | undefined }>;
+  /** Before another session takes the place of this one. */
   session_before_switch: DecideEvent<
     { type: "session_before_switch"; reason: "new" | "resume"; targetSessionFile?: string },
     { cancel?: boolean }
   >;
+  /** Before a new session is made of a part of this one. */
   session_before_fork: DecideEvent<
     { type: "session_before_fork"; entryId: string; position: "before" | "at" },
     { cancel?: boolean }
@@ -42,13 +47,17 @@ export interface SessionEvents {
 export interface InputResult {
   /** "handled": nothing is sent. "continue" and nothing at all are the same. */
   action?: "continue" | "transform" | "handled";
+  /** With `transform`: in the place of the text. */
   text?: string;
+  /** With `transform`: in the place of the images. */
   images?: ImageContent[];
 }
 
 /** What a handler decides about a command that the user typed. */
 export interface CommandGuardResult {
+  /** True: the command is not run. */
   block?: boolean;
+  /** Why, for the user. */
   reason?: string;
   /** The extension ran it itself: this is stored. Of two, the later stands. */
   result?: CommandOutput;
@@ -58,6 +67,7 @@ export interface CommandGuardResult {
 
 /** The events of an agent at work, in pi's names and shapes. */
 export interface RunEvents {
+  /** A text came in, before anything is made of it. */
   input: DecideEvent<
     {
       type: "input";
@@ -69,6 +79,7 @@ export interface RunEvents {
     },
     InputResult
   >;
+  /** Before a run begins: the system prompt can be changed, messages can be added. */
   before_agent_start: DecideEvent<
     { type: "before_agent_start"; prompt: string; images?: ImageContent[]; systemPrompt: string },
     {
@@ -78,10 +89,13 @@ export interface RunEvents {
       systemPrompt?: string;
     }
   >;
+  /** A run begins. */
   agent_start: NotifyEvent<{ type: "agent_start" }>;
   /** `messages`: what the run added, oldest first. */
   agent_end: NotifyEvent<{ type: "agent_end"; messages: readonly Message[]; result: RunResult }>;
+  /** Before a request; `turnIndex` counts from 0 in each run. */
   turn_start: NotifyEvent<{ type: "turn_start"; turnIndex: number; timestamp: number }>;
+  /** An answer and the results of its calls are stored. */
   turn_end: NotifyEvent<{
     type: "turn_end";
     turnIndex: number;
@@ -90,7 +104,9 @@ export interface RunEvents {
     messageEntryId: string;
     toolResultEntryIds: readonly string[];
   }>;
+  /** A message begins: an answer that streams in, or one that is whole. */
   message_start: NotifyEvent<{ type: "message_start"; message: Message }>;
+  /** A piece of an answer came. */
   message_update: NotifyEvent<{
     type: "message_update";
     message: AssistantMessage;
@@ -104,6 +120,7 @@ export interface RunEvents {
   context: DecideEvent<{ type: "context"; messages: readonly Message[] }, { messages?: readonly Message[] }>;
   /** The request as it goes over the wire; the result is the whole new payload. */
   before_provider_request: DecideEvent<{ type: "before_provider_request"; payload: unknown }, object>;
+  /** The head of the provider's answer; names of headers in lower case. */
   after_provider_response: NotifyEvent<{
     type: "after_provider_response";
     status: number;
@@ -114,6 +131,7 @@ export interface RunEvents {
     { type: "tool_call"; toolCallId: string; toolName: string; input: Record<string, unknown> },
     { block?: boolean; reason?: string; terminate?: boolean }
   >;
+  /** A tool has ended: its result can be changed before it is stored. */
   tool_result: DecideEvent<
     {
       type: "tool_result";
@@ -127,12 +145,14 @@ export interface RunEvents {
     },
     { content?: UserContent[]; details?: unknown; isError?: boolean; usage?: Usage }
   >;
+  /** Before anything is done for a call. */
   tool_execution_start: NotifyEvent<{
     type: "tool_execution_start";
     toolCallId: string;
     toolName: string;
     args: Readonly<Record<string, unknown>>;
   }>;
+  /** What a tool shows while it runs. */
   tool_execution_update: NotifyEvent<{
     type: "tool_execution_update";
     toolCallId: string;
@@ -140,6 +160,7 @@ export interface RunEvents {
     args: Readonly<Record<string, unknown>>;
     partialResult: ToolResult;
   }>;
+  /** The result of a call, as it will be stored. */
   tool_execution_end: NotifyEvent<{
     type: "tool_execution_end";
     toolCallId: string;
@@ -147,16 +168,19 @@ export interface RunEvents {
     result: ToolResult;
     isError: boolean;
   }>;
+  /** Before a command that the user typed is run. */
   user_bash: DecideEvent<
     { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string },
     CommandGuardResult
   >;
+  /** Another model was chosen. */
   model_select: NotifyEvent<{
     type: "model_select";
     model: CatalogueModel;
     previousModel: CatalogueModel | undefined;
     source: "set" | "cycle" | "restore";
   }>;
+  /** Another level of thinking was chosen. */
   thinking_level_select: NotifyEvent<{
     type: "thinking_level_select";
     level: ThinkingLevel;

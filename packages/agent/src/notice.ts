@@ -2,6 +2,7 @@ import type { ModelNotice } from "@bonsai-agent/models";
 
 /** Something that a user should know and that did not stop the work. */
 export interface AgentNotice {
+  /** "warning" for what the user may want to change. */
   level: "info" | "warning";
   /** Stable, snake_case. */
   code: string;

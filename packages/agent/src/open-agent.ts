@@ -16,13 +16,17 @@ import type { Tool } from "./tool.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
 import type { ConfirmPath } from "./tools/path-guard.ts";
 
+/** An agent with all that is built in. */
 export interface OpenAgentOptions {
+  /** What it works in, and stores everything in. */
   session: Session;
   /** The project: where tools work and project instructions are looked for. Absolute. */
   cwd: string;
   /** Where Bonsai's own files are. Default: `bonsaiHome()`. */
   home?: string;
+  /** As `agentSettings` gives them. */
   settings: AgentSettings;
+  /** Who asks models. */
   models: ModelClient;
   /** The model to work with; what the session was last worked on with is not looked at. */
   model: CatalogueModel;

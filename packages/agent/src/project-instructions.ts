@@ -17,6 +17,7 @@ export interface ProjectInstruction {
   problem?: string | undefined;
 }
 
+/** Where instructions are looked for. */
 export interface ProjectInstructionsOptions {
   /** Absolute. */
   cwd: string;

@@ -5,18 +5,23 @@ import { shellCommand } from "./tools/shell-command.ts";
 
 /** A command that the user runs by hand. */
 export interface CommandRun {
+  /** As it was typed, without the `!`. */
   command: string;
+  /** Ends the command and all that it started. */
   signal: AbortSignal;
   /** Called with output as it comes. */
   onOutput?: ((text: string) => void) | undefined;
 }
 
+/** How a command went. */
 export interface CommandOutput {
   /** What is shown and, but for `!!`, what the model sees: at most as much as the bash tool gives back. */
   output: string;
   /** Absent for a command that was stopped by a signal. */
   exitCode?: number | undefined;
+  /** True when it was stopped before its end. */
   cancelled: boolean;
+  /** True when `output` is only the end of it. */
   truncated: boolean;
   /** Where all of it is, when it was truncated. */
   fullOutputPath?: string | undefined;

@@ -20,11 +20,15 @@ import {
 } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 
+/** A model as summariser. */
 export interface SummariserForOptions {
+  /** Who asks it. */
   models: ModelClient;
+  /** Who summarises. */
   model: CatalogueModel;
   /** The same for all requests of one session. */
   cacheKey?: string;
+  /** Called with what happens on the way of a request. */
   onNotice?: (notice: ModelNotice) => void;
 }
 

@@ -2,12 +2,17 @@ import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { ProjectInstruction } from "./project-instructions.ts";
 import type { Tool } from "./tool.ts";
 
+/** What the system prompt is made of. */
 export interface SystemPromptOptions {
+  /** Absolute. */
   cwd: string;
+  /** Those that the model is offered. */
   tools: readonly Tool[];
+  /** The most general first. */
   instructions: readonly ProjectInstruction[];
   /** The day, without the hour: the prompt is the start of what the provider caches. */
   date: string;
+  /** As `process.platform`. */
   platform: string;
 }
 

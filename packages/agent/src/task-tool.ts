@@ -19,11 +19,15 @@ import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./to
 
 /** What the task tool needs of an agent. */
 export interface SubAgent {
+  /** As `Agent.prompt`. */
   prompt(text: string): Promise<RunResult>;
+  /** As `Agent.abort`. */
   abort(): Promise<void>;
+  /** As `Agent.close`. */
   close(): Promise<void>;
 }
 
+/** What the tool `task` works with. */
 export interface TaskToolOptions {
   /** The parent's: the sub-agents' sessions lie beside it. */
   session: Session;

@@ -39,6 +39,7 @@ export class ToolRegistry {
     };
   }
 
+  /** The tool of this name, where the model is offered it. */
   get(name: string): Tool | undefined {
     return this.isActive(name) ? this.#standing(name) : undefined;
   }
@@ -73,6 +74,7 @@ export class ToolRegistry {
     return this.#active;
   }
 
+  /** True where the model is, or would be, offered a tool of this name. */
   isActive(name: string): boolean {
     return this.#active === undefined || this.#active.includes(name);
   }

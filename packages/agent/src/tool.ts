@@ -33,7 +33,9 @@ export interface Tool {
 
 /** A tool whose input is typed by its zod schema. */
 export interface ToolDefinition<Schema extends z.ZodType> extends Omit<Tool, "parameters" | "execute"> {
+  /** A zod object, which gives `input` its type. */
   parameters: Schema;
+  /** As `Tool.execute`. */
   execute(call: ToolExecution<z.output<Schema>>): Promise<ToolResult>;
 }
 
@@ -44,13 +46,17 @@ export function defineTool<Schema extends z.ZodType>(tool: ToolDefinition<Schema
 
 /** One call of a tool. */
 export interface ToolExecution<Input = unknown> {
+  /** The call's id. */
   toolCallId: string;
+  /** The arguments, checked. */
   input: Input;
+  /** Aborted when the user stops the work. */
   signal: AbortSignal;
   /** Shows what there is so far. */
   onUpdate(partial: ToolResult): void;
 }
 
+/** What a call gives back. */
 export interface ToolResult<Details = unknown> {
   /** What the model sees. */
   content: UserContent[];

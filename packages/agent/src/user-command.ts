@@ -4,9 +4,11 @@ import { messageOf } from "./notice.ts";
 import { recordMessage } from "./run/recording.ts";
 import { type CommandOutput, commandElsewhere, type RunCommand } from "./run-command.ts";
 
+/** How a command of the user is run. */
 export interface UserCommandOptions {
   /** True for `!!`: the model never sees it. Default false. */
   excludeFromContext?: boolean;
+  /** Ends the command and all that it started. */
   signal?: AbortSignal;
   /** Called with output as it comes. */
   onOutput?: (text: string) => void;

@@ -22,6 +22,7 @@ const BEGINNING_CHARS = 8_000;
 
 /** One answer as it comes in. Owner of the message that the events of its stream carry. */
 export class AnswerBuilder {
+  /** The answer so far; it grows in place. */
   readonly message: AssistantMessage;
   readonly #model: CatalogueModel;
   /** Arguments of calls that are not complete, by content index. */
@@ -53,6 +54,7 @@ export class AnswerBuilder {
     return this.#ignoredUsage;
   }
 
+  /** The first event of an attempt. */
   start(): StreamEvent {
     return { type: "start", message: this.message };
   }
@@ -151,6 +153,7 @@ export class AnswerBuilder {
     });
   }
 
+  /** Sets why the answer ended, in our words and in the server's. */
   stop(reason: StopReason, rawReason?: string): void {
     this.message.stopReason = reason;
     if (rawReason !== undefined) this.message.rawStopReason = rawReason;

@@ -12,10 +12,13 @@ export type FailureKind =
 
 /** Why a request failed, in the provider's words and in ours. */
 export interface ModelFailure {
+  /** What is to be done about it. */
   kind: FailureKind;
   /** The provider's message, without keys. */
   message: string;
+  /** The name before the slash in `provider/id`. */
   provider: string;
+  /** The id behind it. */
   modelId: string;
   /** HTTP status; absent where no answer came. */
   status?: number | undefined;

@@ -49,13 +49,17 @@ export function isReachable(provider: ProviderConfig, keys: KeySource | undefine
 
 /** Something about the file of keys that its owner should know. */
 export interface KeyNotice {
+  /** Stable. */
   code: "keys_exposed";
+  /** One sentence, and what to do about it. */
   message: string;
 }
 
+/** Where keys are looked for. */
 export interface FileKeysOptions {
   /** Bonsai's home folder: the keys stand in `<home>/auth.json`. */
   home: string;
+  /** The variables; `apiKeyEnv` of a provider names its own. */
   env: Readonly<Record<string, string | undefined>>;
   /** Called once. Default: nothing. */
   onNotice?: ((notice: KeyNotice) => void) | undefined;
@@ -229,7 +233,9 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Something that must not be shown, with what is shown instead. */
 export interface NamedSecret {
+  /** Whose it is, for people. */
   name: string;
+  /** The secret itself. */
   value: string;
 }
 

@@ -9,6 +9,7 @@ import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import { RefusedThinking } from "./outgoing.ts";
 import type { Provider } from "./provider.ts";
 
+/** How models are asked. */
 export interface ModelClientOptions {
   /** Default: no keys, which is enough for servers that want none. */
   keys?: KeySource | undefined;

@@ -6,7 +6,9 @@ import type { IgnoredUsage } from "./usage.ts";
 
 /** A tool as the model sees it. */
 export interface ToolDeclaration {
+  /** Letters, digits, `_` and `-`; at most 64. */
   name: string;
+  /** What it does, its limits, when to use it. */
   description: string;
   /** JSON Schema of an object. */
   parameters: Readonly<Record<string, unknown>>;
@@ -20,9 +22,13 @@ export type RequestPurpose = "turn" | "summary" | "title" | "extension";
 
 /** One request to a model. */
 export interface ModelRequest {
+  /** Who is asked. */
   model: CatalogueModel;
+  /** What for. */
   purpose: RequestPurpose;
+  /** May be empty. */
   systemPrompt: string;
+  /** Those that the model is offered; the same order each time keeps the cached prefix. */
   tools: readonly ToolDeclaration[];
   /** The context as `project` made it, oldest first. */
   messages: readonly Message[];
@@ -42,6 +48,7 @@ export interface ModelRequest {
   thinking?: ThinkingLevel | undefined;
   /** The same for all requests of one session: lets the provider find its cached prefix. */
   cacheKey?: string | undefined;
+  /** Ends the request; its stream then ends with `error`, without a failure. */
   signal?: AbortSignal | undefined;
   /** Sees the request as it will go over the wire, and may change it. */
   onPayload?: ((payload: unknown) => unknown | Promise<unknown>) | undefined;
@@ -52,10 +59,13 @@ export interface ModelRequest {
    * stream's last message is that of the last attempt alone, and tells the size of the context.
    */
   onVoidedUsage?: ((usage: Usage) => void) | undefined;
+  /** Called with what happens on the way. */
   onNotice?: ((notice: ModelNotice) => void) | undefined;
 }
 
+/** The head of the provider's answer. */
 export interface ProviderResponse {
+  /** Of HTTP. */
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

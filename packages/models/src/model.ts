@@ -21,6 +21,7 @@ export const thinkingLevels: readonly ThinkingLevel[] = ["off", "minimal", "low"
 export interface ProviderConfig {
   /** The name before the slash in `provider/id`. */
   provider: string;
+  /** The protocol that its server speaks. */
   api: ProviderApi;
   /** Without a trailing slash; for `scripted` the path of the scenario file. */
   baseUrl: string;
@@ -28,11 +29,13 @@ export interface ProviderConfig {
   apiKeyEnv?: string | undefined;
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
+  /** Where its server differs. */
   compat?: ModelCompat | undefined;
 }
 
 /** A model that can be asked: its sizes and prices, and how to reach it. */
 export interface CatalogueModel extends Model, ProviderConfig {
+  /** For people. */
   name: string;
   /** What a user message may hold. */
   input: readonly ("text" | "image")[];

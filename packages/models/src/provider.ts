@@ -5,19 +5,31 @@ import type { ProviderResponse, RequestPurpose, StreamEvent, ToolDeclaration } f
 
 /** One attempt of a request: defaults filled in, history repaired. */
 export interface ProviderCall {
+  /** Who is asked, where, and how it differs. */
   model: CatalogueModel;
+  /** Goes to logs and scenario files only. */
   purpose: RequestPurpose;
+  /** Undefined where none is needed. */
   apiKey: string | undefined;
+  /** May be empty. */
   systemPrompt: string;
+  /** In a stable order. */
   tools: readonly ToolDeclaration[];
+  /** Oldest first, repaired. */
   messages: readonly Message[];
+  /** The cap of the answer, thinking included. */
   maxOutputTokens: number;
+  /** How much to think. */
   thinking: ThinkingLevel;
+  /** The same for all requests of one session. */
   cacheKey: string | undefined;
+  /** Aborted when nobody waits for the answer any longer. */
   signal: AbortSignal;
   /** To be called on every sign of life of the server that is no event: a call that gives none is ended. */
   onAlive(): void;
+  /** To be called with the request as it goes over the wire; gives back the one to send. */
   onPayload(payload: unknown): Promise<unknown>;
+  /** To be called with the head of the server's answer. */
   onResponse(response: ProviderResponse): Promise<void>;
 }
 
@@ -27,6 +39,7 @@ export interface ProviderCall {
  * Throws ProviderError for whatever the provider or the network did, and the signal's reason after an abort.
  */
 export interface Provider {
+  /** One attempt of a request. */
   stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent>;
 }
 
@@ -45,23 +58,35 @@ export type ProviderErrorKind =
   /** More came than one answer can have; asking again would bring it again. */
   | "excess";
 
+/** What went wrong with an attempt. */
 export interface ProviderErrorOptions {
+  /** How it broke off. */
   kind: ProviderErrorKind;
+  /** In the server's words where it has any. */
   message: string;
+  /** Of HTTP; absent where no answer came. */
   status?: number | undefined;
+  /** The server's own code or type. */
   code?: string | undefined;
   /** The body's JSON where there is one, else its text; undefined for an answer without a body. */
   body?: unknown;
+  /** What the server asked to wait. */
   retryAfterMs?: number | undefined;
+  /** What was thrown. */
   cause?: unknown;
 }
 
 /** What a provider throws: raw, not yet classified. */
 export class ProviderError extends Error {
+  /** How the attempt broke off. */
   readonly kind: ProviderErrorKind;
+  /** Of HTTP; undefined where no answer came. */
   readonly status: number | undefined;
+  /** The server's own code or type. */
   readonly code: string | undefined;
+  /** The body's JSON where there is one, else its text. */
   readonly body: unknown;
+  /** What the server asked to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(options: ProviderErrorOptions) {

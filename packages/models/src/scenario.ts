@@ -4,6 +4,7 @@ import type { ProviderCall } from "./provider.ts";
 
 /** A call of a tool in an answer. Ids are given in order: `call-1`, `call-2`, … */
 export interface ScenarioCall {
+  /** Of the tool. */
   name: string;
   /** Default `{}`. */
   arguments?: Record<string, unknown>;
@@ -31,8 +32,11 @@ export interface ScenarioAnswer {
   when?: ScenarioCondition;
   /** How often an answer with a condition may be given. Default 1. */
   times?: number;
+  /** Before the text. */
   thinking?: string;
+  /** Streamed in pieces. */
   text?: string;
+  /** Behind the text. */
   calls?: readonly ScenarioCall[];
   /** Default: "toolUse" with calls, else "stop". */
   stopReason?: "stop" | "length" | "toolUse";
@@ -50,12 +54,19 @@ export interface ScenarioAnswer {
 
 /** A scripted model's part, by the purpose of the request. */
 export interface Scenario {
+  /** Tokens; a longer request is refused. Default: the model's. */
   contextWindow?: number;
+  /** Tokens. */
   maxOutputTokens?: number;
+  /** Default: it costs nothing. */
   usdPerMillionTokens?: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  /** Answers to turns of the conversation. */
   turn: readonly ScenarioAnswer[];
+  /** Answers to requests for a summary. Default: none. */
   summary?: readonly ScenarioAnswer[];
+  /** Answers to requests for a title. Default: none. */
   title?: readonly ScenarioAnswer[];
+  /** Answers to requests of extensions. Default: none. */
   extension?: readonly ScenarioAnswer[];
   /** What comes after the last answer of a list. Default "error". */
   atEnd?: "error" | "repeat";

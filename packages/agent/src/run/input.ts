@@ -17,13 +17,17 @@ export type StreamingBehavior = "steer" | "followUp";
 
 /** What somebody wants to say to the agent. */
 export interface PromptInput {
+  /** As it was typed. */
   text: string;
+  /** Sent with the text. */
   images?: readonly ImageContent[] | undefined;
+  /** Handlers of `input` see it. */
   source: InputSource;
 }
 
 /** A text that waits for the agent. */
 export interface QueuedInput extends PromptInput {
+  /** When it is delivered. */
   behavior: StreamingBehavior;
 }
 
@@ -31,6 +35,7 @@ export interface QueuedInput extends PromptInput {
 export interface CustomInput {
   /** Which kind of the extension's messages it is. */
   customType: string;
+  /** What the model sees. */
   content: string | UserContent[];
   /** False: front ends do not show it. */
   display: boolean;
@@ -38,6 +43,7 @@ export interface CustomInput {
   details?: unknown;
 }
 
+/** When a message of an extension is delivered, and what for. */
 export interface SendMessageOptions {
   /**
    * True: an idle agent begins to work. False: a run that would end is not kept going by it. Default: false for an idle
@@ -120,6 +126,7 @@ export interface RunFollower {
 export interface LongRun {
   /** Since then, or since the user last let it go on. */
   requests: number;
+  /** Aborted when the user stops the work. */
   signal: AbortSignal;
 }
 

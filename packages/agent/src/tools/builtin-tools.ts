@@ -9,6 +9,7 @@ import { type ConfirmPath, pathGuard } from "./path-guard.ts";
 import { readTool } from "./read-tool.ts";
 import { writeTool } from "./write-tool.ts";
 
+/** What the built-in tools may do. */
 export interface BuiltinToolsOptions {
   /** The project's folder: where relative paths begin and commands run. */
   cwd: string;

@@ -9,8 +9,11 @@ import { errorCode, fileProblem } from "./result-text.ts";
 export interface PathRequest {
   /** Absolute, symbolic links resolved as far as it exists. */
   path: string;
+  /** The tool that wants it. */
   toolName: string;
+  /** What it wants to do there. */
   access: "read" | "write";
+  /** Aborted when the user stops the work. */
   signal: AbortSignal;
 }
 

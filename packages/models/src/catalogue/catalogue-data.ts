@@ -51,6 +51,7 @@ export type AddedModel = Partial<Omit<CatalogueModel, "id" | "provider">> & { id
 
 /** A provider that comes with a program and goes with it, or a change of one that is known. */
 export interface AddedProvider extends Partial<Omit<ProviderConfig, "provider">> {
+  /** The name before the slash in `provider/id`. */
   provider: string;
   /** They take the place of the provider's models; without them, those stay and are reached as is said here. */
   models?: readonly AddedModel[] | undefined;

@@ -11,6 +11,7 @@ import {
 import { catalogueOverrides, mergedCatalogue } from "./catalogue-file.ts";
 import { serverSizes } from "./server-window.ts";
 
+/** Where the catalogue is read from. */
 export interface LoadCatalogueOptions {
   /** Bonsai's home folder: `<home>/models.json` adds and changes providers and models. */
   home: string;
@@ -18,6 +19,7 @@ export interface LoadCatalogueOptions {
   env: Readonly<Record<string, string | undefined>>;
 }
 
+/** How a model that is not listed is asked for. */
 export interface FindModelOptions {
   /** Ends the question to the server; `find` then throws the signal's reason. */
   signal?: AbortSignal | undefined;
@@ -35,6 +37,7 @@ export interface Catalogue {
   asOf: string;
   /** As of now: another list after each addition. */
   readonly providers: readonly ProviderConfig[];
+  /** As of now: another list after each addition. */
   readonly models: readonly CatalogueModel[];
   /**
    * The model for `provider/id`, or for an id or name that one provider alone has. An unknown id of a known provider

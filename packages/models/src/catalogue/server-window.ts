@@ -2,12 +2,15 @@ import { isLoopback, type ProviderConfig } from "../model.ts";
 
 /** Sizes of a model in tokens, as far as its server tells. */
 export interface ServerSizes {
+  /** Input and output together. */
   contextWindow?: number | undefined;
+  /** The longest answer. */
   maxOutputTokens?: number | undefined;
 }
 
 /** A model as the server's list has it. */
 export interface ServedModel extends ServerSizes {
+  /** As requests name it. */
   id: string;
 }
 
@@ -140,7 +143,9 @@ function trainedWindow(shown: unknown): number | undefined {
 
 /** A question to a provider's server about its models. */
 export interface ServerQuestion {
+  /** Whose server is asked. */
   provider: ProviderConfig;
+  /** Absent where there is none. */
   apiKey?: string | undefined;
   /** Ends the question; no answer then. */
   signal: AbortSignal;

@@ -15,13 +15,17 @@ export type ProbeServer = (question: ServerQuestion) => Promise<readonly ServedM
 
 /** A model that can be asked now, and where its key comes from. */
 export interface UsableModel {
+  /** What can be asked. */
   model: CatalogueModel;
   /** Absent where no key is needed. */
   keyOrigin?: KeyOrigin | undefined;
 }
 
+/** Which models are looked at, and how. */
 export interface UsableModelsOptions {
+  /** The known ones. */
   catalogue: Pick<Catalogue, "providers" | "models">;
+  /** Where keys come from. */
   keys: Pick<KeyFile, "key" | "source">;
   /** Default: `GET {baseUrl}/models`, and for models without a window what else a local server reports of them. */
   probe?: ProbeServer | undefined;
@@ -54,7 +58,9 @@ export async function defaultModel(options: UsableModelsOptions): Promise<Usable
   return usable.find(({ keyOrigin }) => keyOrigin !== undefined) ?? usable[0];
 }
 
+/** How it is found out. */
 export interface WhyUnusableOptions {
+  /** Where keys come from. */
   keys: Pick<KeyFile, "key">;
   /** Default: the global one. */
   fetch?: typeof fetch | undefined;

@@ -98,9 +98,13 @@ export interface AskedTokens {
   hasMedia?: boolean | undefined;
 }
 
+/** A refusal, and what is known of its request. */
 export interface ClassifyOptions {
+  /** As the provider threw it. */
   error: ProviderError;
+  /** The name before the slash in `provider/id`; some words hold for one provider alone. */
   provider: string;
+  /** The id behind it. */
   modelId: string;
   /** Take a 429 without a body for an overflow. Default false. */
   bodyless429IsOverflow?: boolean;

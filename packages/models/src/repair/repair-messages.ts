@@ -18,6 +18,7 @@ import {
   repairThinking,
 } from "./repair-content.ts";
 
+/** A context, and who will read it. */
 export interface RepairMessagesOptions {
   /** The context, oldest first; may be damaged in any way. */
   messages: readonly Message[];
@@ -32,7 +33,9 @@ export interface RepairMessagesOptions {
   dropThinkingUpToMs?: number | undefined;
 }
 
+/** A context that providers take. */
 export interface RepairedMessages {
+  /** The same array where nothing was wrong. */
   messages: readonly Message[];
   /** One for each kind; empty for a sound context. */
   repairs: readonly Repair[];

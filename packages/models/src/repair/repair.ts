@@ -19,6 +19,7 @@ export type RepairKind =
 
 /** One kind of repair in one request. */
 export interface Repair {
+  /** What was wrong. */
   kind: RepairKind;
   /** How many messages or blocks were mended so. */
   count: number;
