@@ -1,4 +1,5 @@
 import {
+  type AssistantContent,
   type AssistantMessage,
   contentText,
   type Message,
@@ -6,7 +7,7 @@ import {
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
-import { mended, type RepairContext, type RepairPass } from "./repair.ts";
+import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
 const NO_RESULT = "No result was recorded.";
 /** Says nothing that is worth telling without its call. */
@@ -124,7 +125,7 @@ export const repairCallIds: RepairPass = (messages, { found }) => {
     }
     if (message.role !== "assistant") return message;
     const own = new Map<string, string[]>();
-    const content = mended(message.content, (block) => {
+    const mendedMessage = mendedBlocks(message, (block: AssistantContent) => {
       if (block.type !== "toolCall") return block;
       const id = seen.has(block.id) || block.id === "" ? freeId({ id: block.id, taken, numbers }) : block.id;
       seen.add(id);
@@ -134,7 +135,7 @@ export const repairCallIds: RepairPass = (messages, { found }) => {
       return { ...block, id };
     });
     for (const [id, names] of own) renamed.set(id, names);
-    return content === message.content ? message : { ...message, content: [...content] };
+    return mendedMessage;
   });
 };
 

@@ -1,6 +1,6 @@
 import { type AssistantContent, isTooDeep, type Message, type UserContent } from "@bonsai-agent/messages";
 import { isOwnAnswer } from "../model.ts";
-import { mended, type RepairContext, type RepairPass } from "./repair.ts";
+import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
 const ROLES: ReadonlySet<unknown> = new Set([
   "user",
@@ -13,62 +13,34 @@ const ROLES: ReadonlySet<unknown> = new Set([
   "compactionSummary",
 ]);
 
-/** Leaves out what is no message, and parts of messages that no provider can read. */
-export const repairContent: RepairPass = (messages, { found }) => {
-  const soundBlock = (isSound: (block: unknown) => boolean) => (block: unknown) => {
-    if (isSound(block)) return block;
-    found("damaged_content");
-    return undefined;
-  };
-  return mended(messages, (message) => {
-    if (!ROLES.has(message?.role)) {
-      found("damaged_content");
-      return undefined;
-    }
-    switch (message.role) {
-      case "user":
-      case "custom":
-        return withSoundContent(message, { isText: true, keep: soundBlock(isUserContent), found });
-      case "toolResult":
-        return withSoundContent(soundResult(message), {
-          isText: false,
-          keep: soundBlock(isUserContent),
-          found,
-        });
-      case "assistant":
-        return withSoundContent(message, { isText: false, keep: soundBlock(isAssistantContent), found });
-      default:
-        return message;
-    }
-  });
+/** The roles whose content is blocks, and which of them providers can read. */
+const SOUND_BLOCKS: Partial<Record<Message["role"], (block: unknown) => boolean>> = {
+  user: isUserContent,
+  custom: isUserContent,
+  toolResult: isUserContent,
+  assistant: isAssistantContent,
 };
 
-interface ContentRules {
-  /** Whether the content may be a string. */
-  isText: boolean;
-  keep: (block: unknown) => unknown;
-  found: (kind: "damaged_content") => void;
-}
-
-function withSoundContent<M extends Message & { content: unknown }>(
-  message: M,
-  { isText, keep, found }: ContentRules,
-): M {
-  const { content } = message;
-  if (typeof content === "string") {
-    if (isText) return message;
-    return { ...message, content: content === "" ? [] : [{ type: "text", text: content }] };
-  }
-  if (!Array.isArray(content)) {
+/** Leaves out what is no message, and parts of messages that no provider can read. */
+export const repairContent: RepairPass = (messages, { found }) => {
+  const damaged = <Value>(value: Value): Value => {
     found("damaged_content");
-    return { ...message, content: [] };
-  }
-  const kept = mended<unknown>(content, (block) => {
-    const sound = keep(block);
-    return sound === undefined ? undefined : withArguments(sound);
+    return value;
+  };
+  return mended(messages, (message) => {
+    if (!ROLES.has(message?.role)) return damaged(undefined);
+    const isSound = SOUND_BLOCKS[message.role];
+    if (isSound === undefined) return message;
+    const sound = message.role === "toolResult" ? soundResult(message) : message;
+    const { content } = sound as { content?: unknown };
+    if (typeof content === "string") {
+      if (message.role === "user" || message.role === "custom") return message;
+      return { ...sound, content: content === "" ? [] : [{ type: "text", text: content }] } as Message;
+    }
+    if (!Array.isArray(content)) return damaged({ ...sound, content: [] } as Message);
+    return mendedBlocks(sound, (block) => (isSound(block) ? withArguments(block) : damaged(undefined)));
   });
-  return kept === content ? message : { ...message, content: kept };
-}
+};
 
 /** A call whose arguments are no object, or cannot be written, is a call without arguments. */
 function withArguments(block: unknown): unknown {
@@ -130,10 +102,8 @@ export const repairText: RepairPass = (messages, { found }) =>
 
 function wellFormedMessage(message: Message): Message {
   switch (message.role) {
-    case "assistant": {
-      const content = mended(message.content, wellFormedBlock);
-      return content === message.content ? message : { ...message, content: [...content] };
-    }
+    case "assistant":
+      return mendedBlocks(message, wellFormedBlock);
     case "user":
     case "custom":
     case "toolResult": {
@@ -266,14 +236,13 @@ export const repairThinking: RepairPass = (messages, context) => {
     if (message.role !== "assistant") return message;
     const isDropped = dropUpToMs !== undefined && !(message.timestamp > dropUpToMs);
     const isForeign = !isOwnAnswer(message, context.model);
-    const content = mended(message.content, (block) => {
+    return mendedBlocks(message, (block: AssistantContent) => {
       if (block.type !== "thinking") return isDropped ? unsigned(block) : block;
       const isBound = isForeign || isDropped || (isSigned(block) && message.timestamp < changedAtMs);
       if (!isBound) return block;
       context.found("bound_thinking");
       return undefined;
     });
-    return content === message.content ? message : { ...message, content: [...content] };
   });
 };
 

@@ -114,6 +114,13 @@ export function mended<Item>(
   return changed ?? items;
 }
 
+/** A message with its blocks mapped; the same message where every block stayed what it was. */
+export function mendedBlocks<M extends Message, Block>(message: M, mend: (block: Block) => unknown): M {
+  const { content } = message as unknown as { content: readonly Block[] };
+  const kept = mended<unknown>(content, (block) => mend(block as Block));
+  return kept === content ? message : { ...message, content: [...kept] };
+}
+
 /** What a protocol's servers take, as base64: all images of a request, and one of them. */
 interface ImageLimits {
   requestBytes: number;
@@ -188,11 +195,9 @@ function withoutImages(
 ): readonly Message[] {
   return mended(messages, (message) => {
     if (imagesOf(message).length === 0) return message;
-    const { content } = message as Extract<Message, { role: "toolResult" }>;
-    const kept = mended<UserContent>(content, (block) => {
+    return mendedBlocks(message, (block: UserContent) => {
       const text = block.type === "image" ? marker(block) : undefined;
       return text === undefined ? block : { type: "text", text };
     });
-    return kept === content ? message : ({ ...message, content: kept } as Message);
   });
 }
