@@ -124,7 +124,7 @@ export class AnswerBuilder {
 
   /** What cannot be is no usage: it would spoil the size of the context and every sum to come. */
   setUsage(counts: TokenCounts): void {
-    this.#ignoredUsage = impossibleCounts({ counts, answer: this.message, request: this.#request });
+    this.#ignoredUsage = impossibleCounts(counts, this.message, this.#request);
     if (this.#ignoredUsage !== undefined) {
       this.message.usage = emptyUsage();
       return;

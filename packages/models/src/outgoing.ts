@@ -44,7 +44,7 @@ export class Outgoing {
     onRepairs(repairs);
     this.messages = messages;
     this.inputTokens = requestTokens({ ...request, messages });
-    this.cap = new OutputCap({ model, wantedTokens, inputTokens: this.inputTokens });
+    this.cap = new OutputCap(model, this.inputTokens, wantedTokens);
   }
 
   /** False where there is no image that could be left out. */
@@ -87,14 +87,6 @@ const DEFAULT_OUTPUT_TOKENS = 32_000;
 /** Refusals of the cap in one request, after which the input is taken for too long. */
 const MAX_LOWERINGS = 2;
 
-interface OutputCapOptions {
-  model: CatalogueModel;
-  /** What the caller wants. Default 32,000. */
-  wantedTokens: number | undefined;
-  /** The estimate of the request. */
-  inputTokens: number;
-}
-
 /** A cap that was lowered. */
 interface LoweredCap {
   fromTokens: number;
@@ -106,7 +98,8 @@ class OutputCap {
   #tokens: number;
   #lowerings = 0;
 
-  constructor({ model, wantedTokens = DEFAULT_OUTPUT_TOKENS, inputTokens }: OutputCapOptions) {
+  /** @param inputTokens the estimate of the request */
+  constructor(model: CatalogueModel, inputTokens: number, wantedTokens = DEFAULT_OUTPUT_TOKENS) {
     const { contextWindow = 0, maxOutputTokens = 0 } = model;
     const left = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
     const own = maxOutputTokens > 0 ? maxOutputTokens : Number.POSITIVE_INFINITY;

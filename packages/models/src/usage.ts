@@ -32,45 +32,29 @@ const UNSEEN_INPUT_TOKENS = 2_000;
 /** Some servers leave the thinking out of the cap. */
 const CAPS = 2;
 
-interface CountedTokensOptions {
-  counts: TokenCounts;
-  /** The answer as far as it came: what was counted of it is held against it. */
-  answer: AssistantMessage;
-  request: RequestSize | undefined;
-}
-
 /**
  * Says what is wrong with a provider's counts; undefined where they can be true. Not whole, negative or beyond all
  * windows they never can; nor far above the estimate of the request, or above its cap and far above the answer.
+ * @param answer as far as it came
  */
-export function impossibleCounts({
-  counts,
-  answer,
-  request,
-}: CountedTokensOptions): IgnoredUsage | undefined {
+export function impossibleCounts(
+  counts: TokenCounts,
+  answer: AssistantMessage,
+  request: RequestSize | undefined,
+): IgnoredUsage | undefined {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, cacheWrite1h = 0, reasoning = 0 } = counts;
   const promptTokens = input + cacheRead + cacheWrite;
   const all = [input, output, cacheRead, cacheWrite, cacheWrite1h, reasoning];
   const isWhole = all.every((count) => Number.isSafeInteger(count) && count >= 0);
   const largest = all.find((count) => count > MAX_REQUEST_TOKENS);
-  const fits = () => request === undefined || isPlausible({ promptTokens, output, answer, request });
-  if (isWhole && largest === undefined && fits()) return undefined;
+  const fits = (sent: RequestSize) =>
+    isPlausibleCount(promptTokens, sent.inputTokens, UNSEEN_INPUT_TOKENS) &&
+    (output <= sent.maxOutputTokens * CAPS || isPlausibleCount(output, byScriptEstimator.message(answer), 0));
+  if (isWhole && largest === undefined && (request === undefined || fits(request))) return undefined;
   return {
     reportedTokens: isWhole ? (largest ?? promptTokens + output) : Number.NaN,
     estimatedTokens: request?.inputTokens,
   };
-}
-
-interface Counted extends Required<Pick<CountedTokensOptions, "answer">> {
-  request: RequestSize;
-  promptTokens: number;
-  output: number;
-}
-
-function isPlausible({ promptTokens, output, answer, request }: Counted): boolean {
-  if (!isPlausibleCount(promptTokens, request.inputTokens, UNSEEN_INPUT_TOKENS)) return false;
-  if (output <= request.maxOutputTokens * CAPS) return true;
-  return isPlausibleCount(output, byScriptEstimator.message(answer), 0);
 }
 
 const TOKENS = 1_000_000;

@@ -69,11 +69,17 @@ type ProviderOverride = z.infer<typeof providerSchema>;
 /** A model of `models.json`; what it leaves out stays as it is built in. */
 type ModelOverride = z.infer<typeof modelSchema>;
 
+interface Overrides {
+  /** Where they stand; scenario files are looked for beside it. */
+  file: string;
+  providers: readonly ProviderOverride[];
+}
+
 /**
  * What `<home>/models.json` says; nothing when there is no such file.
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
-export function catalogueOverrides(home: string): { file: string; providers: ProviderOverride[] } {
+export function catalogueOverrides(home: string): Overrides {
   const file = join(home, "models.json");
   const text = read(file);
   return { file, providers: text === undefined ? [] : validated(parsed(text, file), file) };
@@ -121,31 +127,23 @@ function validated(input: unknown, file: string): ProviderOverride[] {
   });
 }
 
-interface MergeOptions {
-  base: CatalogueData;
-  overrides: readonly ProviderOverride[];
-  /** Where the overrides stand; scenario files are looked for beside it. */
-  file: string;
-}
-
 /**
  * The built-in catalogue with the user's laid on it: what is named there is added or changed, the rest stays.
  * @throws BonsaiError `models_invalid` for a new provider without an address, or an address that is none.
  */
-export function mergedCatalogue({ base, overrides, file }: MergeOptions): CatalogueData {
+export function mergedCatalogue(
+  base: CatalogueData,
+  { file, providers: overrides }: Overrides,
+): CatalogueData {
   const providers = new Map(base.providers.map((provider) => [provider.provider, provider]));
   const models = new Map(base.models.map((model) => [keyOf(model), model]));
   for (const [at, override] of overrides.entries()) {
-    const provider = mergedProvider({ override, below: providers.get(override.provider), file, at });
-    refuseForeignStyle({ compat: override.compat, api: provider.api, file, key: `providers[${at}]` });
+    const place = `providers[${at}]`;
+    const provider = mergedProvider(override, providers.get(override.provider), { file, place });
+    refuseForeignStyle(override.compat, provider.api, `${file}: ${place}`);
     providers.set(provider.provider, provider);
     for (const [modelAt, model] of (override.models ?? []).entries()) {
-      refuseForeignStyle({
-        compat: model.compat,
-        api: provider.api,
-        file,
-        key: `providers[${at}].models[${modelAt}]`,
-      });
+      refuseForeignStyle(model.compat, provider.api, `${file}: ${place}.models[${modelAt}]`);
       const key = keyOf({ ...provider, id: model.id });
       models.set(key, mergedModel(model, provider, models.get(key)));
     }
@@ -174,23 +172,15 @@ function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: 
   return Object.keys(compat).length === 0 ? {} : { compat };
 }
 
-interface StyleCheck {
-  compat: ModelCompat | undefined;
-  api: ProviderApi;
-  file: string;
-  /** Whose `compat` it is. */
-  key: string;
-}
-
 /** A way to think that another protocol has would be ignored in silence. */
-function refuseForeignStyle({ compat, api, file, key }: StyleCheck): void {
+function refuseForeignStyle(compat: ModelCompat | undefined, api: ProviderApi, place: string): void {
   const allowed: readonly string[] =
     api in thinkingStyles ? thinkingStyles[api as keyof typeof thinkingStyles] : [];
   const thinking = compat?.thinking;
   if (thinking === undefined || allowed.includes(thinking)) return;
   throw new BonsaiError({
     code: "models_invalid",
-    message: `${file}: ${key}.compat.thinking is ${JSON.stringify(thinking)}; allowed with ${api} is ${allowed.length === 0 ? "nothing" : `one of ${allowed.map((style) => JSON.stringify(style)).join(", ")}`}.`,
+    message: `${place}.compat.thinking is ${JSON.stringify(thinking)}; allowed with ${api} is ${allowed.length === 0 ? "nothing" : `one of ${allowed.map((style) => JSON.stringify(style)).join(", ")}`}.`,
     hint: "Say another way, or leave it out: then what is known of the model or its server counts.",
   });
 }
@@ -199,14 +189,11 @@ function keyOf({ provider, id }: { provider: string; id: string }): string {
   return `${provider}/${id}`;
 }
 
-interface ProviderMerge {
-  override: ProviderOverride;
-  below: ProviderConfig | undefined;
-  file: string;
-  at: number;
-}
-
-function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderConfig {
+function mergedProvider(
+  override: ProviderOverride,
+  below: ProviderConfig | undefined,
+  { file, place }: { file: string; place: string },
+): ProviderConfig {
   const { models: _models, ...given } = override;
   const merged = { api: "openai-chat" as const, ...below, ...given };
   const { api, baseUrl } = merged;
@@ -215,7 +202,7 @@ function mergedProvider({ override, below, file, at }: ProviderMerge): ProviderC
       api === "scripted" ? "the path of a scenario file" : "an http or https address without a user";
     throw new BonsaiError({
       code: "models_invalid",
-      message: `${file}: providers[${at}].baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "nothing")}; allowed is ${allowed}.`,
+      message: `${file}: ${place}.baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "nothing")}; allowed is ${allowed}.`,
       hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1". What lets one in stands in apiKeyEnv or headers.`,
     });
   }

@@ -65,10 +65,7 @@ const serverTimeoutMs = 1_500;
 export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promise<Catalogue> {
   const builtIn = await builtInCatalogue();
   const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
-  const merged = () => {
-    const { file, providers: overrides } = catalogueOverrides(home);
-    return mergedCatalogue({ base, overrides, file });
-  };
+  const merged = () => mergedCatalogue(base, catalogueOverrides(home));
   const added = new AddedProviders(merged());
   return {
     asOf: builtIn.asOf,

@@ -153,14 +153,28 @@ export interface ServerQuestion {
   fetch?: typeof fetch | undefined;
 }
 
-/** What the server says to it; undefined for no answer. With a body it is sent by POST. */
-function ask(
-  { provider, apiKey, signal, fetch }: ServerQuestion,
+/**
+ * What the server says to it, as JSON; undefined for no answer, a refusal, or something else than JSON. With a body it is
+ * sent by POST.
+ */
+async function ask(
+  { provider, apiKey, signal, fetch = globalThis.fetch }: ServerQuestion,
   url: string,
   body?: unknown,
 ): Promise<unknown> {
-  const headers = { ...provider.headers, ...keyHeaders(provider, apiKey) };
-  return serverJson({ url, headers, body, signal, fetch: fetch ?? globalThis.fetch });
+  const own = { ...provider.headers, ...keyHeaders(provider, apiKey) };
+  const headers = body === undefined ? own : { "content-type": "application/json", ...own };
+  const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  try {
+    // A redirection could carry the key to somebody else.
+    const response = await fetch(url, { ...post, headers, signal, redirect: "error" });
+    if (response.ok) return JSON.parse(await boundedText(response));
+    await response.body?.cancel();
+    return undefined;
+  } catch {
+    // Who does not answer in time, or not in JSON, tells nothing: that is an answer here.
+    return undefined;
+  }
 }
 
 function keyHeaders({ api }: ProviderConfig, apiKey: string | undefined): Record<string, string> {
@@ -174,42 +188,10 @@ function size(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** A question to a server that may not be there. */
-interface ServerJsonOptions {
-  url: string;
-  headers?: Readonly<Record<string, string>> | undefined;
-  /** Sent as JSON by POST; absent for GET. */
-  body?: unknown;
-  signal: AbortSignal;
-  fetch: typeof fetch;
-}
-
-/** What a server says, as JSON; undefined for no answer, a refusal, or something else than JSON. */
-async function serverJson({ url, headers, body, signal, fetch }: ServerJsonOptions): Promise<unknown> {
-  const post =
-    body === undefined
-      ? { headers: { ...headers } }
-      : {
-          method: "POST",
-          headers: { "content-type": "application/json", ...headers },
-          body: JSON.stringify(body),
-        };
-  try {
-    // A redirection could carry the key to somebody else.
-    const response = await fetch(url, { ...post, signal, redirect: "error" });
-    if (response.ok) return JSON.parse(await boundedText(response));
-    await response.body?.cancel();
-    return undefined;
-  } catch {
-    // Who does not answer in time, or not in JSON, tells nothing: that is an answer here.
-    return undefined;
-  }
-}
-
 /** True where something answers, whatever it says. */
 export async function isAnswered(
   url: string,
-  { fetch, signal }: Pick<ServerJsonOptions, "fetch" | "signal">,
+  { fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal },
 ): Promise<boolean> {
   try {
     const response = await fetch(url, { signal, redirect: "manual" });

@@ -155,11 +155,11 @@ interface Reading {
 const NOTHING_READ: Reading = { outcome: "named", numbers: {} };
 
 function readingOf({ provider }: ClassifyOptions, texts: ErrorTexts): Reading {
-  const known = matchRow({ text: texts.all, provider, vague: false });
+  const known = matchRow(texts.all, provider, false);
   if (known !== undefined) return withNumbers({ outcome: known.row.outcome, numbers: known.numbers }, texts);
   const judged = isJudged(texts) ? judgedReading(texts) : NOTHING_READ;
   if (judged.outcome !== "named" && judged.outcome !== "unnamed") return judged;
-  const vague = matchRow({ text: texts.all, provider, vague: true });
+  const vague = matchRow(texts.all, provider, true);
   const isOverruled = judged.outcome === "named" && vague?.row.outcome !== "bytes";
   if (vague === undefined || isOverruled) return judged;
   return withNumbers({ outcome: vague.row.outcome, numbers: vague.numbers }, texts);
