@@ -49,7 +49,7 @@ function duringSummary(run: Run, act: () => void): void {
   });
 }
 
-test("29: a manual compaction that is cancelled leaves the file as it was, no error, the agent idle", async () => {
+test("a manual compaction that is cancelled leaves the file as it was, no error, the agent idle", async () => {
   const run = await filled();
   const before = run.bytes();
   duringSummary(run, () => run.agent.cancelCompaction());
@@ -60,7 +60,7 @@ test("29: a manual compaction that is cancelled leaves the file as it was, no er
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("29: what was queued meanwhile is sent all the same", async () => {
+test("what was queued during a compaction that is cancelled is sent all the same", async () => {
   const run = await filled();
   let queued: Promise<unknown> | undefined;
   duringSummary(run, () => {
@@ -72,7 +72,7 @@ test("29: what was queued meanwhile is sent all the same", async () => {
   expect(userTexts(run)).toEqual(["are you there?"]);
 });
 
-test("29: the file is byte-identical when a compaction by threshold is cancelled, and the task goes on without another try", async () => {
+test("the file is byte-identical when a compaction by threshold is cancelled, and the task goes on without another try", async () => {
   const run = await filled({
     turn: [calls({ tokens: 4_000 }), calls({ tokens: 100 }), calls({ tokens: 100 }), done],
   });
@@ -97,7 +97,7 @@ test("29: the file is byte-identical when a compaction by threshold is cancelled
   expect(run.turns).toHaveLength(6);
 });
 
-test("29: cancelling the recovery from an overflow ends the run without an error", async () => {
+test("cancelling the recovery from an overflow ends the run without an error", async () => {
   const run = await filled({ turn: [overflow] });
   duringSummary(run, () => run.agent.cancelCompaction());
   const result = await run.agent.prompt("go");
@@ -107,7 +107,7 @@ test("29: cancelling the recovery from an overflow ends the run without an error
   expect(run.session.projection().compaction).toBeUndefined();
 });
 
-test("29: after a cancelled recovery, queued text is still sent", async () => {
+test("after a cancelled recovery, queued text is still sent", async () => {
   const run = await filled({ turn: [overflow, done] });
   duringSummary(run, () => {
     void run.agent.prompt("something smaller", { behavior: "followUp" });
@@ -117,7 +117,7 @@ test("29: after a cancelled recovery, queued text is still sent", async () => {
   expect(userTexts(run)).toEqual(["go", "something smaller"]);
 });
 
-test("30: during a manual compaction the command is refused or runs at once, the first text becomes the prompt, the second steers it", async () => {
+test("during a manual compaction the command is refused or runs at once, the first text becomes the prompt, the second steers it", async () => {
   const run = await filled({ turn: [calls(), done, done] });
   const names = recordEvents(run.lifecycle);
   const waiting: Promise<unknown>[] = [];
@@ -140,7 +140,7 @@ test("30: during a manual compaction the command is refused or runs at once, the
   expect(run.turns.slice(2).map((turn) => sentText(turn).includes("second"))).toEqual([false, true]);
 });
 
-test("30: after an overflow both texts are queued behind the retry", async () => {
+test("after an overflow both texts are queued behind the retry", async () => {
   const run = await filled({ turn: [overflow, done, done, done] });
   const waiting: Promise<unknown>[] = [];
   duringSummary(run, () => {
@@ -153,7 +153,7 @@ test("30: after an overflow both texts are queued behind the retry", async () =>
   expect(has("second")).toEqual([false, false, true]);
 });
 
-test("31: before 1, before 2, save, after 1, after 2, end", async () => {
+test("a compaction runs in order: both handlers before it, the save, both handlers after it, the end", async () => {
   const run = await filled();
   const seen: string[] = [];
   for (const source of ["1", "2"]) {
@@ -173,7 +173,7 @@ test("31: before 1, before 2, save, after 1, after 2, end", async () => {
   expect(seen).toEqual(["before 1", "before 2", "saved, after 1", "saved, after 2", "compacted"]);
 });
 
-test("31: a cancel in 1 skips 2 and saves nothing, and the end event says aborted", async () => {
+test("a handler that cancels skips the next one and saves nothing, and the end event says aborted", async () => {
   const run = await filled();
   const before = run.bytes();
   const seen: unknown[] = [];
@@ -227,7 +227,7 @@ test("queued texts pass the input handlers, one at a time, and are stored before
   expect(stored).toEqual([true, true, true, true]);
 });
 
-test("a text that comes while agent_end is told starts the next run, and its promise is that run's", async () => {
+test("a text that comes during agent_end starts the next run, and its promise is that run's", async () => {
   const run = await filled();
   let late: Promise<unknown> | undefined;
   const off = run.lifecycle.on("agent_end", () => {
@@ -242,7 +242,7 @@ test("a text that comes while agent_end is told starts the next run, and its pro
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("an abort hands back what was queued and never said", async () => {
+test("an abort hands back what was queued and never delivered", async () => {
   const run = await filled({ turn: [calls(), done] });
   const off = run.lifecycle.on("tool_execution_start", () => {
     off();

@@ -28,13 +28,13 @@ async function filled(options: ScriptedAgentOptions) {
 const compactions = ({ session }: ReturnType<typeof scriptedAgent>) =>
   session.path().filter((entry) => entry.type === "compaction");
 
-test("18: a success that used more than the window holds counts as an overflow", async () => {
+test("a success that used more than the window holds counts as an overflow", async () => {
   const run = await filled({ turn: [{ text: "cut", ...tokens(20_500) }, done] });
   expect((await run.agent.prompt("go")).answer?.content).toEqual([{ type: "text", text: "done" }]);
   expect(compactions(run)).toHaveLength(1);
 });
 
-test("20: overflow twice in a row is one compaction, one retry, one error; the next message may be recovered again", async () => {
+test("overflow twice in a row is one compaction, one retry, one error; the next message may be recovered again", async () => {
   const run = await filled({ turn: [overflow, overflow, overflow, done] });
   const failed = await run.agent.prompt("go");
   expect(failed).toMatchObject({ status: "failed", error: { code: "context_overflow" } });
@@ -108,14 +108,14 @@ describe("an overflow that no row of the table knows", () => {
   });
 });
 
-test("21: the promise of a prompt ends only after the retried answer", async () => {
+test("the promise of a prompt ends only after the retried answer", async () => {
   const run = await filled({ turn: [overflow, calls(), done] });
   const result = await run.agent.prompt("go");
   expect(result).toMatchObject({ status: "done", answer: { content: [{ text: "done" }] } });
   expect(run.turns).toHaveLength(5);
 });
 
-test("23: the summariser fails too: the session goes on through the digest", async () => {
+test("the summariser fails too: the session goes on through the digest", async () => {
   const run = await filled({
     turn: [overflow, done],
     summary: () => ({ error: { status: 500, message: "down" } }),
@@ -126,7 +126,7 @@ test("23: the summariser fails too: the session goes on through the digest", asy
 
 const noDigest = { compaction: { summarizer: { fallback: "never" } } };
 
-test("23: where the digest is switched off, one error names both causes, and the session stays usable", async () => {
+test("where the digest is switched off, one error names both causes, and the session stays usable", async () => {
   const run = await filled({
     turn: [overflow, done],
     summary: () => ({ error: { status: 500, message: "the summariser is down" } }),
@@ -173,7 +173,7 @@ test("23, 26: a sub-agent's overflow recovers; when it cannot, its parent gets t
   }
 });
 
-test("26: a sub-agent over the threshold is not compacted", async () => {
+test("a sub-agent over the threshold is not compacted", async () => {
   const run = await filled({ turn: [calls({ tokens: 7_900 }), done], isSubAgent: true });
   expect((await run.agent.prompt("go")).status).toBe("done");
   expect(compactions(run)).toEqual([]);
@@ -191,7 +191,7 @@ test.each([
   expect(entry?.summary).not.toContain("as it stands");
 });
 
-test("an extension's veto of a recovery is told as the cause", async () => {
+test("an extension's veto of a recovery is the cause in the error", async () => {
   const run = await filled({ turn: [overflow] });
   run.lifecycle.on("session_before_compact", () => ({ cancel: true, reason: "not now" }));
   const { status, error } = await run.agent.prompt("go");

@@ -33,7 +33,7 @@ async function filled(options: ScriptedAgentOptions, turns = 2) {
 const compactions = ({ session }: ReturnType<typeof scriptedAgent>) =>
   session.path().filter(({ type }) => type === "compaction").length;
 
-test("12: usage older than the latest compaction is not trusted: the shown figure is marked as an estimate", async () => {
+test("usage older than the latest compaction is not trusted: the shown figure is marked as an estimate", async () => {
   const { agent } = await filled({ turn: [done] }, 3);
   expect(agent.state.context).toMatchObject({ isEstimate: false, windowTokens: 20_000 });
   expect((await agent.compact()).status).toBe("compacted");
@@ -44,7 +44,7 @@ test("12: usage older than the latest compaction is not trusted: the shown figur
   expect(agent.state.context.isEstimate).toBe(false);
 });
 
-test("13: after a 190k usage in a 200k window, 529 errors do not hide that the threshold is passed", async () => {
+test("after a 190k usage in a 200k window, 529 errors do not hide that the threshold is passed", async () => {
   const run = scriptedAgent({
     model: huge,
     turn: (_call, count) => {
@@ -107,7 +107,7 @@ test.each([undefined, 0])(
   },
 );
 
-test("19: an overflow of another model than the one in use compacts nothing; the one in use is asked, without the failure", async () => {
+test("an overflow of another model than the one in use compacts nothing; the one in use is asked, without the failure", async () => {
   const run = await filled({ turn: [overflow, done] });
   run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: "another" }));
   const result = await run.agent.prompt("go");
@@ -117,14 +117,14 @@ test("19: an overflow of another model than the one in use compacts nothing; the
   expect(compactions(run)).toBe(0);
 });
 
-test("19: the model in use is recovered as ever when it overflows too", async () => {
+test("the model in use is recovered as ever when it overflows too", async () => {
   const run = await filled({ turn: [overflow, overflow, done] });
   run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: "another" }));
   expect(await run.agent.prompt("go")).toMatchObject({ status: "done", answer: { model: "another" } });
   expect(compactions(run)).toBe(1);
 });
 
-test("19: where the model changes at every request, the second overflow ends the run", async () => {
+test("where the model changes at every request, the second overflow ends the run", async () => {
   const run = await filled({ turn: () => overflow });
   let count = 0;
   run.lifecycle.on("before_provider_request", () => void run.agent.setModel({ ...actor, id: `m${count++}` }));
@@ -133,7 +133,7 @@ test("19: where the model changes at every request, the second overflow ends the
   expect(compactions(run)).toBe(0);
 });
 
-test("22: a threshold compaction that fails in the middle of a task: one warning, the task goes on, no further attempt", async () => {
+test("a threshold compaction that fails in the middle of a task: one warning, the task goes on, no further attempt", async () => {
   const run = await filled({
     turn: [calls({ tokens: 7_500 }), calls({ tokens: 100 }), calls({ tokens: 100 }), done],
     summary: () => ({ text: "" }),
@@ -146,7 +146,7 @@ test("22: a threshold compaction that fails in the middle of a task: one warning
   expect(run.notices).toMatchObject([{ level: "warning", code: "compaction_failed" }]);
 });
 
-test("22: nothing to compact is not a failure", async () => {
+test("nothing to compact is not a failure", async () => {
   const settings = {
     compaction: { keepRecentTokens: 18_000, scaleBudgets: false, threshold: { reserveTokens: 19_000 } },
   };
@@ -159,7 +159,7 @@ test("22: nothing to compact is not a failure", async () => {
   expect(compactions(run)).toBe(0);
 });
 
-test("24: without a threshold an overflow still recovers; without both it is the plain error", async () => {
+test("without a threshold an overflow still recovers; without both it is the plain error", async () => {
   const only = await filled({ turn: [overflow, done], settings: { compaction: { enabled: false } } });
   expect((await only.agent.prompt("go")).status).toBe("done");
   expect(compactions(only)).toBe(1);

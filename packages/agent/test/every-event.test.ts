@@ -308,7 +308,7 @@ test.each(deciding)("what a handler of %s answers is honoured", async (name) => 
   holds!(run, acted);
 });
 
-test("events that only tell have no answer, and those that ask have one", () => {
+test("events that only notify have no answer, and those that decide have one", () => {
   const asking = all.filter((name) => cases[name].answer !== undefined && cases[name].holds !== undefined);
   expect(asking).toEqual(deciding);
 });

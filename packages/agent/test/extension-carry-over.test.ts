@@ -148,7 +148,7 @@ test("a text ends neither its own frame nor begins another", async () => {
   expect((latest(run).details as { pinned?: unknown }).pinned).toBeUndefined();
 });
 
-test("there is room for 2,000 tokens, in a small window an eighth of it, shared among the tags; the rest is counted", async () => {
+test("they get 2,000 tokens, in a small window an eighth of it, shared among the tags; the rest is counted", async () => {
   const run = await stage(small);
   const long = Array.from({ length: 500 }, (_, at) => `to do number ${at}, which is to be done`);
   carries(run, "todo", { todo: long, notes: ["short"], log: ["x".repeat(50_000)], blank: [" ", ""] });

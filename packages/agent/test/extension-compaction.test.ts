@@ -24,7 +24,7 @@ function own(run: Stage, source: string, more: Partial<NonNullable<BeforeCompact
   );
 }
 
-test("what is about to be compacted is told to the last field, and is read-only", async () => {
+test("what is about to be compacted is in the event to the last field, and is read-only", async () => {
   const run = await stage();
   const { tokens } = run.agent.state.context;
   const path = run.session.path();
@@ -56,7 +56,7 @@ test("what is about to be compacted is told to the last field, and is read-only"
   );
 });
 
-test("the summary that is updated and the files that were touched are told", async () => {
+test("the event has the summary that is updated and the files that were touched", async () => {
   const edits = { calls: [{ name: "edit", arguments: { path: "a.ts", oldText: "a", newText: "b" } }] };
   const reads = { calls: [{ name: "read", arguments: { path: "b.ts" } }] };
   const tools = ["edit", "read"].map((name) => ({ ...echo, name }));
@@ -73,7 +73,7 @@ test("the summary that is updated and the files that were touched are told", asy
   expect(JSON.stringify(events[0]!.preparation)).not.toContain("[Record of");
 });
 
-test("in a split turn its early part is told apart, and a summary may stand for both", async () => {
+test("in a split turn its early part is a field of its own, and a summary may stand for both", async () => {
   const run = await stage({
     sizes: [100],
     turn: [calls({ tokens: 3_000 }), calls({ tokens: 3_000 }), calls({ tokens: 6_000 }), done],
@@ -94,7 +94,7 @@ test("in a split turn its early part is told apart, and a summary may stand for 
   expect((await run.agent.prompt("go on")).status).toBe("done");
 });
 
-test("a summary with its own first kept entry, details and usage is stored as it is and told with its entry", async () => {
+test("a summary with its own first kept entry, details and usage is stored as it is, and the event has its entry", async () => {
   const run = await stage();
   const firstKeptEntryId = run.ids()[1]!;
   const compacted = told(run, "session_compact");
@@ -132,14 +132,14 @@ test("one that keeps nothing beside itself is all that the model sees", async ()
   expect((await run.agent.prompt("and now?")).status).toBe("done");
 });
 
-test("a summary of our own is told as such", async () => {
+test("the event marks a summary of our own as such", async () => {
   const run = await stage();
   const compacted = told(run, "session_compact");
   await run.agent.compact();
   expect(compacted).toMatchObject([{ fromExtension: false, compactionEntry: { type: "compaction" } }]);
 });
 
-test("two summaries in a row with the same text are two entries, each told as its own", async () => {
+test("two summaries in a row with the same text are two entries, each with an event of its own", async () => {
   const run = await stage(small);
   const compacted = told(run, "session_compact") as { compactionEntry: { id: string; parentId: string } }[];
   run.lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({

@@ -24,7 +24,7 @@ async function worked() {
   return { ...run, compacting, results, masked };
 }
 
-test("what is about to be masked is told to the last field; then what was", async () => {
+test("the event has what is about to be masked, to the last field; then what was", async () => {
   const run = await worked();
   const [before, after] = [told(run, "session_before_mask"), told(run, "session_mask")];
   expect((await run.compacting()).status).toBe("done");

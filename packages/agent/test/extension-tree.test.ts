@@ -21,7 +21,7 @@ const unchanged = (run: Stage & { oldLeafId: string }, before: string) => {
   expect(run.agent.isBusy).toBe(false);
 };
 
-test("what is about to be left is told to the last field, and is read-only", async () => {
+test("what is about to be left is in the event to the last field, and is read-only", async () => {
   const run = await forked();
   const path = run.session.path();
   const entriesToSummarize = path.slice(path.findIndex(({ id }) => id === run.targetId) + 1);
@@ -59,7 +59,7 @@ test("without wishes the payload has none", async () => {
   expect(moved).toEqual([{ type: "session_tree", newLeafId, oldLeafId: run.oldLeafId }]);
 });
 
-test("a summary with details and usage is stored as it is under the new place, and told with its entry", async () => {
+test("a summary with details and usage is stored as it is under the new place, and the event has its entry", async () => {
   const run = await forked();
   const moved = told(run, "session_tree");
   const summary = { summary: "Tried it.", details: { log: ["a"] }, usage };

@@ -286,7 +286,7 @@ test("what a handler of context does in place reaches neither the session nor th
   expect(run.session.projection().items[0]?.message).toMatchObject({ content: "go" });
 });
 
-test("a follower that throws is told of and harms nobody", async () => {
+test("a follower that throws is notified and harms nobody", async () => {
   const ended: string[] = [];
   const followers = [
     {
@@ -347,7 +347,7 @@ test("a call is not run when the work was stopped while a guard looked at it", a
   });
 });
 
-test("what a tool shows after it has ended is not told", async () => {
+test("what a tool shows after it has ended fires no event", async () => {
   const shown: unknown[] = [];
   let late: (() => void) | undefined;
   const tool = defineTool({

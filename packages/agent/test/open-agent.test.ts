@@ -151,7 +151,7 @@ test("a sub-agent has its parent's model, thinking and tools as they are by then
   expect(names(asked[1]!)).toEqual(["read", "count"]);
 });
 
-test("the setting tools offers some of them, and a name that no tool has is told", async () => {
+test("the setting tools offers some of them, and a name that no tool has is notified", async () => {
   const notices: string[] = [];
   const asked = await opened(() => ({ text: "done" }), {
     settings: agentSettings({ tools: ["read", "raed"] }),
@@ -207,7 +207,7 @@ test("an abort stops a command of the user's", async () => {
   expect(agent.isBusy).toBe(false);
 });
 
-test("instructions that cannot be read are told of, with their path once", async () => {
+test("instructions that cannot be read are notified, with their path once", async () => {
   writeFileSync(join(cwd, "AGENTS.md"), "\0");
   const notices: string[] = [];
   await opened(() => ({ text: "" }), { onNotice: ({ message }) => notices.push(message) });

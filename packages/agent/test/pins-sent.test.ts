@@ -67,7 +67,7 @@ test("what is pinned while the summary is written holds after it", async () => {
   expect(sent(run)).toEqual([0, 0, 1]);
 });
 
-test("what was taken back is told as such while the summary holds it, and then is gone", async () => {
+test("what was taken back is marked as such while the summary holds it, and then is gone", async () => {
   const run = scriptedAgent({ turn: (_call, count) => ({ text: `done ${count}` }) });
   const { agent, session } = run;
   for (const size of [2_000, 8_000]) await agent.prompt(filler(size));

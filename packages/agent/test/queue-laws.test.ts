@@ -27,7 +27,7 @@ const acts = fc.array(
   { minLength: 3, maxLength: 8 },
 );
 
-test("no text and no message is lost or said twice, and every request has its outcome, whatever is done at whatever moment", async () => {
+test("no text and no message is lost or delivered twice, and every request has its outcome, whatever is done at whatever moment", async () => {
   let unsentCount = 0;
   let queuedCount = 0;
   let messageCount = 0;

@@ -204,7 +204,7 @@ test("a move in the tree is followed by it", async () => {
   expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
 });
 
-test("a text that waits is said behind it", async () => {
+test("a text that waits is delivered behind it", async () => {
   const run = await filled({ turn: [done] });
   let waiting: Promise<unknown> | undefined;
   const off = run.lifecycle.on("session_before_compact", () => {

@@ -132,7 +132,7 @@ test("what a voided attempt used is kept beside the answer, and so is a summary'
   expect(compaction).toMatchObject({ usage: { input: 2_000, output: 20 } });
 });
 
-test("an answer that was cut off at its limit is told of", async () => {
+test("an answer that was cut off at its limit is notified", async () => {
   const { agent, notices } = scriptedAgent({ turn: [{ text: "and then", stopReason: "length" }] });
   expect((await agent.prompt("tell")).status).toBe("done");
   expect(notices).toMatchObject([{ level: "warning", code: "answer_cut_off" }]);

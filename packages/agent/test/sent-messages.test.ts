@@ -38,7 +38,7 @@ test("the model sees it as the user's", async () => {
   expect(sentText(run.turns[0]!)).toContain("look here");
 });
 
-test("its start, its end and its being stored are told, and an extension can change it", async () => {
+test("its start, its end and its being stored have events, and an extension can change it", async () => {
   const run = scriptedAgent({ turn: [] });
   run.lifecycle.on("message_end", ({ message: told }) => ({
     message: { ...told, content: "****" } as never,
@@ -107,7 +107,7 @@ test.each([
   expect(run.agent.hasPendingMessages).toBe(false);
 });
 
-test("several that steer go in together, before the text that was said after them", async () => {
+test("several that steer go in together, before the text that came after them", async () => {
   const run = scriptedAgent({ turn: [calls(), done, done] });
   const off = run.lifecycle.on("tool_call", () => {
     off();
@@ -162,7 +162,7 @@ test("while the agent is compacted it waits; then it is stored, or worked on", a
   ]);
 });
 
-test("a prompt that comes while a message is stored is said behind it", async () => {
+test("a prompt that comes while a message is stored is delivered behind it", async () => {
   const run = scriptedAgent({ turn: [done] });
   void run.agent.sendMessage(message("first"));
   expect((await run.agent.prompt("second")).status).toBe("done");

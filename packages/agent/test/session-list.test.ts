@@ -171,7 +171,7 @@ const small: CatalogueModel = {
   maxOutputTokens: 2_000,
 };
 
-function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAnswer) {
+function blurbsFor(session: Session, play?: (call: ProviderCall) => ScenarioAnswer) {
   const calls: ProviderCall[] = [];
   const notices: AgentNotice[] = [];
   const models = new ModelClient({
@@ -184,7 +184,7 @@ function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAns
         }),
     },
   });
-  const digests = new SessionBlurbs({
+  const blurbs = new SessionBlurbs({
     session,
     models,
     ...(play === undefined ? {} : { smallModel: small }),
@@ -193,9 +193,9 @@ function digestsFor(session: Session, play?: (call: ProviderCall) => ScenarioAns
   /** Records a run and tells of its end. */
   const run = (...messages: Message[]) => {
     for (const message of messages) session.append({ type: "message", message: message as never });
-    digests.runEnded({ result: { status: "done" }, messages: () => messages });
+    blurbs.runEnded({ result: { status: "done" }, messages: () => messages });
   };
-  return { digests, run, calls, notices };
+  return { blurbs, run, calls, notices };
 }
 
 const newSession = () => createSession({ cwd: "/project" });
@@ -210,9 +210,9 @@ function stored(session: Session): SessionBlurb[] {
     );
 }
 
-test("a run that changed files leaves a digest, and nothing in what the model sees", () => {
+test("a run that changed files leaves a blurb, and nothing in what the model sees", () => {
   const session = newSession();
-  const { run } = digestsFor(session);
+  const { run } = blurbsFor(session);
   run(
     user("Fix the cart's total."),
     ...edit("src/cart.ts", 4, 2),
@@ -230,29 +230,29 @@ test("a run that changed files leaves a digest, and nothing in what the model se
   expect(session.projection().items).toHaveLength(4);
 });
 
-test("what the session's name says is not said again", () => {
+test("the summary does not repeat the session's name", () => {
   const session = newSession();
   session.append({ type: "session_info", name: "Fix the cart" });
-  digestsFor(session).run(user("Fix the cart"), ...edit("a.ts"), answer("It rounds late now."));
+  blurbsFor(session).run(user("Fix the cart"), ...edit("a.ts"), answer("It rounds late now."));
   expect(stored(session)[0]?.summary).toBe("It rounds late now.");
 });
 
 test("a run that changed nothing leaves none", async () => {
   const session = newSession();
-  const { run, digests } = digestsFor(session);
+  const { run, blurbs } = blurbsFor(session);
   run(user("Where is the total?"), ...used("read", { path: "a.ts" }), answer("In a.ts."));
-  await digests.close();
+  await blurbs.close();
   expect(stored(session)).toEqual([]);
 });
 
 test("changes are summed over runs, over branches and over programs; the last changed file comes first", () => {
   const session = newSession();
-  const first = digestsFor(session);
+  const first = blurbsFor(session);
   first.run(user("one"), ...edit("a.ts", 1, 0), ...edit("b.ts", 2, 1));
   const branch = session.leafId;
   first.run(user("two"), ...edit("a.ts", 1, 1));
   session.moveTo(branch);
-  const second = digestsFor(session);
+  const second = blurbsFor(session);
   second.run(user("three"), ...edit("c.ts", 5, 5));
   expect(stored(session).at(-1)).toMatchObject({
     fileCount: 3,
@@ -266,20 +266,20 @@ test("changes are summed over runs, over branches and over programs; the last ch
   });
 });
 
-test("what was changed before there were digests, or without one, is counted", () => {
+test("what was changed before there were blurbs, or without one, is counted", () => {
   const session = newSession();
   for (const message of edit("a.ts", 7, 0)) session.append({ type: "message", message: message as never });
-  digestsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
+  blurbsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
   for (const message of edit("c.ts", 2, 0)) session.append({ type: "message", message: message as never });
-  digestsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
+  blurbsFor(session).run(user("go on"), ...edit("b.ts", 1, 0));
   expect(stored(session).at(-1)).toMatchObject({ fileCount: 3, added: 11 });
 });
 
 test("many files are counted, and only the latest listed, also after a restart", () => {
   const session = newSession();
   const many = Array.from({ length: 100 }, (_, at) => edit(`f${at}.ts`, 1, 0)).flat();
-  digestsFor(session).run(user("rename"), ...many);
-  digestsFor(session).run(
+  blurbsFor(session).run(user("rename"), ...many);
+  blurbsFor(session).run(
     user("and one more"),
     ...edit("last.ts", 1, 0),
     ...edit(`${"long/".repeat(200)}.ts`, 1, 0),
@@ -293,26 +293,26 @@ test("many files are counted, and only the latest listed, also after a restart",
   expect(JSON.stringify(after).length).toBeLessThan(4_000);
 });
 
-test("a long session without a digest is read beside what goes on, and the close waits for it", async () => {
+test("a long session without a blurb is read beside what goes on, and the close waits for it", async () => {
   const session = newSession();
   for (let turn = 0; turn < 700; turn += 1)
     for (const message of edit(`f${turn % 7}.ts`, 1, 0))
       session.append({ type: "message", message: message as never });
-  const { digests, run } = digestsFor(session);
+  const { blurbs, run } = blurbsFor(session);
   run(user("go on"), ...edit("last.ts", 1, 0), answer("Done."));
   expect(stored(session)).toEqual([]);
-  await digests.close();
+  await blurbs.close();
   expect(stored(session)).toMatchObject([
     { fileCount: 8, added: 701, files: [{ path: "last.ts" }, {}, {}, {}, {}, {}, {}, {}] },
   ]);
 });
 
-test("a damaged digest is passed over", () => {
+test("a damaged blurb is passed over", () => {
   const session = newSession();
-  const { run } = digestsFor(session);
+  const { run } = blurbsFor(session);
   run(user("one"), ...edit("a.ts", 1, 0));
   session.append({ type: "custom", customType: "bonsai.session_digest", data: { fileCount: "many" } });
-  digestsFor(session).run(user("two"), ...edit("b.ts", 1, 0));
+  blurbsFor(session).run(user("two"), ...edit("b.ts", 1, 0));
   expect(stored(session).at(-1)).toMatchObject({ fileCount: 2, added: 2 });
 });
 
@@ -321,7 +321,7 @@ test.each<[string, string, string]>([
   ["texts without spaces", "修复购物车".repeat(900), "完成".repeat(3_000)],
 ])("a summary has at most 100 tokens: %s", (_, request, said) => {
   const session = newSession();
-  digestsFor(session).run(user(request), ...edit("a.ts"), answer(said));
+  blurbsFor(session).run(user(request), ...edit("a.ts"), answer(said));
   const { summary } = stored(session)[0]!;
   expect(byScript(summary)).toBeLessThanOrEqual(100);
   expect(summary.length).toBeGreaterThan(40);
@@ -329,7 +329,7 @@ test.each<[string, string, string]>([
 
 test("no secret gets into a summary", () => {
   const session = newSession();
-  digestsFor(session).run(
+  blurbsFor(session).run(
     user("Deploy with ghp_REDACTED"),
     ...edit("a.ts"),
     answer("Deployed; the password is hunter2"),
@@ -343,7 +343,7 @@ const settled = async (session: Session, count: number) => {
 
 test("a small model writes the summary in the background, and the session's cost counts it", async () => {
   const session = newSession();
-  const { run, calls } = digestsFor(session, () => ({
+  const { run, calls } = blurbsFor(session, () => ({
     text: "The cart's total\nis **rounded** late now.\n",
   }));
   run(user("Fix the cart"), ...edit("a.ts"), answer("Done."));
@@ -358,25 +358,25 @@ test("a small model writes the summary in the background, and the session's cost
   ]);
 });
 
-test("where the small model fails, the digest is written all the same", async () => {
+test("where the small model fails, the blurb is written all the same", async () => {
   const session = newSession();
-  const { run, notices } = digestsFor(session, () => ({ error: { status: 401, message: "no key" } }));
+  const { run, notices } = blurbsFor(session, () => ({ error: { status: 401, message: "no key" } }));
   run(user("Fix the cart"), ...edit("a.ts"), answer("Done."));
   await settled(session, 1);
   expect(stored(session)[0]).toMatchObject({ summary: "Fix the cart — Done.", fileCount: 1 });
   expect(notices).toMatchObject([{ code: "session_digest_failed" }]);
 });
 
-test("runs that end while the model writes are told in one digest more; the close ends the request", async () => {
+test("runs that end while the model writes get one blurb more, together; the close ends the request", async () => {
   const session = newSession();
-  const { run, digests, calls, notices } = digestsFor(session, () => ({
+  const { run, blurbs, calls, notices } = blurbsFor(session, () => ({
     text: "Never heard",
     delayMs: 1_000_000,
   }));
   run(user("Fix the cart"), ...edit("a.ts", 1, 0), answer("Done."));
   run(user("Fix the shop"), ...edit("b.ts", 1, 0), answer("Done too."));
   run(user("Fix the till"), ...edit("c.ts", 1, 0), answer("All done."));
-  await digests.close();
+  await blurbs.close();
   expect(stored(session)).toHaveLength(1);
   expect(stored(session)[0]).toMatchObject({ summary: "Fix the till — All done.", fileCount: 3, added: 3 });
   expect(calls.length).toBeLessThanOrEqual(1);
@@ -385,17 +385,17 @@ test("runs that end while the model writes are told in one digest more; the clos
   expect(stored(session)).toHaveLength(1);
 });
 
-test("a disk that is full stops nothing, and is told", async () => {
+test("a full disk stops nothing, and is notified", async () => {
   const session = newSession();
-  const { digests, notices } = digestsFor(session);
+  const { blurbs, notices } = blurbsFor(session);
   const changed = edit("a.ts");
   for (const message of changed) session.append({ type: "message", message: message as never });
   session.append = () => {
     throw new Error("disk full");
   };
   const ended = { result: { status: "done" as const }, messages: () => changed };
-  expect(() => digests.runEnded(ended)).not.toThrow();
-  await digests.close();
+  expect(() => blurbs.runEnded(ended)).not.toThrow();
+  await blurbs.close();
   expect(notices).toMatchObject([
     { code: "session_digest_failed", message: expect.stringContaining("disk full") },
   ]);

@@ -242,7 +242,7 @@ test("what a summary as text gets wrong is not asked again", async () => {
   expect(summaryCalls(calls).map(({ messages }) => messages.length)).toEqual([19, 1, 1]);
 });
 
-test("without an agent, everything is asked for as text, and an overflow is told", async () => {
+test("without an agent, everything is asked for as text, and an overflow is reported", async () => {
   const seen: ProviderCall[] = [];
   const summariser = (text: ScenarioAnswer): Summariser =>
     summariserFor({

@@ -309,7 +309,7 @@ test("stopping the parent stops its sub-agents, and leaves a result for each cal
   expect(asked.every(({ id }) => answered.has(id))).toBe(true);
 });
 
-test("guards of the parent's tools hold in a sub-agent; its messages are not told as the parent's", async () => {
+test("guards of the parent's tools hold in a sub-agent; its messages fire no events of the parent's", async () => {
   const { agent, session, lifecycle } = parentWith(delegating(worker));
   const guarded: string[] = [];
   const told: string[] = [];
@@ -352,7 +352,7 @@ test("while it works, it shows its turns, its tokens and what it is doing", asyn
   expect(updates.at(-1)?.details.usage.totalTokens).toBeGreaterThan(0);
 });
 
-test("an opened agent has the tool, its sub-agents have not, and nobody is told that it is missing there", async () => {
+test("an opened agent has the tool, its sub-agents have not, and no notice says that it is missing there", async () => {
   const session = createSession({ cwd: folder });
   const notices: AgentNotice[] = [];
   const offered: string[][] = [];

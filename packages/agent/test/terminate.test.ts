@@ -38,7 +38,7 @@ test("the wish outlives handlers of the result, and the next prompt goes on behi
   expect(run.turns[1]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "toolResult", "user"]);
 });
 
-test("a text that waits is said all the same", async () => {
+test("a text that waits is delivered all the same", async () => {
   const run = scriptedAgent({ tools, turn: [calls("finish"), { text: "Heard." }] });
   run.lifecycle.on("tool_result", () => {
     void run.agent.prompt("One more.", { behavior: "steer" });

@@ -214,7 +214,7 @@ async function named(session: Session): Promise<string | undefined> {
 
 const exchange = () => history('U"Fix the cart\'s total" A"It was the rounding."').session;
 
-test("without a small model the first request names the session at once, and it is told", async () => {
+test("without a small model the first request names the session at once, with an event", async () => {
   const session = exchange();
   const { titles, told } = titlesFor(session);
   titles.exchangeEnded();

@@ -76,7 +76,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
     expect(run.outcomes).toEqual([]);
   });
 
-  test("an extension that says itself what is sent is not stood in the way of", async () => {
+  test("an extension that decides what is sent is not stopped", async () => {
     const run = played({ turn: [reads(6, 6_150), done], settings: { compaction: { enabled: false } } });
     run.lifecycle.on("context", ({ messages }) => ({ messages: messages.slice(0, 1) }));
     expect((await run.agent.prompt("look")).status).toBe("done");

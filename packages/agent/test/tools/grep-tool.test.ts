@@ -202,7 +202,7 @@ describe("with ripgrep", () => {
     await expect(folder.run("grep", { pattern: "x", glob: "{" })).rejects.toThrow(expected);
   });
 
-  test("what it could not read is told beside what it found", async () => {
+  test("what it could not read is named beside what it found", async () => {
     using folder = withRipgrep(
       `printf '%s\\n' '${recorded[5]}'; echo "./closed: Permission denied" >&2; exit 2`,
     );
@@ -211,7 +211,7 @@ describe("with ripgrep", () => {
     );
   });
 
-  test("a line that no memory could hold is told, and those after it are shown", async () => {
+  test("a line that no memory could hold is named, and those after it are shown", async () => {
     const head = '{"type":"match","data":{"path":{"text":"./min.js"},"lines":{"text":"a"},"line_number":7,';
     using folder = withRipgrep(
       `printf '%s' '${head}"submatches":"'; head -c 17000000 /dev/zero | tr '\\0' a; printf '"}}\\n%s\\n' '${recorded[5]}'`,

@@ -27,7 +27,7 @@ test("a limit says how many more there are", async () => {
   expect([lines.length, lines.at(-1)]).toEqual([501, "[1 more. Raise limit, or use find with a glob.]"]);
 });
 
-test("an empty folder, a file and a missing folder are told apart", async () => {
+test("an empty folder, a file and a missing folder have answers of their own", async () => {
   using folder = toolFolder();
   mkdirSync(join(folder.path, "empty"));
   folder.write("file", "");

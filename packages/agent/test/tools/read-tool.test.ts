@@ -218,7 +218,7 @@ describe("names", () => {
     expect(textOf(await folder.run("read", { path: asked }))).toBe("found");
   });
 
-  test("a link that goes round in a circle is told as such", async () => {
+  test("a link that goes round in a circle is named as such", async () => {
     using folder = toolFolder();
     symlinkSync("b", join(folder.path, "a"));
     symlinkSync("a", join(folder.path, "b"));
@@ -227,7 +227,7 @@ describe("names", () => {
     );
   });
 
-  test("a name that is too long is told as such", async () => {
+  test("a name that is too long is named as such", async () => {
     using folder = toolFolder();
     await expect(folder.run("read", { path: "x".repeat(300) })).rejects.toThrow("the name is too long");
   });
