@@ -144,12 +144,13 @@ export class AnswerBuilder {
     let left = BEGINNING_CHARS;
     this.message.content = this.message.content.flatMap((block): AssistantContent[] => {
       if (left <= 0) return [];
-      const room = left;
+      const available = left;
       left -= JSON.stringify(block).length;
       if (left >= 0) return [block];
-      if (block.type === "text") return [{ type: "text", text: block.text.slice(0, room).toWellFormed() }];
+      if (block.type === "text")
+        return [{ type: "text", text: block.text.slice(0, available).toWellFormed() }];
       if (block.type !== "thinking") return [];
-      return [{ type: "thinking", thinking: block.thinking.slice(0, room).toWellFormed() }];
+      return [{ type: "thinking", thinking: block.thinking.slice(0, available).toWellFormed() }];
     });
   }
 

@@ -54,7 +54,7 @@ export const TOO_LARGE = "answer_too_large";
 /** The code of an answer that ended without a failure and says nothing. */
 export const EMPTY_ANSWER = "answer_empty";
 
-/** Neither a blank nor a character that takes no room, such as a zero-width space. */
+/** Neither a blank nor a character that takes no space, such as a zero-width space. */
 const SEEN = /[^\s\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}]/u;
 
 /** The failure of an answer that ended as if it were complete, without a word or a call; undefined for any other. */
@@ -78,7 +78,7 @@ export function emptyAnswer(
   return { ...failure, message, retryable: true };
 }
 
-/** An input of this part of the window that leaves no room for a single token has filled it. */
+/** An input of this part of the window that leaves not a single token has filled it. */
 const FULL = 0.99;
 
 interface SilentOverflowOptions {

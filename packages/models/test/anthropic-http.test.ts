@@ -137,7 +137,7 @@ describe("the request", () => {
     expect(server?.requests[0]?.body).toMatchObject({ model: claude.id, metadata: { user_id: "u" } });
   });
 
-  test("tells of the answer's status and headers, for a refusal too", async () => {
+  test("reports the answer's status and headers, for a refusal too", async () => {
     const url = await serve({ ...reply, headers: { ...reply.headers, "Request-Id": "req_1" } });
     const good = await exchange(url);
     expect(good.responses).toMatchObject([{ status: 200, headers: { "request-id": "req_1" } }]);

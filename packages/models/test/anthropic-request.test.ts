@@ -261,7 +261,7 @@ describe("how much to think", () => {
     });
   });
 
-  test("a model that cannot think is told nothing", () => {
+  test("a model that cannot think is asked nothing", () => {
     const model = { ...claude, reasoning: false };
     expect(
       anthropicThinking({ model, level: "high", maxOutputTokens: 64_000, isTurnWithoutThinking: false }),

@@ -32,7 +32,7 @@ describe("what an answer used", () => {
     expect(message.usage.cost.total).toBeCloseTo((400 + 1_000 + 800 + 1_000 + 800) / 1e6, 12);
   });
 
-  test("counts told only at the end are taken", async () => {
+  test("counts that come only at the end are taken", async () => {
     const { url } = await served(
       streamOf([
         messageStart({ input_tokens: 0, output_tokens: 0 }),
@@ -45,7 +45,7 @@ describe("what an answer used", () => {
     expect(message.usage).not.toHaveProperty("reasoning");
   });
 
-  test("a zero at the end does not take back what the start told", async () => {
+  test("a zero at the end does not take back what the start had", async () => {
     const { url } = await served(
       streamOf([
         messageStart({ input_tokens: 70, output_tokens: 1, cache_read_input_tokens: 5 }),

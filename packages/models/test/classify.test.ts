@@ -407,7 +407,7 @@ describe("a sum of input and output cap", () => {
     expect(classified(words, { asked: { ...asked, inputTokens: 12_000 } }).kind).toBe("inputTooLong");
     expect(classified(words, { asked: { ...asked, inputTokens: 2_000 } }).kind).toBe("inputTooLong");
   });
-  test("a cap above the model's own is told from the window", () => {
+  test("a cap above the model's own is not taken for the window", () => {
     const anthropic =
       "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude";
     expect(classified(anthropic)).toMatchObject({ kind: "outputCapTooLarge", outputLimitTokens: 64_000 });
@@ -455,7 +455,7 @@ test.each(["cut", "silence", "network", "garbled"] as const)(
   },
 );
 
-test("an input that fills the window to the last token leaves no room for any cap", () => {
+test("an input that fills the window to the last token leaves nothing for any cap", () => {
   const sum = "input length and `max_tokens` exceed context limit: 200000 + 20000 > 200000";
   expect(classified(sum).kind).toBe("inputTooLong");
   expect(classified(sum.replace("200000 +", "199999 +")).kind).toBe("outputCapTooLarge");

@@ -404,7 +404,7 @@ describe.each(wires)("over the wire, %s:", (api, wire) => {
     expect([end.type, waits.length]).toEqual(["done", 1]);
   });
 
-  test("a cap that is refused in other words is lowered below what is told", async () => {
+  test("a cap that is refused in other words is lowered below what the server names", async () => {
     const words = "max_tokens is too high. This model can write no more than 4096 tokens.";
     const { end } = await ask(api, [wire.error(400, words), wire.text("yes")]);
     expect(end.type).toBe("done");
@@ -437,7 +437,7 @@ describe.each(wires)("over the wire, %s:", (api, wire) => {
     expect(notices.map(({ type }) => type)).toEqual(["window_learned", "output_cap_lowered"]);
   });
 
-  test("a refused key is told without the key", async () => {
+  test("a refused key is an error without the key", async () => {
     const { end } = await ask(api, [wire.error(401, "Incorrect API key provided: sk-proj-abcdefgh12345678")]);
     expect(end).toMatchObject({
       failure: { kind: "other", status: 401, message: "Incorrect API key provided: [key]" },
@@ -513,7 +513,7 @@ test("llama.cpp's numbers are read from beside its words", async () => {
   expect(end).toMatchObject({ failure: { kind: "inputTooLong", inputTokens: 14_429, windowTokens: 8_192 } });
 });
 
-test("a server that is not there is told as that", async () => {
+test("a server that is not there is named as that", async () => {
   const { model } = await ask("openai-chat", [chat.text("yes")]);
   await server!.close();
   const client = new ModelClient({ retry: { maxRetries: 0 } });

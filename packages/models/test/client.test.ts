@@ -125,7 +125,7 @@ describe("the output cap", () => {
     expect((await ask()).type).toBe("done");
     expect(calls.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([20_000, 19_999, 9_999]);
   });
-  test("without room for an answer the input is too long", async () => {
+  test("with no tokens left for an answer the input is too long", async () => {
     const words = "input length and `max_tokens` exceed context limit: 99500 + 20000 > 100000";
     const { calls, ask, notices } = stage([refuses(words)]);
     expect(await ask()).toMatchObject({
@@ -150,9 +150,9 @@ test("a cap that is above the model's limit however it is lowered is no overflow
   expect(calls.map(({ maxOutputTokens }) => maxOutputTokens)).toEqual([20_000, 800, 400]);
 });
 
-describe("a window that the server tells", () => {
+describe("a window that the server names", () => {
   const tooLong = (window: number) => refuses(`prompt is too long: 2000000 tokens > ${window} maximum`);
-  test("is learned where it is smaller, and told once", async () => {
+  test("is learned where it is smaller, and notified once", async () => {
     const { client, ask, notices } = stage([tooLong(40_000)]);
     expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", windowTokens: 40_000 } });
     await ask();
@@ -277,7 +277,7 @@ describe("repairs", () => {
       },
     },
   ];
-  test("are made before the request leaves and told once", async () => {
+  test("are made before the request leaves and notified once", async () => {
     const { calls, ask, notices } = stage([says("yes")]);
     await ask({ messages: unanswered });
     await ask({ messages: unanswered });
@@ -445,7 +445,7 @@ describe("keys", () => {
     expect((await ask({ model: { ...locked, baseUrl: "http://127.0.0.1:1234/v1" } })).type).toBe("done");
     expect(calls[0]!.apiKey).toBeUndefined();
   });
-  test("one that the provider repeats is not told", async () => {
+  test("one that the provider repeats is not shown", async () => {
     const { ask } = stage([refuses("no user with the key open-sesame", { status: 401 })], {
       keys: { key: () => "open-sesame" },
     });
@@ -605,7 +605,7 @@ describe("an answer that says nothing", () => {
     expect(calls.length).toBe(2);
     expect(notices).toMatchObject([{ type: "retry", attempt: 1, maxAttempts: 1, failure: { message } }]);
   });
-  test("an answer behind it is taken, and what the empty one used is told", async () => {
+  test("an answer behind it is taken, and what the empty one used is reported", async () => {
     const voided: unknown[] = [];
     const { ask } = stage([thinks, says("yes")]);
     const final = await ask({ onVoidedUsage: (usage) => voided.push(usage) });
@@ -893,7 +893,7 @@ describe("the stream never throws and ends exactly once", () => {
   });
 });
 
-describe("what a void attempt used is told", () => {
+describe("what a void attempt used is reported", () => {
   const cut = (counts: Parameters<AnswerBuilder["setUsage"]>[0]): Step =>
     async function* (_call, answer) {
       answer.setUsage(counts);

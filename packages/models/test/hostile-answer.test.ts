@@ -179,7 +179,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     );
   });
 
-  test("calls in parallel with one id, or none, are told apart", async () => {
+  test("calls in parallel with one id, or none, get ids of their own", async () => {
     const same = ["t1", "t1", "", "", "t2"].map((id, at) => ({ id, name: "read", args: `{"at":${at}}` }));
     const found = calls(await ask(wire, wire.calls(same)));
     expect(found.map((call) => call.arguments)).toEqual(same.map((_call, at) => ({ at })));

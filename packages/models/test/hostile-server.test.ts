@@ -202,7 +202,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     expect(visits).toEqual([]);
   });
 
-  test("a page with a status of success is told once, with its title and what may be wrong", async () => {
+  test("a page with a status of success is an error once, with its title and what may be wrong", async () => {
     let asked = 0;
     const url = await serve((_request, response) => {
       asked += 1;

@@ -95,7 +95,7 @@ describe("an Anthropic model of one's own", () => {
     );
     expect(request.thinking).toEqual({ type: "enabled", budget_tokens: 4_096 });
   });
-  test("is not told how to think", () => {
+  test("is not asked to think", () => {
     for (const level of levels) expect(asked({ thinking: "none" }, level)).toEqual({});
   });
 });
@@ -107,7 +107,7 @@ describe("in models.json", () => {
     return loadCatalogue({ home, env: {} });
   };
   const box = { provider: "box", baseUrl: "http://127.0.0.1:9/v1" };
-  test("a model's own word goes before its provider's, and who is told how to think can", async () => {
+  test("a model's own word goes before its provider's, and who is asked to think can", async () => {
     const { find } = await models({
       providers: [
         {

@@ -171,7 +171,7 @@ describe.each(names)("%s", (api) => {
   });
 });
 
-test("a server that counts wrong is told of once in a session", async () => {
+test("a server that counts wrong is notified once in a session", async () => {
   const api = "openai-chat";
   reply = { chunks: sseChunks(wires[api].answer({ text: "x", usage: { input: 1e15, output: 1 } })) };
   const client = new ModelClient();

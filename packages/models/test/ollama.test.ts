@@ -62,7 +62,7 @@ describe("an Ollama", () => {
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 40_000, toTokens: 4_096 }]);
     expect(client.sized(model).contextWindow).toBe(4_096);
   });
-  test.each([40_000, 131_072, 512, "4096", null])("that tells %j changes nothing", async (told) => {
+  test.each([40_000, 131_072, 512, "4096", null])("that reports %j changes nothing", async (told) => {
     const { client, model, notices, ask } = await ollama(told);
     expect((await ask()).type).toBe("done");
     expect(notices).toEqual([]);

@@ -160,7 +160,7 @@ describe("ids of calls", () => {
     expect(result.tool_call_id).toMatch(openAiServer(model).callId.pattern);
   });
 
-  test("law: made ids fit, are the same each time, and tell ids apart", () => {
+  test("law: made ids fit, are the same each time, and keep different ids different", () => {
     for (const provider of ["local", "openai", "mistral"]) {
       const { callId } = openAiServer(at(provider, ""));
       fc.assert(

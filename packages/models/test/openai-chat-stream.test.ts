@@ -28,7 +28,7 @@ async function chat(...data: unknown[]): Promise<Exchange> {
 const whole = { name: "read", arguments: '{"path":"a.ts"}' };
 
 describe("text and thinking", () => {
-  test("pieces become one block each, and the message tells who answered", async () => {
+  test("pieces become one block each, and the message has who answered", async () => {
     const result = await chat(
       delta({ role: "assistant", content: "" }),
       delta({ reasoning_content: "Let me " }),
@@ -316,7 +316,7 @@ describe("how it ended", () => {
     expect(failureOf(result)).toMatchObject({ kind, status, code: raw });
   });
 
-  test("an error of a choice is told", async () => {
+  test("an error of a choice is reported", async () => {
     const choice = {
       index: 0,
       delta: {},

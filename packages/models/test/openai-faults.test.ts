@@ -148,7 +148,7 @@ describe.each(protocols)("refusals in %s", (_name, model) => {
     });
   });
 
-  test("a page is told as it came, and not at length", async () => {
+  test("a page is shown as it came, and not at length", async () => {
     const page = `<h1>Bad gateway</h1>${"x".repeat(5_000)}`;
     const failure = failureOf(await exchange(await serve({ status: 502, chunks: [page] }), { model }));
     expect(failure).toMatchObject({ status: 502, body: page });

@@ -13,7 +13,7 @@ function refused(status: number, body: unknown, asked?: Partial<AskedTokens>, he
   });
 }
 
-describe("overflows told from everything else, in words that no row has", () => {
+describe("overflows among everything else, in words that no row has", () => {
   test.each([
     // Read while the rule was made.
     { file: "seen.txt", least: 460, precision: 0.99, recall: 0.99, otherRight: 0.98, numbersRead: 0.97 },
@@ -90,7 +90,7 @@ describe("what the numbers are", () => {
     expect(refused(400, words, asked)).toMatchObject({ kind: "inputTooLong", windowTokens: 32_768 });
   });
 
-  test("a cap that is named as too large is told by its limit, whatever else is in the text", () => {
+  test("a cap that is named as too large is known by its limit, whatever else is in the text", () => {
     const words = "max_tokens=30000 cannot be greater than max_model_len=28672. Request fewer output tokens.";
     expect(refused(400, words, { ...asked, maxOutputTokens: 30_000 }).kind).toBe("outputCapTooLarge");
   });

@@ -128,7 +128,7 @@ describe("calls and results", () => {
     expect(sound[2]).toMatchObject({ content: [{ text: "first" }] });
     expect(kinds(messages)).toEqual(["duplicate_result 1"]);
   });
-  test("a result without a call is told as the user's text", () => {
+  test("a result without a call becomes a text of the user", () => {
     const { messages } = repaired([user("go"), result("gone", "42 files"), answer([text("fine")])]);
     expect(shape(messages)).toEqual(["user", "user", "A(text)"]);
     expect(JSON.stringify(messages[1])).toContain("42 files");
@@ -164,7 +164,7 @@ describe("answers that broke off", () => {
     const messages = [user("go"), answer([text("half")], { stopReason: "error" }), user("again")];
     expect(shape(repaired(messages).messages)).toEqual(["user", "user"]);
   });
-  test("of one from which nothing had come, nothing is told", () => {
+  test("one from which nothing had come leaves nothing", () => {
     for (const stopReason of ["error", "aborted"] as const) {
       const messages = [user("go"), answer([], { stopReason }), user("again")];
       expect(shape(repaired(messages).messages)).toEqual(["user", "user"]);
@@ -180,7 +180,7 @@ describe("answers that broke off", () => {
       "user",
     ]);
   });
-  test("an aborted one without text is left out, and what its calls brought is told", () => {
+  test("an aborted one without text is left out, and what its calls brought becomes text", () => {
     const aborted = answer([call("a")], { stopReason: "aborted" });
     expect(shape(repaired([user("go"), aborted, result("a"), user("again")]).messages)).toEqual([
       "user",

@@ -160,7 +160,7 @@ test("an abort during the wait ends at once, as an abort", async () => {
   expect(attempts()).toBe(2);
 });
 
-test("a local server that does not run is told as that", async () => {
+test("a local server that does not run is named as that", async () => {
   const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:8080"), { code: "ECONNREFUSED" });
   const cause = new TypeError("fetch failed", { cause: new AggregateError([refused]) });
   const { ask, notices } = stage([{ kind: "network", message: "fetch failed", cause }, undefined]);

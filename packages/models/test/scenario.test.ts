@@ -67,7 +67,7 @@ async function said(provider: Provider, messages: readonly Message[], baseUrl = 
 }
 
 describe("a scenario file", () => {
-  test("tells the model's sizes and prices, and what it says", async () => {
+  test("has the model's sizes and prices, and what it says", async () => {
     const path = scenarioFile({ ...sizes, turn: [{ text: "one" }, { text: "two" }] });
     expect(scenarioModel(path)).toMatchObject({ provider: "scripted", id: path, baseUrl: path, ...sizes });
     const provider = scenarioProvider(path);

@@ -188,7 +188,7 @@ describe("an abort", () => {
 });
 
 describe("the wire", () => {
-  test("whoever watches it sees the request and may change it; the answer's beginning is told", async () => {
+  test("whoever watches it sees the request and may change it; the answer's beginning is reported", async () => {
     const seen: ProviderCall[] = [];
     const provider = scriptedProvider((call) => {
       seen.push(call);
@@ -268,7 +268,7 @@ describe("usage", () => {
     expect((await usageOf(provider, { ...turn, systemPrompt: "Be long." })).cacheRead).toBe(0);
   });
 
-  test("is what the scenario tells, where it tells", async () => {
+  test("is what the scenario sets, where it sets any", async () => {
     const told = scriptedProvider({
       turn: [{ text: "x", usage: { input: 1_000, cacheRead: 7, output: 3 } }],
     });

@@ -21,7 +21,7 @@ test.each([200, 400, 900])("a day of %i entries has about that many", (entries) 
   expect(count).toBeLessThan(entries * 1.15);
 });
 
-test("the same seed tells the same day, another seed another one", () => {
+test("the same seed makes the same day, another seed another one", () => {
   const first = readFileSync(workday({ seed: 1, entries: 200 }), "utf8");
   expect(readFileSync(workday({ seed: 1, entries: 200 }), "utf8")).toBe(first);
   expect(readFileSync(workday({ seed: 2, entries: 200 }), "utf8")).not.toBe(first);

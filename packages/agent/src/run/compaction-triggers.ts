@@ -8,7 +8,7 @@ import { type Answer, modelFailed } from "./answer.ts";
 
 /**
  * What became of a request that failed, or was too large to be made. `retry`: the context is smaller now, ask again.
- * `otherModel`: it was too long for a model that is not in use any more, and the one that is may have room. `cancelled`:
+ * `otherModel`: it was too long for a model that is not in use any more, and the one that is may take it. `cancelled`:
  * the user cancelled the compaction, nothing else.
  */
 export type Recovery =

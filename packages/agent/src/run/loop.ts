@@ -75,7 +75,7 @@ export class RunLoop {
     }
   }
 
-  /** Makes room, takes in what the user said meanwhile, and looks at the limit, for that counts anew then. */
+  /** Compacts where that is due, delivers what the user said meanwhile, and looks at the limit, which counts anew then. */
   async #beforeRequest(last: Next | undefined): Promise<RunResult | undefined> {
     const { signal } = this.#options;
     const next = await this.#compact(siteAfter(last));

@@ -156,7 +156,7 @@ export interface Statement {
   concepts: ReadonlySet<Concept>;
   /** Behind which words "a > b" or "a / b" stands. */
   isComparison: boolean;
-  /** A cap below nothing: what a server counts out that has no room left. */
+  /** A cap below nothing: what a server computes that has nothing left. */
   hasNegative: boolean;
   /** `messages[2].name`: a place inside the request. */
   hasPath: boolean;

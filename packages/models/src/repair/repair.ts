@@ -127,7 +127,7 @@ interface ImageLimits {
   imageBytes?: number;
 }
 
-/** Below the providers' own limits (Anthropic: 32 MB a request, 5 MB an image), so that the text has room too. */
+/** Below the providers' own limits (Anthropic: 32 MB a request, 5 MB an image), so that the text fits too. */
 const limits: Readonly<Record<ProviderApi, ImageLimits>> = {
   "anthropic-messages": { requestBytes: 24_000_000, imageBytes: 5 * 1024 * 1024 },
   "openai-responses": { requestBytes: 40_000_000 },
