@@ -293,3 +293,16 @@ test("a steering text that comes during a compaction between tools is in the ver
     true,
   ]);
 });
+
+test("a text that steers behind the last answer goes in before the compaction that is due there", async () => {
+  const run = await filled({ turn: [{ text: filler(4_500) }, done] });
+  const names = recordEvents(run.lifecycle);
+  const off = run.lifecycle.on("turn_end", () => {
+    off();
+    void run.agent.prompt("the other way", { behavior: "steer" });
+  });
+  await run.agent.prompt("go");
+  expect(userTexts(run)).toEqual(["go", "the other way"]);
+  expect(names.filter((name) => name === "auto_compaction_start")).toHaveLength(1);
+  expect(names.lastIndexOf("message_stored user")).toBeLessThan(names.indexOf("auto_compaction_start"));
+});

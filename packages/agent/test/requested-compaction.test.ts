@@ -85,6 +85,17 @@ test("behind the last answer it comes before the run's promise resolves", async 
   expect(run.agent.isBusy).toBe(false);
 });
 
+test("behind the last answer `manualKeep` holds, for no task is under way", async () => {
+  const run = await filled({ settings: { compaction: { manualKeep: "nothing" } } });
+  const off = run.lifecycle.on("turn_end", () => {
+    off();
+    run.ask();
+  });
+  await run.agent.prompt("go");
+  await run.outcomes();
+  expect(run.session.projection().items.map(({ message }) => message.role)).toEqual(["compactionSummary"]);
+});
+
 test.each(["agent_end", "message_stored", "before_agent_start", "tool_result"] as const)(
   "asked for in %s, it comes, and nothing waits for ever",
   async (name) => {

@@ -139,6 +139,17 @@ test("agent_end may send: it is stored and begins nothing, unless it asks for a 
   }
 });
 
+test("behind the last answer one that asks for no turn is stored, and no request follows", async () => {
+  const run = scriptedAgent({ turn: () => done });
+  const off = run.lifecycle.on("turn_end", () => {
+    off();
+    void run.agent.sendMessage(message("note"), { triggerTurn: false });
+  });
+  await run.agent.prompt("go");
+  expect(said(run.session)).toEqual(["user go", "assistant", "custom note"]);
+  expect(run.turns).toHaveLength(1);
+});
+
 test("while the agent is compacted it waits; then it is stored, or worked on", async () => {
   const run = scriptedAgent({ turn: () => done });
   for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
@@ -263,6 +274,24 @@ test.each([{}, { triggerTurn: true }, { deliverAs: "nextTurn" }] as const)(
     expect(said(run.session)).toEqual(["user go", "custom note", "assistant"]);
   },
 );
+
+test("one that a full disk does not take during a run is stored when the run has failed", async () => {
+  const store = new FullStore();
+  const session = createSessionIn(store, { cwd: "/project" });
+  const run = scriptedAgent({ session, turn: [calls(), done] });
+  run.lifecycle.on("tool_call", () => void run.agent.sendMessage(message("note")));
+  run.lifecycle.on("message_start", ({ message: { role } }) => {
+    store.isFull = role === "custom";
+  });
+  const off = run.lifecycle.on("agent_end", () => {
+    off();
+    run.lifecycle.on("message_end", () => {
+      store.isFull = false;
+    });
+  });
+  expect((await run.agent.prompt("go")).status).toBe("failed");
+  expect(said(run.session)).toEqual(["user go", "assistant", "toolResult", "custom note"]);
+});
 
 const circle: Record<string, unknown> = {};
 circle.self = circle;
