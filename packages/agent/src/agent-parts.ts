@@ -69,7 +69,7 @@ export interface AgentOptions {
   /** Called after each run, in this order. */
   followers?: readonly RunFollower[];
   /** Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. */
-  confirmLongRun?: ConfirmLongRun;
+  confirmLongRun?: ConfirmLongRun | undefined;
   /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
   /** Milliseconds since the epoch. Default: the clock. */

@@ -32,25 +32,18 @@ export class ModelSelection {
     return this.#thinking;
   }
 
-  async setModel(model: CatalogueModel, source: "set" | "cycle" | "restore" = "set"): Promise<void> {
+  async setModel(model: CatalogueModel): Promise<void> {
     const previousModel = this.#model;
     this.#model = model;
-    await this.#options.events.notify("model_select", {
-      type: "model_select",
-      model,
-      previousModel,
-      source,
-    });
+    const event = { type: "model_select" as const, model, previousModel, source: "set" as const };
+    await this.#options.events.notify("model_select", event);
   }
 
   async setThinking(level: ThinkingLevel): Promise<void> {
     const previousLevel = this.#thinking;
     this.#thinking = level;
-    await this.#options.events.notify("thinking_level_select", {
-      type: "thinking_level_select",
-      level,
-      previousLevel,
-    });
+    const event = { type: "thinking_level_select" as const, level, previousLevel };
+    await this.#options.events.notify("thinking_level_select", event);
   }
 
   /** Records in the session what it is worked on with, where that has changed or is not known without reading back. */
@@ -65,17 +58,11 @@ export class ModelSelection {
   }
 }
 
-/** Model and thinking, from the part of the path that is in memory. */
-interface RecentSettings extends PathSettings {
-  /** True when that part is the whole path: what it does not say was never said. */
-  isWhole: boolean;
-}
-
 /**
  * What the session was last worked on with, as far as the part of the path shows that the model sees: that is in
- * memory, while the rest would have to be read.
+ * memory, while the rest would have to be read. `isWhole`: that part is the whole path.
  */
-function recentSettings(session: Session): RecentSettings {
+function recentSettings(session: Session): PathSettings & { isWhole: boolean } {
   const found: PathSettings = {};
   let oldest: Entry | undefined;
   for (const entry of tailEntries(session, session.leafId, session.projection().compaction)) {

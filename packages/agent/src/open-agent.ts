@@ -54,7 +54,8 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const { session, cwd, home = bonsaiHome(), settings, models, model, onNotice = () => {} } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
   const instructions = await projectInstructions({ cwd, home, fileNames: settings.instructionFiles });
-  for (const instruction of instructions) reportProblem(instruction, onNotice);
+  for (const { problem: message } of instructions)
+    if (message !== undefined) onNotice({ level: "warning", code: "instructions_unread", message });
   const date = new Date().toISOString().slice(0, 10);
   const agent: Agent = new Agent({
     session,
@@ -62,14 +63,12 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     model,
     settings,
     lifecycle,
-    tools: toolsFor(options, { lifecycle, instructions, parent: () => agent }),
+    tools: toolsFor(options, lifecycle, { instructions, parent: () => agent }),
     systemPrompt: (tools) => systemPrompt({ cwd, tools, instructions, date, platform: process.platform }),
     runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
     isSubAgent: options.isSubAgent ?? false,
-    ...(options.confirmLongRun === undefined || options.isSubAgent
-      ? {}
-      : { confirmLongRun: options.confirmLongRun }),
+    confirmLongRun: options.isSubAgent ? undefined : options.confirmLongRun,
     onNotice,
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.
@@ -77,16 +76,10 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   return agent;
 }
 
-/** What tools need of the agent that is being opened. */
-interface ToolSurroundings {
-  lifecycle: Lifecycle<LifecycleEvents>;
-  instructions: readonly ProjectInstruction[];
-  parent: () => Agent;
-}
-
 function toolsFor(
   options: OpenAgentOptions,
-  { lifecycle, instructions, parent }: ToolSurroundings,
+  lifecycle: Lifecycle<LifecycleEvents>,
+  { instructions, parent }: { instructions: readonly ProjectInstruction[]; parent: () => Agent },
 ): readonly Tool[] {
   const { session, cwd, settings, models, confirmPath, isSubAgent = false, tools = [] } = options;
   const { paths, bash } = settings;
@@ -97,7 +90,7 @@ function toolsFor(
     readable: instructions.filter(({ text }) => text !== "").map(({ path }) => path),
     bash,
     secrets: () => models.secrets(),
-    ...(confirmPath === undefined ? {} : { confirmPath }),
+    confirmPath,
   });
   if (isSubAgent) return [...builtin, ...tools];
   const task = taskTool({
@@ -124,10 +117,6 @@ function followersFor(
   const common = { session, models, smallModel, onNotice };
   const blurbs = new SessionBlurbs(common);
   return settings.titles ? [new SessionTitles({ ...common, lifecycle }), blurbs] : [blurbs];
-}
-
-function reportProblem({ problem }: ProjectInstruction, onNotice: (notice: AgentNotice) => void): void {
-  if (problem !== undefined) onNotice({ level: "warning", code: "instructions_unread", message: problem });
 }
 
 function reportUnknownTools(

@@ -184,7 +184,7 @@ export class Exchange {
   async #learnRunning(): Promise<number | undefined> {
     const { signal } = this.#request;
     const { apiKey, inputTokens = 0 } = this.#sent ?? {};
-    const learned = await this.#host.windows.askOllama({ model: this.#model, apiKey, signal });
+    const learned = await this.#host.windows.askOllama(this.#model, apiKey, signal);
     this.#believe(learned);
     const isCutOff = learned !== undefined && inputTokens > learned.toTokens * ESTIMATE_FACTOR;
     return isCutOff ? inputTokens : undefined;

@@ -1,7 +1,6 @@
 import { loadedWindow } from "./catalogue/server-window.ts";
 import type { ModelFailure } from "./failure.ts";
-import type { CatalogueModel } from "./model.ts";
-import { isOllama } from "./model.ts";
+import { type CatalogueModel, isOllama } from "./model.ts";
 
 /** Smaller is no model's window: the number meant something else. */
 const MIN_WINDOW_TOKENS = 1_000;
@@ -19,19 +18,7 @@ export interface LearnedWindow {
   toTokens: number;
 }
 
-/** A request that was answered: its size as the server reports it, and by estimate. */
-export interface AnsweredRequest {
-  reportedTokens: number;
-  estimatedTokens: number;
-}
-
-export interface AskOllamaOptions {
-  model: CatalogueModel;
-  apiKey: string | undefined;
-  signal: AbortSignal | undefined;
-}
-
-/** What servers said of their windows, for one client. Invariant: a learned window is smaller than the catalogue's. */
+/** What servers taught about their windows, for one client. Invariant: a learned window is smaller than the catalogue's. */
 export class LearnedWindows {
   readonly #tokens = new Map<string, number>();
   /** Sized models, and what they were: what was learned may turn out wrong. */
@@ -40,7 +27,7 @@ export class LearnedWindows {
   readonly #answered = new Map<string, number>();
   readonly #asked = new Set<string>();
 
-  /** The model with the window that its server told, where that is smaller. */
+  /** The model with the window that its server named, where that is smaller. */
   sized(model: CatalogueModel): CatalogueModel {
     const declared = this.#declared.get(model) ?? model;
     const learned = this.#tokens.get(nameOf(model));
@@ -51,14 +38,20 @@ export class LearnedWindows {
     return sized;
   }
 
-  /** Takes the window out of a refusal; undefined where it tells none, or nothing new. */
+  /** Takes the window out of a refusal; undefined where it names none, or nothing new. */
   learn(model: CatalogueModel, { kind, windowTokens: toTokens }: ModelFailure): LearnedWindow | undefined {
     if (kind !== "inputTooLong" && kind !== "outputCapTooLarge") return undefined;
     return this.#learn(model, toTokens);
   }
 
-  /** A request above the window that a refusal told shows that its number was wrong: it is forgotten for good. */
-  answered(model: CatalogueModel, { reportedTokens, estimatedTokens }: AnsweredRequest): void {
+  /**
+   * A request above the window that a refusal named shows that its number was wrong: it is forgotten for good. Tokens as
+   * the server reports them, and by estimate.
+   */
+  answered(
+    model: CatalogueModel,
+    { reportedTokens, estimatedTokens }: { reportedTokens: number; estimatedTokens: number },
+  ): void {
     if (reportedTokens > estimatedTokens * MOST_SKEW) return;
     const name = nameOf(model);
     this.#answered.set(name, Math.max(reportedTokens, this.#answered.get(name) ?? 0));
@@ -69,17 +62,17 @@ export class LearnedWindows {
    * Asks an Ollama once what it runs the model with, when it has answered: before that nobody knows, and what is above
    * its window it cuts off without a word. Undefined for any other server, and where it is what was believed.
    */
-  async askOllama({ model, apiKey, signal }: AskOllamaOptions): Promise<LearnedWindow | undefined> {
+  async askOllama(
+    model: CatalogueModel,
+    apiKey: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<LearnedWindow | undefined> {
     const name = nameOf(model);
     if (!isOllama(model) || this.#asked.has(name)) return undefined;
     this.#asked.add(name);
     const timeout = AbortSignal.timeout(ASK_TIMEOUT_MS);
-    const question = {
-      provider: model,
-      apiKey,
-      signal: AbortSignal.any([timeout, ...(signal ? [signal] : [])]),
-    };
-    return this.#learn(model, await loadedWindow(question, model.id));
+    const both = AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
+    return this.#learn(model, await loadedWindow({ provider: model, apiKey, signal: both }, model.id));
   }
 
   #learn(model: CatalogueModel, toTokens: number | undefined): LearnedWindow | undefined {

@@ -24,7 +24,7 @@ export interface BuiltinToolsOptions {
   /** What outputs of commands must not hold, asked at each. Default: the keys of `env` alone. */
   secrets?: () => readonly NamedSecret[];
   /** Asked before a path outside the project is touched. Without it such paths are refused. */
-  confirmPath?: ConfirmPath;
+  confirmPath?: ConfirmPath | undefined;
 }
 
 /** The tools `read`, `write`, `edit`, `bash`, `grep`, `find` and `ls` for one project. */
