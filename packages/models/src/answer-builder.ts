@@ -7,6 +7,7 @@ import {
   type StopReason,
   type ToolCall,
 } from "@bonsai-agent/messages";
+import { isObject } from "./json-file.ts";
 import type { CatalogueModel } from "./model.ts";
 import type { StreamEvent } from "./model-request.ts";
 import {
@@ -169,9 +170,7 @@ function parsedArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) && !isTooDeep(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return isObject(value) && !isTooDeep(value) ? value : undefined;
   } catch {
     return undefined;
   }

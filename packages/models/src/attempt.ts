@@ -1,5 +1,5 @@
 import type { AnswerBuilder } from "./answer-builder.ts";
-import { TOO_LARGE } from "./failure.ts";
+import { seconds, TOO_LARGE } from "./failure.ts";
 import type { StreamEvent } from "./model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
 
@@ -181,8 +181,4 @@ class Watch {
     this.#giveUp?.(reason);
     this.#own.abort(reason);
   }
-}
-
-function seconds(ms: number): string {
-  return `${Math.ceil(ms / 1_000).toLocaleString("en")} s`;
 }

@@ -200,7 +200,8 @@ export class RetryBudget {
   }
 }
 
-function seconds(ms: number): string {
+/** A time as people read it. */
+export function seconds(ms: number): string {
   return `${Math.ceil(ms / 1_000).toLocaleString("en")} s`;
 }
 

@@ -1,19 +1,8 @@
 import { randomUUID } from "node:crypto";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
-import { textFile } from "./json-file.ts";
+import { isObject, textFile } from "./json-file.ts";
 import { isLoopback, type ProviderConfig } from "./model.ts";
 
 /** Where keys come from. */
@@ -157,9 +146,20 @@ type AuthEntries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
  * @throws BonsaiError `keys_unreadable`, without a word of what stands in the file
  */
 function readAuthFile(file: string): AuthEntries {
-  const text = contents(file);
+  let text: string | undefined;
+  let value: unknown;
+  try {
+    text = textFile(file);
+  } catch (cause) {
+    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
+  }
   if (text === undefined) return {};
-  const value = parsed(text, file);
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, so it is neither shown nor kept.
+    throw damaged(file, "is no JSON");
+  }
   if (!isObject(value)) throw damaged(file, "is no JSON object");
   // It is written anew with each key that is saved.
   if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
@@ -175,21 +175,15 @@ function writeAuthFile(file: string, entries: AuthEntries): void {
   const target = linked(file);
   const temporary = `${target}.${randomUUID()}.tmp`;
   try {
-    writeWhole(temporary, `${JSON.stringify(entries, null, 2)}\n`);
+    writeFileSync(temporary, `${JSON.stringify(entries, null, 2)}\n`, {
+      flag: "wx",
+      mode: 0o600,
+      flush: true,
+    });
     renameSync(temporary, target);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
-  }
-}
-
-function writeWhole(path: string, text: string): void {
-  const fd = openSync(path, "wx", 0o600);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 
@@ -202,33 +196,12 @@ function linked(file: string): string {
   }
 }
 
-function contents(file: string): string | undefined {
-  try {
-    return textFile(file);
-  } catch (cause) {
-    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
-  }
-}
-
-/** The parser's own message quotes the text, so it is neither shown nor kept. */
-function parsed(text: string, file: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw damaged(file, "is no JSON");
-  }
-}
-
 function damaged(file: string, what: string): BonsaiError {
   return new BonsaiError({
     code: "keys_unreadable",
     message: `The file of keys ${file} ${what}.`,
     hint: 'Its shape is {"anthropic": {"type": "api_key", "key": "…"}}. Mend it, or move it away.',
   });
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Something that must not be shown, with what is shown instead. */

@@ -81,28 +81,17 @@ interface Overrides {
  */
 export function catalogueOverrides(home: string): Overrides {
   const file = join(home, "models.json");
-  const text = read(file);
-  return { file, providers: text === undefined ? [] : validated(parsed(text, file), file) };
-}
-
-function read(file: string): string | undefined {
-  try {
-    return textFile(file);
-  } catch (cause) {
-    throw unreadable(file, cause);
-  }
-}
-
-function parsed(text: string, file: string): unknown {
   let value: unknown;
   try {
+    const text = textFile(file);
+    if (text === undefined) return { file, providers: [] };
     value = JSON.parse(text);
   } catch (cause) {
     throw unreadable(file, cause);
   }
   if (isTooDeep(value))
     throw unreadable(file, new SyntaxError(`it is nested deeper than ${MAX_LEVELS} levels`));
-  return value;
+  return { file, providers: validated(value, file) };
 }
 
 /** The parser quotes what stands around its place, which may be a key of `headers`: that is neither shown nor kept. */

@@ -1,5 +1,6 @@
 import { jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import { isObject } from "../json-file.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { idIn } from "../wire.ts";
@@ -69,7 +70,7 @@ export class ChatAnswer {
       message.responseModel = chunk.model;
     }
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
-    if (choice !== undefined && !isFields(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
+    if (choice !== undefined && !isObject(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
     const usage = openAiUsage(chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage);
     if (usage !== undefined) {
       this.#answer.setUsage(usage);
@@ -143,12 +144,12 @@ function soundChunk(event: unknown): Chunk {
   if (verdict?.status_code) throw refusal({ body: { ...verdict, message: verdict.status_msg } });
   // Google's refusals are lists.
   const isError =
-    (Array.isArray(event) && isFields(event[0])) || chunk.object === "error" || chunk.type === "error";
+    (Array.isArray(event) && isObject(event[0])) || chunk.object === "error" || chunk.type === "error";
   const speaks = ["message", "msg", "detail", "error"].some((field) => isText(chunk[field]));
   if (!Array.isArray(chunk.choices) && (isError || speaks)) throw refusal({ body: event });
   const { choices } = chunk;
   const isSound =
-    choices === undefined || choices === null || (Array.isArray(choices) && choices.every(isFields));
+    choices === undefined || choices === null || (Array.isArray(choices) && choices.every(isObject));
   if (!isSound || Array.isArray(event)) throw unknownShape(event);
   return chunk;
 }
@@ -159,10 +160,6 @@ function unknownShape(body: unknown): ProviderError {
     message: "The server sent a chunk of an unknown shape.",
     body,
   });
-}
-
-function isFields(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

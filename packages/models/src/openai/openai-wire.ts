@@ -1,5 +1,6 @@
 import { jsonText } from "@bonsai-agent/messages";
 import { APIConnectionError, APIError, OpenAI } from "openai";
+import { isObject } from "../json-file.ts";
 import { type ProviderCall, ProviderError } from "../provider.ts";
 import {
   awsErrorType,
@@ -190,8 +191,4 @@ function retryDelayMs({ details }: Record<string, unknown>): number | undefined 
 function shown(body: unknown): string | undefined {
   const whole = text(body)?.trim();
   return whole !== undefined && whole.length > SHOWN_CHARS ? `${whole.slice(0, SHOWN_CHARS)}…` : whole;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import { type AssistantContent, isTooDeep, type Message, type UserContent } from "@bonsai-agent/messages";
+import { isObject } from "../json-file.ts";
 import { isOwnAnswer } from "../model.ts";
 import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
@@ -46,7 +47,7 @@ export const repairContent: RepairPass = (messages, { found }) => {
 function withArguments(block: unknown): unknown {
   const call = block as AssistantContent;
   if (call.type !== "toolCall") return block;
-  return isRecord(call.arguments) && !isTooDeep(call.arguments) ? block : { ...call, arguments: {} };
+  return isObject(call.arguments) && !isTooDeep(call.arguments) ? block : { ...call, arguments: {} };
 }
 
 function soundResult(message: Extract<Message, { role: "toolResult" }>) {
@@ -59,13 +60,13 @@ function soundResult(message: Extract<Message, { role: "toolResult" }>) {
 }
 
 function isUserContent(block: unknown): block is UserContent {
-  if (!isRecord(block)) return false;
+  if (!isObject(block)) return false;
   if (block.type === "text") return typeof block.text === "string";
   return block.type === "image" && isFilled(block.data) && isFilled(block.mimeType);
 }
 
 function isAssistantContent(block: unknown): block is AssistantContent {
-  if (!isRecord(block)) return false;
+  if (!isObject(block)) return false;
   switch (block.type) {
     case "text":
       return typeof block.text === "string";
@@ -80,10 +81,6 @@ function isAssistantContent(block: unknown): block is AssistantContent {
 
 function isFilled(value: unknown): boolean {
   return typeof value === "string" && value !== "";
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Deeper than any tool's arguments; below it nothing is looked at. */
