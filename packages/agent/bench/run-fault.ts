@@ -57,7 +57,9 @@ export async function runFault({ server, wire, fault, folder }: RunFaultOptions)
     return {
       status: result.status,
       ...(result.error && { code: result.error.code, message: result.error.message }),
-      ...{ requests, notices: [...notices], problems },
+      requests,
+      notices: [...notices],
+      problems,
       next:
         next.status === "done" && next.answer
           ? messageText(next.answer)
@@ -87,8 +89,15 @@ interface Place {
 async function said(session: Session, text: string, place: Place): Promise<RunResult> {
   const { cwd, url, wire, silenceMs, contentMs, onNotice } = place;
   const model: CatalogueModel = {
-    ...{ provider: "lab", id: "model-1", name: "Model", api: wire, baseUrl: url, input: ["text"] },
-    ...{ reasoning: true, contextWindow: 100_000, maxOutputTokens: 8_000 },
+    provider: "lab",
+    id: "model-1",
+    name: "Model",
+    api: wire,
+    baseUrl: url,
+    input: ["text"],
+    reasoning: true,
+    contextWindow: 100_000,
+    maxOutputTokens: 8_000,
   };
   const settings = agentSettings({
     titles: false,
@@ -97,7 +106,12 @@ async function said(session: Session, text: string, place: Place): Promise<RunRe
   });
   const models = new ModelClient({ retry: settings.retry });
   const agent = await openAgent({
-    ...{ session, cwd, home: join(cwd, "home"), settings, models, model },
+    session,
+    cwd,
+    home: join(cwd, "home"),
+    settings,
+    models,
+    model,
     onNotice: ({ code }) => onNotice(code),
   });
   try {

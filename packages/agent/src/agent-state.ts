@@ -66,7 +66,8 @@ export function stateOf(parts: AgentParts, doing: Pick<AgentState, "isBusy" | "i
 export function contextUsage({ session, settings, selection, fixedTexts }: AgentParts): ContextUsage {
   const estimate = sessionEstimate({ session, settings: settings.compaction, fixedTexts });
   const { tokens, source, trailingTokens } = readContext({
-    ...{ session, estimator: estimate.estimator },
+    session,
+    estimator: estimate.estimator,
     // To learn it takes time in a long session, and the usage of the last answer does without it.
     get overheadTokens() {
       return estimate.overheadTokens;

@@ -50,7 +50,9 @@ function toolsWith(moments: Moments): Tool[] {
     },
   });
   const alone = defineTool({
-    ...{ name: "alone", description: "Fails.", executionMode: "sequential" as const },
+    name: "alone",
+    description: "Fails.",
+    executionMode: "sequential" as const,
     parameters: z.object({}),
     async execute() {
       moments.tick();

@@ -20,7 +20,9 @@ test("a handler that awaits its own queued text is told that it waits, and the t
 test("so is a tool, and a handler of a manual compaction", async () => {
   const told: unknown[] = [];
   const asks = defineTool({
-    ...{ name: "echo", description: "Asks.", parameters: z.object({}) },
+    name: "echo",
+    description: "Asks.",
+    parameters: z.object({}),
     execute: async () => {
       told.push(await run.agent.prompt("from the tool", { behavior: "followUp" }));
       return { content: [] };

@@ -131,8 +131,11 @@ const cases: Record<Name, Case> = {
   turn_end: {
     act: prompt,
     payload: (run) => ({
-      ...{ turnIndex: 0, message: { role: "assistant" }, toolResults: [{ toolName: "echo" }] },
-      ...{ messageEntryId: run.ids()[5], toolResultEntryIds: [run.ids()[6]] },
+      turnIndex: 0,
+      message: { role: "assistant" },
+      toolResults: [{ toolName: "echo" }],
+      messageEntryId: run.ids()[5],
+      toolResultEntryIds: [run.ids()[6]],
     }),
     behind: "message_stored toolResult",
   },

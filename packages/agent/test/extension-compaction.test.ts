@@ -6,7 +6,11 @@ import { calls, echo, filler, sentText } from "./scripted-agent.ts";
 const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 const done = { text: "done" };
 const usage = {
-  ...{ input: 90, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 100 },
+  input: 90,
+  output: 10,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: 100,
   cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
 };
 
@@ -103,13 +107,20 @@ test("a summary with its own first kept entry, details and usage is stored as it
   expect((await run.agent.compact()).status).toBe("compacted");
   const compactionEntry = run.session.entries().findLast(({ type }) => type === "compaction");
   expect(compactionEntry).toMatchObject({
-    ...{ summary: "Summary of one.", firstKeptEntryId, details: { notes: ["kept"] }, usage, fromHook: true },
+    summary: "Summary of one.",
+    firstKeptEntryId,
+    details: { notes: ["kept"] },
+    usage,
+    fromHook: true,
   });
   const common = { reason: "manual", willRetry: false };
   expect(compacted).toEqual([{ type: "session_compact", compactionEntry, fromExtension: true, ...common }]);
   expect(ended).toEqual([
     {
-      ...{ type: "auto_compaction_end", result: compactionEntry, aborted: false, ...common },
+      type: "auto_compaction_end",
+      result: compactionEntry,
+      aborted: false,
+      ...common,
       outcome: expect.objectContaining({ status: "compacted" }),
     },
   ]);

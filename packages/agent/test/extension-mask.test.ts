@@ -34,7 +34,9 @@ test("the event has what is about to be masked, to the last field; then what was
     .slice(0, 3)
     .map((entryId) => ({ entryId, toolName: "echo", tokens: expect.any(Number) }));
   expect(event).toEqual({
-    ...{ type: "session_before_mask", reason: "threshold", current: undefined },
+    type: "session_before_mask",
+    reason: "threshold",
+    current: undefined,
     results,
     freedTokens: expect.any(Number),
   });

@@ -3,7 +3,11 @@ import { type Stage, stage, told } from "./extension-stage.ts";
 import { sentText } from "./scripted-agent.ts";
 
 const usage = {
-  ...{ input: 90, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 100 },
+  input: 90,
+  output: 10,
+  cacheRead: 0,
+  cacheWrite: 0,
+  totalTokens: 100,
   cost: { input: 0.01, output: 0.02, cacheRead: 0, cacheWrite: 0, total: 0.03 },
 };
 
@@ -66,13 +70,19 @@ test("a summary with details and usage is stored as it is under the new place, a
   run.lifecycle.on("session_before_tree", () => ({ summary, label: "dead end" }));
   const { summaryEntry } = await run.agent.navigate(run.targetId, { summarise: true, label: "mine" });
   expect(summaryEntry).toMatchObject({
-    ...{ type: "branch_summary", ...summary, fromId: run.oldLeafId, fromHook: true },
+    type: "branch_summary",
+    ...summary,
+    fromId: run.oldLeafId,
+    fromHook: true,
   });
   expect(run.session.label(summaryEntry!.id)).toBe("dead end");
   expect(moved).toEqual([
     {
-      ...{ type: "session_tree", newLeafId: run.session.leafId, oldLeafId: run.oldLeafId },
-      ...{ summaryEntry, fromExtension: true },
+      type: "session_tree",
+      newLeafId: run.session.leafId,
+      oldLeafId: run.oldLeafId,
+      summaryEntry,
+      fromExtension: true,
     },
   ]);
   expect(run.summaries).toEqual([]);
@@ -102,7 +112,10 @@ test("instructions of an extension are added to the user's wish, or take the pla
 test("the user's own instructions may take the place of all, and the user's label is put on the summary or the target", async () => {
   const run = await forked();
   const { summaryEntry } = await run.agent.navigate(run.targetId, {
-    ...{ summarise: true, focus: "As a poem.", replaceInstructions: true, label: "tried" },
+    summarise: true,
+    focus: "As a poem.",
+    replaceInstructions: true,
+    label: "tried",
   });
   expect(sentText(run.summaries[0]!)).not.toContain("## Goal");
   expect(run.session.label(summaryEntry!.id)).toBe("tried");
@@ -124,7 +137,9 @@ test.each([
     run.lifecycle.on("session_before_tree", handler, { onError: "cancel" });
     const later = told(run, "session_before_tree");
     expect(await run.agent.navigate(run.targetId, { summarise: true })).toEqual({
-      ...{ status: "cancelled", leafId: run.oldLeafId, previousLeafId: run.oldLeafId },
+      status: "cancelled",
+      leafId: run.oldLeafId,
+      previousLeafId: run.oldLeafId,
     });
     expect([moved, later]).toEqual([[], []]);
     unchanged(run, before);

@@ -163,7 +163,9 @@ test.each([{}, { reason: "looked at it" }, { block: false }])(
 );
 
 const odd = (name: string, execute: () => unknown): Tool => ({
-  ...{ name, description: name, parameters: { type: "object" } },
+  name,
+  description: name,
+  parameters: { type: "object" },
   execute: execute as Tool["execute"],
 });
 const circle: Record<string, unknown> = {};
@@ -290,7 +292,8 @@ test("nothing stays on the signal of a run, however many requests and tools it h
     most.push(getEventListeners(signal, "abort").length);
   };
   const leaky = defineTool({
-    ...{ name: "leaky", description: "Never takes its listener away." },
+    name: "leaky",
+    description: "Never takes its listener away.",
     parameters: z.object({}),
     async execute({ signal }) {
       listen(signal);

@@ -6,7 +6,9 @@ const large = { ...actor, contextWindow: 100_000 };
 
 test("before the first usage, system prompt and tools count by estimate; from then on, as usage says", async () => {
   const { agent } = scriptedAgent({
-    ...{ model: large, systemPrompt: filler(3_000), tools: [echo] },
+    model: large,
+    systemPrompt: filler(3_000),
+    tools: [echo],
     turn: [{ ...done, ...tokens(9_000) }],
   });
   const { tokens: before, isEstimate } = agent.state.context;
@@ -35,7 +37,9 @@ test("a large system prompt calls for compaction before any usage is known", asy
       message: { role: "user", content: filler(size), timestamp: 0 },
     });
   const { agent, session } = scriptedAgent({
-    ...{ session: history.session, systemPrompt: filler(12_000), tools: [] },
+    session: history.session,
+    systemPrompt: filler(12_000),
+    tools: [],
     turn: [done],
   });
   await agent.prompt("go on");

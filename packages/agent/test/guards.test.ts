@@ -214,7 +214,8 @@ test("results come in the order of the calls, whoever ends first; a tool that wa
   const log: string[] = [];
   const gates = new Map<string, () => void>();
   const gated = defineTool({
-    ...{ name: "gated", description: "Ends when it may." },
+    name: "gated",
+    description: "Ends when it may.",
     parameters: z.object({ id: z.string() }),
     execute: ({ input: { id } }) => {
       log.push(`start ${id}`);
@@ -329,7 +330,9 @@ test("after a move to an answer whose calls have their results elsewhere, each c
 test("a call is not run when the work was stopped while a guard looked at it", async () => {
   let isRun = false;
   const tool = defineTool({
-    ...{ name: "echo", description: "Runs.", parameters: z.object({}) },
+    name: "echo",
+    description: "Runs.",
+    parameters: z.object({}),
     execute: async () => {
       isRun = true;
       return { content: [] };
@@ -351,7 +354,9 @@ test("what a tool shows after it has ended fires no event", async () => {
   const shown: unknown[] = [];
   let late: (() => void) | undefined;
   const tool = defineTool({
-    ...{ name: "echo", description: "Shows.", parameters: z.object({}) },
+    name: "echo",
+    description: "Shows.",
+    parameters: z.object({}),
     execute: async ({ onUpdate }) => {
       onUpdate({ content: [{ type: "text", text: "half" }] });
       late = () => onUpdate({ content: [{ type: "text", text: "late" }] });

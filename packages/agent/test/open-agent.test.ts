@@ -142,7 +142,9 @@ test("a sub-agent has its parent's model, thinking and tools as they are by then
   await agent.setModel({ ...actor, id: "another", reasoning: true });
   await agent.setThinking("high");
   agent.tools.register({
-    ...{ name: "count", description: "Counts.", parameters: { type: "object" } },
+    name: "count",
+    description: "Counts.",
+    parameters: { type: "object" },
     execute: async () => ({ content: [] }),
   });
   agent.tools.setActive(["read", "task", "count"]);
@@ -168,7 +170,9 @@ test("a tool of one's own takes the place of a built-in one", async () => {
     {
       tools: [
         {
-          ...{ name: "ls", description: "Nothing here.", parameters: { type: "object" } },
+          name: "ls",
+          description: "Nothing here.",
+          parameters: { type: "object" },
           execute: async () => ({ content: [{ type: "text", text: "an own list" }] }),
         },
       ],

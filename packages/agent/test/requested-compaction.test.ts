@@ -113,7 +113,9 @@ test.each(["agent_end", "message_stored", "before_agent_start", "tool_result"] a
 
 test("a tool that asks and does not wait goes on", async () => {
   const asks = defineTool({
-    ...{ name: "echo", description: "Asks.", parameters: z.object({}) },
+    name: "echo",
+    description: "Asks.",
+    parameters: z.object({}),
     execute: async () => {
       run.ask();
       return { content: [{ type: "text", text: "asked" }] };

@@ -36,7 +36,9 @@ describe("the system prompt", () => {
   test("has what tools say of themselves, in the order of the tools, each advice once, each on one line", () => {
     const own = (name: string, promptSnippet?: string, promptGuidelines?: string[]) => ({
       ...tools[0]!,
-      ...{ name, promptSnippet, promptGuidelines },
+      name,
+      promptSnippet,
+      promptGuidelines,
     });
     const [todo, note] = [
       own("todo", "keeps\nthe list of what is to be done ", ["Mark off what is done.", "Be brief."]),

@@ -98,7 +98,9 @@ test.each([
 
 describe("prepareArguments", () => {
   const mending = defineTool({
-    ...{ name: "echo", description: "Says it again.", parameters: z.object({ text: z.string() }) },
+    name: "echo",
+    description: "Says it again.",
+    parameters: z.object({ text: z.string() }),
     prepareArguments: (args) => {
       const { txt, ...others } = args as { txt?: string };
       return txt === undefined ? others : { ...others, text: txt };

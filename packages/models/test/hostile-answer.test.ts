@@ -278,7 +278,10 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
       Array.from({ length: 40 }, (_none, number) =>
         finalEvent(
           client.stream({
-            ...{ model, purpose: "turn", systemPrompt: "", tools: [] },
+            model,
+            purpose: "turn",
+            systemPrompt: "",
+            tools: [],
             messages: [user(`number ${number}`)],
           }),
         ),

@@ -268,13 +268,11 @@ test.each(Object.entries(wires))(
     for (const baseUrl of [url, "http://me:verysecret@127.0.0.1:1/v1"]) {
       const final = await finalEvent(
         new ModelClient({ retry: { maxRetries: 0 } }).stream({
-          ...{
-            model: { ...wire.model, baseUrl },
-            purpose: "turn",
-            systemPrompt: "",
-            tools: [],
-            messages: [],
-          },
+          model: { ...wire.model, baseUrl },
+          purpose: "turn",
+          systemPrompt: "",
+          tools: [],
+          messages: [],
         }),
       );
       expect(final).toMatchObject({ type: "error", failure: { message: expect.stringMatching(/\w/) } });

@@ -28,7 +28,11 @@ async function ask(
   const notices: ModelNotice[] = [];
   const final = await finalEvent(
     client.stream({
-      ...{ model, purpose: "turn", systemPrompt: "", tools: [], messages: [user(text)] },
+      model,
+      purpose: "turn",
+      systemPrompt: "",
+      tools: [],
+      messages: [user(text)],
       onNotice: (notice) => notices.push(notice),
     }),
   );
@@ -60,7 +64,8 @@ const names = Object.keys(wires) as WireName[];
 
 describe.each(names)("%s", (api) => {
   const sound = wires[api].answer({
-    ...{ thinking: "Hm.", text: "Größere Bäume." },
+    thinking: "Hm.",
+    text: "Größere Bäume.",
     calls: [{ id: "call_1", name: "ls", arguments: '{"path":"."}' }],
   });
   const odd = fc.oneof(
@@ -179,14 +184,21 @@ test("a server that counts wrong is notified once in a session", async () => {
   for (let turn = 0; turn < 3; turn += 1)
     await finalEvent(
       client.stream({
-        ...{ model: { ...local, baseUrl: server.url }, purpose: "turn", systemPrompt: "", tools: [] },
-        ...{ messages: [user("Hello")], onNotice: (notice) => told.push(notice) },
+        model: { ...local, baseUrl: server.url },
+        purpose: "turn",
+        systemPrompt: "",
+        tools: [],
+        messages: [user("Hello")],
+        onNotice: (notice) => told.push(notice),
       }),
     );
   expect(told).toEqual([
     {
-      ...{ type: "usage_ignored", provider: "local", modelId: "qwen3" },
-      ...{ reportedTokens: 1e15, estimatedTokens: expect.any(Number) },
+      type: "usage_ignored",
+      provider: "local",
+      modelId: "qwen3",
+      reportedTokens: 1e15,
+      estimatedTokens: expect.any(Number),
     },
   ]);
 });

@@ -164,7 +164,11 @@ const responses: Wire = {
       named({
         type: "response.completed",
         response: {
-          ...{ id: "resp_1", object: "response", model: MODEL, status: "completed", output: [] },
+          id: "resp_1",
+          object: "response",
+          model: MODEL,
+          status: "completed",
+          output: [],
           ...(usage && { usage: { input_tokens: usage.input, output_tokens: usage.output } }),
         },
       }),

@@ -93,7 +93,9 @@ export class AnthropicStream {
         break;
       case "redacted_thinking":
         this.#answer.add({
-          ...{ type: "thinking", thinking: "", redacted: true },
+          type: "thinking",
+          thinking: "",
+          redacted: true,
           thinkingSignature: textIn(block.data),
         });
         break;

@@ -36,7 +36,9 @@ export function readRefusals(name: string): Refusal[] {
     const [, status, body, window, input] = /^(\d{3}) (.*?)(?: => (\d+|-) (\d+|-))?$/.exec(line) ?? [];
     if (section === undefined || status === undefined || body === undefined) continue;
     found.push({
-      ...{ section, status: Number(status), body },
+      section,
+      status: Number(status),
+      body,
       ...(window !== undefined && window !== "-" && { windowTokens: Number(window) }),
       ...(input !== undefined && input !== "-" && { inputTokens: Number(input) }),
     });
