@@ -63,16 +63,21 @@ export class RunLoop {
   async #untilNothingWaits(): Promise<RunResult> {
     while (true) {
       let next: Next | undefined;
-      // Until the model stops, and no text steers it on.
-      while (next !== "cancelled" && (next !== "stopped" || (await this.#deliver("answer")))) {
+      do {
         const turn = (await this.#beforeRequest(next)) ?? (await this.#turn());
         if (typeof turn === "object") return turn;
         next = turn;
-      }
+      } while (await this.#goesOn(next));
       if (next === "stopped" && (await this.#compact("afterAnswer")) === "aborted") return aborted;
-      // Until no follow-up waits.
+      // What is delivered here, such as a follow-up, is answered in this run too.
       if (!(await this.#deliver("end"))) return next === "stopped" ? { status: "done" } : aborted;
     }
+  }
+
+  /** A model that has stopped goes on for a text that steers it. */
+  async #goesOn(next: Next): Promise<boolean> {
+    if (next === "cancelled") return false;
+    return next !== "stopped" || this.#deliver("answer");
   }
 
   /** Compacts where that is due, delivers what the user said meanwhile, and looks at the limit, which counts anew then. */
