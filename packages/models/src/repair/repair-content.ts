@@ -3,23 +3,16 @@ import { isObject } from "../json-file.ts";
 import { isOwnAnswer } from "../model.ts";
 import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
-const ROLES: ReadonlySet<unknown> = new Set([
-  "user",
-  "assistant",
-  "toolResult",
-  "bashExecution",
-  "custom",
-  "system",
-  "branchSummary",
-  "compactionSummary",
-]);
-
-/** The roles whose content is blocks, and which of them providers can read. */
-const SOUND_BLOCKS: Partial<Record<Message["role"], (block: unknown) => boolean>> = {
+/** Every role there is; where its content is blocks, which of them providers can read. */
+const SOUND_BLOCKS: Readonly<Record<Message["role"], ((block: unknown) => boolean) | undefined>> = {
   user: isUserContent,
   custom: isUserContent,
   toolResult: isUserContent,
   assistant: isAssistantContent,
+  bashExecution: undefined,
+  system: undefined,
+  branchSummary: undefined,
+  compactionSummary: undefined,
 };
 
 /** Leaves out what is no message, and parts of messages that no provider can read. */
@@ -29,7 +22,7 @@ export const repairContent: RepairPass = (messages, { found }) => {
     return value;
   };
   return mended(messages, (message) => {
-    if (!ROLES.has(message?.role)) return damaged(undefined);
+    if (!Object.hasOwn(SOUND_BLOCKS, message?.role)) return damaged(undefined);
     const isSound = SOUND_BLOCKS[message.role];
     if (isSound === undefined) return message;
     const sound = message.role === "toolResult" ? soundResult(message) : message;
