@@ -1,4 +1,4 @@
-import { readContext, sessionEstimate } from "@bonsai-agent/compaction";
+import { readContext } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { AgentParts } from "./agent-parts.ts";
 import type { QueuedInput } from "./run/input.ts";
@@ -64,14 +64,10 @@ export function stateOf(parts: AgentParts, doing: Pick<AgentState, "isBusy" | "i
 }
 
 export function contextUsage({ session, settings, selection, fixedTexts }: AgentParts): ContextUsage {
-  const estimate = sessionEstimate({ session, settings: settings.compaction, fixedTexts });
   const { tokens, source, trailingTokens } = readContext({
     session,
-    estimator: estimate.estimator,
-    // To learn it takes time in a long session, and the usage of the last answer does without it.
-    get overheadTokens() {
-      return estimate.overheadTokens;
-    },
+    settings: settings.compaction,
+    fixedTexts,
   });
   const windowTokens = selection.model.contextWindow || undefined;
   return {

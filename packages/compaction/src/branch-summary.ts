@@ -18,7 +18,7 @@ import {
 import { summaryOfDetails } from "./carry-over.ts";
 import { type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert } from "./marks.ts";
-import { isMadeHere } from "./own-details.ts";
+import { isMadeHere } from "./outcome.ts";
 import { clip, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";

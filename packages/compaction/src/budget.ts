@@ -1,13 +1,9 @@
-import {
-  byScript,
-  byScriptEstimator,
-  type ContextTokens,
-  type Message,
-  type Model,
-} from "@bonsai-agent/messages";
+import { byScript, byScriptEstimator, type Model } from "@bonsai-agent/messages";
 import type { CompactionReason } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser, SummaryKind } from "./summariser.ts";
+import type { ContextReading } from "./tokens.ts";
+import type { ContextSize } from "./view.ts";
 
 /** The sizes of the session's model that compaction needs. */
 export type ModelSizes = Pick<Model, "contextWindow" | "maxOutputTokens">;
@@ -18,7 +14,7 @@ export interface Budgets {
   windowTokens: number | undefined;
   reserveTokens: number;
   keepTokens: number;
-  /** The longest answer that room is kept for. */
+  /** The longest answer that is allowed for. */
   outputTokens: number;
 }
 
@@ -33,7 +29,6 @@ const RESERVE = { minimumTokens: 2_048, windowShare: 0.25 };
 const KEEP = { minimumTokens: 4_096, windowShare: 0.35 };
 /** A manual compaction under `manualKeep: "quarter"` keeps a quarter of the budget within these bounds. */
 const QUARTER = { minimumTokens: 2_048, maximumTokens: 8_192 };
-const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };
 /** What an answer may take where the model does not say. */
 const DEFAULT_OUTPUT_TOKENS = 32_000;
 
@@ -62,13 +57,6 @@ const LEAST_COMMAND_TOKENS = 200;
 /** The most tokens that a command of the user and its output count for in what is kept. */
 export function commandShareTokens(keepTokens: number): number {
   return Math.max(LEAST_COMMAND_TOKENS, Math.floor(keepTokens * COMMAND_SHARE));
-}
-
-/** The longest request that is carried over word for word: an eighth of the window, in characters. */
-export function latestRequestChars({ windowTokens }: Budgets): number {
-  if (windowTokens === undefined) return LATEST_REQUEST.maximumChars;
-  const chars = Math.floor(windowTokens / 2);
-  return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));
 }
 
 function scaled(
@@ -114,9 +102,9 @@ export function thresholdTokens(settings: CompactionSettings, budgets: Budgets):
   return Math.max(0, limits[rule]({ ...budgets, windowTokens }, percent));
 }
 
-/** What the provider told when it refused a request as too long. */
+/** What the provider reported when it refused a request as too long. */
 export interface Refusal {
-  /** Its own count of the request; absent where it told none. */
+  /** Its own count of the request; absent where it gave none. */
   inputTokens?: number | undefined;
 }
 
@@ -124,7 +112,7 @@ export interface Refusal {
 export function sizesAfterRefusal(
   model: ModelSizes,
   { inputTokens }: Refusal,
-  { tokens }: ContextTokens,
+  { tokens }: ContextReading,
 ): ModelSizes {
   return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
 }
@@ -133,15 +121,14 @@ export function sizesAfterRefusal(
  * A provider that refused the request knows better than any count: the context is above the window. Without its count,
  * the best of ours is taken, whatever the settings say of how to count.
  */
-export function refusedTokens(of: {
-  messages: readonly Message[];
-  windowTokens: number | undefined;
-  refusal: Refusal;
-  reading: ContextTokens;
-}): number {
-  const { messages, windowTokens = 0, refusal, reading } = of;
-  const counted = () => messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
-  return Math.max(reading.tokens, refusal.inputTokens ?? counted(), windowTokens + 1);
+export function refusedTokens(
+  { inputTokens }: Refusal,
+  { tokens, projection }: ContextReading,
+  windowTokens = 0,
+): number {
+  const counted = () =>
+    projection.items.reduce((sum, { message }) => sum + byScriptEstimator.message(message), 0);
+  return Math.max(tokens, inputTokens ?? counted(), windowTokens + 1);
 }
 
 /** A rule that leaves less than this part of the window is no measure of what fits. */
@@ -150,20 +137,25 @@ const LEAST_SHARE = 0.5;
 const UNEXPLAINED_SHARE = 0.5;
 const UNKNOWN_WINDOW_SHARE = 0.25;
 
-/** What must fit at the retry, for there is only one: by the threshold's limit, less where nobody knows how much is too much. */
+/**
+ * What must fit at the retry, for there is only one: by the threshold's limit, less where nobody knows how much is too
+ * much. Undefined for an unknown window.
+ */
 export function limitAfterRefusal(of: {
   /** As the threshold's rule has it. */
-  limitTokens: number;
-  windowTokens: number;
-  isWindowKnown: boolean;
+  thresholdTokens: number | undefined;
+  budgets: Budgets;
+  model: ModelSizes;
   refusal: Refusal;
-  reading: ContextTokens;
-}): number {
-  const { limitTokens, windowTokens, isWindowKnown, refusal, reading } = of;
-  const limit = Math.max(limitTokens, Math.floor(windowTokens * LEAST_SHARE));
+  reading: ContextReading;
+}): number | undefined {
+  const { model, refusal, reading } = of;
+  const { windowTokens } = of.budgets;
+  if (of.thresholdTokens === undefined || windowTokens === undefined) return undefined;
+  const limit = Math.max(of.thresholdTokens, Math.floor(windowTokens * LEAST_SHARE));
   // A count that fits is none: who stops at a full window counts no further.
   if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
-  if (!isWindowKnown) return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), knownToFit(reading));
+  if (!model.contextWindow) return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), knownToFit(reading));
   const isExplained = reading.source === "usage" && reading.tokens > windowTokens;
   return isExplained ? limit : Math.floor(limit * UNEXPLAINED_SHARE);
 }
@@ -172,9 +164,46 @@ export function limitAfterRefusal(of: {
 const LEAST_WINDOW_TOKENS = 4_000;
 
 /** What the latest answer was given to was taken. */
-function knownToFit({ source, tokens, trailingTokens }: ContextTokens): number {
+function knownToFit({ source, tokens, trailingTokens }: ContextReading): number {
   if (source === "estimate") return Number.POSITIVE_INFINITY;
   return Math.max(tokens - trailingTokens, LEAST_WINDOW_TOKENS);
+}
+
+/** What a request may take of a window, for an answer needs some of it and an estimate errs. */
+const USABLE_SHARE = 0.8;
+
+/**
+ * A request whose estimate is so many times the window is not sent: estimates err by a tenth on paths and values, seldom
+ * by more upwards, and a server that cuts in silence would lose the beginning of it.
+ */
+const FAR_ABOVE = 1.1;
+
+/** The most tokens of a request that is sent; undefined for an unknown window. */
+export function sendableTokens(windowTokens: number | undefined): number | undefined {
+  return windowTokens ? Math.floor(windowTokens * FAR_ABOVE) : undefined;
+}
+
+/** Where a compaction wants to come down to, in estimated tokens of the messages. */
+export interface Aims {
+  /** What the context must come down to; undefined when a summary is the goal itself. */
+  readonly targetTokens: number | undefined;
+  /** What the window can take at all; undefined where the window is unknown. */
+  readonly mostTokens: number | undefined;
+  /** What would be sent at all; undefined where the window is unknown. */
+  readonly sendableTokens: number | undefined;
+}
+
+export function aimsOf(
+  size: ContextSize,
+  { windowTokens, limitTokens }: Pick<Budgets, "windowTokens"> & { limitTokens: number | undefined },
+): Aims {
+  const within = (tokens: number | undefined) =>
+    tokens === undefined ? undefined : size.estimateWithin(tokens);
+  return {
+    targetTokens: within(limitTokens),
+    mostTokens: within(windowTokens && Math.floor(windowTokens * USABLE_SHARE)),
+    sendableTokens: within(sendableTokens(windowTokens)),
+  };
 }
 
 /** What tells how much can be asked of a summariser. */

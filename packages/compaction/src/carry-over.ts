@@ -11,10 +11,10 @@ import {
   UNPIN_CUSTOM_TYPE,
   undoneBy,
 } from "@bonsai-agent/session";
-import { highTokens } from "./budget.ts";
+import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert, isOwnTag } from "./marks.ts";
-import { isMadeHere, ownDetails, texts } from "./own-details.ts";
+import { isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clip, withoutReminders } from "./serialise.ts";
 import { tailEntries } from "./tokens.ts";
@@ -36,23 +36,30 @@ interface LatestRequest {
   text: string;
 }
 
-interface CarryOverOptions {
-  plan: CompactionPlan;
-  /** What is pinned on the path. */
-  pinned: readonly string[];
-  /** The longest request that is carried word for word; of a longer one, head and tail. */
-  latestRequestChars: number;
-}
-
 /** What a compaction by this plan carries over: from the span, and from earlier summaries of ours. */
-export function carryOver({ plan, pinned, latestRequestChars }: CarryOverOptions): CarryOver {
+export function carryOver(
+  plan: CompactionPlan,
+  { pinned, budgets }: { pinned: readonly string[]; budgets: Budgets },
+): CarryOver {
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   return {
     pinned,
     ...filesOf(span, earlier),
-    latestRequest: latestRequest(plan, latestRequestChars),
+    latestRequest: latestRequest(plan, latestRequestChars(budgets)),
   };
+}
+
+const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };
+
+/**
+ * The longest request that is carried over word for word, of a longer one head and tail: an eighth of the window, in
+ * characters.
+ */
+export function latestRequestChars({ windowTokens }: Budgets): number {
+  if (windowTokens === undefined) return LATEST_REQUEST.maximumChars;
+  const chars = Math.floor(windowTokens / 2);
+  return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));
 }
 
 function latestRequest(plan: CompactionPlan, maxChars: number): LatestRequest | undefined {

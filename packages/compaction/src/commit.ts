@@ -1,13 +1,12 @@
+import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
 import { pinnedDrafts, summaryDetails } from "./carry-over.ts";
-import { isReached } from "./ladder.ts";
-import { type CompactionManifest, type EntryRange, type ManifestSettings, manifestOf } from "./manifest.ts";
-import type { Run } from "./prepare-run.ts";
+import { isReached, type LadderState, type PlannedSummary, type Run } from "./ladder.ts";
+import { type CompactionManifest, type EntryRange, type ManifestSettings, manifestOf } from "./outcome.ts";
 import { type CompactionResult, failedResult, resultOf } from "./result.ts";
-import type { LadderState, PlannedSummary } from "./rung.ts";
 import { isUnsendable } from "./rungs.ts";
 import { calibrationDrafts, tailEntries } from "./tokens.ts";
-import { type ContextView, calibrationAfter, type PlannedEdit, totalAfter, type ViewItem } from "./view.ts";
+import { type ContextView, type PlannedEdit, totalAfter, type ViewItem } from "./view.ts";
 
 /** Writes what the ladder reached, in one append; or says why there is nothing to write. */
 export function commitCompaction(run: Run, state: LadderState): CompactionResult {
@@ -19,16 +18,17 @@ export function commitCompaction(run: Run, state: LadderState): CompactionResult
 }
 
 /** Where nothing would be sent else, a try is better than an error, also where the aim was not quite reached. */
-function isBestTry({ reason, start, context }: Run, { view, tokens }: LadderState): boolean {
-  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, context));
+function isBestTry(run: Run, { view, tokens }: LadderState): boolean {
+  const { reason, start } = run;
+  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, run));
   return isForced && view.edits.length > 0 && tokens < start.tokens;
 }
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
   const id = run.session.newId();
-  // An extension's details have no room for what was learned and what is pinned.
+  // An extension's details cannot hold what was learned and what is pinned.
   const beside =
-    summary.carried === undefined ? [...learnedDrafts(run, state), ...pinnedDrafts(run.context.pinned)] : [];
+    summary.carried === undefined ? [...learnedDrafts(run, state), ...pinnedDrafts(run.pinned)] : [];
   const drafts = [...editDrafts(state.view), ...beside, compactionDraft(run, state, summary, id)];
   // Whatever can fail comes before the write: what is written is never reported as failed.
   const result = resultOf(run, state, "compacted");
@@ -44,7 +44,7 @@ function commitEdits(run: Run, state: LadderState): CompactionResult {
 }
 
 function learnedDrafts(run: Run, state: LadderState): EntryDraftWithId[] {
-  return calibrationDrafts(calibrationAfter({ ...run, estimatedTokens: state.tokens }));
+  return calibrationDrafts(calibrationAfter(run, state));
 }
 
 function isEdit(entry: Entry): entry is ContextEditEntry {
@@ -87,16 +87,16 @@ function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { det
 }
 
 /** An automatic run is done at its target; one that the user asked for, when masks alone made the rest fit its budget. */
-export function masksSuffice({ reason, start, span, context }: Run, state: LadderState): boolean {
+export function masksSuffice(run: Run, state: LadderState): boolean {
   if (state.view.edits.length === 0) return false;
-  if (reason !== "manual") return isReached(state, context);
-  return state.plan?.status === "nothing-to-compact" && start.tokens > span.keepTokens;
+  if (run.reason !== "manual") return isReached(state, run);
+  return state.plan?.status === "nothing-to-compact" && run.start.tokens > run.span.keepTokens;
 }
 
 /** The record of a run that a summary ended. */
 function runManifest(run: Run, state: LadderState): CompactionManifest {
   const { reason, size, cost } = run;
-  const calibration = calibrationAfter({ ...run, estimatedTokens: state.tokens });
+  const calibration = calibrationAfter(run, state);
   const plan = state.plan!;
   return {
     reason,
@@ -118,7 +118,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
   };
 }
 
-function settingsOf({ context: { settings, budgets } }: Run): ManifestSettings {
+function settingsOf({ settings, budgets }: Run): ManifestSettings {
   const { keepTokens, reserveTokens, windowTokens } = budgets;
   const { preset, estimator } = settings;
   return {
@@ -139,6 +139,17 @@ function range(items: readonly ViewItem[]): EntryRange {
 
 function editedIds(edits: readonly PlannedEdit[], kind: PlannedEdit["kind"]): string[] {
   return edits.filter((edit) => edit.kind === kind).map((edit) => edit.entryId);
+}
+
+/**
+ * What is to be known of the session's tokens once the messages are those of the state: with it, whoever reads the context
+ * next, before an answer has reported its size, finds what the compaction said.
+ */
+function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | undefined {
+  const overheadTokens = totalAfter(run.size, tokens) - tokens;
+  if (overheadTokens === run.overheadTokens) return run.calibration;
+  const { ratio = 1, samples = 0 } = run.calibration ?? {};
+  return { ratio, overheadTokens, samples: Math.max(1, samples) };
 }
 
 /** As far as the part in view tells; the rest as the manifest before has it. */

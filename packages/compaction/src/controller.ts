@@ -1,11 +1,16 @@
-import { BonsaiError, type ContextTokens, isGoodAnswer, type Message } from "@bonsai-agent/messages";
-import { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
+import { BonsaiError, isGoodAnswer } from "@bonsai-agent/messages";
+import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
 import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
-import { type RunCompactionOptions, sendableTokens } from "./prepare-run.ts";
+import {
+  type CompactionRequest,
+  type Decision,
+  decisionOf,
+  type RunCompactionOptions,
+} from "./prepare-run.ts";
 import { CONTEXT_TOO_LARGE, type CompactionResult, failureOf, outcomeOf } from "./result.ts";
-import { runCompaction } from "./run.ts";
+import { carryOut } from "./run.ts";
 import type { CompactionSettings } from "./settings.ts";
-import { readContext, sessionEstimate } from "./tokens.ts";
+import { type ContextReading, readContext } from "./tokens.ts";
 
 /** Where a threshold can be looked at. */
 export type CompactionSite = CompactionSettings["sites"][number];
@@ -19,16 +24,8 @@ export interface ControllerOptions
   model: () => ModelSizes;
   /** A sub-agent has no threshold; overflow recovery stays. Default false. */
   isSubAgent?: boolean;
-  /** Told once when an automatic compaction failed or is paused, so that the task can go on. */
+  /** Called once when an automatic compaction failed or is paused, so that the task can go on. */
   onWarning?: (error: BonsaiError) => void;
-}
-
-interface RunRequest {
-  reason: CompactionReason;
-  focus?: string | undefined;
-  isMidTask?: boolean | undefined;
-  refusal?: Refusal | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 /**
@@ -105,7 +102,7 @@ export class CompactionController {
   compact(
     at: { focus?: string; isMidTask?: boolean; signal?: AbortSignal } = {},
   ): Promise<CompactionOutcome> {
-    return this.#settled("manual", () => this.#run({ reason: "manual", ...at }));
+    return this.#settled("manual", () => this.#run(this.#request({ reason: "manual", ...at })));
   }
 
   /** A session that cannot be read, or a model that cannot be asked for, is an outcome too. */
@@ -122,104 +119,87 @@ export class CompactionController {
     }
   }
 
-  async #threshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
+  async #threshold({
+    site,
+    signal,
+  }: {
+    site: CompactionSite;
+    signal?: AbortSignal;
+  }): Promise<CompactionOutcome> {
+    const reading = readContext(this.#options);
+    const skip = (detail: string) => skipped("threshold", reading, detail);
     const { settings, isSubAgent = false } = this.#options;
-    const context = this.#context();
-    if (!settings.enabled || !settings.sites.includes(at.site))
-      return skipped("threshold", context, "Threshold compaction is switched off here.");
-    if (isSubAgent) return skipped("threshold", context, "A sub-agent has no threshold.");
-    const limit = this.#limit();
-    if (limit === undefined) return skipped("threshold", context, "The model's window is unknown.");
-    if (context.tokens <= limit) {
+    if (!settings.enabled || !settings.sites.includes(site))
+      return skip("Threshold compaction is switched off here.");
+    if (isSubAgent) return skip("A sub-agent has no threshold.");
+    const request = this.#request({ reason: "threshold", signal });
+    const decision = decisionOf(request, reading);
+    const { limitTokens } = decision;
+    if (limitTokens === undefined) return skip("The model's window is unknown.");
+    if (reading.tokens <= limitTokens) {
       this.#breaker.relieved();
-      return skipped("threshold", context, "The context is below the threshold.");
+      return skip("The context is below the threshold.");
     }
-    if (this.#tooLargePrompt() !== undefined)
-      return skipped("threshold", context, "The latest message alone is above the window.");
-    if (this.#doneForTask !== undefined) return skipped("threshold", context, this.#doneForTask);
-    if (this.#triedForRequest)
-      return skipped("threshold", context, "A compaction was tried for this request already.");
+    if (tooLargePrompt(reading, request.model) !== undefined)
+      return skip("The latest message alone is above the window.");
+    if (this.#doneForTask !== undefined) return skip(this.#doneForTask);
+    if (this.#triedForRequest) return skip("A compaction was tried for this request already.");
     this.#triedForRequest = true;
     const why = this.#breaker.whyOpen();
-    if (why !== undefined) return this.#paused(context, why);
-    return this.#run({ reason: "threshold", signal: at.signal });
+    if (why !== undefined) return skip(this.#paused(reading, limitTokens, why));
+    return this.#run(request, decision);
   }
 
   async #overflow(at: { refusal?: Refusal; signal?: AbortSignal }): Promise<CompactionOutcome> {
-    const context = this.#context();
+    const reading = readContext(this.#options);
     if (!this.#options.settings.onOverflow)
-      return skipped("overflow", context, "Recovery from an overflow is switched off.");
-    if (this.#recovered) {
-      const detail = `${CONTEXT_TOO_LARGE} Cause: it overflowed again after it had been compacted for this message.`;
-      return { ...skipped("overflow", context, detail), status: "failed" };
-    }
+      return skipped("overflow", reading, "Recovery from an overflow is switched off.");
+    if (this.#recovered)
+      return failed(reading, "Cause: it overflowed again after it had been compacted for this message.");
     this.#recovered = true;
     // No breaker here: without a recovery the session cannot go on at all, and a good answer lies between two of them.
-    return this.#run({ reason: "overflow", ...at });
+    const request = this.#request({ reason: "overflow", ...at });
+    return this.#run(request, decisionOf(request, reading));
   }
 
-  async #sendable(at: { signal?: AbortSignal }): Promise<CompactionOutcome & { error?: BonsaiError }> {
-    const context = this.#context();
-    const mostTokens = this.#sendableTokens();
-    if (mostTokens === undefined) return skipped("overflow", context, "The model's window is unknown.");
-    if (context.tokens <= mostTokens)
-      return skipped("overflow", context, "The context is not far above the window.");
-    if (!this.#options.settings.onOverflow)
-      return skipped("overflow", context, "Recovery from an overflow is switched off.");
-    const error = this.#tooLargePrompt();
-    if (error !== undefined)
-      return { ...skipped("overflow", context, error.message), status: "failed", error };
-    if (this.#madeSendable || this.#recovered) return this.#unsendable(context);
+  async #sendable({
+    signal,
+  }: {
+    signal?: AbortSignal;
+  }): Promise<CompactionOutcome & { error?: BonsaiError }> {
+    const reading = readContext(this.#options);
+    const skip = (detail: string) => skipped("overflow", reading, detail);
+    const request = this.#request({ reason: "overflow", refusal: { inputTokens: reading.tokens }, signal });
+    const mostTokens = sendableTokens(request.model.contextWindow);
+    if (mostTokens === undefined) return skip("The model's window is unknown.");
+    if (reading.tokens <= mostTokens) return skip("The context is not far above the window.");
+    if (!request.settings.onOverflow) return skip("Recovery from an overflow is switched off.");
+    const error = tooLargePrompt(reading, request.model);
+    if (error !== undefined) return { ...skip(error.message), status: "failed", error };
+    if (this.#madeSendable || this.#recovered) return unsendable(reading, request.model);
     this.#madeSendable = true;
-    const refusal = { inputTokens: context.tokens };
-    const outcome = await this.#run({ reason: "overflow", refusal, signal: at.signal });
-    const left = this.#context();
+    const outcome = await this.#run(request, decisionOf(request, reading));
+    const left = readContext(this.#options);
     const isDone = outcome.status === "compacted" || outcome.status === "masked";
-    return isDone && left.tokens > mostTokens ? this.#unsendable(left) : outcome;
+    return isDone && left.tokens > mostTokens ? unsendable(left, request.model) : outcome;
   }
 
-  #unsendable(context: ContextTokens): CompactionOutcome {
-    const [tokens, window] = [context.tokens, this.#options.model().contextWindow ?? 0].map((each) =>
-      each.toLocaleString("en"),
-    );
-    const detail = `${CONTEXT_TOO_LARGE} Cause: about ${tokens} tokens are left, far more than the model's window of ${window}.`;
-    return { ...skipped("overflow", context, detail), status: "failed" };
+  /** With the options as they are now: settings and model can change from one decision to the next. */
+  #request(
+    asked: Omit<CompactionRequest, keyof ControllerOptions>,
+  ): CompactionRequest & { model: ModelSizes } {
+    return { ...this.#options, model: this.#options.model(), ...asked };
   }
 
-  /** The user's own words are not cut behind their back: what is too large by itself is theirs to make smaller. */
-  #tooLargePrompt(): BonsaiError | undefined {
-    const { session, settings, model } = this.#options;
-    const mostTokens = this.#sendableTokens();
-    const messages = session.projection().items.map((item) => item.message);
-    const prompt = messages.slice(messages.findLastIndex(isGoodAnswer) + 1).findLast(isUser);
-    if (mostTokens === undefined || prompt === undefined) return undefined;
-    const tokens = sessionEstimate({ session, settings }).estimator.message(prompt);
-    if (tokens <= mostTokens) return undefined;
-    const [size, window] = [tokens, model().contextWindow ?? 0].map((each) => each.toLocaleString("en"));
-    return new BonsaiError({
-      code: "prompt_too_large",
-      message: `Your message was not sent: it has about ${size} tokens by itself, far more than the model's window of ${window}.`,
-      hint: "It is kept in the session. Send less of it, put it into a file that the model can read in parts, or choose a model with a larger window; /tree goes back to before it.",
-    });
-  }
-
-  #sendableTokens(): number | undefined {
-    const { contextWindow } = this.#options.model();
-    return contextWindow ? sendableTokens(contextWindow) : undefined;
-  }
-
-  async #run({ reason, focus, isMidTask, refusal, signal }: RunRequest): Promise<CompactionOutcome> {
-    if (this.#running) return skipped(reason, this.#context(), "Another compaction is running.");
+  async #run(request: CompactionRequest, decision?: Decision): Promise<CompactionOutcome> {
+    const { reason = "manual", signal } = request;
+    if (this.#running)
+      return skipped(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
     this.#running = true;
     try {
-      const result = await runCompaction({
-        ...this.#options,
-        model: this.#options.model(),
-        reason,
-        ...(focus === undefined ? {} : { focus }),
-        ...(isMidTask === undefined ? {} : { isMidTask }),
-        ...(refusal === undefined ? {} : { refusal }),
-        ...(signal === undefined ? {} : { signal }),
+      const result = await carryOut({
+        ...request,
+        decision,
         onCommitted: () => {
           this.#running = false;
         },
@@ -255,56 +235,61 @@ export class CompactionController {
     this.#options.onWarning?.(error);
   }
 
-  #paused(context: ContextTokens, why: string): CompactionOutcome {
-    const error = this.#pausedError(context, why);
+  /** Warns once, and says why nothing is compacted. */
+  #paused(reading: ContextReading, limitTokens: number, why: string): string {
+    const error = pausedError(reading, limitTokens, why);
     if (!this.#warnedPaused) this.#options.onWarning?.(error);
     this.#warnedPaused = true;
-    return skipped("threshold", context, error.message);
-  }
-
-  #pausedError({ tokens, trailingTokens, source }: ContextTokens, why: string): BonsaiError {
-    const limit = this.#limit() ?? Number.POSITIVE_INFINITY;
-    const overhead = tokens - this.#estimate();
-    const cause =
-      overhead > limit && (source === "estimate" || trailingTokens < limit)
-        ? ` The system prompt and the tools alone take about ${overhead.toLocaleString("en")} tokens, more than the ${limit.toLocaleString("en")} that are allowed.`
-        : "";
-    return new BonsaiError({
-      code: "compaction_paused",
-      message: `Automatic compaction is paused: ${why}.${cause}`,
-      hint: "Compact by hand (/compact, `bonsai compact`), start afresh, use fewer tools, or choose a model with a larger window.",
-    });
-  }
-
-  #context(): ContextTokens {
-    const { session, settings, fixedTexts } = this.#options;
-    const estimate = sessionEstimate({ session, settings, fixedTexts });
-    return readContext({
-      ...{ session, estimator: estimate.estimator },
-      get overheadTokens() {
-        return estimate.overheadTokens;
-      },
-    });
-  }
-
-  #estimate(): number {
-    const { session, settings } = this.#options;
-    const { estimator } = sessionEstimate({ session, settings });
-    return session.projection().items.reduce((sum, item) => sum + estimator.message(item.message), 0);
-  }
-
-  #limit(): number | undefined {
-    const { settings, model } = this.#options;
-    return thresholdTokens(settings, budgetsFor({ settings, model: model() }));
+    return error.message;
   }
 }
 
-function isUser({ role }: Message): boolean {
-  return role === "user";
-}
-
-function skipped(reason: CompactionReason, { tokens }: ContextTokens, detail: string): CompactionOutcome {
+function skipped(reason: CompactionReason, { tokens }: ContextReading, detail: string): CompactionOutcome {
   return { status: "skipped", reason, detail, tokensBefore: tokens, tokensAfter: tokens };
+}
+
+function failed(reading: ContextReading, cause: string): CompactionOutcome {
+  return { ...skipped("overflow", reading, `${CONTEXT_TOO_LARGE} ${cause}`), status: "failed" };
+}
+
+function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes): CompactionOutcome {
+  const [tokens, window] = [reading.tokens, contextWindow].map((each) => each.toLocaleString("en"));
+  return failed(
+    reading,
+    `Cause: about ${tokens} tokens are left, far more than the model's window of ${window}.`,
+  );
+}
+
+/** The user's own words are not cut behind their back: what is too large by itself is theirs to make smaller. */
+function tooLargePrompt(reading: ContextReading, { contextWindow = 0 }: ModelSizes): BonsaiError | undefined {
+  const mostTokens = sendableTokens(contextWindow);
+  const messages = reading.projection.items.map((item) => item.message);
+  const unanswered = messages.slice(messages.findLastIndex(isGoodAnswer) + 1);
+  const prompt = unanswered.findLast(({ role }) => role === "user");
+  if (mostTokens === undefined || prompt === undefined) return undefined;
+  const tokens = reading.estimator.message(prompt);
+  if (tokens <= mostTokens) return undefined;
+  const [size, window] = [tokens, contextWindow].map((each) => each.toLocaleString("en"));
+  return new BonsaiError({
+    code: "prompt_too_large",
+    message: `Your message was not sent: it has about ${size} tokens by itself, far more than the model's window of ${window}.`,
+    hint: "It is kept in the session. Send less of it, put it into a file that the model can read in parts, or choose a model with a larger window; /tree goes back to before it.",
+  });
+}
+
+function pausedError(reading: ContextReading, limitTokens: number, why: string): BonsaiError {
+  const { tokens, trailingTokens, source, projection, estimator } = reading;
+  const estimated = projection.items.reduce((sum, { message }) => sum + estimator.message(message), 0);
+  const overhead = tokens - estimated;
+  const cause =
+    overhead > limitTokens && (source === "estimate" || trailingTokens < limitTokens)
+      ? ` The system prompt and the tools alone take about ${overhead.toLocaleString("en")} tokens, more than the ${limitTokens.toLocaleString("en")} that are allowed.`
+      : "";
+  return new BonsaiError({
+    code: "compaction_paused",
+    message: `Automatic compaction is paused: ${why}.${cause}`,
+    hint: "Compact by hand (/compact, `bonsai compact`), start afresh, use fewer tools, or choose a model with a larger window.",
+  });
 }
 
 /** Failures in a row after which automatic compaction pauses. */

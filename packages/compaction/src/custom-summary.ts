@@ -1,17 +1,118 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
-import { pinsMissingIn, renderExtensionCarryOver, renderPinned, summaryOfDetails } from "./carry-over.ts";
-import type { CompactionPreparation, CustomCompaction } from "./events.ts";
+import type { Entry } from "@bonsai-agent/session";
+import {
+  boundedCarryOver,
+  pinsMissingIn,
+  renderExtensionCarryOver,
+  renderPinned,
+  summaryOfDetails,
+} from "./carry-over.ts";
+import type {
+  BeforeCompact,
+  BeforeCompactResult,
+  CompactionPreparation,
+  CustomCompaction,
+} from "./events.ts";
+import { fileOperations } from "./files.ts";
+import {
+  CompactionCancelled,
+  isPlanned,
+  type LadderState,
+  type PlannedSummary,
+  type Run,
+  type Rung,
+  summarisedState,
+} from "./ladder.ts";
 import { inert } from "./marks.ts";
 import { legalCuts } from "./plan.ts";
-import { type LadderContext, type LadderState, type PlannedSummary, summarisedState } from "./rung.ts";
-import { givenBack, withCarriedOver } from "./summary-text.ts";
+import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
+import { originalMessage } from "./view.ts";
+
+/** Asks the extensions: one may cancel, or supply the summary. */
+export const extensionRung: Rung = {
+  name: "extension",
+  applies: isPlanned,
+  async attempt(state, run) {
+    const { result, by } = await decided(state, run);
+    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (result.cancel)
+      throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
+    const carryOver = boundedCarryOver(result.carryOver, run.budgets.windowTokens);
+    const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
+    if (result.compaction === undefined) return asked;
+    return { ...customSummary(asked, result.compaction, run.pinned), madeBy: by.compaction };
+  },
+};
+
+interface Decided {
+  result: BeforeCompactResult;
+  /** The extensions whose word stands. */
+  by: { cancel?: string | undefined; compaction?: string | undefined };
+}
+
+/** The event is made only where somebody listens, and the path is read only for a handler that asks for it. */
+async function decided(state: LadderState, run: Run): Promise<Decided> {
+  const { lifecycle, session, leafId, reason, focus, signal } = run;
+  const type = "session_before_compact" as const;
+  if (!lifecycle?.hasHandlers(type)) return { result: {}, by: {} };
+  let branchEntries: readonly Entry[] | undefined;
+  const event: BeforeCompact = {
+    type,
+    preparation: preparationOf(state, run),
+    ...(focus === undefined ? {} : { customInstructions: focus }),
+    reason,
+    willRetry: reason === "overflow",
+    signal,
+    get branchEntries() {
+      branchEntries ??= session.path(leafId);
+      return branchEntries;
+    },
+  };
+  const { result = {}, sources: by = {} } = await lifecycle.decide(type, event, { signal });
+  return { result, by };
+}
+
+/** What a preparation is the public side of. */
+export interface PreparedCompaction {
+  state: LadderState;
+  run: Run;
+}
+
+/** By the list of messages: it is the same one in whatever copy of the event a handler gets. */
+const prepared = new WeakMap<readonly Message[], PreparedCompaction>();
+
+/** Undefined for a preparation that is not of an event. */
+export function preparedCompaction(preparation: CompactionPreparation): PreparedCompaction | undefined {
+  return prepared.get(preparation.messagesToSummarize);
+}
+
+/** What it was made of is remembered for as long as somebody holds it. */
+function preparationOf(state: LadderState, run: Run): CompactionPreparation {
+  const { history, turnPrefix, previous, splitTurn, firstKeptEntryId } = state.plan!;
+  const { reserveTokens, keepTokens: keepRecentTokens } = run.budgets;
+  const previousSummary = previousProse(previous);
+  const messagesToSummarize = history.map(originalMessage);
+  const turnPrefixMessages = turnPrefix.map(originalMessage);
+  prepared.set(messagesToSummarize, { state, run });
+  return {
+    firstKeptEntryId,
+    messagesToSummarize,
+    turnPrefixMessages,
+    isSplitTurn: splitTurn,
+    tokensBefore: run.size.totalTokens,
+    ...(previousSummary === undefined ? {} : { previousSummary }),
+    fileOps: fileOperations([...messagesToSummarize, ...turnPrefixMessages]),
+    // A copy: what handlers get is frozen.
+    settings: { ...run.settings, reserveTokens, keepRecentTokens },
+  };
+}
 
 /**
  * The state with an extension's summary, kept as the extension wrote it. What was made here on its behalf
  * (`summarisePreparation`) goes on carrying over what it does.
  * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
  */
-export function customSummary(
+function customSummary(
   state: LadderState,
   compaction: CustomCompaction,
   pinned: readonly string[],
@@ -98,26 +199,4 @@ const CODES: ReadonlySet<string> = new Set([
 /** True where an extension's summary is what could not be taken. */
 export function isCustomSummaryError(error: BonsaiError | undefined): boolean {
   return error !== undefined && CODES.has(error.code);
-}
-
-/** What a preparation is the public side of. */
-export interface PreparedCompaction {
-  state: LadderState;
-  context: LadderContext;
-}
-
-/** By the list of messages: it is the same one in whatever copy of the event a handler gets. */
-const prepared = new WeakMap<readonly Message[], PreparedCompaction>();
-
-/** Remembers, for as long as somebody holds the preparation, what it was made of. */
-export function rememberPrepared<Preparation extends CompactionPreparation>(
-  preparation: Preparation,
-  source: PreparedCompaction,
-): Preparation {
-  prepared.set(preparation.messagesToSummarize, source);
-  return preparation;
-}
-
-export function preparedCompaction(preparation: CompactionPreparation): PreparedCompaction | undefined {
-  return prepared.get(preparation.messagesToSummarize);
 }

@@ -1,9 +1,8 @@
 import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
-import { type Budgets, latestRequestChars, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
+import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
+import { type LadderState, type Run, type RungFailure, summarisedState } from "./ladder.ts";
 import type { CompactionPlan } from "./plan.ts";
-import type { Run } from "./prepare-run.ts";
-import { type LadderState, type RungFailure, summarisedState } from "./rung.ts";
 import { chunkParts, fitsWhole, type SpanPart, spanParts, wholePart } from "./summarise.ts";
 import { type Summariser, SummaryFailure, type SummaryKind } from "./summariser.ts";
 import { previousProse, summaryText } from "./summary-text.ts";
@@ -26,13 +25,12 @@ const PROSE_SHARE = 0.5;
 /** The state with a summary of which the length is a guess; what is carried over behind it is known. */
 export function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}): LadderState {
   const plan = state.plan!;
-  const { budgets, pinned } = run.context;
-  const carried = carryOver({ plan, pinned, latestRequestChars: latestRequestChars(budgets) });
+  const carried = carryOver(plan, run);
   const { firstKeptEntryId } = plan;
   const frame = { summary: summaryText("", carried), prose: "", firstKeptEntryId, carried, fromHook: false };
   const expected = summarisedState(state, frame);
   const [first, ...kept] = expected.view.items;
-  const proseTokens = expectedProseTokens(state, budgets, summariser);
+  const proseTokens = expectedProseTokens(state, run.budgets, summariser);
   const items = [{ ...first!, tokens: first!.tokens + proseTokens }, ...kept];
   const view = { ...expected.view, items };
   return { ...expected, view, tokens: viewTokens(items), summary: undefined, rung: undefined };
@@ -58,7 +56,7 @@ export function plannedRequests(
   state: LadderState,
   summariser: SummariserSizes & Pick<Summariser, "name">,
 ): { plannedRequests: PlannedRequest[]; failures?: readonly RungFailure[] } {
-  const { settings, budgets, focus, signal } = run.context;
+  const { settings, budgets, focus, signal } = run;
   const job: SummaryJob = {
     summariser: { ...sizesOf(summariser), summarise: () => Promise.reject(new Error("Only planned.")) },
     ...{ estimator: state.view.estimator, signal, focus, onUsage: () => {} },

@@ -2,7 +2,7 @@ import { type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import { highTokens } from "./budget.ts";
 import { inert, type OwnTag, readSummary } from "./marks.ts";
-import { isMadeHere, ownDetails, texts } from "./own-details.ts";
+import { isMadeHere, ownDetails, texts } from "./outcome.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
 
 /** The files that some messages touched; each most recently touched first. */

@@ -23,18 +23,19 @@ export {
 } from "./events.ts";
 export type { PlannedRequest } from "./expected-summary.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./files.ts";
-export { type CompactionManifest, manifestOf } from "./manifest.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export {
+  type CompactionManifest,
   type CompactionOutcome,
   type CompactionReason,
   type CompactionSteps,
+  manifestOf,
+  type RungName,
   stepsText,
 } from "./outcome.ts";
 export type { RunCompactionOptions } from "./prepare-run.ts";
-export { type CompactionResult, type CompactionStatus, outcomeOf } from "./result.ts";
+export type { CompactionResult, CompactionStatus } from "./result.ts";
 export { type PlanCompactionOptions, planCompaction, runCompaction } from "./run.ts";
-export type { RungName } from "./rung.ts";
 export { serialise } from "./serialise.ts";
 export {
   type CompactionSettings,
@@ -58,12 +59,10 @@ export {
   summarySections,
 } from "./summariser.ts";
 export {
+  type ContextReading,
   countAhead,
   type ReadContextOptions,
   readContext,
-  type SessionEstimate,
-  type SessionEstimateOptions,
-  sessionEstimate,
   tailEntries,
 } from "./tokens.ts";
 export {

@@ -1,15 +1,90 @@
-import { BonsaiError } from "@bonsai-agent/messages";
-import { type PlanOptions, planSpan } from "./plan.ts";
-import type { LadderContext, LadderState, Rung } from "./rung.ts";
-import { SummaryFailure } from "./summariser.ts";
+import { BonsaiError, type Calibration, type Usage } from "@bonsai-agent/messages";
+import { type Entry, pinChange, type Session } from "@bonsai-agent/session";
+import type { Aims, Budgets } from "./budget.ts";
+import type { CarryOver, ExtensionCarryOver } from "./carry-over.ts";
+import type { CompactionLifecycle } from "./events.ts";
+import type { CompactionReason, RungName } from "./outcome.ts";
+import { type CompactionPlan, type PlanOptions, planSpan } from "./plan.ts";
+import type { CompactionSettings } from "./settings.ts";
+import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { saysNothing } from "./summary-text.ts";
+import { type ContextSize, type ContextView, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "./view.ts";
 
-interface ClimbOptions {
-  rungs: readonly Rung[];
-  start: LadderState;
-  context: LadderContext;
+/** One compaction under way: everything that is fixed when it begins, and what it costs. */
+export interface Run extends Aims {
+  readonly session: Session;
+  /** The path that is compacted ends here. */
+  readonly leafId: string | null;
+  readonly reason: CompactionReason;
+  readonly settings: CompactionSettings;
+  readonly budgets: Budgets;
+  /** The context before it, and what its tokens are of. */
+  readonly size: ContextSize;
+  /** System prompt and tools, as learned from usage, else by estimate. */
+  readonly overheadTokens: number;
+  readonly calibration: Calibration | undefined;
+  readonly start: LadderState;
   /** What planning needs beside the view. */
-  span: Omit<PlanOptions, "view">;
+  readonly span: Omit<PlanOptions, "view">;
+  /** Undefined where only the digest is there. */
+  readonly summariser: Summariser | undefined;
+  readonly digest: Summariser | undefined;
+  readonly focus: string | undefined;
+  /** Takes the place of the instructions; then no sections are expected. */
+  readonly instructions?: string | undefined;
+  readonly pinned: readonly string[];
+  readonly lifecycle: CompactionLifecycle | undefined;
+  readonly signal: AbortSignal;
+  /** Counts what summaries cost. */
+  readonly onUsage: (usage: Usage | undefined) => void;
+  readonly cost: { requests: number; usage: Usage | undefined };
+}
+
+/** A summary that is ready to be written. */
+export interface PlannedSummary {
+  /** As the model will see it. */
+  summary: string;
+  prose: string;
+  firstKeptEntryId: string | null;
+  /** Undefined for a summary of an extension's own. */
+  carried: CarryOver | undefined;
+  /** An extension's own. */
+  details?: unknown;
+  usage?: Usage | undefined;
+  fromHook: boolean;
+}
+
+/** How far the ladder has been climbed: nothing of it is written yet. */
+export interface LadderState {
+  readonly view: ContextView;
+  readonly plan: CompactionPlan | undefined;
+  readonly summary: PlannedSummary | undefined;
+  /** The extension whose summary it is. */
+  readonly madeBy?: string | undefined;
+  /** What extensions want carried over behind the summary, as far as it fits. */
+  readonly carryOver?: ExtensionCarryOver | undefined;
+  /** Estimated tokens of the context as it would be now. */
+  readonly tokens: number;
+  /** The rung that got furthest. */
+  readonly rung: RungName | undefined;
+  readonly failures: readonly RungFailure[];
+}
+
+export interface RungFailure {
+  rung: RungName;
+  message: string;
+  cause?: unknown;
+  /** True when the summariser found its request too long. */
+  overflow?: boolean;
+}
+
+/** One step of the ladder. */
+export interface Rung {
+  readonly name: RungName;
+  /** False where there is nothing for this rung to do. */
+  applies(state: LadderState, run: Run): boolean;
+  /** The state after the step; throws where the step fails. */
+  attempt(state: LadderState, run: Run): Promise<LadderState>;
 }
 
 /**
@@ -18,45 +93,69 @@ interface ClimbOptions {
  * @throws CompactionCancelled when the signal aborts or an extension cancels; BonsaiError where an extension's
  *   summary is not acceptable.
  */
-export async function climb({ rungs, start, context, span }: ClimbOptions): Promise<LadderState> {
-  let state = start;
+export async function climb(run: Run, rungs: readonly Rung[]): Promise<LadderState> {
+  const steps = ladderSteps(run, rungs);
+  let next = steps.next();
+  while (!next.done) {
+    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    next = steps.next(await tryRung(next.value, run));
+  }
+  return next.value;
+}
+
+/** A rung that is next, and where it is tried from. */
+interface LadderStep {
+  rung: Rung;
+  state: LadderState;
+}
+
+/** The rungs that apply, one after the other: each is to be given the state that it brought. */
+export function* ladderSteps(
+  run: Run,
+  rungs: readonly Rung[],
+): Generator<LadderStep, LadderState, LadderState> {
+  let state = run.start;
   for (const rung of rungs) {
-    if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
-    if (isReached(state, context)) break;
+    if (isReached(state, run)) break;
     if (rung.name !== "mask")
-      state = { ...state, plan: state.plan ?? planSpan({ ...span, view: state.view }) };
-    if (rung.applies(state, context)) state = await tryRung(rung, state, context);
+      state = { ...state, plan: state.plan ?? planSpan({ ...run.span, view: state.view }) };
+    if (rung.applies(state, run)) state = yield { rung, state };
   }
   return state;
 }
 
 /** True when nothing more has to be done. */
-export function isReached(state: LadderState, { targetTokens }: LadderContext): boolean {
+export function isReached(state: LadderState, { targetTokens }: Run): boolean {
   return targetTokens === undefined ? state.summary !== undefined : state.tokens <= targetTokens;
 }
 
-/** One rung: the state after it, or the former one with the failure noted. @throws as `climb` does */
-export async function tryRung(rung: Rung, state: LadderState, context: LadderContext): Promise<LadderState> {
+/** True where a summary is wanted and not made yet. */
+export function isPlanned({ plan, summary }: LadderState): boolean {
+  return plan?.status === "planned" && summary === undefined;
+}
+
+/** The state after a rung, or the former one with the failure noted. @throws as `climb` does */
+async function tryRung({ rung, state }: LadderStep, run: Run): Promise<LadderState> {
   try {
-    const next = await rung.attempt(state, context);
+    const next = await rung.attempt(state, run);
     // What extensions want carried over changes nothing by itself.
     if (next.view === state.view && next.summary === state.summary) return next;
     if (next.summary !== undefined && saysNothing(next.summary.prose))
       throw new SummaryFailure("empty", "The summary says nothing.");
-    if (next.tokens < state.tokens || maySpend(next, context)) return { ...next, rung: rung.name };
+    if (next.tokens < state.tokens || mayGrow(next, run)) return { ...next, rung: rung.name };
     throw new SummaryFailure(
       "too-large",
       `It would not shrink the context: ${state.tokens} tokens before, ${next.tokens} after.`,
     );
   } catch (error) {
     if (error instanceof CompactionCancelled || BonsaiError.is(error)) throw error;
-    if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
     return { ...state, failures: [...state.failures, failureOf(rung, error)] };
   }
 }
 
 /** An extension's summary, or a short one that the user asked for, is taken as it is. */
-function maySpend({ summary, view }: LadderState, { reason }: LadderContext): boolean {
+function mayGrow({ summary, view }: LadderState, { reason }: Run): boolean {
   if (summary === undefined) return false;
   return (
     summary.fromHook || (reason === "manual" && view.estimator.text(summary.summary) <= SHORT_SUMMARY_TOKENS)
@@ -66,7 +165,7 @@ function maySpend({ summary, view }: LadderState, { reason }: LadderContext): bo
 /** A summary of a few messages can be longer than they are by its headings alone; no one is harmed by that. */
 const SHORT_SUMMARY_TOKENS = 500;
 
-function failureOf(rung: Rung, error: unknown): LadderState["failures"][number] {
+function failureOf(rung: Rung, error: unknown): RungFailure {
   const message = error instanceof Error ? error.message : String(error);
   const overflow = error instanceof SummaryFailure && (error.overflow || error.kind === "does-not-fit");
   return { rung: rung.name, message, cause: error, overflow };
@@ -82,4 +181,32 @@ export class CompactionCancelled extends Error {
     this.name = "CompactionCancelled";
     this.by = by;
   }
+}
+
+/** The state once a summary stands for everything before its first kept entry. */
+export function summarisedState(state: LadderState, summary: PlannedSummary): LadderState {
+  const from = state.view.items.findIndex((item) => item.entryId === summary.firstKeptEntryId);
+  const kept = from < 0 ? [] : state.view.items.slice(from);
+  const keptIds = new Set(kept.map((item) => item.entryId));
+  // The summary carries what is pinned.
+  const beside = kept.filter((item) => pinChange(item.entry) === undefined);
+  const items = [summaryItem(state, summary), ...beside];
+  const edits = state.view.edits.filter((edit) => keptIds.has(edit.entryId));
+  return { ...state, summary, view: { ...state.view, items, edits }, tokens: viewTokens(items) };
+}
+
+/** Stands for the compaction entry that is not written yet. */
+function summaryItem({ view }: LadderState, { summary }: PlannedSummary): ViewItem {
+  const message = { role: "compactionSummary" as const, summary, tokensBefore: 0, timestamp: 0 };
+  const entry = {
+    type: "compaction",
+    id: PLANNED_ENTRY_ID,
+    parentId: null,
+    timestamp: "",
+    summary,
+    firstKeptEntryId: PLANNED_ENTRY_ID,
+    tokensBefore: 0,
+  } as Entry;
+  const source = { entryId: PLANNED_ENTRY_ID, entry, message };
+  return { ...source, tokens: view.estimator.message(message), source };
 }

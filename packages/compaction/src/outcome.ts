@@ -1,5 +1,11 @@
+import type { Calibration } from "@bonsai-agent/messages";
+import type { CompactionEntry, Entry } from "@bonsai-agent/session";
+
 /** Why a compaction was asked for. */
 export type CompactionReason = "threshold" | "overflow" | "manual";
+
+/** A step of the ladder: what was tried to make the context smaller. */
+export type RungName = "mask" | "extension" | "summarise" | "chunks" | "digest" | "media" | "truncate";
 
 /** What a compaction did, step by step; each a number of messages. */
 export interface CompactionSteps {
@@ -40,4 +46,73 @@ export function stepsText({ masked, summarised, withoutMedia, shortened }: Compa
 
 function counted(verb: string, count: number, noun: string): string {
   return count === 0 ? "" : `${verb} ${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
+export interface CompactionManifest {
+  reason: CompactionReason;
+  rung: RungName;
+  tokensBefore: number;
+  tokensAfter: number;
+  splitTurn: boolean;
+  summarised: EntryRange;
+  turnPrefix: EntryRange;
+  kept: EntryRange;
+  /** Entries whose content a mask replaced in the kept part. */
+  masked: string[];
+  /** What the kept part lost beyond masks. */
+  lost: { media: string[]; truncated: string[] };
+  /** The compaction whose summary this one updated. */
+  previousCompactionId?: string;
+  /** Requests to the summariser, answers that were refused included. */
+  requests: number;
+  costUsd: number;
+  /** What the session's usage had taught about its tokens; a compaction takes the evidence away. */
+  calibration?: Calibration;
+  /** What was asked for: a later compaction that asks for less may go on from here. */
+  settings: ManifestSettings;
+  /** What was in force where the context was cut, for an opening that reads only the tail. */
+  state: { provider?: string; modelId?: string; thinkingLevel?: string };
+}
+
+/** The settings of a compaction, sizes as scaled to the window. */
+export interface ManifestSettings {
+  preset: string;
+  estimator: string;
+  keepTokens: number;
+  reserveTokens: number;
+  /** Absent where the window was unknown. */
+  windowTokens?: number;
+}
+
+/** Messages of the context, as a range: ids would grow with the session. */
+export interface EntryRange {
+  count: number;
+  first?: string;
+  last?: string;
+}
+
+/** The manifest of a compaction that we wrote; any part of it may be missing or damaged. */
+export function manifestOf(compaction: CompactionEntry | undefined): Partial<CompactionManifest> | undefined {
+  const { manifest } = ownDetails(compaction);
+  return typeof manifest === "object" && manifest !== null ? manifest : undefined;
+}
+
+/** The details of a summary that was made here; nothing of an extension's own. */
+export function ownDetails(entry: Entry | undefined): Record<string, unknown> {
+  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return {};
+  const { details } = entry;
+  if (typeof details !== "object" || details === null) return {};
+  return entry.fromHook && !isMadeHere(details) ? {} : (details as Record<string, unknown>);
+}
+
+/** True for details that go with a summary of ours: an extension can have one made and hand it in as its own. */
+export function isMadeHere(details: unknown): details is { prose: string; recentFiles: unknown[] } {
+  const { prose, recentFiles } = (details ?? {}) as Record<string, unknown>;
+  return typeof prose === "string" && Array.isArray(recentFiles);
+}
+
+/** The texts of a stored list; what else stands there is damage. */
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

@@ -1,11 +1,15 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
-import { latestRequestChars } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
 import type { PlannedRequest } from "./expected-summary.ts";
-import { type CompactionOutcome, type CompactionReason, type CompactionSteps, stepsText } from "./outcome.ts";
-import type { Run } from "./prepare-run.ts";
-import type { LadderState, RungFailure, RungName } from "./rung.ts";
+import type { LadderState, Run, RungFailure } from "./ladder.ts";
+import {
+  type CompactionOutcome,
+  type CompactionReason,
+  type CompactionSteps,
+  type RungName,
+  stepsText,
+} from "./outcome.ts";
 import {
   type CompactionSizes,
   compactionSizes,
@@ -163,17 +167,17 @@ function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
   };
 }
 
-/** Who has a model is told why the summary is not the model's. */
-function whyDigest({ context }: Run, { rung, failures }: LadderState, status: CompactionStatus): string[] {
+/** Why the summary is not the model's, where there is a model. */
+function whyDigest({ summariser }: Run, { rung, failures }: LadderState, status: CompactionStatus): string[] {
   const tried = failures.filter((failure) => failure.rung === "summarise" || failure.rung === "chunks");
   const failed = tried.at(-1);
-  if (status !== "compacted" || rung !== "digest" || context.summariser === undefined || !failed) return [];
+  if (status !== "compacted" || rung !== "digest" || summariser === undefined || !failed) return [];
   return [`The model's own summary failed: ${sentence(failed.message)}`];
 }
 
 /** Success is not claimed where what is left still does not fit the model. */
-function stillTooLarge({ context, size }: Run, { tokens }: LadderState): string[] {
-  const { windowTokens } = context.budgets;
+function stillTooLarge({ budgets, size }: Run, { tokens }: LadderState): string[] {
+  const { windowTokens } = budgets;
   const tokensAfter = totalAfter(size, tokens);
   if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
   const [left, window] = [tokensAfter, windowTokens].map((each) => each.toLocaleString("en"));
@@ -221,9 +225,7 @@ function cutElsewhere({ plan }: LadderState, firstKeptEntryId: string | null) {
 function files(run: Run, { plan, summary }: LadderState): { readFiles: string[]; modifiedFiles: string[] } {
   const isForeign = summary?.fromHook === true && summary.carried === undefined;
   if (plan?.status !== "planned" || isForeign) return { readFiles: [], modifiedFiles: [] };
-  const carried =
-    summary?.carried ??
-    carryOver({ plan, pinned: [], latestRequestChars: latestRequestChars(run.context.budgets) });
+  const carried = summary?.carried ?? carryOver(plan, run);
   return { readFiles: [...carried.readFiles], modifiedFiles: [...carried.modifiedFiles] };
 }
 
@@ -235,7 +237,7 @@ function idOf(item: ViewItem): string {
   return item.entryId;
 }
 
-/** What is said, before the causes, when an overflow could not be recovered from. */
+/** Stands before the causes when an overflow could not be recovered from. */
 export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /compact to retry manually.";
 
 /** The result of a run that got nowhere: nothing was written. */
@@ -306,11 +308,10 @@ const withDigest =
 function causesOf(run: Run, state: LadderState, cause: unknown): string {
   const overhead = overheadAlone(run);
   if (overhead !== undefined) return overhead;
-  const { span } = run;
   const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
   const causes = [...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
   if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
-  return span.justCompacted
+  return run.span.justCompacted
     ? "Cause: nothing came after the latest compaction."
     : "Cause: nothing is left that could be summarised, masked or cut.";
 }
@@ -318,17 +319,12 @@ function causesOf(run: Run, state: LadderState, cause: unknown): string {
 /** What messages take can be so many times their estimate. */
 const LOWEST_ESTIMATE = 4;
 
-/** No compaction makes room for what stands before every message. */
-function overheadAlone({
-  reason,
-  context,
-  size: { totalTokens: tokensBefore },
-  start,
-}: Run): string | undefined {
-  const { windowTokens } = context.budgets;
+/** No compaction makes what stands before every message smaller. */
+function overheadAlone({ reason, budgets, size, start }: Run): string | undefined {
+  const { windowTokens } = budgets;
   if (reason !== "overflow" || windowTokens === undefined) return undefined;
-  if (tokensBefore - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
-  const overheadTokens = tokensBefore - start.tokens;
+  if (size.totalTokens - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
+  const overheadTokens = size.totalTokens - start.tokens;
   const [overhead, window] = [overheadTokens, windowTokens].map((tokens) => tokens.toLocaleString("en"));
   return `Cause: the system prompt and the tools alone take about ${overhead} tokens, more than the model's window of ${window}.`;
 }

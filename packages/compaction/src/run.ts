@@ -3,46 +3,44 @@ import { commitCompaction, masksSuffice } from "./commit.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import { expectedState, plannedRequests } from "./expected-summary.ts";
-import { CompactionCancelled, climb, isReached } from "./ladder.ts";
-import { maskEdits, planMasks, planSpan } from "./plan.ts";
-import { prepareRun, type Run, type RunCompactionOptions } from "./prepare-run.ts";
+import { CompactionCancelled, climb, type LadderState, ladderSteps, type Run } from "./ladder.ts";
+import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
-import type { LadderState } from "./rung.ts";
-import { ladderRungs } from "./rungs.ts";
+import { ladderRungs, maskedState } from "./rungs.ts";
 import type { Summariser } from "./summariser.ts";
-import { viewTokens, withEdits } from "./view.ts";
 
 /**
- * The one compaction flow: start event, mask, plan, ask the extensions, summarise, write, rebuild, events.
- * Never throws: whatever happens is a status. A cancelled or failed run leaves the session's file as it was;
- * a successful one writes edits and compaction entry in a single append.
+ * Compacts the session's path: mask, plan, ask the extensions, summarise, write, notify. Never throws: whatever happens
+ * is a status. A cancelled or failed run leaves the session's file as it was; a successful one writes edits and
+ * compaction entry in a single append.
  */
-export async function runCompaction(options: RunCompactionOptions): Promise<CompactionResult> {
-  const { lifecycle, reason = "manual" } = options;
+export function runCompaction(options: RunCompactionOptions): Promise<CompactionResult> {
+  return carryOut(options);
+}
+
+/** The one compaction flow, whoever asked for it. */
+export async function carryOut(request: CompactionRequest): Promise<CompactionResult> {
+  const { lifecycle, reason = "manual" } = request;
   await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
-  const result = await attempt(options);
+  const result = await attempt(request);
   try {
-    options.onCommitted?.();
+    request.onCommitted?.();
   } finally {
-    await announce(result, lifecycle);
+    await notifyResult(result, lifecycle);
   }
   return result;
 }
 
-async function attempt(options: RunCompactionOptions): Promise<CompactionResult> {
+async function attempt(request: CompactionRequest): Promise<CompactionResult> {
   let run: Run;
   try {
-    run = prepareRun(options);
+    run = prepareRun(request);
   } catch (error) {
-    return unpreparedResult(options.reason ?? "manual", error);
+    return unpreparedResult(request.reason ?? "manual", error);
   }
-  return carryOut(run);
-}
-
-async function carryOut(run: Run): Promise<CompactionResult> {
   try {
-    const state = await climb({ ...run, rungs: ladderRungs });
-    if (run.context.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    const state = await climb(run, ladderRungs);
+    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
     return commitCompaction(run, state);
   } catch (error) {
     if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
@@ -54,66 +52,62 @@ async function carryOut(run: Run): Promise<CompactionResult> {
   }
 }
 
-async function announce(result: CompactionResult, lifecycle: CompactionLifecycle | undefined): Promise<void> {
-  const { reason, entry, edits, error } = result;
+/** In this order: what was masked, the summary, a failure, the end. */
+async function notifyResult(
+  result: CompactionResult,
+  lifecycle: CompactionLifecycle | undefined,
+): Promise<void> {
+  const { status, reason, entry, edits, error } = result;
   const outcome = outcomeOf(result);
-  const willRetry = reason === "overflow" && (result.status === "compacted" || result.status === "masked");
+  const aborted = status === "cancelled";
+  const willRetry = reason === "overflow" && (status === "compacted" || status === "masked");
   const masks = edits.filter((edit) => result.maskedEntryIds.includes(edit.targetId));
-  if (masks.length > 0) {
-    const freedTokens = result.tokensBefore - result.tokensAfter;
-    await lifecycle?.notify("session_mask", { type: "session_mask", entries: masks, freedTokens, reason });
-  }
-  if (entry !== undefined) {
-    const fromExtension = entry.fromHook === true;
-    const event = {
-      type: "session_compact" as const,
+  if (masks.length > 0)
+    await lifecycle?.notify("session_mask", {
+      type: "session_mask",
+      entries: masks,
+      freedTokens: result.tokensBefore - result.tokensAfter,
+      reason,
+    });
+  if (entry !== undefined)
+    await lifecycle?.notify("session_compact", {
+      type: "session_compact",
       compactionEntry: entry,
-      fromExtension,
+      fromExtension: entry.fromHook === true,
       reason,
       willRetry,
-    };
-    await lifecycle?.notify("session_compact", event);
-  }
-  if (result.status === "failed" || result.status === "cancelled") await announceFailure(result, lifecycle);
+    });
+  // Also where it was cancelled: whoever waits for its summary need not wait any longer.
+  if (status === "failed" || aborted)
+    await lifecycle?.notify("session_compact_failed", {
+      type: "session_compact_failed",
+      reason,
+      outcome,
+      ...(error === undefined ? {} : { error, errorMessage: error.message }),
+      aborted,
+      willRetry: reason === "overflow",
+      fromExtension: isCustomSummaryError(error),
+    });
   await lifecycle?.notify("auto_compaction_end", {
     type: "auto_compaction_end",
     reason,
     outcome,
     ...(entry === undefined ? {} : { result: entry }),
-    aborted: result.status === "cancelled",
+    aborted,
     willRetry,
     ...(error === undefined ? {} : { errorMessage: error.message }),
-  });
-}
-
-/** A cancelled compaction is told of too: whoever waits for its summary need not wait any longer. */
-async function announceFailure(
-  result: CompactionResult,
-  lifecycle: CompactionLifecycle | undefined,
-): Promise<void> {
-  const { reason, error, status } = result;
-  await lifecycle?.notify("session_compact_failed", {
-    type: "session_compact_failed",
-    reason,
-    outcome: outcomeOf(result),
-    ...(error === undefined ? {} : { error, errorMessage: error.message }),
-    aborted: status === "cancelled",
-    willRetry: reason === "overflow",
-    fromExtension: isCustomSummaryError(error),
   });
 }
 
 export interface PlanCompactionOptions
   extends Pick<
     RunCompactionOptions,
-    "session" | "reason" | "settings" | "model" | "estimator" | "fixedTexts" | "pinned"
+    "session" | "reason" | "settings" | "model" | "estimator" | "focus" | "fixedTexts" | "pinned"
   > {
   /** Plan for the path to this entry. Default: the session's leaf. */
   leafId?: string;
   /** Who would be asked for the summary: then the requests are foretold. */
   summariser?: SummariserSizes & Pick<Summariser, "name">;
-  /** As for `runCompaction`. */
-  focus?: string;
 }
 
 /**
@@ -123,19 +117,18 @@ export interface PlanCompactionOptions
 export function planCompaction(options: PlanCompactionOptions): CompactionResult {
   const { summariser, ...asked } = options;
   const run = prepareRun(asked);
-  const masks = maskEdits(planMasks(run.start.view, options.settings.mask, run.context.commandTokens));
-  const view = withEdits(run.start.view, masks);
-  const masked: LadderState = {
-    ...run.start,
-    view,
-    tokens: viewTokens(view.items),
-    rung: masks.length > 0 ? "mask" : undefined,
-  };
-  if (isReached(masked, run.context)) return resultOf(run, masked, "planned");
-  const plan = planSpan({ ...run.span, view });
-  if (masksSuffice(run, { ...masked, plan })) return resultOf(run, { ...masked, plan }, "planned");
+  const state = climbToPlan(run);
+  const { plan } = state;
+  if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
   if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
-  const state = { ...masked, plan };
   const requests = summariser === undefined ? {} : plannedRequests(run, state, summariser);
   return { ...resultOf(run, expectedState(run, state, summariser), "planned"), ...requests };
+}
+
+/** The climb as far as it asks nobody: the masks, and the plan, which is made before every other step. */
+function climbToPlan(run: Run): LadderState {
+  const steps = ladderSteps(run, ladderRungs);
+  let next = steps.next();
+  if (!next.done && next.value.rung.name === "mask") next = steps.next(maskedState(next.value.state, run));
+  return next.done ? next.value : next.value.state;
 }

@@ -1,20 +1,19 @@
 import { byScript, type UserContent } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
-import { highTokens, latestRequestChars } from "./budget.ts";
-import { boundedCarryOver, type CarryOver, carryOver } from "./carry-over.ts";
-import { customSummary, rememberPrepared } from "./custom-summary.ts";
-import { fileOperations } from "./files.ts";
-import { CompactionCancelled } from "./ladder.ts";
-import { ownDetails } from "./own-details.ts";
-import { isFailedAnswer, isWorthwhile, maskEdits, planMasks } from "./plan.ts";
+import { highTokens } from "./budget.ts";
+import { type CarryOver, carryOver, latestRequestChars } from "./carry-over.ts";
+import { extensionRung } from "./custom-summary.ts";
 import {
-  type LadderContext,
+  isPlanned,
   type LadderState,
   type PlannedSummary,
+  type Run,
   type Rung,
   type RungFailure,
   summarisedState,
-} from "./rung.ts";
+} from "./ladder.ts";
+import { ownDetails } from "./outcome.ts";
+import { isFailedAnswer, isWorthwhile, type MaskPlan, maskEdits, planMasks } from "./plan.ts";
 import {
   fitsWhole,
   type SpanOptions,
@@ -27,7 +26,6 @@ import { previousProse, summaryText } from "./summary-text.ts";
 import {
   contentOf,
   isOutput,
-  originalMessage,
   type PlannedEdit,
   truncated,
   type ViewItem,
@@ -38,69 +36,65 @@ import {
 /** Masks old outputs and shortens what commands of the user printed; an extension may veto, or keep some of them. */
 const maskRung: Rung = {
   name: "mask",
-  applies: ({ view }, { settings, commandTokens }) =>
-    isWorthwhile(planMasks(view, settings.mask, commandTokens)),
-  async attempt(state, { settings, commandTokens, hooks }) {
-    const plan = planMasks(state.view, settings.mask, commandTokens);
-    const keep = await hooks.beforeMask(plan);
-    if (keep === "cancel") return state;
-    const view = withEdits(state.view, maskEdits(plan, keep));
-    return view === state.view ? state : { ...state, view, tokens: viewTokens(view.items) };
+  applies: (state, run) => isWorthwhile(masksFor(state, run)),
+  async attempt(state, run) {
+    const masks = masksFor(state, run);
+    const keep = await keptFromMasks(masks, run);
+    return keep === "all" ? state : edited(state, maskEdits(masks, keep));
   },
 };
 
-/** Asks the extensions: one may cancel, or supply the summary. */
-const extensionRung: Rung = {
-  name: "extension",
-  applies: isPlanned,
-  async attempt(state, context) {
-    const result = await context.hooks.beforeCompact(() => ({
-      preparation: rememberPrepared(preparation(state, context), { state, context }),
-      branchEntries: context.branchEntries,
-      ...(context.focus === undefined ? {} : { customInstructions: context.focus }),
-    }));
-    if (context.signal.aborted) throw new CompactionCancelled("It was aborted.");
-    if (result.cancel)
-      throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", result.by?.cancel);
-    const { windowTokens } = context.budgets;
-    const carryOver = boundedCarryOver(result.carryOver, windowTokens);
-    const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
-    if (result.compaction === undefined) return asked;
-    return { ...customSummary(asked, result.compaction, context.pinned), madeBy: result.by?.compaction };
-  },
-};
+function masksFor({ view }: LadderState, { settings, span }: Run): MaskPlan {
+  return planMasks(view, settings.mask, span.commandTokens);
+}
+
+/** The entries that extensions want to leave unmasked. */
+async function keptFromMasks(
+  { items, shortened, freedTokens }: MaskPlan,
+  { lifecycle, reason, signal }: Run,
+): Promise<readonly string[] | "all"> {
+  const results = [...items, ...shortened.map(({ item }) => item)].map(({ entryId, message, tokens }) => ({
+    entryId,
+    toolName: message.role === "toolResult" ? message.toolName : "",
+    tokens,
+  }));
+  const payload = { type: "session_before_mask" as const, results, freedTokens, reason, signal };
+  const decision = await lifecycle?.decide("session_before_mask", payload, { signal });
+  return decision?.result?.cancel ? "all" : (decision?.result?.keep ?? []);
+}
+
+/** What the mask rung brings where no extension is asked. */
+export function maskedState(state: LadderState, run: Run): LadderState {
+  return { ...edited(state, maskEdits(masksFor(state, run))), rung: maskRung.name };
+}
 
 /** One request for each span, to the model. */
 export const summariseRung: Rung = {
   name: "summarise",
-  applies: (state, context) =>
-    isPlanned(state) &&
-    context.summariser !== undefined &&
-    fitsWhole(spanOptions(state, context, context.summariser)),
-  attempt: (state, context) => summarised(state, context, context.summariser!, summariseWhole),
+  applies: (state, run) =>
+    isPlanned(state) && run.summariser !== undefined && fitsWhole(spanOptions(state, run, run.summariser)),
+  attempt: (state, run) => summarised(state, run, run.summariser!, summariseWhole),
 };
 
 /** Several requests, each updating the last: when one is too long for the model. */
 export const chunksRung: Rung = {
   name: "chunks",
-  applies: (state, context) => isPlanned(state) && context.summariser !== undefined && wasTooLong(state),
-  attempt: (state, context) => {
+  applies: (state, run) => isPlanned(state) && run.summariser !== undefined && wasTooLong(state),
+  attempt: (state, run) => {
     const wasRefused = state.failures.some(isRefusal);
-    return summarised(state, context, context.summariser!, (options) =>
-      summariseChunked({ ...options, wasRefused }),
-    );
+    return summarised(state, run, run.summariser!, (options) => summariseChunked({ ...options, wasRefused }));
   },
 };
 
 /** The deterministic summariser: always there for those without a model, else where the policy says so. */
 export const digestRung: Rung = {
   name: "digest",
-  applies: (state, context) => isPlanned(state) && context.digest !== undefined && digestIsAllowed(context),
-  attempt: (state, context) => {
-    // It asks no model, so it costs nothing; and what it says of a short span must be shorter.
-    const free = { ...context, onUsage: () => {} };
-    return summarised(state, free, context.digest!, (options, carried) =>
-      summariseWithin({ ...options, maxTokens: Math.min(digestTokens(state), proseRoom(carried, context)) }),
+  applies: (state, run) => isPlanned(state) && run.digest !== undefined && digestIsAllowed(run),
+  attempt: (state, run) => {
+    // It asks no model, so it costs nothing; and a short span needs a digest that is shorter still.
+    const free = { ...run, onUsage: () => {} };
+    return summarised(state, free, run.digest!, (options, carried) =>
+      summariseWithin({ ...options, maxTokens: Math.min(digestTokens(state), proseTokens(carried, run)) }),
     );
   },
 };
@@ -122,16 +116,12 @@ function digestTokens({ plan }: LadderState): number {
 }
 
 /** What is left for the prose beside all that we put around it; in a small window, a quarter of it for both. */
-function proseRoom(carried: CarryOver, { budgets }: LadderContext): number {
+function proseTokens(carried: CarryOver, { budgets }: Run): number {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
   const totalTokens = Math.min(DIGEST_SUMMARY_TOKENS, quarter);
   const minimumTokens = Math.min(MINIMUM_PROSE_TOKENS, Math.floor(totalTokens / 2));
   return Math.max(minimumTokens, totalTokens - byScript(summaryText("", { ...carried, extensions: {} })));
-}
-
-function isPlanned({ plan, summary }: LadderState): boolean {
-  return plan?.status === "planned" && summary === undefined;
 }
 
 /** Either the whole was never tried, because it does not fit, or the model found it too long. */
@@ -143,7 +133,7 @@ function isRefusal({ rung, overflow }: RungFailure): boolean {
   return rung === "summarise" && overflow === true;
 }
 
-function digestIsAllowed({ summariser, reason, settings }: LadderContext): boolean {
+function digestIsAllowed({ summariser, reason, settings }: Run): boolean {
   if (summariser === undefined) return true;
   const { fallback } = settings.summarizer;
   return fallback === "always" || (fallback === "overflow" && reason === "overflow");
@@ -151,18 +141,13 @@ function digestIsAllowed({ summariser, reason, settings }: LadderContext): boole
 
 async function summarised(
   state: LadderState,
-  context: LadderContext,
+  run: Run,
   summariser: Summariser,
   summarise: (options: SpanOptions, carried: CarryOver) => Promise<string>,
 ): Promise<LadderState> {
   const plan = state.plan!;
-  const own = carryOver({
-    plan,
-    pinned: context.pinned,
-    latestRequestChars: latestRequestChars(context.budgets),
-  });
-  const carried = { ...own, ...(state.carryOver && { extensions: state.carryOver }) };
-  const prose = await summarise(spanOptions(state, context, summariser), carried);
+  const carried = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
+  const prose = await summarise(spanOptions(state, run, summariser), carried);
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
     prose,
@@ -173,8 +158,8 @@ async function summarised(
   return summarisedState(state, summary);
 }
 
-function spanOptions(state: LadderState, context: LadderContext, summariser: Summariser): SpanOptions {
-  const { signal, focus, instructions, onUsage, settings, budgets, reason } = context;
+function spanOptions(state: LadderState, run: Run, summariser: Summariser): SpanOptions {
+  const { signal, focus, instructions, onUsage, settings, budgets, reason } = run;
   // What has just been refused as too long must not be sent again.
   const mayUseContext = reason !== "overflow" && instructions === undefined;
   const job: SummaryJob = {
@@ -190,24 +175,6 @@ function spanOptions(state: LadderState, context: LadderContext, summariser: Sum
   return { plan: state.plan!, job, settings, budgets };
 }
 
-function preparation({ plan }: LadderState, context: LadderContext) {
-  const { history, turnPrefix, previous, splitTurn, firstKeptEntryId } = plan!;
-  const { reserveTokens, keepTokens: keepRecentTokens } = context.budgets;
-  const previousSummary = previousProse(previous);
-  const { read, modified } = fileOperations([...history, ...turnPrefix].map(originalMessage));
-  return {
-    firstKeptEntryId,
-    messagesToSummarize: history.map(originalMessage),
-    turnPrefixMessages: turnPrefix.map(originalMessage),
-    isSplitTurn: splitTurn,
-    tokensBefore: context.tokensBefore,
-    ...(previousSummary === undefined ? {} : { previousSummary }),
-    fileOps: { read, modified },
-    // A copy: what handlers get is frozen.
-    settings: { ...context.settings, reserveTokens, keepRecentTokens },
-  };
-}
-
 /** Lengths that tool results are cut to, in characters: the longest that suffices is taken. */
 const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000];
 /** What does not fit after an overflow, or could not be sent, ends the run. */
@@ -216,7 +183,7 @@ const SHORTEST_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
 /** Replaces images by a mark. */
 const dropMediaRung: Rung = {
   name: "media",
-  applies: (state, context) => mayLose(state, context) && keptItems(state).some(hasMedia),
+  applies: (state, run) => mayLose(state, run) && keptItems(state).some(hasMedia),
   async attempt(state) {
     return edited(state, keptItems(state).filter(hasMedia).map(withoutMedia));
   },
@@ -228,13 +195,12 @@ const dropMediaRung: Rung = {
  */
 const truncateRung: Rung = {
   name: "truncate",
-  applies: (state, context) =>
-    mayLose(state, context) && passes(state, context).some(({ of }) => of.length > 0),
-  async attempt(state, context) {
+  applies: (state, run) => mayLose(state, run) && passes(state, run).some(({ of }) => of.length > 0),
+  async attempt(state, run) {
     let next = state;
-    const isForced = context.reason === "overflow" || isUnsendable(state, context);
+    const isForced = run.reason === "overflow" || isUnsendable(state, run);
     const lengths = isForced ? SHORTEST_CHARS : TRUNCATED_CHARS;
-    for (const { of, leastChars, targetTokens } of passes(state, context)) {
+    for (const { of, leastChars, targetTokens } of passes(state, run)) {
       for (const chars of lengths) {
         if (next.tokens <= targetTokens) break;
         next = edited(
@@ -256,8 +222,8 @@ interface Pass {
   targetTokens: number;
 }
 
-function passes(state: LadderState, context: LadderContext): Pass[] {
-  const { targetTokens = 0, mostTokens = targetTokens, reason, budgets } = context;
+function passes(state: LadderState, run: Run): Pass[] {
+  const { targetTokens = 0, mostTokens = targetTokens, reason, budgets } = run;
   const kept = keptItems(state);
   const results = kept.filter(holdsOutput);
   const unseen = unseenResults(kept);
@@ -287,15 +253,15 @@ function unseenResults(items: readonly ViewItem[]): ReadonlySet<ViewItem> {
 }
 
 /** Losing recent content is for an overflow, for a summary that did not free enough, and for what would not be sent. */
-function mayLose(state: LadderState, context: LadderContext): boolean {
-  if (context.reason !== "threshold") return context.reason === "overflow";
-  return state.summary !== undefined || isUnsendable(state, context);
+function mayLose(state: LadderState, run: Run): boolean {
+  if (run.reason !== "threshold") return run.reason === "overflow";
+  return state.summary !== undefined || isUnsendable(state, run);
 }
 
 /** True for a context so far above the window that no request with it would be sent. */
 export function isUnsendable(
   { tokens }: LadderState,
-  { sendableTokens = Number.POSITIVE_INFINITY }: LadderContext,
+  { sendableTokens = Number.POSITIVE_INFINITY }: Run,
 ): boolean {
   return tokens > sendableTokens;
 }

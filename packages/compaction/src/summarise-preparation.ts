@@ -3,9 +3,15 @@ import { summaryDetails } from "./carry-over.ts";
 import { type PreparedCompaction, preparedCompaction } from "./custom-summary.ts";
 import { isDigest } from "./digest.ts";
 import type { CompactionPreparation, CustomCompaction } from "./events.ts";
-import { CompactionCancelled, tryRung } from "./ladder.ts";
+import {
+  CompactionCancelled,
+  climb,
+  type LadderState,
+  type PlannedSummary,
+  type Run,
+  type Rung,
+} from "./ladder.ts";
 import { type CompactionPlan, turnStart, unseenFrom } from "./plan.ts";
-import type { LadderContext, LadderState, PlannedSummary, Rung } from "./rung.ts";
 import { chunksRung, digestRung, summariseRung } from "./rungs.ts";
 import type { Summariser } from "./summariser.ts";
 
@@ -41,17 +47,17 @@ export async function summarisePreparation(
   const source = preparedCompaction(options.preparation) ?? unknown();
   const paid: (Usage | undefined)[] = [];
   const onUsage = (each: Usage | undefined) => void paid.push(each);
-  const { summary, firstKeptEntryId } = await summaryOf(options, source, onUsage).catch((error: unknown) => {
-    paid.forEach(source.context.onUsage);
+  const made = await summaryOf(options, source, onUsage).catch((error: unknown) => {
+    paid.forEach(source.run.onUsage);
     throw error;
   });
-  const { carried, prose } = summary;
+  const { summary, carried, prose, firstKeptEntryId } = made;
   const usages = paid.filter((each) => each !== undefined);
   return {
     compaction: {
-      summary: summary.summary,
+      summary,
       firstKeptEntryId,
-      tokensBefore: source.context.tokensBefore,
+      tokensBefore: source.run.size.totalTokens,
       ...(carried === undefined ? {} : { details: summaryDetails(carried, prose) }),
       ...(usages.length === 0 ? {} : { usage: usages.reduce(addUsage, emptyUsage()) }),
     },
@@ -60,59 +66,41 @@ export async function summarisePreparation(
 
 async function summaryOf(
   options: SummarisePreparationOptions,
-  source: PreparedCompaction,
-  onUsage: LadderContext["onUsage"],
-): Promise<{ summary: PlannedSummary; firstKeptEntryId: string | null }> {
-  const { context, state } = source;
+  { run, state }: PreparedCompaction,
+  onUsage: Run["onUsage"],
+): Promise<PlannedSummary> {
   const { customInstructions, replaceInstructions, keepNothing = false, mayGrow = false, signal } = options;
-  const summariser = options.summariser ?? context.summariser ?? context.digest;
+  const summariser = options.summariser ?? run.summariser ?? run.digest;
   const replaces = replaceInstructions && customInstructions !== undefined;
-  const digests = summariser === context.digest || (summariser !== undefined && isDigest(summariser));
-  const asked: LadderContext = {
-    ...context,
+  const digests = summariser === run.digest || (summariser !== undefined && isDigest(summariser));
+  const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
+  const asked: Run = {
+    ...run,
+    start: { ...state, plan, failures: [] },
     summariser: digests ? undefined : summariser,
     digest: digests ? summariser : undefined,
-    ...(replaces
-      ? { focus: context.focus, instructions: customInstructions }
-      : { focus: customInstructions ?? context.focus }),
-    signal: signal === undefined ? context.signal : AbortSignal.any([context.signal, signal]),
+    ...(replaces ? { instructions: customInstructions } : { focus: customInstructions ?? run.focus }),
+    signal: signal === undefined ? run.signal : AbortSignal.any([run.signal, signal]),
     onUsage,
   };
-  const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
   const rungs = digests ? [digestRung] : [summariseRung, chunksRung];
-  const start = { ...state, plan, failures: [] };
-  const reached = await climbed(mayGrow ? rungs.map(takenAsIs) : rungs, start, asked);
+  const reached = await climb(asked, mayGrow ? rungs.map(takenAsIs) : rungs).catch((error: unknown) => {
+    if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
+    throw error;
+  });
   if (reached.summary === undefined) throw failed(reached, summariser?.name ?? "Nobody");
-  return { summary: reached.summary, firstKeptEntryId: plan.firstKeptEntryId };
+  return reached.summary;
 }
 
 /** As an extension's own summary is, whatever its size. */
 function takenAsIs(rung: Rung): Rung {
   return {
     ...rung,
-    async attempt(state, context) {
-      const { summary, ...next } = await rung.attempt(state, context);
+    async attempt(state, run) {
+      const { summary, ...next } = await rung.attempt(state, run);
       return { ...next, summary: summary && { ...summary, fromHook: true } };
     },
   };
-}
-
-async function climbed(
-  rungs: readonly Rung[],
-  start: LadderState,
-  context: LadderContext,
-): Promise<LadderState> {
-  let state = start;
-  try {
-    for (const rung of rungs) {
-      context.signal.throwIfAborted();
-      if (rung.applies(state, context)) state = await tryRung(rung, state, context);
-    }
-    return state;
-  } catch (error) {
-    if (error instanceof CompactionCancelled) context.signal.throwIfAborted();
-    throw error;
-  }
 }
 
 /** All but what the model has not answered yet, where that begins later than the plan's own cut. */

@@ -1,8 +1,7 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks, renderCarryOver } from "./carry-over.ts";
-import { manifestOf } from "./manifest.ts";
 import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, readSummary, SPLIT_TURN } from "./marks.ts";
-import { ownDetails } from "./own-details.ts";
+import { manifestOf, ownDetails } from "./outcome.ts";
 
 const NO_HISTORY = "No earlier history.";
 

@@ -15,52 +15,112 @@ import {
   type CompactionEntry,
   type Entry,
   type EntryDraftWithId,
+  type Projection,
   type ProjectionItem,
   pinChange,
   type Session,
   UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
-import { ownDetails } from "./own-details.ts";
+import { manifestOf } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 
-/**
- * How a session's tokens are counted, and what every request holds beside its messages. It is learned when something of it
- * is first asked for, which takes its time in a long context.
- */
-export interface SessionEstimate {
-  readonly estimator: TokenEstimator;
-  /** System prompt and tools: as learned, else by estimate where they were given; 0 where unknown. */
-  readonly overheadTokens: number;
-  /** What was learned: kept in the manifest, for a compaction takes the evidence away. */
-  readonly calibration: Calibration | undefined;
-}
-
-export interface SessionEstimateOptions {
+export interface ReadContextOptions {
   session: Session;
+  /** Name the estimator. */
   settings: CompactionSettings;
   /** Default: the session's leaf. */
-  leafId?: string | null;
-  /** What every request holds beside its messages: asked for, and counted, until usage has taught how much that is. */
+  leafId?: string | null | undefined;
+  /**
+   * What every request holds beside its messages, system prompt and tools: asked for, and counted, until usage has taught
+   * how much that is. Default: not known, and counted as nothing.
+   */
   fixedTexts?: (() => readonly string[]) | undefined;
+  /** Default: as the settings say. */
+  estimator?: TokenEstimator | undefined;
 }
 
-/** The estimator that the settings name; the calibrated one learns from the session's own usage. */
-export function sessionEstimate(options: SessionEstimateOptions): SessionEstimate {
-  const learnt = learntEstimate(options);
-  const { fixedTexts } = options;
-  if (fixedTexts === undefined) return learnt;
-  const { estimator } = learnt;
-  return {
-    estimator,
-    get overheadTokens() {
-      const { calibration, overheadTokens } = learnt;
-      return (calibration?.samples ?? 0) > 0 ? overheadTokens : fixedTokens(fixedTexts(), estimator);
-    },
-    get calibration() {
-      return learnt.calibration;
-    },
-  };
+/** What the context at one place of a session holds, and how its tokens are counted. */
+export interface ContextReading extends ContextTokens {
+  readonly leafId: string | null;
+  /** What the model sees there. */
+  readonly projection: Projection;
+  readonly estimator: TokenEstimator;
+  /** Of system prompt and tools: as learned, else by estimate where they were given; 0 where unknown. As `calibration`. */
+  overheadTokens(): number;
+  /** What the session's usage has taught. The first call takes its time in a long context. */
+  calibration(): Calibration | undefined;
 }
+
+/**
+ * Reads how many tokens the context holds. An answer's usage is not trusted when it is older than the latest
+ * compaction, its undoing, or an edit.
+ */
+export function readContext(options: ReadContextOptions): ContextReading {
+  const { session, leafId = session.leafId } = options;
+  const projection = session.projection(leafId);
+  const estimate = sessionEstimate(options, projection);
+  const { overheadTokens, calibration } = estimate;
+  const estimator = options.estimator ?? estimate.estimator;
+  const tokens = contextTokens({ session, leafId, estimator, overheadTokens }, projection.items);
+  return { ...tokens, leafId, projection, estimator, overheadTokens, calibration };
+}
+
+/** A list of items never changes, so that what was read of it once need not be read again. */
+const readings = new WeakMap<
+  readonly ProjectionItem[],
+  { leafId: string | null; estimator: TokenEstimator; overheadTokens: number; tokens: ContextTokens }
+>();
+
+function contextTokens(
+  asked: Pick<ContextReading, "leafId" | "estimator" | "overheadTokens"> & { session: Session },
+  items: readonly ProjectionItem[],
+): ContextTokens {
+  const { session, leafId, estimator, overheadTokens } = asked;
+  const known = readings.get(items);
+  if (known?.leafId === leafId && known.estimator === estimator) {
+    const { tokens } = known;
+    if (tokens.source === "usage" || known.overheadTokens === overheadTokens()) return tokens;
+  }
+  const messages = items.map((item) => item.message);
+  const staleBefore = staleCount(session, leafId, items);
+  const tokens = estimateContextTokens({ messages, estimator, staleBefore, overheadTokens });
+  const overhead = tokens.source === "usage" ? 0 : overheadTokens();
+  readings.set(items, { leafId, estimator, overheadTokens: overhead, tokens });
+  return tokens;
+}
+
+/** How many of the items, from the first on, are older than whatever last changed the context other than by adding. */
+function staleCount(session: Session, leafId: string | null, items: readonly ProjectionItem[]): number {
+  let count = items.length;
+  for (const entry of tailEntries(session, leafId, undefined)) {
+    if (count === 0 || changesContext(entry)) break;
+    if (items[count - 1]?.entryId === entry.id) count -= 1;
+  }
+  return count;
+}
+
+function changesContext(entry: Entry): boolean {
+  if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
+  if (pinChange(entry)?.isPinned === false) return true;
+  return entry.type === "compaction" || entry.type === "context_edit";
+}
+
+/** The estimator that the settings name, and what the session has taught it; the calibrated one learns from usage. */
+export function sessionEstimate(
+  { session, settings, fixedTexts, leafId = session.leafId }: ReadContextOptions,
+  projection: Projection = session.projection(leafId),
+): Pick<ContextReading, "estimator" | "overheadTokens" | "calibration"> {
+  const { estimator, calibration } = countingAt({ session, leafId, projection }, settings);
+  const overheadTokens = () => {
+    const learned = calibration();
+    if (fixedTexts === undefined || (learned?.samples ?? 0) > 0) return learned?.overheadTokens ?? 0;
+    return fixedTokens(fixedTexts(), estimator);
+  };
+  return { estimator, overheadTokens, calibration };
+}
+
+/** They are asked for before every request, and seldom change. */
+const fixed = new WeakMap<readonly string[], { estimator: TokenEstimator; tokens: number }>();
 
 function fixedTokens(texts: readonly string[], estimator: TokenEstimator): number {
   const known = fixed.get(texts);
@@ -70,46 +130,41 @@ function fixedTokens(texts: readonly string[], estimator: TokenEstimator): numbe
   return tokens;
 }
 
-/** They are asked for before every request, and seldom change. */
-const fixed = new WeakMap<readonly string[], { estimator: TokenEstimator; tokens: number }>();
+type Counting = Pick<ContextReading, "estimator" | "calibration">;
 
-function learntEstimate({
-  session,
-  settings,
-  leafId = session.leafId,
-}: SessionEstimateOptions): SessionEstimate {
-  const { items, compaction } = session.projection(leafId);
-  const recorded = () => recordedCalibration(session, leafId, compaction);
-  if (settings.estimator === "chars4") return plain(chars4Estimator, recorded);
-  if (settings.estimator === "chars4Floor") return plain(chars4FloorEstimator, recorded);
-  const estimate = learned.get(items) ?? learning(calibrationAt(session, leafId));
-  learned.set(items, estimate);
-  return estimate;
+interface Place {
+  session: Session;
+  leafId: string | null;
+  projection: Projection;
 }
 
 /** What a context taught; its list of items is another one after every change. */
-const learned = new WeakMap<readonly ProjectionItem[], SessionEstimate>();
+const learned = new WeakMap<readonly ProjectionItem[], Counting>();
 
-function learning(calibration: () => Calibration): SessionEstimate {
-  return {
-    estimator: countingOnce(calibration),
-    get overheadTokens() {
-      return calibration().overheadTokens;
-    },
-    get calibration() {
-      return calibration();
-    },
-  };
+/** A plain estimator learns nothing from usage; but what a compaction found beside the messages is there still. */
+function countingAt(place: Place, { estimator }: CompactionSettings): Counting {
+  if (estimator !== "calibrated") {
+    const plain = estimator === "chars4" ? chars4Estimator : chars4FloorEstimator;
+    return { estimator: plain, calibration: () => recordedCalibration(place) };
+  }
+  const { items } = place.projection;
+  const counting = learned.get(items) ?? calibratedCounting(place);
+  learned.set(items, counting);
+  return counting;
 }
 
-/** The calibrated estimator, with the count of each message remembered. */
-function countingOnce(calibration: () => Calibration): TokenEstimator {
+function calibratedCounting(place: Place): Counting {
+  let learnt: Calibration | undefined;
+  const calibration = () => {
+    learnt ??= learnedCalibration(place);
+    return learnt;
+  };
   const message = (each: Message) => {
     const imageTokens = imageCount(each) * IMAGE_TOKENS;
     return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration().ratio);
   };
   const text = (each: string) => Math.ceil(base.text(each) * calibration().ratio);
-  return { name: "calibrated", text, message };
+  return { estimator: { name: "calibrated", text, message }, calibration };
 }
 
 function imageCount(message: Message): number {
@@ -117,17 +172,16 @@ function imageCount(message: Message): number {
   return content.filter((block) => block?.type === "image").length;
 }
 
-/** It learns nothing from usage; but what a compaction found beside the messages is there still. */
-function plain(estimator: TokenEstimator, recorded: () => Calibration | undefined): SessionEstimate {
-  return {
-    estimator,
-    get overheadTokens() {
-      return recorded()?.overheadTokens ?? 0;
-    },
-    get calibration() {
-      return recorded();
-    },
-  };
+/** A calibration from fewer answers says less than the one before the compaction did; more correct what it knew. */
+const ENOUGH_SAMPLES = 4;
+
+/** From the usage after the latest change of the context; where that is too little, what was known then. */
+function learnedCalibration(place: Place): Calibration {
+  const { items } = place.projection;
+  const staleBefore = staleCount(place.session, place.leafId, items);
+  const prior = recordedCalibration(place);
+  const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore, prior });
+  return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
 }
 
 /** The context is looked at before every request, and a message counts the same each time. */
@@ -150,106 +204,6 @@ export function* countAhead(session: Session): Generator<void> {
   }
 }
 
-/** A calibration from fewer answers says less than the one before the compaction did; more correct what it knew. */
-const ENOUGH_SAMPLES = 4;
-
-/** From the usage after the latest change of the context; where that is too little, what was known then. */
-function calibrationAt(session: Session, leafId: string | null): () => Calibration {
-  // What the context is now: by the time that it is learned from, the session may have gone on.
-  const { items, compaction } = session.projection(leafId);
-  let learnt: Calibration | undefined;
-  const learn = () => {
-    const staleBefore = staleCount(session, leafId, items);
-    const prior = recordedCalibration(session, leafId, compaction);
-    const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore, prior });
-    return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
-  };
-  return () => {
-    learnt ??= learn();
-    return learnt;
-  };
-}
-
-export interface ReadContextOptions {
-  session: Session;
-  estimator: TokenEstimator;
-  /** Default: the session's leaf. */
-  leafId?: string | null;
-  /** The projection's items, where the caller has them. */
-  items?: readonly ProjectionItem[];
-  /** Tokens of system prompt and tools; they count, and are asked for, where no usage can be trusted. Default 0. */
-  overheadTokens?: number;
-}
-
-/**
- * Reads how many tokens the context holds. An answer's usage is not trusted when it is older than the latest
- * compaction, its undoing, or an edit.
- */
-export function readContext(options: ReadContextOptions): ContextTokens {
-  const { session, estimator, leafId = session.leafId } = options;
-  const items = options.items ?? session.projection(leafId).items;
-  const known = readings.get(items);
-  if (known !== undefined && isKnown(known, { session, leafId, estimator }, options)) return known.reading;
-  const messages = items.map((item) => item.message);
-  const staleBefore = staleCount(session, leafId, items);
-  let overheadTokens = 0;
-  const reading = estimateContextTokens({
-    ...{ messages, estimator, staleBefore },
-    get overheadTokens() {
-      overheadTokens = options.overheadTokens ?? 0;
-      return overheadTokens;
-    },
-  });
-  readings.set(items, { session, leafId, estimator, overheadTokens, reading });
-  return reading;
-}
-
-type Asked = Required<Pick<ReadContextOptions, "session" | "leafId" | "estimator">>;
-
-interface Reading extends Asked {
-  overheadTokens: number;
-  reading: ContextTokens;
-}
-
-/** A list of items never changes, so that what was read of it once need not be read again. */
-const readings = new WeakMap<readonly ProjectionItem[], Reading>();
-
-function isKnown(
-  known: Reading,
-  { session, leafId, estimator }: Asked,
-  options: Pick<ReadContextOptions, "overheadTokens">,
-): boolean {
-  if (known.session !== session || known.leafId !== leafId || known.estimator !== estimator) return false;
-  return known.reading.source === "usage" || known.overheadTokens === (options.overheadTokens ?? 0);
-}
-
-/** How many of the items, from the first on, are older than whatever last changed the context other than by adding. */
-function staleCount(session: Session, leafId: string | null, items: readonly ProjectionItem[]): number {
-  let count = items.length;
-  for (const entry of tailEntries(session, leafId, undefined)) {
-    if (count === 0 || changesContext(entry)) break;
-    if (items[count - 1]?.entryId === entry.id) count -= 1;
-  }
-  return count;
-}
-
-function changesContext(entry: Entry): boolean {
-  if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
-  if (pinChange(entry)?.isPinned === false) return true;
-  return entry.type === "compaction" || entry.type === "context_edit";
-}
-
-/** True when nothing that the model sees came after the live compaction. */
-export function isJustCompacted(session: Session, leafId: string | null = session.leafId): boolean {
-  const { items, compaction } = session.projection(leafId);
-  if (compaction === undefined) return false;
-  const visible = new Set(items.map((item) => item.entryId));
-  for (const { id } of tailEntries(session, leafId, compaction)) {
-    if (visible.has(id)) return id === compaction.id;
-  }
-  return false;
-}
-
 /** The entry to write, where no manifest of ours can keep it, beside a change that makes all earlier usage count no more; none where nothing is known. */
 export function calibrationDrafts(calibration: Calibration | undefined): EntryDraftWithId[] {
   if (calibration === undefined || calibration.samples === 0) return [];
@@ -257,12 +211,8 @@ export function calibrationDrafts(calibration: Calibration | undefined): EntryDr
 }
 
 /** What the latest compaction or masking knew of the session's tokens. */
-function recordedCalibration(
-  session: Session,
-  leafId: string | null,
-  compaction: CompactionEntry | undefined,
-): Calibration | undefined {
-  for (const entry of tailEntries(session, leafId, compaction)) {
+function recordedCalibration({ session, leafId, projection }: Place): Calibration | undefined {
+  for (const entry of tailEntries(session, leafId, projection.compaction)) {
     const known = calibrationIn(entry);
     if (known !== undefined) return known;
   }
@@ -272,8 +222,7 @@ function recordedCalibration(
 function calibrationIn(entry: Entry): Calibration | undefined {
   if (entry.type === "custom" && entry.customType === CALIBRATION_CUSTOM_TYPE) return whole(entry.data);
   if (entry.type !== "compaction") return undefined;
-  const { manifest } = ownDetails(entry) as { manifest?: { calibration?: unknown } };
-  return whole(manifest?.calibration);
+  return whole(manifestOf(entry)?.calibration);
 }
 
 function whole(value: unknown): Calibration | undefined {

@@ -1,5 +1,4 @@
 import {
-  type Calibration,
   type ContextTokens,
   contentBlocks,
   type Message,
@@ -212,21 +211,4 @@ export function compactionSizes(options: CompactionSizesOptions): CompactionSize
 /** The size of a context after a change of its messages. */
 export function totalAfter(size: ContextSize, estimatedTokens: number): number {
   return size.fixedTokens + size.ofEstimate(estimatedTokens);
-}
-
-/**
- * What is to be known of the session's tokens once its messages take `estimatedTokens`: with it, whoever reads the context
- * next, before an answer has reported its size, finds what the compaction said.
- */
-export function calibrationAfter(known: {
-  size: ContextSize;
-  estimatedTokens: number;
-  overheadTokens: number;
-  calibration: Calibration | undefined;
-}): Calibration | undefined {
-  const { size, estimatedTokens, calibration } = known;
-  const overheadTokens = totalAfter(size, estimatedTokens) - estimatedTokens;
-  if (overheadTokens === known.overheadTokens) return calibration;
-  const { ratio = 1, samples = 0 } = calibration ?? {};
-  return { ratio, overheadTokens, samples: Math.max(1, samples) };
 }

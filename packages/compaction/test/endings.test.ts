@@ -10,6 +10,7 @@ import {
   compactionSettings,
   runCompaction,
 } from "../src/index.ts";
+import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
@@ -92,7 +93,7 @@ test("a lock that fails to open does not swallow the end event", async () => {
   const onCommitted = () => {
     throw new Error("stuck");
   };
-  await expect(runCompaction({ session, settings, lifecycle, onCommitted })).rejects.toThrow("stuck");
+  await expect(carryOut({ session, settings, lifecycle, onCommitted })).rejects.toThrow("stuck");
   expect(log).toEqual(["start", "end compacted"]);
 });
 

@@ -7,8 +7,8 @@ import {
   type CompactionSettingsInput,
   compactionEventRules,
   compactionSettings,
-  runCompaction,
 } from "../src/index.ts";
+import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
@@ -30,7 +30,7 @@ function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100", input?: 
     return summarise(request);
   };
   const run = (signal?: AbortSignal) =>
-    runCompaction({
+    carryOut({
       session: past.session,
       settings: settingsFor(input),
       model,

@@ -8,7 +8,6 @@ import {
   planCompaction,
   readContext,
   runCompaction,
-  sessionEstimate,
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -114,8 +113,7 @@ test.each(shapes)("%s: a clear result for every reason and summariser, and nothi
       expect(result.failures.map(({ message }) => message).join()).not.toMatch(/not a function|Cannot read/);
       expect(covered(result)).toEqual(before);
       if (result.status === "compacted" || result.status === "masked") consistent(session, result);
-      const { estimator } = sessionEstimate({ session, settings });
-      expect(Number.isFinite(readContext({ session, estimator }).tokens)).toBe(true);
+      expect(Number.isFinite(readContext({ session, settings }).tokens)).toBe(true);
     }
   }
 });
@@ -132,8 +130,7 @@ function covered(result: CompactionResult): string[] {
 /** What was promised is what a reader finds. */
 function consistent(session: Session, result: CompactionResult): void {
   expect(shownIds(session)).toEqual(result.keptEntryIds);
-  const { estimator, overheadTokens } = sessionEstimate({ session, settings });
-  expect(readContext({ session, estimator, overheadTokens }).tokens).toBe(result.tokensAfter);
+  expect(readContext({ session, settings }).tokens).toBe(result.tokensAfter);
 }
 
 test.each(shapes)("%s: can be left for its root with a summary", async (_, make) => {

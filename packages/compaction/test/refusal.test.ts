@@ -3,14 +3,15 @@ import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { compactionSettings, runCompaction } from "../src/index.ts";
-import type { RunCompactionOptions } from "../src/prepare-run.ts";
+import type { CompactionRequest } from "../src/prepare-run.ts";
+import { carryOut } from "../src/run.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ estimator: "chars4" });
 
-const recovered = (notation: string, options: Partial<RunCompactionOptions>) => {
+const recovered = (notation: string, options: Partial<CompactionRequest>) => {
   const { session } = history(notation);
-  return runCompaction({ session, settings, reason: "overflow", digest: scriptedSummariser(), ...options });
+  return carryOut({ session, settings, reason: "overflow", digest: scriptedSummariser(), ...options });
 };
 
 /** What is left by the estimate, which the refusal showed to be too low. */

@@ -10,7 +10,6 @@ import {
   planCompaction,
   readContext,
   runCompaction,
-  sessionEstimate,
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
@@ -63,8 +62,7 @@ function openedAgain(session: Session): Session {
 /** What whoever reads the context next finds, in the same process. */
 function nextReading(session: Session, estimatorName: Case["estimator"]): number {
   const settings = compactionSettings({ estimator: estimatorName as "chars4" });
-  const { estimator, overheadTokens } = sessionEstimate({ session, settings });
-  return readContext({ session, estimator, overheadTokens }).tokens;
+  return readContext({ session, settings }).tokens;
 }
 
 test("Invariant: before = fixed + summarised + turn prefix + masked + kept, and after = fixed + summary + kept", async () => {

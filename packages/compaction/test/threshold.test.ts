@@ -1,4 +1,3 @@
-import { chars4Estimator } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -26,7 +25,7 @@ function controllerFor(notation: string, model: ModelSizes, input: CompactionSet
 test("case 12: a usage older than the latest compaction is not trusted, the figure is an estimate", () => {
   const { session } = history("U:100 A:100@190000 | U:100 A:100 C(u2) U:50");
   const summaryTokens = 8;
-  expect(readContext({ session, estimator: chars4Estimator })).toMatchObject({
+  expect(readContext({ session, settings: compactionSettings({ estimator: "chars4" }) })).toMatchObject({
     source: "estimate",
     tokens: summaryTokens + 250,
   });
@@ -37,7 +36,9 @@ test.each([
   ["an undone compaction", "U:10 A@9000 U:10 C(u2) Z(c1)"],
 ])("case 12: a usage older than %s is not trusted", (_, notation) => {
   const { session } = history(notation);
-  expect(readContext({ session, estimator: chars4Estimator }).source).toBe("estimate");
+  expect(readContext({ session, settings: compactionSettings({ estimator: "chars4" }) }).source).toBe(
+    "estimate",
+  );
 });
 
 test("case 13: after a 190k usage come only 529 errors: the threshold compaction still runs", async () => {

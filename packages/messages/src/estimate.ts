@@ -86,10 +86,9 @@ export interface ContextTokensOptions {
   staleBefore: number;
   /**
    * Tokens beside the messages, where they are known: of the system prompt and the tools; below 0 where the messages are
-   * estimated too high. Asked for only where no usage can be trusted: it may
-   * be a getter that takes its time. Default 0.
+   * estimated too high. Called only where no usage can be trusted, for it may take its time. Default: 0.
    */
-  overheadTokens?: number;
+  overheadTokens?: () => number;
 }
 
 /** System prompt and tools of other programs, which no message shows, have up to so many tokens. */
@@ -106,7 +105,7 @@ export function estimateContextTokens(options: ContextTokensOptions): ContextTok
     (message, index) => index >= staleBefore && isGoodAnswer(message) && isPlausible(options, index),
   );
   if (usageIndex < 0) {
-    const trailingTokens = Math.max(0, (options.overheadTokens ?? 0) + estimated(messages, estimator));
+    const trailingTokens = Math.max(0, (options.overheadTokens?.() ?? 0) + estimated(messages, estimator));
     return { tokens: trailingTokens, source: "estimate", trailingTokens };
   }
   const trailingTokens = estimated(messages.slice(usageIndex + 1), estimator);

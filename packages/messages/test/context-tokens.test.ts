@@ -34,7 +34,7 @@ const context = (messages: Message[], staleBefore = 0, overheadTokens?: number) 
     messages,
     estimator: chars4Estimator,
     staleBefore,
-    ...(overheadTokens === undefined ? {} : { overheadTokens }),
+    ...(overheadTokens === undefined ? {} : { overheadTokens: () => overheadTokens }),
   });
 
 describe("the tokens of the context", () => {

@@ -5,7 +5,7 @@ import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { wrap } from "@bonsai-agent/app/terminal-text";
-import { contextSizeOf, readContext, sessionEstimate } from "@bonsai-agent/compaction";
+import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
 import type { ContextTokens, Message, TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 
@@ -51,15 +51,14 @@ export function contextSize(
   invocation: Invocation,
   leafId: string | null = session.leafId,
 ): ContextSize {
-  const { items } = session.projection(leafId);
-  const { estimator, overheadTokens } = sessionEstimate({
-    session,
-    settings: callSettings(invocation),
-    leafId,
-  });
-  const reading = readContext({ session, estimator, leafId, items, overheadTokens });
+  const reading = readContext({ session, settings: callSettings(invocation), leafId });
+  const { estimator } = reading;
+  const { items } = reading.projection;
   return {
-    ...{ estimator, items: items.length, overheadTokens, tokens: reading.tokens },
+    estimator,
+    items: items.length,
+    overheadTokens: reading.overheadTokens(),
+    tokens: reading.tokens,
     isEstimate: reading.source === "estimate",
     estimatedTokens: reading.trailingTokens,
     messageTokens: () =>

@@ -1,10 +1,5 @@
 import { modelNotice, summariserFor } from "@bonsai-agent/agent";
-import {
-  type CompactionOutcome,
-  compactionSettings,
-  readContext,
-  sessionEstimate,
-} from "@bonsai-agent/compaction";
+import { type CompactionOutcome, compactionSettings, readContext } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type {
   CompactOptions,
@@ -157,7 +152,7 @@ function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
   const session = host.session();
   if (session === undefined) return undefined;
   const settings = compactionSettings({});
-  const { tokens } = readContext({ session, ...sessionEstimate({ session, settings }) });
+  const { tokens } = readContext({ session, settings });
   const contextWindow = host.model?.()?.contextWindow ?? 0;
   return { tokens, contextWindow, percent: contextWindow === 0 ? null : (tokens / contextWindow) * 100 };
 }

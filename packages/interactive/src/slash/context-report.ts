@@ -8,7 +8,6 @@ import {
   MASK_PLACEHOLDER,
   type ModelSizes,
   readContext,
-  sessionEstimate,
   thresholdTokens,
 } from "@bonsai-agent/compaction";
 import { type Message, messageText, type TokenEstimator } from "@bonsai-agent/messages";
@@ -83,10 +82,9 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const { items } = session.projection();
   const fixed = fixedContext(options);
   const fixedTexts = () => [fixed.prompt, ...fixed.instructions, ...fixed.tools];
-  const { estimator, overheadTokens } = sessionEstimate({ session, settings, fixedTexts });
-  const { tokens, source, trailingTokens } = readContext({ session, estimator, items, overheadTokens });
+  const reading = readContext({ session, settings, fixedTexts });
+  const { estimator, tokens, source, trailingTokens } = reading;
   const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
-  const reading = { tokens, source, trailingTokens };
   const size = contextSizeOf({ reading, estimatedTokens: sumOf(estimated) });
   const parts = sharesOf(estimated, size);
   return {
