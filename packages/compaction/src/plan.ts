@@ -49,62 +49,38 @@ export interface PlanOptions {
  *
  * Invariant: history, turn prefix and kept are the projection without the previous summary, disjoint and in order.
  */
-export function planSpan({
-  view,
-  previous,
-  justCompacted,
-  keepsLess,
-  keepTokens,
-  commandTokens,
-  leastTokens,
-}: PlanOptions): CompactionPlan {
-  const items = view.items.filter((item) => item.message.role !== "compactionSummary");
-  if (justCompacted && !keepsLess) return unplanned("already-compacted", items, previous);
-  const cut = findCut({
-    messages: items.map((item) => item.message),
-    tokens: items.map(({ message, tokens }) =>
-      message.role === "bashExecution" ? Math.min(tokens, commandTokens) : tokens,
-    ),
-    keepTokens,
-  });
-  if (cut.index === 0 || viewTokens(items.slice(0, cut.index)) < leastTokens) {
-    return unplanned(justCompacted ? "already-compacted" : "nothing-to-compact", items, previous);
-  }
-  const historyEnd = cut.turnStart ?? cut.index;
+export function planSpan(options: PlanOptions): CompactionPlan {
+  const { previous, justCompacted } = options;
+  const items = options.view.items.filter((item) => item.message.role !== "compactionSummary");
+  const index = justCompacted && !options.keepsLess ? 0 : cutIndex(items, options);
+  if (index > 0 && viewTokens(items.slice(0, index)) >= options.leastTokens)
+    return { status: "planned", previous, ...dividedAt(items, index) };
+  const status = justCompacted ? "already-compacted" : "nothing-to-compact";
+  return { status, previous, ...dividedAt(items, 0) };
+}
+
+/** The parts of a context that is cut before an item: at 0 all of it is kept, at the end nothing. */
+export function dividedAt(
+  items: readonly ViewItem[],
+  index: number,
+): Omit<CompactionPlan, "status" | "previous"> {
+  const turn = turnStart(items, index);
+  const historyEnd = turn ?? index;
   return {
-    status: "planned",
-    previous,
     history: items.slice(0, historyEnd),
-    turnPrefix: items.slice(historyEnd, cut.index),
-    kept: items.slice(cut.index),
-    splitTurn: cut.turnStart !== undefined,
-    firstKeptEntryId: items[cut.index]?.entryId ?? null,
+    turnPrefix: items.slice(historyEnd, index),
+    kept: items.slice(index),
+    splitTurn: turn !== undefined,
+    firstKeptEntryId: items[index]?.entryId ?? null,
   };
 }
 
-function unplanned(
-  status: "nothing-to-compact" | "already-compacted",
-  kept: readonly ViewItem[],
-  previous: CompactionEntry | undefined,
-): CompactionPlan {
-  const firstKeptEntryId = kept[0]?.entryId ?? null;
-  return { status, previous, history: [], turnPrefix: [], kept, splitTurn: false, firstKeptEntryId };
-}
-
-/** Where a list of messages is divided. */
-interface Cut {
-  /** The first kept message; the list's length when nothing is kept, 0 when everything is. */
-  index: number;
-  /** Where the turn that the cut splits begins; undefined for a cut between turns. */
-  turnStart: number | undefined;
-}
-
-interface FindCutOptions {
-  messages: readonly Message[];
-  /** Tokens of each message. */
-  tokens: readonly number[];
-  /** How much of the end is kept, in tokens. */
-  keepTokens: number;
+/** Where the turn begins that a cut at this place splits; undefined where it splits none. */
+function turnStart(items: readonly ViewItem[], cut: number): number | undefined {
+  const first = items[cut];
+  if (first === undefined || cut === 0 || startsTurn(first.message)) return undefined;
+  const start = items.findLastIndex(({ message }, index) => index < cut && startsTurn(message));
+  return start < 0 ? undefined : start;
 }
 
 /**
@@ -115,12 +91,14 @@ interface FindCutOptions {
  *
  * Invariant: results that the model has not seen are kept, with the answer that asked for them, whatever came behind.
  */
-function findCut(options: FindCutOptions): Cut {
-  const index = cutIndex(options);
-  return { index, turnStart: turnStart(options.messages, index) };
-}
-
-function cutIndex({ messages, tokens, keepTokens }: FindCutOptions): number {
+function cutIndex(
+  items: readonly ViewItem[],
+  { keepTokens, commandTokens }: Pick<PlanOptions, "keepTokens" | "commandTokens">,
+): number {
+  const messages = items.map((item) => item.message);
+  const tokens = items.map((item) =>
+    item.message.role === "bashExecution" ? Math.min(item.tokens, commandTokens) : item.tokens,
+  );
   const end = messages.length;
   const unseen = unseenResultsFrom(messages) ?? end;
   if (keepTokens <= 0) return unseen;
@@ -142,14 +120,6 @@ function reachedAt(tokens: readonly number[], keepTokens: number): number | unde
   return undefined;
 }
 
-/** Where the turn begins that a cut at this place splits; undefined where it splits none. */
-export function turnStart(messages: readonly Message[], cut: number): number | undefined {
-  const first = messages[cut];
-  if (first === undefined || cut === 0 || startsTurn(first)) return undefined;
-  const start = messages.findLastIndex((message, index) => index < cut && startsTurn(message));
-  return start < 0 ? undefined : start;
-}
-
 /**
  * Where the kept part may begin: `legal[i]` is true when a cut before message `i` is legal. The last place,
  * behind all messages, is legal unless a result is missing there only by the cut.
@@ -165,7 +135,7 @@ export function legalCuts(messages: readonly Message[]): boolean[] {
 
 function startsKeptPart(message: Message): boolean {
   if (message.role === "assistant") return !isFailedAnswer(message);
-  return message.role !== "toolResult" && message.role !== "compactionSummary" && message.role !== "system";
+  return message.role !== "toolResult" && message.role !== "compactionSummary";
 }
 
 /** True at each place that lies between a call and its last result. Linear: marks where pairs open and close. */
@@ -236,25 +206,17 @@ export function unseenFrom(messages: readonly Message[]): number {
 }
 
 /** The latest that did not fail; -1 where there is none. */
-function latestAnswer(messages: readonly Message[]): number {
+export function latestAnswer(messages: readonly Message[]): number {
   return messages.findLastIndex((each) => each.role === "assistant" && !isFailedAnswer(each));
 }
 
 /** An answer that failed or was stopped: what came before it is still to be answered, and nothing goes on from it. */
-export function isFailedAnswer(message: Message): boolean {
+function isFailedAnswer(message: Message): boolean {
   return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
-/** Which old outputs to mask, and which to shorten. */
-export interface MaskPlan {
-  /** Oldest first; empty when masking is not worth it. */
-  items: readonly ViewItem[];
-  /** Commands of the user that printed more than they may take of what is kept, with what is left of it. */
-  shortened: readonly ShortenedItem[];
-  freedTokens: number;
-}
-
-interface ShortenedItem {
+/** An old output that is masked, or one of a command of the user that is shortened. */
+export interface MaskedItem {
   item: ViewItem;
   edit: PlannedEdit;
   freedTokens: number;
@@ -262,93 +224,79 @@ interface ShortenedItem {
 
 /** `mask.mode: "local"`: for small models, mask early and often. */
 const LOCAL = { protectTokens: 2_000, minimumTokens: 500 };
-/** An output that is this little above its share is left: the next estimate may find it below. */
-const WORTH_SHORTENING = 1.25;
 
 /**
  * Newest to oldest, protects the newest `protectTokens` of outputs, of tools and of commands of the user; the one that
  * crosses and all older ones are masked, if that frees at least `minimumTokens` and the context has `minimumUserTurns`.
  * What a command printed is shortened to its share, however new it is. What the model has not answered yet counts, but is
  * neither masked nor shortened.
+ * @returns the masked ones oldest first, then the shortened ones; none where it is not worth it
  */
 export function planMasks(
   view: ContextView,
   settings: CompactionSettings["mask"],
   commandTokens: number,
-): MaskPlan {
-  if (!settings.enabled) return { items: [], shortened: [], freedTokens: 0 };
-  const items = maskedItems(view, settings);
-  const masked = new Set(items);
-  const shortened = answeredItems(view.items)
-    .filter((item) => item.message.role === "bashExecution" && !masked.has(item))
+): readonly MaskedItem[] {
+  if (!settings.enabled) return [];
+  const masked = maskedItems(view, settings);
+  const isMaskedNow = new Set(masked.map(({ item }) => item));
+  const shortened = view.items
+    .slice(0, answeredCount(view.items))
+    .filter((item) => item.message.role === "bashExecution" && !isMaskedNow.has(item))
     .flatMap((item) => shortenedItem(item, commandTokens, view.estimator));
-  const freedTokens =
-    items.reduce((sum, item) => sum + freedByMask(item, view.estimator), 0) +
-    shortened.reduce((sum, each) => sum + each.freedTokens, 0);
-  return { items, shortened, freedTokens };
+  return [...masked, ...shortened];
 }
 
-export function isWorthwhile({ items, shortened }: MaskPlan): boolean {
-  return items.length + shortened.length > 0;
+export function freedBy(masks: readonly MaskedItem[]): number {
+  return masks.reduce((sum, { freedTokens }) => sum + freedTokens, 0);
 }
 
-/** The edits that carry out a plan, but for the entries that somebody wants kept. */
-export function maskEdits(plan: MaskPlan, keep: readonly string[] = []): PlannedEdit[] {
-  const kept = new Set(keep);
-  return [...plan.items.map(mask), ...plan.shortened.map(({ edit }) => edit)].filter(
-    (edit) => !kept.has(edit.entryId),
-  );
-}
-
-function mask({ entryId }: ViewItem): PlannedEdit {
-  return { entryId, kind: "mask", content: MASK_PLACEHOLDER };
-}
-
-function maskedItems(view: ContextView, settings: CompactionSettings["mask"]): ViewItem[] {
+function maskedItems(view: ContextView, settings: CompactionSettings["mask"]): MaskedItem[] {
   const userTurns = view.items.filter((item) => item.message.role === "user").length;
   if (userTurns < settings.minimumUserTurns) return [];
   const { protectTokens, minimumTokens } = settings.mode === "local" ? LOCAL : settings;
-  const freed = (item: ViewItem) => freedByMask(item, view.estimator);
-  const items = unprotected(view.items, protectTokens).filter((item) => freed(item) > 0);
-  return items.reduce((sum, item) => sum + freed(item), 0) < minimumTokens ? [] : items;
+  const masked = unprotected(view.items, protectTokens)
+    .map((item) => withEdit(item, maskOf(item), view.estimator))
+    .filter(({ freedTokens }) => freedTokens > 0);
+  return freedBy(masked) < minimumTokens ? [] : masked;
 }
 
 /** The command itself stays. */
-function freedByMask(item: ViewItem, estimator: TokenEstimator): number {
-  return item.tokens - tokensAfter(item, mask(item), estimator);
+function maskOf({ entryId }: ViewItem): PlannedEdit {
+  return { entryId, kind: "mask", content: MASK_PLACEHOLDER };
 }
 
-function tokensAfter(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): number {
-  return withEdits({ items: [item], edits: [], estimator }, [edit]).items[0]!.tokens;
+function withEdit(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator): MaskedItem {
+  const [edited] = withEdits({ items: [item], edits: [], estimator }, [edit]).items;
+  return { item, edit, freedTokens: item.tokens - edited!.tokens };
 }
 
-function shortenedItem(item: ViewItem, mostTokens: number, estimator: TokenEstimator): ShortenedItem[] {
-  if (item.tokens <= mostTokens * WORTH_SHORTENING) return [];
-  let [edit] = truncated(item, mostTokens * 4);
-  for (let chars = mostTokens * 4; edit !== undefined; chars *= CLOSER) {
-    const freedTokens = item.tokens - tokensAfter(item, edit, estimator);
-    if (item.tokens - freedTokens <= mostTokens || chars < SHORTEST_CHARS)
-      return freedTokens > 0 ? [{ item, edit, freedTokens }] : [];
-    [edit] = truncated(item, Math.floor(chars * CLOSER));
-  }
-  return [];
-}
-
+/** An output that is this little above its share is left: the next estimate may find it below. */
+const WORTH_SHORTENING = 1.25;
 /** Scripts and languages differ in how many characters a token has. */
 const CLOSER = 0.9;
 /** A long command is not cut, so that its share may not be reached. */
 const SHORTEST_CHARS = 400;
 
-/** Everything before the last good answer. */
-function answeredItems(items: readonly ViewItem[]): readonly ViewItem[] {
-  const answer = items.findLastIndex(
-    ({ message }) => message.role === "assistant" && !isFailedAnswer(message),
-  );
-  return items.slice(0, Math.max(0, answer));
+function shortenedItem(item: ViewItem, mostTokens: number, estimator: TokenEstimator): MaskedItem[] {
+  if (item.tokens <= mostTokens * WORTH_SHORTENING) return [];
+  let [edit] = truncated(item, mostTokens * 4);
+  for (let chars = mostTokens * 4; edit !== undefined; chars *= CLOSER) {
+    const shortened = withEdit(item, edit, estimator);
+    if (item.tokens - shortened.freedTokens <= mostTokens || chars < SHORTEST_CHARS)
+      return shortened.freedTokens > 0 ? [shortened] : [];
+    [edit] = truncated(item, Math.floor(chars * CLOSER));
+  }
+  return [];
+}
+
+/** How many items stand before the last good answer. */
+function answeredCount(items: readonly ViewItem[]): number {
+  return Math.max(0, latestAnswer(items.map(({ message }) => message)));
 }
 
 function unprotected(items: readonly ViewItem[], protectTokens: number): ViewItem[] {
-  const answered = answeredItems(items).length;
+  const answered = answeredCount(items);
   let seenTokens = 0;
   const found: ViewItem[] = [];
   for (let index = items.length - 1; index >= 0; index--) {

@@ -77,25 +77,17 @@ export interface CompactionResult {
 
 /** The result as the controller reports it. */
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
-  const { reason, detail, tokensBefore, tokensAfter, decidedBy } = result;
-  const status = outcomeStatus(result.status);
-  const steps = status === "compacted" || status === "masked" ? result.steps : undefined;
+  const { status, reason, detail, tokensBefore, tokensAfter, steps, decidedBy } = result;
+  const isDone = status === "compacted" || status === "masked";
   return {
-    ...{ status, reason, detail, tokensBefore, tokensAfter },
-    ...(steps && { steps }),
+    status: isDone || status === "cancelled" || status === "failed" ? status : "skipped",
+    reason,
+    detail,
+    tokensBefore,
+    tokensAfter,
+    ...(isDone && steps && { steps }),
     ...(decidedBy && { decidedBy }),
   };
-}
-
-function outcomeStatus(status: CompactionStatus): CompactionOutcome["status"] {
-  switch (status) {
-    case "planned":
-    case "nothing-to-compact":
-    case "already-compacted":
-      return "skipped";
-    default:
-      return status;
-  }
 }
 
 /** A run's result as far as it follows from the state that was reached. */
@@ -188,33 +180,27 @@ function stillTooLarge({ budgets, size }: Run, { tokens }: LadderState): string[
 
 /** Only a plan that was carried out, or is shown as a plan, divides the context; else all of it is kept. */
 function spans(state: LadderState, status: CompactionStatus) {
-  const carriedOut = state.summary !== undefined && status === "compacted";
-  const { plan } = state;
+  const { plan, summary, view } = state;
   if (plan === undefined || status === "failed" || status === "cancelled" || status === "masked")
-    return allKept(state);
-  const firstKeptEntryId = carriedOut ? state.summary!.firstKeptEntryId : plan.firstKeptEntryId;
-  if (firstKeptEntryId !== plan.firstKeptEntryId) return cutElsewhere(state, firstKeptEntryId);
-  return {
-    firstKeptEntryId,
-    splitTurn: plan.splitTurn,
-    summarizedEntryIds: plan.history.map(idOf),
-    turnPrefixEntryIds: plan.turnPrefix.map(idOf),
-    keptEntryIds: plan.kept.map(idOf),
-  };
+    return dividedAt(view.items.filter(({ message }) => message.role !== "compactionSummary").map(idOf), 0);
+  const cutId =
+    status === "compacted" && summary !== undefined ? summary.firstKeptEntryId : plan.firstKeptEntryId;
+  if (cutId === plan.firstKeptEntryId)
+    return {
+      firstKeptEntryId: cutId,
+      splitTurn: plan.splitTurn,
+      summarizedEntryIds: plan.history.map(idOf),
+      turnPrefixEntryIds: plan.turnPrefix.map(idOf),
+      keptEntryIds: plan.kept.map(idOf),
+    };
+  // An extension chose another cut than the plan's.
+  const ids = [...plan.history, ...plan.turnPrefix, ...plan.kept].map(idOf);
+  return dividedAt(ids, cutId === null ? ids.length : ids.indexOf(cutId));
 }
 
-function allKept({ view }: LadderState) {
-  const keptEntryIds = view.items.filter((item) => item.message.role !== "compactionSummary").map(idOf);
-  const none = { splitTurn: false, summarizedEntryIds: [], turnPrefixEntryIds: [] };
-  return { firstKeptEntryId: keptEntryIds[0] ?? null, ...none, keptEntryIds };
-}
-
-/** An extension chose another cut than the plan's. */
-function cutElsewhere({ plan }: LadderState, firstKeptEntryId: string | null) {
-  const ids = [...plan!.history, ...plan!.turnPrefix, ...plan!.kept].map(idOf);
-  const at = firstKeptEntryId === null ? ids.length : ids.indexOf(firstKeptEntryId);
+function dividedAt(ids: readonly string[], at: number) {
   return {
-    firstKeptEntryId,
+    firstKeptEntryId: ids[at] ?? null,
     splitTurn: false,
     summarizedEntryIds: ids.slice(0, at),
     turnPrefixEntryIds: [],
@@ -263,11 +249,7 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
       keptTokens: 0,
       summaryTokens: 0,
     },
-    firstKeptEntryId: null,
-    splitTurn: false,
-    summarizedEntryIds: [],
-    turnPrefixEntryIds: [],
-    keptEntryIds: [],
+    ...dividedAt([], 0),
     maskedEntryIds: [],
     readFiles: [],
     modifiedFiles: [],

@@ -13,7 +13,7 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { ownDetails } from "./outcome.ts";
-import { isFailedAnswer, isWorthwhile, type MaskPlan, maskEdits, planMasks } from "./plan.ts";
+import { freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
 import {
   fitsWhole,
   type SpanOptions,
@@ -36,36 +36,48 @@ import {
 /** Masks old outputs and shortens what commands of the user printed; an extension may veto, or keep some of them. */
 const maskRung: Rung = {
   name: "mask",
-  applies: (state, run) => isWorthwhile(masksFor(state, run)),
+  applies: (state, run) => masksFor(state, run).length > 0,
   async attempt(state, run) {
     const masks = masksFor(state, run);
-    const keep = await keptFromMasks(masks, run);
-    return keep === "all" ? state : edited(state, maskEdits(masks, keep));
+    const { cancel, keep = [] } = await decidedMasks(masks, run);
+    return cancel ? state : withMasks(state, masks, keep);
   },
 };
 
-function masksFor({ view }: LadderState, { settings, span }: Run): MaskPlan {
+function masksFor({ view }: LadderState, { settings, span }: Run): readonly MaskedItem[] {
   return planMasks(view, settings.mask, span.commandTokens);
 }
 
-/** The entries that extensions want to leave unmasked. */
-async function keptFromMasks(
-  { items, shortened, freedTokens }: MaskPlan,
+async function decidedMasks(
+  masks: readonly MaskedItem[],
   { lifecycle, reason, signal }: Run,
-): Promise<readonly string[] | "all"> {
-  const results = [...items, ...shortened.map(({ item }) => item)].map(({ entryId, message, tokens }) => ({
+): Promise<{ cancel?: boolean; keep?: readonly string[] }> {
+  const results = masks.map(({ item: { entryId, message, tokens } }) => ({
     entryId,
     toolName: message.role === "toolResult" ? message.toolName : "",
     tokens,
   }));
-  const payload = { type: "session_before_mask" as const, results, freedTokens, reason, signal };
-  const decision = await lifecycle?.decide("session_before_mask", payload, { signal });
-  return decision?.result?.cancel ? "all" : (decision?.result?.keep ?? []);
+  const type = "session_before_mask" as const;
+  const payload = { type, results, freedTokens: freedBy(masks), reason, signal };
+  const decision = await lifecycle?.decide(type, payload, { signal });
+  return decision?.result ?? {};
+}
+
+function withMasks(
+  state: LadderState,
+  masks: readonly MaskedItem[],
+  keep: readonly string[] = [],
+): LadderState {
+  const kept = new Set(keep);
+  return edited(
+    state,
+    masks.map(({ edit }) => edit).filter(({ entryId }) => !kept.has(entryId)),
+  );
 }
 
 /** What the mask rung brings where no extension is asked. */
 export function maskedState(state: LadderState, run: Run): LadderState {
-  return { ...edited(state, maskEdits(masksFor(state, run))), rung: maskRung.name };
+  return { ...withMasks(state, masksFor(state, run)), rung: maskRung.name };
 }
 
 /** One request for each span, to the model. */
@@ -246,10 +258,8 @@ function passes(state: LadderState, run: Run): Pass[] {
 
 /** Results that stand behind the last good answer. */
 function unseenResults(items: readonly ViewItem[]): ReadonlySet<ViewItem> {
-  const answered = items.findLastIndex(
-    ({ message }) => message.role === "assistant" && !isFailedAnswer(message),
-  );
-  return new Set(items.slice(answered + 1).filter(holdsOutput));
+  const answer = latestAnswer(items.map(({ message }) => message));
+  return new Set(items.slice(answer + 1).filter(holdsOutput));
 }
 
 /** Losing recent content is for an overflow, for a summary that did not free enough, and for what would not be sent. */

@@ -11,7 +11,7 @@ import {
   type Run,
   type Rung,
 } from "./ladder.ts";
-import { type CompactionPlan, turnStart, unseenFrom } from "./plan.ts";
+import { type CompactionPlan, dividedAt, unseenFrom } from "./plan.ts";
 import { chunksRung, digestRung, summariseRung } from "./rungs.ts";
 import type { Summariser } from "./summariser.ts";
 
@@ -106,18 +106,8 @@ function takenAsIs(rung: Rung): Rung {
 /** All but what the model has not answered yet, where that begins later than the plan's own cut. */
 function allSummarised(plan: CompactionPlan): CompactionPlan {
   const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
-  const messages = items.map(({ message }) => message);
-  const index = unseenFrom(messages);
-  if (index <= items.length - plan.kept.length) return plan;
-  const turn = index < items.length ? turnStart(messages, index) : undefined;
-  return {
-    ...plan,
-    history: items.slice(0, turn ?? index),
-    turnPrefix: items.slice(turn ?? index, index),
-    kept: items.slice(index),
-    splitTurn: turn !== undefined,
-    firstKeptEntryId: items[index]?.entryId ?? null,
-  };
+  const index = unseenFrom(items.map(({ message }) => message));
+  return index <= items.length - plan.kept.length ? plan : { ...plan, ...dividedAt(items, index) };
 }
 
 function failed({ failures }: LadderState, name: string): BonsaiError {

@@ -86,6 +86,8 @@ test.each([
   ],
   ["a steering message between call and result stays", "U:9 A(t1):9 U:9 T1:50", 60, "/ u1 | a1 u2 t1"],
   ["also where it is the one that crosses the budget", "U:9 A(t1):9 U:9 T1:50", 55, "/ u1 | a1 u2 t1"],
+  ["a branch summary starts a turn", "U:100 A:100 | S:100 A:100", 200, "u1 a1 | s1 a2"],
+  ["a branch summary starts the turn that is split", "U:100 A:100 | S:100 A:100", 100, "u1 a1 / s1 | a2"],
   ["nothing follows a compaction", "U:100 A:100 C() m p", 10, "already-compacted"],
   ["an undone compaction counts no more", "U:100 A:100 U:100 A:100 C(u2) Z(c1)", 200, "u1 a1 | u2 a2"],
 ])("%s", (_, notation, keep, expected) => {
