@@ -32,8 +32,8 @@ export interface SummaryPart {
   kind: SummaryKind;
   messages: readonly Message[];
   following?: readonly Message[] | undefined;
-  /** Written when a summariser is asked that reads it. */
-  readonly conversation: string;
+  /** The messages as text. */
+  conversation: () => string;
   /** True when the messages and what follows them are all of the context. */
   isWhole?: boolean | undefined;
   previousSummary?: string | undefined;
@@ -77,7 +77,7 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
     get prompt() {
       prompt ??= summaryPrompt({
         ...{ kind, previousSummary, focus, instructions },
-        conversation: part.conversation,
+        conversation: part.conversation(),
       });
       return prompt;
     },

@@ -7,8 +7,9 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
-import { askSummary, type SummaryJob } from "./ask-summary.ts";
+import { askSummary, type SummaryJob, type SummaryPart } from "./ask-summary.ts";
 import {
+  type Budgets,
   budgetsFor,
   type ModelSizes,
   maxSummaryTokens,
@@ -19,7 +20,7 @@ import { summaryOfDetails } from "./carry-over.ts";
 import { type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert } from "./marks.ts";
 import { isMadeHere } from "./outcome.ts";
-import { clip, serialise } from "./serialise.ts";
+import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
@@ -31,18 +32,19 @@ export interface BranchSource {
   /** Oldest first. */
   readonly entries: readonly Entry[];
   /** What the model saw at the branch's leaf. */
-  projection: () => Projection;
-  estimator: () => TokenEstimator;
-  settings: CompactionSettings;
-  model?: ModelSizes;
+  readonly projection: Projection;
+  readonly estimator: TokenEstimator;
+  readonly settings: CompactionSettings;
+  readonly model?: ModelSizes | undefined;
 }
 
 export interface SummariseBranchOptions {
-  source: BranchSource;
+  /** Read when the summary is made. */
+  source: () => BranchSource;
   summariser: Summariser;
-  focus?: string;
+  focus?: string | undefined;
   /** The focus text takes the place of the instructions. */
-  replaceInstructions?: boolean;
+  replaceInstructions?: boolean | undefined;
   signal: AbortSignal;
 }
 
@@ -53,26 +55,14 @@ export interface BranchSummary {
   usage?: Usage;
 }
 
-/** The budget where the model's window is unknown. */
-const DEFAULT_WINDOW_TOKENS = 128_000;
-/** Instructions, tags and joints of the request. */
-const INSTRUCTION_TOKENS = 1_000;
-
 /** A branch of a session. */
 export function branchSource(
-  from: { session: Session; settings: CompactionSettings; model?: ModelSizes },
-  branch: Branch,
+  { session, settings, model }: Pick<BranchSource, "settings" | "model"> & { session: Session },
+  { entries, oldLeafId }: Branch,
 ): BranchSource {
-  const { session, settings, model } = from;
-  return {
-    get entries() {
-      return branch.entries;
-    },
-    projection: () => session.projection(branch.oldLeafId),
-    estimator: () => sessionEstimate({ session, settings }).estimator,
-    settings,
-    ...(model === undefined ? {} : { model }),
-  };
+  const projection = session.projection(oldLeafId);
+  const { estimator } = sessionEstimate({ session, settings });
+  return { entries, projection, estimator, settings, model };
 }
 
 /**
@@ -88,33 +78,40 @@ export async function summariseBranch(options: SummariseBranchOptions): Promise<
 }
 
 async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary | undefined> {
+  const { summariser, focus, replaceInstructions, signal } = options;
+  const source = options.source();
   let usage: Usage | undefined;
-  const onUsage = (each: Usage | undefined) => {
-    if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
+  const job: SummaryJob = {
+    summariser,
+    estimator: source.estimator,
+    signal,
+    ...(replaceInstructions && focus !== undefined ? { instructions: focus } : { focus }),
+    onUsage: (each) => {
+      if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
+    },
   };
-  const told = await toldOf(options, onUsage);
-  if (told === undefined) return undefined;
-  const { items, prose } = told;
-  const files = filesOf(items, options.source.entries);
-  const details = { ...files, prose };
+  const summarised = await summarisedItems(source, job);
+  if (summarised === undefined) return undefined;
+  const { items, prose } = summarised;
+  const files = filesOf(items, source.entries);
   const summary = branchSummaryText(prose, renderFiles(files));
-  return { summary, details, ...(usage === undefined ? {} : { usage }) };
+  return { summary, details: { ...files, prose }, ...(usage === undefined ? {} : { usage }) };
 }
 
 /** With less of it to read, there is no summary of a branch. */
 const SMALLEST_BRANCH_TOKENS = 100;
 
 /** A summariser that finds the branch too long is given the newest half of it, as often as it takes. */
-async function toldOf(
-  options: SummariseBranchOptions,
-  onUsage: SummaryJob["onUsage"],
+async function summarisedItems(
+  source: BranchSource,
+  job: SummaryJob,
 ): Promise<{ items: readonly ViewItem[]; prose: string } | undefined> {
   let mostTokens: number | undefined;
   for (;;) {
-    const part = branchPart(options, mostTokens);
+    const part = branchPart(source, job, mostTokens);
     if (part === undefined) return undefined;
     try {
-      return { items: part.items, prose: await proseOf(options, part, onUsage) };
+      return { items: part.items, prose: await askSummary(job, part.request) };
     } catch (error) {
       const isTooLong = error instanceof SummaryFailure && error.overflow;
       if (!isTooLong || part.tokens <= SMALLEST_BRANCH_TOKENS) throw error;
@@ -123,71 +120,61 @@ async function toldOf(
   }
 }
 
-/** The newest part of a branch, as one request has it. */
 interface BranchPart {
   items: readonly ViewItem[];
-  conversation: string;
   tokens: number;
-  /** True after a refusal: then halving tells what fits, whatever number came with it. */
-  wasRefused: boolean;
+  request: SummaryPart;
 }
 
-function branchPart(options: SummariseBranchOptions, mostTokens: number | undefined): BranchPart | undefined {
-  const { source } = options;
-  const estimator = source.estimator();
-  const budgetTokens = budgetOf(options, mostTokens);
-  const { entries, settings } = source;
+/**
+ * The newest part of a branch, as one request has it.
+ * @param mostTokens after a refusal: then halving tells what fits, whatever number came with it
+ */
+function branchPart(
+  source: BranchSource,
+  { summariser, estimator }: SummaryJob,
+  mostTokens: number | undefined,
+): BranchPart | undefined {
+  const { projection, entries, settings, model = {} } = source;
   const limits = settings.serialize;
-  const items = branchItems({ projection: source.projection(), entries, budgetTokens, estimator, limits });
+  const budgets = budgetsFor({ settings, model });
+  const budgetTokens = partTokens(summariser, budgets, mostTokens);
+  const items = branchItems({ projection, entries, budgetTokens, estimator, limits });
   if (items.length === 0) return undefined;
-  const conversation = serialise(items.map(originalMessage), limits).join("\n\n");
-  const text = fitted(conversation, Math.max(budgetTokens, SMALLEST_BRANCH_TOKENS), estimator);
-  return {
-    ...{ items, conversation: text, tokens: estimator.text(text) },
-    wasRefused: mostTokens !== undefined,
-  };
+  const messages = items.map(originalMessage);
+  const longestPart = Math.max(budgetTokens, SMALLEST_BRANCH_TOKENS);
+  // One message may be larger than the budget by itself.
+  const conversation = clipUntil(
+    serialise(messages, limits).join("\n\n"),
+    (text) => estimator.text(text) <= longestPart,
+  );
+  const tokens = estimator.text(conversation);
+  const longest = maxSummaryTokens("branch", summariser, budgets);
+  const sizes =
+    mostTokens === undefined
+      ? { maxSummaryTokens: longest }
+      : {
+          maxSummaryTokens: Math.min(mostAnswerTokens(tokens), longest),
+          capacityTokens: Number.POSITIVE_INFINITY,
+        };
+  return { items, tokens, request: { kind: "branch", messages, conversation: () => conversation, ...sizes } };
 }
 
-/** One message may be larger than the budget by itself: its middle is left out. */
-function fitted(conversation: string, mostTokens: number, estimator: TokenEstimator): string {
-  let text = conversation;
-  for (let chars = text.length; estimator.text(text) > mostTokens && chars > 1; ) {
-    chars = Math.floor(chars / 2);
-    text = clip(conversation, chars);
-  }
-  return text;
-}
+/** The budget where the model's window is unknown. */
+const DEFAULT_WINDOW_TOKENS = 128_000;
+/** Instructions, tags and joints of the request. */
+const INSTRUCTION_TOKENS = 1_000;
 
 /** By the window as it is known now; where that leaves nothing after a refusal, its number was wrong. */
-function budgetOf({ source, summariser }: SummariseBranchOptions, mostTokens: number | undefined): number {
-  const { settings, model = {} } = source;
-  const { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens } = budgetsFor({ settings, model });
+function partTokens(
+  summariser: Summariser,
+  { windowTokens = DEFAULT_WINDOW_TOKENS, reserveTokens }: Budgets,
+  mostTokens: number | undefined,
+): number {
   const readable = Math.max(0, requestCapacity(summariser) - INSTRUCTION_TOKENS);
   const ownTokens = windowTokens - reserveTokens;
   if (mostTokens === undefined) return Math.min(ownTokens, readable);
   return Math.min(ownTokens, mostTokens, readable < SMALLEST_BRANCH_TOKENS ? mostTokens : readable);
-}
-
-function proseOf(
-  options: SummariseBranchOptions,
-  { items, conversation, tokens, wasRefused }: BranchPart,
-  onUsage: SummaryJob["onUsage"],
-): Promise<string> {
-  const { source, summariser, focus, replaceInstructions, signal } = options;
-  const { settings, model = {} } = source;
-  const job: SummaryJob = { summariser, estimator: source.estimator(), signal, onUsage };
-  const asked = replaceInstructions && focus !== undefined ? { instructions: focus } : { focus };
-  const longest = maxSummaryTokens("branch", summariser, budgetsFor({ settings, model }));
-  return askSummary(
-    { ...job, ...asked },
-    {
-      kind: "branch",
-      messages: items.map(originalMessage),
-      conversation,
-      maxSummaryTokens: wasRefused ? Math.min(mostAnswerTokens(tokens), longest) : longest,
-      ...(wasRefused && { capacityTokens: Number.POSITIVE_INFINITY }),
-    },
-  );
 }
 
 /** An extension's summary of a branch: it is prose, but for what was made here and stands in it as it was. */
@@ -308,10 +295,10 @@ export interface SummariseEntriesOptions {
 }
 
 /** What the entries of an event were taken from. */
-const sources = new WeakMap<readonly Entry[], BranchSource>();
+const sources = new WeakMap<readonly Entry[], () => BranchSource>();
 
 /** Remembers, for as long as somebody holds the entries, where they are from. Nobody may change them: they are frozen. */
-export function rememberBranch(entries: readonly Entry[], source: BranchSource): readonly Entry[] {
+export function rememberBranch(entries: readonly Entry[], source: () => BranchSource): readonly Entry[] {
   sources.set(entries, source);
   return Object.freeze(entries);
 }
@@ -324,12 +311,11 @@ export function rememberBranch(entries: readonly Entry[], source: BranchSource):
  *   reason after an abort.
  */
 export async function summariseEntries(options: SummariseEntriesOptions): Promise<BranchSummary> {
-  const { entries, summariser, customInstructions, replaceInstructions = false } = options;
+  const { entries, summariser, customInstructions: focus, replaceInstructions } = options;
   const { signal = new AbortController().signal } = options;
-  const source = sources.get(entries) ?? sourceOf(entries);
+  const source = sources.get(entries) ?? (() => sourceOf(entries));
   try {
-    const focus = customInstructions === undefined ? {} : { focus: customInstructions };
-    const summary = await summariseBranch({ source, summariser, replaceInstructions, signal, ...focus });
+    const summary = await summariseBranch({ source, summariser, focus, replaceInstructions, signal });
     return summary ?? nothingSeen();
   } catch (error) {
     signal.throwIfAborted();
@@ -340,8 +326,8 @@ export async function summariseEntries(options: SummariseEntriesOptions): Promis
 function sourceOf(entries: readonly Entry[]): BranchSource {
   return {
     entries,
-    projection: () => project(entries),
-    estimator: () => byScriptEstimator,
+    projection: project(entries),
+    estimator: byScriptEstimator,
     settings: compactionSettings({}),
   };
 }

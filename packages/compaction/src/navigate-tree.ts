@@ -7,29 +7,35 @@ import {
 } from "@bonsai-agent/session";
 import {
   type Branch,
-  type BranchSource,
   type BranchSummary,
   branchSource,
   givenBranchSummary,
   leftBranch,
   rememberBranch,
-  type SummariseBranchOptions,
   summariseBranch,
 } from "./branch-summary.ts";
+import type { ModelSizes } from "./budget.ts";
 import { checkCustomSummary } from "./custom-summary.ts";
 import { digestSummariser } from "./digest.ts";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
+import type { CompactionSettings } from "./settings.ts";
+import type { Summariser } from "./summariser.ts";
 
-export interface NavigateTreeOptions
-  extends Pick<BranchSource, "settings" | "model">,
-    Pick<SummariseBranchOptions, "focus" | "replaceInstructions"> {
+export interface NavigateTreeOptions {
   session: Session;
+  settings: CompactionSettings;
+  /** The session's model. Default: one whose window is unknown. */
+  model?: ModelSizes | undefined;
   /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
   targetId: string;
   /** Summarise the branch that is left. Default false. */
   summarise?: boolean;
   /** Who summarises. Default: the built-in digest. */
-  summariser?: SummariseBranchOptions["summariser"];
+  summariser?: Summariser | undefined;
+  /** What the summary should dwell on. */
+  focus?: string | undefined;
+  /** `focus` takes the place of the instructions. Default false. */
+  replaceInstructions?: boolean | undefined;
   /**
    * Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more; a
    * navigation that is cancelled puts none.
@@ -111,7 +117,7 @@ async function decide(
     oldLeafId: branch.oldLeafId,
     commonAncestorId: branch.commonAncestorId,
     get entriesToSummarize() {
-      return rememberBranch(branch.entries, branchSource(options, branch));
+      return rememberBranch(branch.entries, () => branchSource(options, branch));
     },
     userWantsSummary: options.summarise ?? false,
     ...(focus === undefined ? {} : { customInstructions: focus }),
@@ -131,14 +137,13 @@ async function ownSummary(
 ): Promise<BranchSummary | undefined | "cancelled"> {
   const { summarise = false, summariser = digestSummariser() } = options;
   if (!summarise) return undefined;
-  const focus = decision.customInstructions ?? options.focus;
   try {
     return await summariseBranch({
-      source: branchSource(options, branch),
+      source: () => branchSource(options, branch),
       summariser,
+      focus: decision.customInstructions ?? options.focus,
+      replaceInstructions: decision.replaceInstructions ?? options.replaceInstructions,
       signal,
-      ...(focus === undefined ? {} : { focus }),
-      replaceInstructions: decision.replaceInstructions ?? options.replaceInstructions ?? false,
     });
   } catch (error) {
     if (signal.aborted) return "cancelled";

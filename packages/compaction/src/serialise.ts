@@ -101,10 +101,20 @@ function safe(text: string): string {
 export function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
-  const room = Math.max(0, maxChars - marker(text.length).length - 1);
-  const head = text.slice(0, boundary(text, Math.ceil(room / 2)));
-  const tail = text.slice(boundary(text, text.length - Math.floor(room / 2)));
+  const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
+  const head = text.slice(0, boundary(text, Math.ceil(keptChars / 2)));
+  const tail = text.slice(boundary(text, text.length - Math.floor(keptChars / 2)));
   return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
+}
+
+/** The text, or what clipping it to half as much, as often as it takes, leaves of it when that fits. */
+export function clipUntil(text: string, fits: (text: string) => boolean): string {
+  let clipped = text;
+  for (let chars = text.length; !fits(clipped) && chars > 1; ) {
+    chars = Math.floor(chars / 2);
+    clipped = clip(text, chars);
+  }
+  return clipped;
 }
 
 /** The place, or the one before it where it would split a surrogate pair. */

@@ -9,7 +9,7 @@ import {
 } from "./ask-summary.ts";
 import { type Budgets, highTokens, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
 import type { CompactionPlan } from "./plan.ts";
-import { clip, serialise } from "./serialise.ts";
+import { clipUntil, serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { SummaryFailure, type SummaryKind } from "./summariser.ts";
 import { joinedProse, previousProse } from "./summary-text.ts";
@@ -43,7 +43,7 @@ export function summariseChunked(options: SpanOptions): Promise<string> {
 /** What was refused is at least as long; the shorter span may have fitted. */
 function largestSpanTokens(options: SpanOptions): number {
   const { estimator } = options.job;
-  const tokens = spanParts(options).map((part) => estimator.text(wholePart(part).conversation));
+  const tokens = spanParts(options).map((part) => estimator.text(wholePart(part).conversation()));
   return Math.max(...tokens);
 }
 
@@ -138,9 +138,7 @@ export function wholePart(part: SpanPart, mostTokens = Number.POSITIVE_INFINITY)
   return {
     ...part,
     isWhole: true,
-    get conversation() {
-      return serialise(part.messages, part.limits).join("\n\n");
-    },
+    conversation: () => serialise(part.messages, part.limits).join(JOINT),
     maxSummaryTokens: Math.min(part.maxSummaryTokens(), mostTokens),
   };
 }
@@ -225,7 +223,14 @@ export function* chunkParts(
     }
     const chunk = nextChunk(rest, size.tokens, job.estimator);
     try {
-      previousSummary = yield chunkPart(part, { chunk, size, previousSummary });
+      previousSummary = yield {
+        ...part,
+        messages: chunk.map((piece) => piece.message),
+        conversation: () => chunk.map((piece) => piece.text).join(JOINT),
+        previousSummary,
+        capacityTokens: size.capacityTokens,
+        maxSummaryTokens: size.maxSummaryTokens,
+      };
       rest = rest.slice(Math.max(1, chunk.length));
     } catch (error) {
       limit = halved(error, chunk);
@@ -244,39 +249,23 @@ function halved(error: unknown, chunk: readonly Piece[]): PartLimit {
 
 /**
  * By the window as it is known now, which a refusal may have taught; undefined where the summary so far, made for a larger
- * one, leaves no room beside it and has to be read in parts itself. Where there is no room even so, the number of the
+ * one, leaves nothing beside it and has to be read in parts itself. Where nothing is left even so, the number of the
  * refusal was wrong, and halving alone tells what fits.
- * @throws SummaryFailure where there is no room, and nothing was refused yet.
+ * @throws SummaryFailure where nothing is left, and nothing was refused yet.
  */
 function partSize(job: SummaryJob, part: SpanPart, { mostTokens, isNew }: PartLimit): PartSize | undefined {
-  const bare = summaryRequest(job, { ...part, messages: [], conversation: "", maxSummaryTokens: 0 });
+  const bare = summaryRequest(job, { ...part, messages: [], conversation: () => "", maxSummaryTokens: 0 });
   const bareTokens = promptTokens(bare.prompt, job.estimator) + ROUNDING_TOKENS;
   const capacityTokens = requestCapacity(job.summariser);
-  const room = capacityTokens - bareTokens;
+  const leftTokens = capacityTokens - bareTokens;
   const answerTokens = mostAnswerTokens(bareTokens + mostTokens);
-  if (room >= SMALLEST_PART_TOKENS) {
+  if (leftTokens >= SMALLEST_PART_TOKENS) {
     const maxSummaryTokens = Math.min(answerTokens, part.maxSummaryTokens());
-    return { tokens: Math.min(room, mostTokens), capacityTokens, maxSummaryTokens };
+    return { tokens: Math.min(leftTokens, mostTokens), capacityTokens, maxSummaryTokens };
   }
   if (isNew && part.previousSummary !== undefined) return undefined;
   if (mostTokens === Number.POSITIVE_INFINITY) throw doesNotFit(job, bareTokens + SMALLEST_PART_TOKENS);
   return { tokens: mostTokens, capacityTokens: Number.POSITIVE_INFINITY, maxSummaryTokens: answerTokens };
-}
-
-function chunkPart(
-  part: SpanPart,
-  of: { chunk: readonly Piece[]; size: PartSize; previousSummary: string | undefined },
-): SummaryPart {
-  const { chunk, size, previousSummary } = of;
-  const { capacityTokens, maxSummaryTokens } = size;
-  return {
-    ...part,
-    messages: chunk.map((piece) => piece.message),
-    conversation: chunk.map((piece) => piece.text).join(JOINT),
-    previousSummary,
-    capacityTokens,
-    maxSummaryTokens,
-  };
 }
 
 function piecesOf(messages: readonly Message[], { limits }: SpanPart, estimator: TokenEstimator): Piece[] {
@@ -299,24 +288,21 @@ function earlierPieces(summary: string, part: SpanPart, estimator: TokenEstimato
 
 const EARLIER_PIECE_CHARS = 2_000;
 
-function nextChunk(pieces: readonly Piece[], room: number, estimator: TokenEstimator): Piece[] {
+function nextChunk(pieces: readonly Piece[], mostTokens: number, estimator: TokenEstimator): Piece[] {
   const chunk: Piece[] = [];
   let tokens = 0;
   for (const piece of pieces) {
     tokens += piece.tokens;
-    if (tokens > room) break;
+    if (tokens > mostTokens) break;
     chunk.push(piece);
   }
   const first = pieces[0];
-  return chunk.length > 0 || first === undefined ? chunk : [shrunk(first, room, estimator)];
+  return chunk.length > 0 || first === undefined ? chunk : [shrunk(first, mostTokens, estimator)];
 }
 
 /** A message that fills more than a whole request by itself: its middle is left out. */
-function shrunk(piece: Piece, room: number, estimator: TokenEstimator): Piece {
-  let text = piece.text;
-  for (let chars = text.length; estimator.text(text + JOINT) > room && chars > 1; ) {
-    chars = Math.floor(chars / 2);
-    text = clip(piece.text, chars);
-  }
-  return { ...piece, text, tokens: estimator.text(text + JOINT) };
+function shrunk(piece: Piece, mostTokens: number, estimator: TokenEstimator): Piece {
+  const tokensOf = (text: string) => estimator.text(text + JOINT);
+  const text = clipUntil(piece.text, (each) => tokensOf(each) <= mostTokens);
+  return { ...piece, text, tokens: tokensOf(text) };
 }
