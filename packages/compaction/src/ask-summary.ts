@@ -70,9 +70,9 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
   return {
     kind,
     messages,
-    ...(following === undefined ? {} : { following }),
-    ...(previousSummary === undefined ? {} : { previousSummary }),
-    ...(focus === undefined ? {} : { focus }),
+    following,
+    previousSummary,
+    focus,
     // A digest has no use for it, and of a long context it is as long as all of that.
     get prompt() {
       prompt ??= summaryPrompt({

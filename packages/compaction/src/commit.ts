@@ -1,8 +1,9 @@
 import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
-import { pinnedDrafts, summaryDetails } from "./carry-over.ts";
+import { summaryDetails } from "./carry-over.ts";
 import { isReached, type LadderState, type PlannedSummary, type Run } from "./ladder.ts";
 import { type CompactionManifest, type EntryRange, type ManifestSettings, manifestOf } from "./outcome.ts";
+import { pinnedDrafts } from "./pins.ts";
 import { type CompactionResult, failedResult, resultOf } from "./result.ts";
 import { isUnsendable } from "./rungs.ts";
 import { calibrationDrafts, tailEntries } from "./tokens.ts";

@@ -1,19 +1,13 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
-import {
-  boundedCarryOver,
-  pinsMissingIn,
-  renderExtensionCarryOver,
-  renderPinned,
-  summaryOfDetails,
-} from "./carry-over.ts";
+import { boundedCarryOver, renderExtensionCarryOver, summaryOfDetails } from "./carry-over.ts";
 import type {
   BeforeCompact,
   BeforeCompactResult,
   CompactionPreparation,
   CustomCompaction,
 } from "./events.ts";
-import { fileOperations } from "./files.ts";
+import { block, fileOperations } from "./files.ts";
 import {
   CompactionCancelled,
   isPlanned,
@@ -24,6 +18,7 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { inert } from "./marks.ts";
+import { pinsMissingIn } from "./pins.ts";
 import { legalCuts } from "./plan.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";
@@ -157,7 +152,7 @@ function carriedBehind(
   pinned: readonly string[],
   carryOver: LadderState["carryOver"],
 ): string {
-  const parts = [renderPinned(pinsMissingIn(summary, pinned)), renderExtensionCarryOver(carryOver)];
+  const parts = [block("pinned", pinsMissingIn(summary, pinned)), renderExtensionCarryOver(carryOver)];
   return parts.filter((part) => part !== "").join("\n\n");
 }
 

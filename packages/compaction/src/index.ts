@@ -1,14 +1,6 @@
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
 export { type Budgets, budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
-export {
-  type ExtensionCarryOver,
-  type PinMessage,
-  pinMessage,
-  pinnedSoon,
-  pinnedTexts,
-  unpinMessage,
-  type WaitingMessage,
-} from "./carry-over.ts";
+export type { ExtensionCarryOver } from "./carry-over.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
 export { type DigestOptions, digestSummariser } from "./digest.ts";
 export {
@@ -21,7 +13,6 @@ export {
   compactionEventRules,
   type TreePreparation,
 } from "./events.ts";
-export type { PlannedRequest } from "./expected-summary.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./files.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export {
@@ -33,9 +24,18 @@ export {
   type RungName,
   stepsText,
 } from "./outcome.ts";
+export {
+  type PinMessage,
+  pinMessage,
+  pinnedSoon,
+  pinnedTexts,
+  unpinMessage,
+  type WaitingMessage,
+} from "./pins.ts";
+export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export type { RunCompactionOptions } from "./prepare-run.ts";
-export type { CompactionResult, CompactionStatus } from "./result.ts";
-export { type PlanCompactionOptions, planCompaction, runCompaction } from "./run.ts";
+export type { CompactionResult, CompactionStatus, PlannedRequest } from "./result.ts";
+export { runCompaction } from "./run.ts";
 export { serialise } from "./serialise.ts";
 export {
   type CompactionSettings,

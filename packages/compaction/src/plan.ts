@@ -7,6 +7,7 @@ import {
   isOutput,
   MASK_PLACEHOLDER,
   type PlannedEdit,
+  roleTraits,
   truncated,
   type ViewItem,
   viewTokens,
@@ -134,8 +135,12 @@ export function legalCuts(messages: readonly Message[]): boolean[] {
 }
 
 function startsKeptPart(message: Message): boolean {
-  if (message.role === "assistant") return !isFailedAnswer(message);
-  return message.role !== "toolResult" && message.role !== "compactionSummary";
+  return roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
+}
+
+/** The single predicate for "starts a turn". */
+function startsTurn(message: Message): boolean {
+  return roleTraits(message).startsTurn === true;
 }
 
 /** True at each place that lies between a call and its last result. Linear: marks where pairs open and close. */
@@ -162,22 +167,6 @@ function callSpans(messages: readonly Message[]): Array<[call: number, result: n
     if (call !== undefined) spans.push([call, index]);
   });
   return spans;
-}
-
-/**
- * The single predicate for "starts a turn": a user message, or what stands in for one. A compaction's
- * summary does not: what follows it may be the rest of a turn that was split.
- */
-function startsTurn(message: Message): boolean {
-  switch (message.role) {
-    case "user":
-    case "bashExecution":
-    case "custom":
-    case "branchSummary":
-      return true;
-    default:
-      return false;
-  }
 }
 
 /**

@@ -1,7 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carryOver } from "./carry-over.ts";
-import type { PlannedRequest } from "./expected-summary.ts";
 import type { LadderState, Run, RungFailure } from "./ladder.ts";
 import {
   type CompactionOutcome,
@@ -10,6 +9,7 @@ import {
   type RungName,
   stepsText,
 } from "./outcome.ts";
+import type { SummaryKind } from "./summariser.ts";
 import {
   type CompactionSizes,
   compactionSizes,
@@ -26,6 +26,15 @@ export type CompactionStatus =
   | "already-compacted"
   | "cancelled"
   | "failed";
+
+/** A request to a summariser that has not been sent. */
+export interface PlannedRequest {
+  kind: SummaryKind;
+  /** Estimated. */
+  inputTokens: number;
+  /** The longest answer that would be taken. */
+  maxOutputTokens: number;
+}
 
 /** What a compaction did, or with `dryRun` would do. Ids are of entries of the context, oldest first. */
 export interface CompactionResult {

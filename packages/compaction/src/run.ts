@@ -1,13 +1,10 @@
-import type { SummariserSizes } from "./budget.ts";
-import { commitCompaction, masksSuffice } from "./commit.ts";
+import { commitCompaction } from "./commit.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
 import type { CompactionLifecycle } from "./events.ts";
-import { expectedState, plannedRequests } from "./expected-summary.ts";
-import { CompactionCancelled, climb, type LadderState, ladderSteps, type Run } from "./ladder.ts";
+import { CompactionCancelled, climb, type Run } from "./ladder.ts";
 import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
-import { ladderRungs, maskedState } from "./rungs.ts";
-import type { Summariser } from "./summariser.ts";
+import { ladderRungs } from "./rungs.ts";
 
 /**
  * Compacts the session's path: mask, plan, ask the extensions, summarise, write, notify. Never throws: whatever happens
@@ -97,38 +94,4 @@ async function notifyResult(
     willRetry,
     ...(error === undefined ? {} : { errorMessage: error.message }),
   });
-}
-
-export interface PlanCompactionOptions
-  extends Pick<
-    RunCompactionOptions,
-    "session" | "reason" | "settings" | "model" | "estimator" | "focus" | "fixedTexts" | "pinned"
-  > {
-  /** Plan for the path to this entry. Default: the session's leaf. */
-  leafId?: string;
-  /** Who would be asked for the summary: then the requests are foretold. */
-  summariser?: SummariserSizes & Pick<Summariser, "name">;
-}
-
-/**
- * What `runCompaction` would do, without asking anybody and without writing: the masks, the cut, the spans.
- * `tokensAfter` is with a summary of the size that is usual: how long it will be is not known yet.
- */
-export function planCompaction(options: PlanCompactionOptions): CompactionResult {
-  const { summariser, ...asked } = options;
-  const run = prepareRun(asked);
-  const state = climbToPlan(run);
-  const { plan } = state;
-  if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
-  if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
-  const requests = summariser === undefined ? {} : plannedRequests(run, state, summariser);
-  return { ...resultOf(run, expectedState(run, state, summariser), "planned"), ...requests };
-}
-
-/** The climb as far as it asks nobody: the masks, and the plan, which is made before every other step. */
-function climbToPlan(run: Run): LadderState {
-  const steps = ladderSteps(run, ladderRungs);
-  let next = steps.next();
-  if (!next.done && next.value.rung.name === "mask") next = steps.next(maskedState(next.value.state, run));
-  return next.done ? next.value : next.value.state;
 }

@@ -27,6 +27,7 @@ import {
   contentOf,
   isOutput,
   type PlannedEdit,
+  roleTraits,
   truncated,
   type ViewItem,
   viewTokens,
@@ -250,7 +251,7 @@ function passes(state: LadderState, run: Run): Pass[] {
   ];
   // What people wrote is cut only where a summary stands already, and what is kept is too large by itself.
   if (state.summary === undefined) return cuts;
-  const written = kept.filter((item) => isEditable(item) && !holdsOutput(item));
+  const written = kept.filter((item) => roleTraits(item.message).mayBeCut && !holdsOutput(item));
   cuts.push({ of: written, leastChars: wholeLatest, targetTokens: atMost });
   if (reason === "overflow") cuts.push({ of: written, leastChars: endsOfLatest, targetTokens: atMost });
   return cuts;
@@ -291,13 +292,8 @@ function holdsOutput({ message }: ViewItem): boolean {
   return isOutput(message);
 }
 
-/** A context edit can replace the content of these; a summary has none. */
-function isEditable({ message }: ViewItem): boolean {
-  return isOutput(message) || message.role === "user" || message.role === "custom";
-}
-
-function hasMedia(item: ViewItem): boolean {
-  return isEditable(item) && contentOf(item.message).some((block) => block.type === "image");
+function hasMedia({ message }: ViewItem): boolean {
+  return roleTraits(message).mayBeCut === true && contentOf(message).some((block) => block.type === "image");
 }
 
 function withoutMedia(item: ViewItem): PlannedEdit {

@@ -41,7 +41,11 @@ function serialiseMessage(message: Message, limits: Limits): string {
       return marked("Branch summary", safe(clip(textIn(message.summary), limits.assistantChars)));
     case "compactionSummary":
       return marked("Earlier summary", safe(clip(textIn(message.summary), limits.assistantChars)));
+    case "system":
+      return "";
     default:
+      // A new role does not compile without its case; one that nobody knows says nothing.
+      message satisfies never;
       return "";
   }
 }

@@ -11,11 +11,11 @@ export interface SummaryRequest {
    * What comes right after the messages and is not to be summarised: the early part of a split turn, then what is
    * kept. It tells which of what the messages say holds no longer.
    */
-  following?: readonly Message[];
+  following?: readonly Message[] | undefined;
   /** The prose of the summary that this one updates, without its carry-over. */
-  previousSummary?: string;
+  previousSummary?: string | undefined;
   /** What the user asked the summary to dwell on. */
-  focus?: string;
+  focus?: string | undefined;
   /** The whole request as text, for a summariser that is a model. */
   prompt: { system: string; user: string };
   /**
@@ -43,9 +43,9 @@ export interface SummaryAnswer {
 export interface Summariser {
   readonly name: string;
   /** Tokens that one request and its answer can hold; absent: no limit. */
-  readonly contextWindow?: number;
+  readonly contextWindow?: number | undefined;
   /** Tokens of the longest answer; absent: no limit. */
-  readonly maxOutputTokens?: number;
+  readonly maxOutputTokens?: number | undefined;
   summarise(request: SummaryRequest): Promise<SummaryAnswer>;
 }
 

@@ -2,6 +2,7 @@ import {
   type ContextTokens,
   contentBlocks,
   type Message,
+  type MessageRole,
   type TokenEstimator,
   type UserContent,
 } from "@bonsai-agent/messages";
@@ -102,9 +103,38 @@ export function isMasked(message: Message): boolean {
   return isOutput(message) && isMaskedContent(contentOf(message));
 }
 
-/** True for what a program printed: a tool's result, or a command that the user ran. Anybody can have it again. */
+/** What compaction may do with a message by its role. */
+interface RoleTraits {
+  /** A user's message, or what stands in for one, begins a turn. */
+  startsTurn?: true;
+  /** The kept part may begin with it. */
+  mayStartKept?: true;
+  /** What a program printed: a tool's result, or a command that the user ran. Anybody can have it again. */
+  isOutput?: true;
+  /** A context edit may shorten it. */
+  mayBeCut?: true;
+}
+
+/** A role without a row does not compile. */
+const ROLES: Readonly<Record<MessageRole, RoleTraits>> = {
+  user: { startsTurn: true, mayStartKept: true, mayBeCut: true },
+  assistant: { mayStartKept: true },
+  toolResult: { isOutput: true, mayBeCut: true },
+  bashExecution: { startsTurn: true, mayStartKept: true, isOutput: true, mayBeCut: true },
+  custom: { startsTurn: true, mayStartKept: true, mayBeCut: true },
+  branchSummary: { startsTurn: true, mayStartKept: true },
+  // What follows it may be the rest of a turn that was split.
+  compactionSummary: {},
+  // No projection has one.
+  system: {},
+};
+
+export function roleTraits({ role }: Message): RoleTraits {
+  return ROLES[role];
+}
+
 export function isOutput(message: Message): boolean {
-  return message.role === "toolResult" || message.role === "bashExecution";
+  return roleTraits(message).isOutput === true;
 }
 
 /** What an edit of the message would replace, as blocks. */

@@ -1,20 +1,49 @@
 import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
 import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
-import { type LadderState, type Run, type RungFailure, summarisedState } from "./ladder.ts";
+import { masksSuffice } from "./commit.ts";
+import { type LadderState, ladderSteps, type Run, type RungFailure, summarisedState } from "./ladder.ts";
 import type { CompactionPlan } from "./plan.ts";
+import { prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
+import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
+import { ladderRungs, maskedState } from "./rungs.ts";
 import { chunkParts, fitsWhole, type SpanPart, spanParts, wholePart } from "./summarise.ts";
-import { type Summariser, SummaryFailure, type SummaryKind } from "./summariser.ts";
+import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { previousProse, summaryText } from "./summary-text.ts";
 import { viewTokens } from "./view.ts";
 
-/** A request to a summariser that has not been sent. */
-export interface PlannedRequest {
-  kind: SummaryKind;
-  /** Estimated. */
-  inputTokens: number;
-  /** The longest answer that would be taken. */
-  maxOutputTokens: number;
+export interface PlanCompactionOptions
+  extends Pick<
+    RunCompactionOptions,
+    "session" | "reason" | "settings" | "model" | "estimator" | "focus" | "fixedTexts" | "pinned"
+  > {
+  /** Plan for the path to this entry. Default: the session's leaf. */
+  leafId?: string;
+  /** Who would be asked for the summary: then the requests are foretold. */
+  summariser?: SummariserSizes & Pick<Summariser, "name">;
+}
+
+/**
+ * What `runCompaction` would do, without asking anybody and without writing: the masks, the cut, the spans.
+ * `tokensAfter` is with a summary of the size that is usual: how long it will be is not known yet.
+ */
+export function planCompaction(options: PlanCompactionOptions): CompactionResult {
+  const { summariser, ...asked } = options;
+  const run = prepareRun(asked);
+  const state = climbToPlan(run);
+  const { plan } = state;
+  if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
+  if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
+  const requests = summariser === undefined ? {} : plannedRequests(run, state, summariser);
+  return { ...resultOf(run, expectedState(run, state, summariser), "planned"), ...requests };
+}
+
+/** The climb as far as it asks nobody: the masks, and the plan, which is made before every other step. */
+function climbToPlan(run: Run): LadderState {
+  const steps = ladderSteps(run, ladderRungs);
+  let next = steps.next();
+  if (!next.done && next.value.rung.name === "mask") next = steps.next(maskedState(next.value.state, run));
+  return next.done ? next.value : next.value.state;
 }
 
 /** What models write where the cap leaves them room. */
@@ -23,7 +52,7 @@ const USUAL_TOKENS = { history: 1_500, turnPrefix: 500 };
 const PROSE_SHARE = 0.5;
 
 /** The state with a summary of which the length is a guess; what is carried over behind it is known. */
-export function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}): LadderState {
+function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}): LadderState {
   const plan = state.plan!;
   const carried = carryOver(plan, run);
   const { firstKeptEntryId } = plan;
@@ -51,15 +80,20 @@ function expectedProseTokens(
 }
 
 /** What would be asked of a summariser; where it cannot be asked, the failure says why. */
-export function plannedRequests(
+function plannedRequests(
   run: Run,
   state: LadderState,
   summariser: SummariserSizes & Pick<Summariser, "name">,
 ): { plannedRequests: PlannedRequest[]; failures?: readonly RungFailure[] } {
   const { settings, budgets, focus, signal } = run;
+  const { name, contextWindow, maxOutputTokens } = summariser;
+  const summarise = () => Promise.reject(new Error("Only planned."));
   const job: SummaryJob = {
-    summariser: { ...sizesOf(summariser), summarise: () => Promise.reject(new Error("Only planned.")) },
-    ...{ estimator: state.view.estimator, signal, focus, onUsage: () => {} },
+    summariser: { name, contextWindow, maxOutputTokens, summarise },
+    estimator: state.view.estimator,
+    signal,
+    focus,
+    onUsage: () => {},
   };
   const span = { plan: state.plan as CompactionPlan, job, settings, budgets };
   try {
@@ -84,12 +118,4 @@ function expectedChunks(job: SummaryJob, part: SpanPart): SummaryPart[] {
 function plannedRequest(job: SummaryJob, part: SummaryPart): PlannedRequest {
   const { kind, prompt, maxSummaryTokens: maxOutputTokens } = summaryRequest(job, part);
   return { kind, inputTokens: promptTokens(prompt, job.estimator), maxOutputTokens };
-}
-
-function sizesOf({ name, contextWindow, maxOutputTokens }: SummariserSizes & Pick<Summariser, "name">) {
-  return {
-    name,
-    ...(contextWindow === undefined ? {} : { contextWindow }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-  };
 }
