@@ -1,4 +1,4 @@
-import { compactionSettings, compactionSettingsSchema, settingsProblem } from "@bonsai-agent/compaction";
+import { compactionSettings, compactionSettingsSchema, parseSettings } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
@@ -49,11 +49,8 @@ export const agentSettingsSchema: z.ZodType<AgentSettings, AgentSettingsInput> =
  *   key, what was found and what is allowed.
  */
 export function agentSettings(input: unknown = {}): AgentSettings {
-  const parsed = settingsObject.safeParse(withPreset(input));
-  if (parsed.success) return parsed.data;
-  throw new BonsaiError({
-    code: "setting_invalid",
-    ...settingsProblem({ error: parsed.error, input, schema: settingsObject }),
+  return parseSettings(settingsObject, withPreset(input), {
+    error: (problem) => new BonsaiError({ code: "setting_invalid", ...problem }),
   });
 }
 

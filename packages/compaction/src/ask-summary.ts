@@ -21,7 +21,7 @@ export interface SummaryJob {
   instructions?: string | undefined;
   /** Tags of what extensions carried over before: a summariser that sees the context may repeat it. */
   echoedTags?: readonly string[] | undefined;
-  /** True where a summariser may be told which part of the context is meant, instead of being given it as text. */
+  /** True where a summariser may get the place of a part in the context instead of the part as text. */
   mayUseContext?: boolean | undefined;
   /** Called once for each request: with its usage, where there is one. */
   onUsage: (usage: Usage | undefined) => void;
@@ -108,7 +108,7 @@ async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<Summa
   }
 }
 
-/** A summariser that does not listen to the signal must not hold up whoever pressed Esc. */
+/** A summariser that ignores the signal must not hold up whoever pressed Esc. */
 function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(new Error("aborted"));

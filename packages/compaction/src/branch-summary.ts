@@ -128,7 +128,7 @@ interface BranchPart {
 
 /**
  * The newest part of a branch, as one request has it.
- * @param mostTokens after a refusal: then halving tells what fits, whatever number came with it
+ * @param mostTokens after a refusal: then halving finds what fits, whatever number came with it
  */
 function branchPart(
   source: BranchSource,
@@ -273,7 +273,7 @@ export function branchItems(options: BranchItemsOptions): ViewItem[] {
   return chosen.reverse();
 }
 
-/** A long tool result takes less room in the request than in the context. */
+/** A long tool result is shorter in the request than in the context. */
 function requestTokens(item: ViewItem, { estimator, limits }: BranchItemsOptions): number {
   const [text = ""] = serialise([originalMessage(item)], limits);
   return Math.min(item.tokens, estimator.text(text));

@@ -206,7 +206,7 @@ export function aimsOf(
   };
 }
 
-/** What tells how much can be asked of a summariser. */
+/** The sizes by which a summariser is asked. */
 export type SummariserSizes = Pick<Summariser, "contextWindow" | "maxOutputTokens">;
 
 /** The largest answers that are asked for, as shares of the reserve. */
@@ -228,7 +228,7 @@ export function maxSummaryTokens(kind: SummaryKind, summariser: SummariserSizes,
 
 /** After a refusal, an answer may take so much of what its request holds: the next request has to hold it too. */
 const ANSWER_SHARE = 0.5;
-/** With less, a model cannot say anything under six headings. */
+/** With less, a model has nothing left for six headings. */
 const LEAST_ANSWER_TOKENS = 1_000;
 
 /** The largest answer to a request of so many tokens, where a refusal has shown that the window is not what was believed. */

@@ -4,7 +4,7 @@ import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "./marks.ts";
 import { isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
-import { clip, withoutReminders } from "./serialise.ts";
+import { clip, paragraphs, withoutReminders } from "./serialise.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */
@@ -73,12 +73,7 @@ function earlierRequest(value: unknown): LatestRequest | undefined {
   return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
 }
 
-/** The carry-over as it stands in the summary; empty where there is none. */
-export function renderCarryOver(carried: CarryOver): string {
-  return carriedBlocks(carried).join("\n\n");
-}
-
-/** Its blocks, those of files and of extensions as one each. */
+/** The blocks of the carry-over as they stand in the summary, those of files and of extensions as one each. */
 export function carriedBlocks(carried: CarryOver): string[] {
   const { latestRequest: request } = carried;
   return [
@@ -103,7 +98,7 @@ export function summaryDetails(carried: CarryOver, prose: string) {
   };
 }
 
-/** What details that `summaryDetails` made say; undefined for an extension's own. */
+/** Reads details that `summaryDetails` made; undefined for an extension's own. */
 export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
   if (!isMadeHere(details)) return undefined;
   const stored: Record<string, unknown> = { ...details };
@@ -145,7 +140,7 @@ export function checkCarryOver(value: unknown): true | string {
 }
 
 /**
- * What there is room for. Each tag gets an equal share of what those before it left; its texts are taken in order, the
+ * As much as fits. Each tag gets an equal share of what those before it left; its texts are taken in order, the
  * first that does not fit is cut to head and tail, and those after it are counted.
  */
 export function boundedCarryOver(
@@ -180,7 +175,7 @@ function withinTokens(texts: readonly string[], maxTokens: number): string[] {
   return kept;
 }
 
-/** Few characters say too little beside the mark of what is missing. */
+/** Fewer characters are no use beside the mark of what is missing. */
 const LEAST_CHARS = 200;
 
 function clipped(text: string, maxTokens: number): string {
@@ -197,8 +192,5 @@ function tokensOf(texts: readonly string[]): number {
 /** The data blocks as they stand in the summary; empty where there is nothing. */
 export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
   const tags = Object.keys(carryOver);
-  return Object.entries(carryOver)
-    .map(([tag, texts]) => block(tag, texts, tags))
-    .filter((text) => text !== "")
-    .join("\n\n");
+  return paragraphs(Object.entries(carryOver).map(([tag, texts]) => block(tag, texts, tags)));
 }

@@ -9,7 +9,7 @@ import { isUnsendable } from "./rungs.ts";
 import { calibrationDrafts, tailEntries } from "./tokens.ts";
 import { type ContextView, type PlannedEdit, totalAfter, type ViewItem } from "./view.ts";
 
-/** Writes what the ladder reached, in one append; or says why there is nothing to write. */
+/** Writes what the ladder reached, in one append; where there is nothing to write, the result has the reason. */
 export function commitCompaction(run: Run, state: LadderState): CompactionResult {
   if (state.summary !== undefined) return commitSummary(run, state, state.summary);
   if (masksSuffice(run, state) || isBestTry(run, state)) return commitEdits(run, state);
@@ -153,7 +153,7 @@ function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | unde
   return { ratio, overheadTokens, samples: Math.max(1, samples) };
 }
 
-/** As far as the part in view tells; the rest as the manifest before has it. */
+/** As far as the part in view has it; the rest from the manifest before. */
 function stateInForce({ session, leafId, span: { previous } }: Run): CompactionManifest["state"] {
   let found: CompactionManifest["state"] = {};
   for (const entry of tailEntries(session, leafId, previous)) {

@@ -43,7 +43,6 @@ export class CompactionController {
   /** True once a context was compacted that could not have been sent; until a good answer. */
   #madeSendable = false;
   #warnedPaused = false;
-  #latest: CompactionResult | undefined;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -51,11 +50,6 @@ export class CompactionController {
 
   get isRunning(): boolean {
     return this.#running;
-  }
-
-  /** What the latest compaction that ran did in detail. */
-  get latestResult(): CompactionResult | undefined {
-    return this.#latest;
   }
 
   /** A user message begins a new task: every latch is released. */
@@ -98,7 +92,7 @@ export class CompactionController {
     return this.#settled("overflow", () => this.#sendable(at));
   }
 
-  /** Compacts because somebody said so. Never rejects. */
+  /** Compacts because somebody asked for it. Never rejects. */
   compact(
     at: { focus?: string; isMidTask?: boolean; signal?: AbortSignal } = {},
   ): Promise<CompactionOutcome> {
@@ -212,12 +206,11 @@ export class CompactionController {
   }
 
   #record(result: CompactionResult, isAborted: boolean): void {
-    this.#latest = result;
     const { status, reason, error } = result;
     if (error !== undefined) {
       this.#failed(reason, error);
     } else if (status === "cancelled" && isAborted) {
-      // An extension that says no speaks of this one; the user means the task.
+      // An extension cancels this one; the user means all of the task.
       this.#doneForTask ??= "A compaction was cancelled in this task.";
     } else if (status === "compacted" || status === "masked") {
       this.#warnedPaused = false;
@@ -235,7 +228,7 @@ export class CompactionController {
     this.#options.onWarning?.(error);
   }
 
-  /** Warns once, and says why nothing is compacted. */
+  /** Warns once. @returns why nothing is compacted */
   #paused(reading: ContextReading, limitTokens: number, why: string): string {
     const error = pausedError(reading, limitTokens, why);
     if (!this.#warnedPaused) this.#options.onWarning?.(error);
@@ -260,7 +253,7 @@ function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes):
   );
 }
 
-/** The user's own words are not cut behind their back: what is too large by itself is theirs to make smaller. */
+/** The user's own words are not cut without asking: what is too large by itself is theirs to make smaller. */
 function tooLargePrompt(reading: ContextReading, { contextWindow = 0 }: ModelSizes): BonsaiError | undefined {
   const mostTokens = sendableTokens(contextWindow);
   const messages = reading.projection.items.map((item) => item.message);

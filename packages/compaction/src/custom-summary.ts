@@ -20,6 +20,7 @@ import {
 import { inert } from "./marks.ts";
 import { pinsMissingIn } from "./pins.ts";
 import { legalCuts } from "./plan.ts";
+import { paragraphs } from "./serialise.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";
 
@@ -45,7 +46,7 @@ interface Decided {
   by: { cancel?: string | undefined; compaction?: string | undefined };
 }
 
-/** The event is made only where somebody listens, and the path is read only for a handler that asks for it. */
+/** The event is made only where there is a handler, and the path is read only for one that asks for it. */
 async function decided(state: LadderState, run: Run): Promise<Decided> {
   const { lifecycle, session, leafId, reason, focus, signal } = run;
   const type = "session_before_compact" as const;
@@ -124,9 +125,9 @@ function customSummary(
   });
 }
 
-type Said = Pick<PlannedSummary, "summary" | "prose" | "carried">;
+type SummaryTexts = Pick<PlannedSummary, "summary" | "prose" | "carried">;
 
-function ownSummary({ carryOver }: LadderState, given: string, pinned: readonly string[]): Said {
+function ownSummary({ carryOver }: LadderState, given: string, pinned: readonly string[]): SummaryTexts {
   const summary = inert(given, Object.keys(carryOver ?? {}));
   const behind = carriedBehind(summary, pinned, carryOver);
   return { summary: withCarriedOver(summary, behind), prose: summary, carried: undefined };
@@ -137,7 +138,7 @@ function madeSummary(
   { carryOver }: LadderState,
   { details, summary }: CustomCompaction,
   pinned: readonly string[],
-): Said | undefined {
+): SummaryTexts | undefined {
   const made = summaryOfDetails(details);
   if (made === undefined) return undefined;
   const given = givenBack(made, { summary, pinned, extensions: carryOver });
@@ -152,11 +153,10 @@ function carriedBehind(
   pinned: readonly string[],
   carryOver: LadderState["carryOver"],
 ): string {
-  const parts = [block("pinned", pinsMissingIn(summary, pinned)), renderExtensionCarryOver(carryOver)];
-  return parts.filter((part) => part !== "").join("\n\n");
+  return paragraphs([block("pinned", pinsMissingIn(summary, pinned)), renderExtensionCarryOver(carryOver)]);
 }
 
-/** @throws BonsaiError for a summary that says nothing. */
+/** @throws BonsaiError for a summary that is no text or an empty one. */
 export function checkCustomSummary(event: string, summary: unknown): void {
   if (typeof summary === "string" && summary.trim() !== "") return;
   throw new BonsaiError({

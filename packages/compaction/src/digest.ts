@@ -5,20 +5,16 @@ import { chooseItems, type Item, renderItems } from "./digest/render.ts";
 import { clip } from "./serialise.ts";
 import type { Summariser, SummaryKind, SummaryRequest } from "./summariser.ts";
 
-export interface DigestOptions {
-  /** The most tokens that the prose takes, whatever the request allows; counted high. Default 4,050. */
-  maxTokens?: number;
-}
-
-const DEFAULT_MAX_TOKENS = 4_050;
+/** The most tokens that the prose takes, whatever the request allows; counted high. */
+const MAX_TOKENS = 4_050;
 /** A turn prefix and a branch stand beside a history or a live context, so they say less. */
 const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, branch: 0.6 };
+
 /**
  * The summariser that needs no model. It quotes what matters in the words in which it was said, and tells what was done
  * from the tool calls. Same messages, same digest: no clock, no chance, no locale.
  */
-export function digestSummariser(options: DigestOptions = {}): Summariser {
-  const ceiling = options.maxTokens ?? DEFAULT_MAX_TOKENS;
+export function digestSummariser(): Summariser {
   const summariser: Summariser = {
     name: "digest",
     async summarise(request: SummaryRequest) {
@@ -29,7 +25,7 @@ export function digestSummariser(options: DigestOptions = {}): Summariser {
         ...(request.following !== undefined && { following: request.following }),
         ...(request.previousSummary !== undefined && { previousSummary: request.previousSummary }),
         ...(request.focus !== undefined && { focus: request.focus }),
-        maxTokens: Math.min(ceiling, request.maxSummaryTokens),
+        maxTokens: Math.min(MAX_TOKENS, request.maxSummaryTokens),
       });
       return { text, stopReason: "stop" };
     },

@@ -13,7 +13,7 @@ type ResultFields<Result> = {
 
 /**
  * A guard for handlers' results: fields that are known must be what they should be; an object of nothing but
- * unknown fields is a slip of the pen (`{cancle: true}`), not a result.
+ * unknown fields is a mistake (`{cancle: true}`), not a result.
  */
 function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => boolean | string {
   return (value) => {

@@ -3,6 +3,7 @@ import type { Entry } from "@bonsai-agent/session";
 import { highTokens } from "./budget.ts";
 import { inert, type OwnTag, readSummary } from "./marks.ts";
 import { isMadeHere, ownDetails, texts } from "./outcome.ts";
+import { paragraphs } from "./serialise.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
 
 /** The files that some messages touched; each most recently touched first. */
@@ -57,7 +58,7 @@ const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_di
 
 /**
  * The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not
- * count. A sub-agent tells its files in the details of its result, whether it got to its end or not.
+ * count. A sub-agent lists its files in the details of its result, whether it got to its end or not.
  */
 export function fileOperations(messages: readonly Message[]): FileOperations {
   const counter = new FileOperationCounter();
@@ -78,12 +79,12 @@ export class FileOperationCounter {
   readonly #calls = new Map<string, Touched>();
 
   add(message: Message): void {
-    const told = {
-      read: toldFiles(message, "readFiles"),
-      modified: toldFiles(message, "modifiedFiles"),
+    const listed = {
+      read: filesInDetails(message, "readFiles"),
+      modified: filesInDetails(message, "modifiedFiles"),
       failed: false,
     };
-    const touched = [told, ...toolCalls(message).map((call) => this.#called(call))];
+    const touched = [listed, ...toolCalls(message).map((call) => this.#called(call))];
     const failed = message.role === "toolResult" && message.isError;
     const call = failed ? this.#calls.get(message.toolCallId) : undefined;
     if (call !== undefined) call.failed = true;
@@ -110,7 +111,7 @@ export class FileOperationCounter {
   }
 }
 
-function toldFiles(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
+function filesInDetails(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
   if (message?.role !== "toolResult" || typeof message.details !== "object" || message.details === null)
     return [];
   return texts((message.details as Record<string, unknown>)[list]);
@@ -182,7 +183,7 @@ export function redirectedFiles(command: string): string[] {
     .filter((file) => !file.startsWith("/dev/") && /[\w]/.test(file));
 }
 
-/** The files that a summary tells of. */
+/** The files that a summary lists. */
 export interface FileLists {
   /** Sorted; without the modified ones. */
   readFiles: readonly string[];
@@ -221,17 +222,11 @@ export function filesOf(
   };
 }
 
-interface ListedFiles {
-  read: readonly string[];
-  modified: readonly string[];
-}
-
-const NONE: ListedFiles = { read: [], modified: [] };
-
 /** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
-function listedFiles(entry: Entry | undefined): ListedFiles {
-  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return NONE;
-  if (entry.fromHook && !isMadeHere(entry.details)) return NONE;
+function listedFiles(entry: Entry | undefined): FileOperations {
+  const none = { read: [], modified: [] };
+  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return none;
+  if (entry.fromHook && !isMadeHere(entry.details)) return none;
   const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
   if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles)) return inText(entry.summary);
   const recent = texts(recentFiles);
@@ -243,15 +238,15 @@ function latestFirst(files: readonly string[], recent: readonly string[]): strin
   return unique([...recent.filter((file) => listed.has(file)), ...files]);
 }
 
-/** Where the details say nothing, as in a summary of an old version: what stands at its end. */
-function inText(summary: unknown): ListedFiles {
+/** For a summary without lists in its details, as an old version wrote it: those at its end. */
+function inText(summary: unknown): FileOperations {
   const { carried } = readSummary(typeof summary === "string" ? summary : "");
   const listed = (tag: OwnTag) =>
     (carried.get(tag) ?? []).flatMap((line) => (line.trim() === "" || more.test(line) ? [] : [fileIn(line)]));
   return { read: listed("read-files"), modified: listed("modified-files") };
 }
 
-/** The files with which the room is used up; one that is too long for it is among those that are counted. */
+/** As many files as fit; one that is too long for what is left is among those that are counted. */
 function shown(latestFirst: readonly string[], maxTokens: number): string[] {
   let tokens = 0;
   const files: string[] = [];
@@ -280,12 +275,10 @@ function unique(values: readonly string[]): string[] {
 /** The lists of files as they stand in a summary. */
 export function renderFiles(files: FileLists): string {
   const recent = new Set(files.recentFiles);
-  return [
+  return paragraphs([
     block("read-files", shownLines(files.readFiles, recent)),
     block("modified-files", shownLines(files.modifiedFiles, recent)),
-  ]
-    .filter((text) => text !== "")
-    .join("\n\n");
+  ]);
 }
 
 const more = /^\(and [\d,]+ more, touched earlier\)$/;
@@ -323,7 +316,7 @@ function fileIn(line: string): string {
 }
 
 /**
- * Lines between tags, as the carry-over is written; empty for none. What the lines say ends no mark and begins none.
+ * Lines between tags, as the carry-over is written; empty for none. Nothing in the lines ends a mark or begins one.
  * @param tags those of extensions that stand in the same summary
  */
 export function block(tag: string, lines: readonly string[], tags: readonly string[] = []): string {

@@ -1,8 +1,8 @@
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
-export { type Budgets, budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
+export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
 export type { ExtensionCarryOver } from "./carry-over.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
-export { type DigestOptions, digestSummariser } from "./digest.ts";
+export { digestSummariser } from "./digest.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,
@@ -24,14 +24,7 @@ export {
   type RungName,
   stepsText,
 } from "./outcome.ts";
-export {
-  type PinMessage,
-  pinMessage,
-  pinnedSoon,
-  pinnedTexts,
-  unpinMessage,
-  type WaitingMessage,
-} from "./pins.ts";
+export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./pins.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export type { RunCompactionOptions } from "./prepare-run.ts";
 export type { CompactionResult, CompactionStatus, PlannedRequest } from "./result.ts";
@@ -44,8 +37,7 @@ export {
   compactionSettings,
   compactionSettingsSchema,
   type PresetName,
-  type SettingsProblemOptions,
-  settingsProblem,
+  parseSettings,
 } from "./settings.ts";
 export {
   type SummarisePreparationOptions,
@@ -68,7 +60,6 @@ export {
 export {
   type CompactionSizes,
   type ContextSize,
-  type ContextSizeOptions,
   contextSizeOf,
   MASK_PLACEHOLDER,
 } from "./view.ts";

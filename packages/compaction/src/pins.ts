@@ -40,7 +40,7 @@ export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[])
   return changed(pinnedTexts(session), changes);
 }
 
-/** What a message says of itself. */
+/** A message that waits to be stored. */
 export type WaitingMessage = Pick<CustomMessageEntry, "customType" | "details">;
 
 function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
@@ -66,7 +66,7 @@ function changesSince(session: Session, leafId: string | null) {
   return { before: [], changes: changes.reverse() };
 }
 
-/** What an entry says was pinned up to it, nothing included; undefined for one that does not speak of that. */
+/** What was pinned before an entry, as the entry has it; undefined for one that has no list of that. */
 function pinnedBefore(entry: Entry): string[] | undefined {
   if (entry.type === "custom" && entry.customType === PINNED_CUSTOM_TYPE)
     return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);

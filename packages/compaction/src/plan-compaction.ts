@@ -19,7 +19,7 @@ export interface PlanCompactionOptions
   > {
   /** Plan for the path to this entry. Default: the session's leaf. */
   leafId?: string;
-  /** Who would be asked for the summary: then the requests are foretold. */
+  /** Who would be asked for the summary: then the result has the planned requests. */
   summariser?: SummariserSizes & Pick<Summariser, "name">;
 }
 
@@ -46,7 +46,7 @@ function climbToPlan(run: Run): LadderState {
   return next.done ? next.value : next.value.state;
 }
 
-/** What models write where the cap leaves them room. */
+/** What models write where the cap allows it. */
 const USUAL_TOKENS = { history: 1_500, turnPrefix: 500 };
 /** A summary is shorter than what it is of. */
 const PROSE_SHARE = 0.5;
@@ -79,7 +79,7 @@ function expectedProseTokens(
   return Math.max(previousTokens, expected("history")) + expected("turnPrefix");
 }
 
-/** What would be asked of a summariser; where it cannot be asked, the failure says why. */
+/** What would be asked of a summariser; where it cannot be asked, the failure has the reason. */
 function plannedRequests(
   run: Run,
   state: LadderState,

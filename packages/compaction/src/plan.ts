@@ -35,7 +35,7 @@ export interface PlanOptions {
   previous: CompactionEntry | undefined;
   /** True when nothing that the model sees came after that compaction. */
   justCompacted: boolean;
-  /** True when less is to be kept than that compaction was told to keep. */
+  /** True when less is to be kept than that compaction had to keep. */
   keepsLess: boolean;
   /** Recent tokens to keep. */
   keepTokens: number;

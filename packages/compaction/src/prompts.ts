@@ -1,6 +1,6 @@
 import { contentText, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 import { frameTags, inertTags } from "./marks.ts";
-import { withoutReminders } from "./serialise.ts";
+import { paragraphs, withoutReminders } from "./serialise.ts";
 import { type SummaryKind, summarySections } from "./summariser.ts";
 
 /** What a summary request is made of. */
@@ -73,15 +73,15 @@ const guides: Record<string, string> = {
 
 /** The whole request as text. */
 export function summaryPrompt(parts: PromptParts): { system: string; user: string } {
-  const blocks = [
+  const user = paragraphs([
     framed("conversation", parts.conversation),
     parts.previousSummary === undefined
       ? ""
       : framed("previous-summary", inertTags(parts.previousSummary, frameTags)),
     parts.instructions ?? instructions(parts),
     focusBlock(parts.focus),
-  ];
-  return { system: SYSTEM, user: blocks.filter((block) => block !== "").join("\n\n") };
+  ]);
+  return { system: SYSTEM, user };
 }
 
 /**
@@ -92,13 +92,12 @@ export function summaryInstruction(parts: InstructionParts): string {
   const { kind, previousSummary, focus } = parts;
   const notes =
     previousSummary === undefined ? "" : update("the record that the conversation begins with", PART);
-  const blocks = [IN_CONTEXT, span(parts), intents[kind](PART), notes, form(kind), focusBlock(focus)];
-  return blocks.filter((block) => block !== "").join("\n\n");
+  return paragraphs([IN_CONTEXT, span(parts), intents[kind](PART), notes, form(kind), focusBlock(focus)]);
 }
 
 function instructions({ kind, previousSummary }: PromptParts): string {
-  const notes = previousSummary === undefined ? "" : `\n\n${update("<previous-summary>", TRANSCRIPT)}`;
-  return `${intents[kind](TRANSCRIPT)}${notes}\n\n${form(kind)}`;
+  const notes = previousSummary === undefined ? "" : update("<previous-summary>", TRANSCRIPT);
+  return paragraphs([intents[kind](TRANSCRIPT), notes, form(kind)]);
 }
 
 function form(kind: SummaryKind): string {

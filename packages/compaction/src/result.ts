@@ -71,7 +71,7 @@ export interface CompactionResult {
   steps?: CompactionSteps;
   /** Requests to the summariser. */
   requests: number;
-  /** In a plan that was told who would summarise: what would be asked; none where `failures` says why. */
+  /** In a plan for a given summariser: what would be asked of it; none where `failures` has the reason. */
   plannedRequests?: readonly PlannedRequest[];
   costUsd: number;
   /** One sentence for people. */
@@ -324,7 +324,7 @@ function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** What servers and extensions say ends as they like, and another sentence follows. */
+/** Messages of servers and extensions end as they like, and another sentence follows. */
 function sentence(text: string): string {
   return /[.!?。…]$/.test(text) ? text : `${text}.`;
 }

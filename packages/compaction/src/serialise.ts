@@ -57,7 +57,7 @@ function marked(mark: string, text: string): string {
 function assistantPart(message: Message & { role: "assistant" }, limits: Limits): string {
   const text = marked("Assistant", body(message.content, limits.assistantChars));
   const calls = toolCalls(message).map((call) => callText(call, limits.callChars));
-  return [text, marked("Assistant tool calls", calls.join("; "))].filter((part) => part !== "").join("\n\n");
+  return paragraphs([text, marked("Assistant tool calls", calls.join("; "))]);
 }
 
 function callText(call: ToolCall, maxChars: number): string {
@@ -99,6 +99,11 @@ function body(content: unknown, maxChars: number): string {
 /** Nothing inside the conversation may end its frame or pass for another speaker. */
 function safe(text: string): string {
   return inertTags(text, frameTags).replaceAll(roleMark, "\\[");
+}
+
+/** Parts of a text with a blank line between them; empty ones are left out. */
+export function paragraphs(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n\n");
 }
 
 /** Cuts the middle out of a text that is too long: head and tail stay, for errors stand at the end. */

@@ -111,11 +111,9 @@ export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsIn
  */
 export function compactionSettings(input: unknown = {}): CompactionSettings {
   const preset = compactionPresets[presetName(input)];
-  const parsed = settingsObject.safeParse(merged(preset, input));
-  if (parsed.success) return parsed.data;
-  throw new BonsaiError({
-    code: "compaction_setting_invalid",
-    ...settingsProblem({ error: parsed.error, input, schema: settingsObject, section: "compaction" }),
+  return parseSettings(settingsObject, merged(preset, input), {
+    section: "compaction",
+    error: (problem) => new BonsaiError({ code: "compaction_setting_invalid", ...problem }),
   });
 }
 
@@ -136,22 +134,24 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export interface SettingsProblemOptions {
-  error: z.ZodError;
-  /** What was validated. */
-  input: unknown;
-  schema: z.ZodObject;
-  /** Where the validated part stands in the settings. Default: it is the whole. */
+export interface ParseSettingsOptions {
+  /** Where they stand in all settings. Default: they are all. */
   section?: string;
+  /** The error for what is wrong: its message names the key, what was found and what is allowed. */
+  error: (problem: Omit<BonsaiErrorOptions, "code">) => BonsaiError;
 }
 
-/** What is wrong with settings, as the parts of a BonsaiError: its message names key, finding and what is allowed. */
-export function settingsProblem({
-  error,
-  input,
-  schema,
-  section,
-}: SettingsProblemOptions): Omit<BonsaiErrorOptions, "code"> {
+/**
+ * Settings by their schema.
+ * @throws the error of the options
+ */
+export function parseSettings<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: unknown,
+  { section, error: errorOf }: ParseSettingsOptions,
+): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(input);
+  if (success) return data;
   const issue = error.issues[0]!;
   const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
   const path = [...issue.path, ...(unknown === undefined ? [] : [unknown])];
@@ -160,16 +160,16 @@ export function settingsProblem({
   const allowed =
     unknown === undefined ? allowedValues(issue) : `one of the keys ${keysAt(schema, issue.path)}`;
   if (key === "")
-    return {
+    throw errorOf({
       message: `The settings are ${found}; allowed is an object.`,
       hint: "Write them as a JSON object.",
       cause: error,
-    };
-  return {
+    });
+  throw errorOf({
     message: `The setting ${key} is ${found}; allowed is ${allowed}.`,
     hint: `Correct or remove ${key} in the settings file.`,
     cause: error,
-  };
+  });
 }
 
 function allowedValues(issue: z.core.$ZodIssue): string {

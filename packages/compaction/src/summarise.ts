@@ -250,7 +250,7 @@ function halved(error: unknown, chunk: readonly Piece[]): PartLimit {
 /**
  * By the window as it is known now, which a refusal may have taught; undefined where the summary so far, made for a larger
  * one, leaves nothing beside it and has to be read in parts itself. Where nothing is left even so, the number of the
- * refusal was wrong, and halving alone tells what fits.
+ * refusal was wrong, and halving alone finds what fits.
  * @throws SummaryFailure where nothing is left, and nothing was refused yet.
  */
 function partSize(job: SummaryJob, part: SpanPart, { mostTokens, isNew }: PartLimit): PartSize | undefined {

@@ -9,7 +9,7 @@ export interface SummaryRequest {
   messages: readonly Message[];
   /**
    * What comes right after the messages and is not to be summarised: the early part of a split turn, then what is
-   * kept. It tells which of what the messages say holds no longer.
+   * kept. It shows which parts of the messages hold no longer.
    */
   following?: readonly Message[] | undefined;
   /** The prose of the summary that this one updates, without its carry-over. */

@@ -1,15 +1,14 @@
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { type CarryOver, carriedBlocks, renderCarryOver } from "./carry-over.ts";
+import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, readSummary, SPLIT_TURN } from "./marks.ts";
 import { manifestOf, ownDetails } from "./outcome.ts";
+import { paragraphs } from "./serialise.ts";
 
 const NO_HISTORY = "No earlier history.";
 
 /** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
 export function summaryText(prose: string, carried: CarryOver): string {
-  return [RECORD, prose, setApart(renderCarryOver(carried)), CONTINUATION]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  return paragraphs([RECORD, prose, setApart(paragraphs(carriedBlocks(carried))), CONTINUATION]);
 }
 
 /** A summary of an extension's own, with what is carried over behind it. */
@@ -19,7 +18,7 @@ export function withCarriedOver(summary: string, carried: string): string {
 
 /** A branch's summary as the model will see it. */
 export function branchSummaryText(prose: string, files: string): string {
-  return [BRANCH_RECORD, prose, setApart(files)].filter((part) => part !== "").join("\n\n");
+  return paragraphs([BRANCH_RECORD, prose, setApart(files)]);
 }
 
 function setApart(carried: string): string {
@@ -54,12 +53,12 @@ export function saysNothing(prose: string): boolean {
 }
 
 function portionSaysNothing(portion: string): boolean {
-  const said = portion
+  const words = portion
     .split("\n")
     .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
     .map(bare)
     .filter((text) => text !== "" && !NOTHING.test(text));
-  return said.length === 0;
+  return words.length === 0;
 }
 
 /** "None", as models write it that keep the headings and answer in the user's language; and what may follow it. */
@@ -92,7 +91,7 @@ function safeProse(prose: string, tags: readonly string[] = []): string {
   return inert(prose.slice(0, at), tags) + JOINT + inert(prose.slice(at + JOINT.length), tags);
 }
 
-/** What an extension made of a summary that was made here: what it says, and the prose in it. */
+/** A summary that was made here and that an extension may have changed: its text, and the prose in it. */
 export function givenBack(
   { prose, carried }: { prose: string; carried: CarryOver },
   { summary, pinned, extensions }: { summary: string } & Pick<CarryOver, "pinned" | "extensions">,
@@ -120,12 +119,12 @@ function changedSummary(
   own: readonly string[],
   tags: readonly string[] = [],
 ): { summary: string; prose: string } {
-  const said: string[] = [];
+  const prose: string[] = [];
   let rest = `\n${summary}\n`;
   let framed = "";
   const theirs = (text: string) => {
     const safe = inert(text, tags);
-    said.unshift(safe.trim());
+    prose.unshift(safe.trim());
     return safe;
   };
   for (const part of own.toReversed()) {
@@ -135,5 +134,5 @@ function changedSummary(
     rest = rest.slice(0, at + 1);
   }
   const text = `${theirs(rest)}${framed}`.slice(1, -1);
-  return { summary: text, prose: said.filter((each) => each !== "").join("\n\n") };
+  return { summary: text, prose: prose.filter((each) => each !== "").join("\n\n") };
 }
