@@ -1,4 +1,3 @@
-import { tailEntries } from "@bonsai-agent/compaction";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Entry, PathSettings, Session } from "@bonsai-agent/session";
 import type { AgentEvents } from "./lifecycle.ts";
@@ -65,7 +64,7 @@ export class ModelSelection {
 function recentSettings(session: Session): PathSettings & { isWhole: boolean } {
   const found: PathSettings = {};
   let oldest: Entry | undefined;
-  for (const entry of tailEntries(session, session.leafId, session.projection().compaction)) {
+  for (const entry of session.tail()) {
     oldest = entry;
     if (entry.type === "thinking_level_change") found.thinkingLevel ??= entry.thinkingLevel;
     if (entry.type === "model_change") found.model ??= { provider: entry.provider, modelId: entry.modelId };

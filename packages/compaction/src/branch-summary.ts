@@ -24,7 +24,7 @@ import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
-import { sessionEstimate } from "./tokens.ts";
+import { readContext } from "./tokens.ts";
 import { originalMessage, type ViewItem, viewOf } from "./view.ts";
 
 /** Where the entries of a branch come from, and how they are counted. */
@@ -60,8 +60,7 @@ export function branchSource(
   { session, settings, model }: Pick<BranchSource, "settings" | "model"> & { session: Session },
   { entries, oldLeafId }: Branch,
 ): BranchSource {
-  const projection = session.projection(oldLeafId);
-  const { estimator } = sessionEstimate({ session, settings });
+  const { projection, estimator } = readContext({ session, settings, leafId: oldLeafId });
   return { entries, projection, estimator, settings, model };
 }
 

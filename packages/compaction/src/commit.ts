@@ -6,7 +6,7 @@ import { type CompactionManifest, type EntryRange, type ManifestSettings, manife
 import { pinnedDrafts } from "./pins.ts";
 import { type CompactionResult, failedResult, resultOf } from "./result.ts";
 import { isUnsendable } from "./rungs.ts";
-import { calibrationDrafts, tailEntries } from "./tokens.ts";
+import { calibrationDrafts } from "./tokens.ts";
 import { type ContextView, type PlannedEdit, totalAfter, type ViewItem } from "./view.ts";
 
 /** Writes what the ladder reached, in one append; where there is nothing to write, the result has the reason. */
@@ -156,7 +156,7 @@ function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | unde
 /** As far as the part in view has it; the rest from the manifest before. */
 function stateInForce({ session, leafId, span: { previous } }: Run): CompactionManifest["state"] {
   let found: CompactionManifest["state"] = {};
-  for (const entry of tailEntries(session, leafId, previous)) {
+  for (const entry of session.tail(leafId)) {
     if (found.modelId !== undefined && found.thinkingLevel !== undefined) break;
     found = { ...stateAt(entry), ...found };
   }

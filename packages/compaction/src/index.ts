@@ -55,7 +55,6 @@ export {
   countAhead,
   type ReadContextOptions,
   readContext,
-  tailEntries,
 } from "./tokens.ts";
 export {
   type CompactionSizes,

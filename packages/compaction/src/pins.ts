@@ -13,7 +13,6 @@ import {
 } from "@bonsai-agent/session";
 import { inert } from "./marks.ts";
 import { ownDetails, texts } from "./outcome.ts";
-import { tailEntries } from "./tokens.ts";
 
 /** A message of the session that pins or unpins a text: append it, or have the agent send it. */
 export type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
@@ -56,7 +55,7 @@ function changed(before: readonly string[], changes: readonly PinChange[]): stri
 function changesSince(session: Session, leafId: string | null) {
   const changes: PinChange[] = [];
   const undone = new Set<string | undefined>();
-  for (const entry of tailEntries(session, leafId, session.projection(leafId).compaction)) {
+  for (const entry of session.tail(leafId)) {
     undone.add(undoneBy(entry));
     const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
     if (before !== undefined) return { before, changes: changes.reverse() };

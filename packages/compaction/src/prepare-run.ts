@@ -19,7 +19,7 @@ import { type CompactionReason, manifestOf } from "./outcome.ts";
 import { pinnedTexts } from "./pins.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
-import { type ContextReading, readContext, tailEntries } from "./tokens.ts";
+import { type ContextReading, readContext } from "./tokens.ts";
 import { contextSizeOf, viewOf, viewTokens } from "./view.ts";
 
 /** What is compacted, how, and by whom. */
@@ -178,7 +178,7 @@ function isJustCompacted(session: Session, { leafId, projection }: ContextReadin
   const { items, compaction } = projection;
   if (compaction === undefined) return false;
   const visible = new Set(items.map((item) => item.entryId));
-  for (const { id } of tailEntries(session, leafId, compaction)) {
+  for (const { id } of session.tail(leafId, projection)) {
     if (visible.has(id)) return id === compaction.id;
   }
   return false;

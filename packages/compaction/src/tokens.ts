@@ -12,7 +12,6 @@ import {
 } from "@bonsai-agent/messages";
 import {
   CALIBRATION_CUSTOM_TYPE,
-  type CompactionEntry,
   type Entry,
   type EntryDraftWithId,
   type Projection,
@@ -56,13 +55,25 @@ export interface ContextReading extends ContextTokens {
  * compaction, its undoing, or an edit.
  */
 export function readContext(options: ReadContextOptions): ContextReading {
-  const { session, leafId = session.leafId } = options;
-  const projection = session.projection(leafId);
-  const estimate = sessionEstimate(options, projection);
-  const { overheadTokens, calibration } = estimate;
-  const estimator = options.estimator ?? estimate.estimator;
-  const tokens = contextTokens({ session, leafId, estimator, overheadTokens }, projection.items);
-  return { ...tokens, leafId, projection, estimator, overheadTokens, calibration };
+  const { session, settings, fixedTexts, leafId = session.leafId } = options;
+  const place = { session, leafId, projection: session.projection(leafId) };
+  const counting = countingAt(place, settings);
+  const { calibration } = counting;
+  const overheadTokens = () => {
+    const learned = calibration();
+    if (fixedTexts === undefined || (learned?.samples ?? 0) > 0) return learned?.overheadTokens ?? 0;
+    return fixedTokens(fixedTexts(), counting.estimator);
+  };
+  const estimator = options.estimator ?? counting.estimator;
+  const tokens = contextTokens(place, { estimator, overheadTokens });
+  return { ...tokens, leafId, projection: place.projection, estimator, overheadTokens, calibration };
+}
+
+/** A leaf of a session, and what the model sees there. */
+interface Place {
+  session: Session;
+  leafId: string | null;
+  projection: Projection;
 }
 
 /** A list of items never changes, so that what was read of it once need not be read again. */
@@ -72,27 +83,28 @@ const readings = new WeakMap<
 >();
 
 function contextTokens(
-  asked: Pick<ContextReading, "leafId" | "estimator" | "overheadTokens"> & { session: Session },
-  items: readonly ProjectionItem[],
+  place: Place,
+  { estimator, overheadTokens }: Pick<ContextReading, "estimator" | "overheadTokens">,
 ): ContextTokens {
-  const { session, leafId, estimator, overheadTokens } = asked;
-  const known = readings.get(items);
+  const { leafId, projection } = place;
+  const known = readings.get(projection.items);
   if (known?.leafId === leafId && known.estimator === estimator) {
     const { tokens } = known;
     if (tokens.source === "usage" || known.overheadTokens === overheadTokens()) return tokens;
   }
-  const messages = items.map((item) => item.message);
-  const staleBefore = staleCount(session, leafId, items);
+  const messages = projection.items.map((item) => item.message);
+  const staleBefore = staleCount(place);
   const tokens = estimateContextTokens({ messages, estimator, staleBefore, overheadTokens });
   const overhead = tokens.source === "usage" ? 0 : overheadTokens();
-  readings.set(items, { leafId, estimator, overheadTokens: overhead, tokens });
+  readings.set(projection.items, { leafId, estimator, overheadTokens: overhead, tokens });
   return tokens;
 }
 
 /** How many of the items, from the first on, are older than whatever last changed the context other than by adding. */
-function staleCount(session: Session, leafId: string | null, items: readonly ProjectionItem[]): number {
+function staleCount({ session, leafId, projection }: Place): number {
+  const { items } = projection;
   let count = items.length;
-  for (const entry of tailEntries(session, leafId, undefined)) {
+  for (const entry of session.tail(leafId, projection)) {
     if (count === 0 || changesContext(entry)) break;
     if (items[count - 1]?.entryId === entry.id) count -= 1;
   }
@@ -103,20 +115,6 @@ function changesContext(entry: Entry): boolean {
   if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
   if (pinChange(entry)?.isPinned === false) return true;
   return entry.type === "compaction" || entry.type === "context_edit";
-}
-
-/** The estimator that the settings name, and what the session has taught it; the calibrated one learns from usage. */
-export function sessionEstimate(
-  { session, settings, fixedTexts, leafId = session.leafId }: ReadContextOptions,
-  projection: Projection = session.projection(leafId),
-): Pick<ContextReading, "estimator" | "overheadTokens" | "calibration"> {
-  const { estimator, calibration } = countingAt({ session, leafId, projection }, settings);
-  const overheadTokens = () => {
-    const learned = calibration();
-    if (fixedTexts === undefined || (learned?.samples ?? 0) > 0) return learned?.overheadTokens ?? 0;
-    return fixedTokens(fixedTexts(), estimator);
-  };
-  return { estimator, overheadTokens, calibration };
 }
 
 /** They are asked for before every request, and seldom change. */
@@ -130,18 +128,16 @@ function fixedTokens(texts: readonly string[], estimator: TokenEstimator): numbe
   return tokens;
 }
 
+/** How tokens are counted, and what was learned for it. */
 type Counting = Pick<ContextReading, "estimator" | "calibration">;
-
-interface Place {
-  session: Session;
-  leafId: string | null;
-  projection: Projection;
-}
 
 /** What a context taught; its list of items is another one after every change. */
 const learned = new WeakMap<readonly ProjectionItem[], Counting>();
 
-/** A plain estimator learns nothing from usage; but what a compaction found beside the messages is there still. */
+/**
+ * The estimator that the settings name; the calibrated one learns from the session's usage. A plain one learns nothing,
+ * but what a compaction found beside the messages is there still.
+ */
 function countingAt(place: Place, { estimator }: CompactionSettings): Counting {
   if (estimator !== "calibrated") {
     const plain = estimator === "chars4" ? chars4Estimator : chars4FloorEstimator;
@@ -178,7 +174,7 @@ const ENOUGH_SAMPLES = 4;
 /** From the usage after the latest change of the context; where that is too little, what was known then. */
 function learnedCalibration(place: Place): Calibration {
   const { items } = place.projection;
-  const staleBefore = staleCount(place.session, place.leafId, items);
+  const staleBefore = staleCount(place);
   const prior = recordedCalibration(place);
   const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore, prior });
   return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
@@ -212,7 +208,7 @@ export function calibrationDrafts(calibration: Calibration | undefined): EntryDr
 
 /** What the latest compaction or masking knew of the session's tokens. */
 function recordedCalibration({ session, leafId, projection }: Place): Calibration | undefined {
-  for (const entry of tailEntries(session, leafId, projection.compaction)) {
+  for (const entry of session.tail(leafId, projection)) {
     const known = calibrationIn(entry);
     if (known !== undefined) return known;
   }
@@ -230,28 +226,4 @@ function whole(value: unknown): Calibration | undefined {
   const isWhole =
     typeof ratio === "number" && typeof overheadTokens === "number" && typeof samples === "number";
   return isWhole ? { ratio, overheadTokens, samples } : undefined;
-}
-
-/**
- * The entries of a path from its leaf back to where the model's view of it begins, newest first: what an open
- * session has in memory, so that looking at it reads nothing.
- */
-export function* tailEntries(
-  session: Session,
-  leafId: string | null,
-  compaction: CompactionEntry | undefined,
-): Generator<Entry> {
-  // A damaged file may hold a cycle: from time to time an id is marked, and coming back to it ends the walk.
-  let marked: string | undefined;
-  let markAt = 64;
-  let steps = 0;
-  for (let id = leafId; id !== null && id !== marked; ) {
-    steps += 1;
-    if (steps === markAt) [marked, markAt] = [id, markAt * 2];
-    const entry = session.entry(id);
-    if (entry === undefined) return;
-    yield entry;
-    if (id === compaction?.firstKeptEntryId) return;
-    id = entry.parentId;
-  }
 }

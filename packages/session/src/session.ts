@@ -184,6 +184,28 @@ export class Session {
     return leafId === this.#leafId ? this.#view.projection() : project(this.#tailOf(leafId).entries);
   }
 
+  /**
+   * The entries from `leafId` (default: the current leaf) back to where the model's view begins, newest first: what an
+   * open session has in memory, so that looking at it reads nothing.
+   * @param projection that of the leaf, where the caller has it
+   * @throws BonsaiError `entry_not_found`.
+   */
+  *tail(leafId: string | null = this.#leafId, projection = this.projection(leafId)): Generator<Entry> {
+    // A damaged file may hold a cycle: from time to time an id is marked, and coming back to it ends the walk.
+    let marked: string | undefined;
+    let markAt = 64;
+    let steps = 0;
+    for (let id = leafId; id !== null && id !== marked; ) {
+      steps += 1;
+      if (steps === markAt) [marked, markAt] = [id, markAt * 2];
+      const entry = this.entry(id);
+      if (entry === undefined) return;
+      yield entry;
+      if (id === projection.compaction?.firstKeptEntryId) return;
+      id = entry.parentId;
+    }
+  }
+
   /** Every entry by id, parent, type and place, as stored now, without parsed bodies. */
   index(): EntryIndex {
     this.#lookForForeign();

@@ -1,4 +1,3 @@
-import { tailEntries } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
   BonsaiError,
@@ -155,9 +154,7 @@ async function contextMessages(
  * result may be masked in the middle of a task: the task's own thinking stays good, and providers want it back.
  */
 function prefixChangedAtMs(session: Session): number | undefined {
-  const { compaction } = session.projection();
-  for (const entry of tailEntries(session, session.leafId, compaction))
-    if (changesPrefix(session, entry)) return Date.parse(entry.timestamp);
+  for (const entry of session.tail()) if (changesPrefix(session, entry)) return Date.parse(entry.timestamp);
   return undefined;
 }
 

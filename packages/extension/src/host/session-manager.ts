@@ -1,5 +1,4 @@
 import { dirname } from "node:path";
-import { tailEntries } from "@bonsai-agent/compaction";
 import type { Entry, Session } from "@bonsai-agent/session";
 import type { ReadonlySessionManager, SessionTreeNode } from "../api/extension-context.ts";
 
@@ -49,7 +48,7 @@ function branchOf(session: Session, fromId: string | undefined): Entry[] {
 function contextEntries(session: Session): Entry[] {
   const { compaction } = session.projection();
   if (compaction === undefined) return session.path();
-  const tail = [...tailEntries(session, session.leafId, compaction)].reverse();
+  const tail = [...session.tail()].reverse();
   const from = tail.findIndex(({ id }) => id === compaction.firstKeptEntryId);
   return [compaction, ...tail.slice(Math.max(0, from)).filter(({ id }) => id !== compaction.id)];
 }

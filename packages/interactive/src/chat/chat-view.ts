@@ -1,5 +1,5 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
-import { MASK_PLACEHOLDER, tailEntries } from "@bonsai-agent/compaction";
+import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText } from "@bonsai-agent/messages";
 import type { ContextEditEntry, CustomEntry, Session } from "@bonsai-agent/session";
@@ -228,8 +228,7 @@ function isOutdated(block: Foldable, succeeded: Attempt | undefined): boolean {
 
 function isAboutAnotherPath({ aboutEntryId }: ChatLine, session: Session): boolean {
   if (aboutEntryId === undefined) return false;
-  for (const { id } of tailEntries(session, session.leafId, session.projection().compaction))
-    if (id === aboutEntryId) return false;
+  for (const { id } of session.tail()) if (id === aboutEntryId) return false;
   return true;
 }
 
