@@ -1,6 +1,7 @@
 import type { Message, TokenEstimator, Usage } from "@bonsai-agent/messages";
 import { requestCapacity } from "./budget.ts";
 import { strippedSummary } from "./marks.ts";
+import { digits, messageOf } from "./outcome.ts";
 import { summaryInstruction, summaryPrompt } from "./prompts.ts";
 import {
   type Summariser,
@@ -103,8 +104,7 @@ async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<Summa
   } catch (cause) {
     job.onUsage(undefined);
     if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.", { cause });
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new SummaryFailure("error", message, { cause });
+    throw new SummaryFailure("error", messageOf(cause), { cause });
   }
 }
 
@@ -119,10 +119,10 @@ function untilAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Prom
 }
 
 export function doesNotFit(job: SummaryJob, tokens: number): SummaryFailure {
-  const capacity = requestCapacity(job.summariser).toLocaleString("en");
+  const capacity = digits(requestCapacity(job.summariser));
   return new SummaryFailure(
     "does-not-fit",
-    `A request of ${tokens.toLocaleString("en")} tokens does not fit the ${capacity} that ${job.summariser.name} can read.`,
+    `A request of ${digits(tokens)} tokens does not fit the ${capacity} that ${job.summariser.name} can read.`,
   );
 }
 
@@ -151,10 +151,10 @@ export function checkedAnswer(options: CheckAnswerOptions): string {
   if (options.expectSections ?? true) checkSections(text, request);
   const tokens = options.estimator.text(text);
   if (tokens > request.maxSummaryTokens * LENGTH_TOLERANCE) {
-    const limit = request.maxSummaryTokens.toLocaleString("en");
+    const limit = digits(request.maxSummaryTokens);
     throw new SummaryFailure(
       "too-large",
-      `The summary has about ${tokens.toLocaleString("en")} tokens; ${limit} were asked for.`,
+      `The summary has about ${digits(tokens)} tokens; ${limit} were asked for.`,
     );
   }
   return text;

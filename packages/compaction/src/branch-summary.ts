@@ -19,7 +19,7 @@ import {
 import { summaryOfDetails } from "./carry-over.ts";
 import { type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert } from "./marks.ts";
-import { isMadeHere } from "./outcome.ts";
+import { isMadeHere, messageOf } from "./outcome.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
@@ -189,10 +189,9 @@ export function givenBranchSummary<Given extends { summary: string; details?: un
 
 function branchFailure(cause: unknown): BonsaiError {
   if (BonsaiError.is(cause)) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
   return new BonsaiError({
     code: "branch_summary_failed",
-    message: `The branch was not summarised, and nothing was moved: ${message}`,
+    message: `The branch was not summarised, and nothing was moved: ${messageOf(cause)}`,
     hint: "Try again, move without a summary, or summarise with the built-in digest.",
     cause,
   });

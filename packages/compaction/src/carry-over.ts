@@ -2,7 +2,7 @@ import { contentText } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "./marks.ts";
-import { isMadeHere, ownDetails, texts } from "./outcome.ts";
+import { digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs, withoutReminders } from "./serialise.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
@@ -55,7 +55,7 @@ function latestRequest(plan: CompactionPlan, maxChars: number): LatestRequest | 
   if (item === undefined) return earlierRequest(ownDetails(plan.previous).latestRequest);
   const text = requestText(item) ?? "";
   if (text.length <= maxChars) return { entryId: item.entryId, text };
-  const note = `\n[Cut: the whole text, ${text.length.toLocaleString("en")} characters, is in entry ${item.entryId}.]`;
+  const note = `\n[Cut: the whole text, ${digits(text.length)} characters, is in entry ${item.entryId}.]`;
   return { entryId: item.entryId, text: clip(text, maxChars) + note };
 }
 

@@ -7,7 +7,7 @@ import { pinnedDrafts } from "./pins.ts";
 import { type CompactionResult, failedResult, resultOf } from "./result.ts";
 import { isUnsendable } from "./rungs.ts";
 import { calibrationDrafts } from "./tokens.ts";
-import { type ContextView, type PlannedEdit, totalAfter, type ViewItem } from "./view.ts";
+import { type ContextView, editedIds, totalAfter, type ViewItem } from "./view.ts";
 
 /** Writes what the ladder reached, in one append; where there is nothing to write, the result has the reason. */
 export function commitCompaction(run: Run, state: LadderState): CompactionResult {
@@ -108,8 +108,8 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     summarised: range(plan.history),
     turnPrefix: range(plan.turnPrefix),
     kept: range(plan.kept),
-    masked: editedIds(state.view.edits, "mask"),
-    lost: { media: editedIds(state.view.edits, "media"), truncated: editedIds(state.view.edits, "truncate") },
+    masked: editedIds(state.view, "mask"),
+    lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
     ...(plan.previous === undefined ? {} : { previousCompactionId: plan.previous.id }),
     requests: cost.requests,
     costUsd: cost.usage?.cost.total ?? 0,
@@ -136,10 +136,6 @@ function range(items: readonly ViewItem[]): EntryRange {
   const last = items.at(-1);
   if (first === undefined || last === undefined) return { count: 0 };
   return { count: items.length, first: first.entryId, last: last.entryId };
-}
-
-function editedIds(edits: readonly PlannedEdit[], kind: PlannedEdit["kind"]): string[] {
-  return edits.filter((edit) => edit.kind === kind).map((edit) => edit.entryId);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { BonsaiError, isGoodAnswer } from "@bonsai-agent/messages";
 import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
-import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+import { type CompactionOutcome, type CompactionReason, digits } from "./outcome.ts";
 import {
   type CompactionRequest,
   type Decision,
@@ -246,10 +246,10 @@ function failed(reading: ContextReading, cause: string): CompactionOutcome {
 }
 
 function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes): CompactionOutcome {
-  const [tokens, window] = [reading.tokens, contextWindow].map((each) => each.toLocaleString("en"));
+  const left = digits(reading.tokens);
   return failed(
     reading,
-    `Cause: about ${tokens} tokens are left, far more than the model's window of ${window}.`,
+    `Cause: about ${left} tokens are left, far more than the model's window of ${digits(contextWindow)}.`,
   );
 }
 
@@ -262,10 +262,9 @@ function tooLargePrompt(reading: ContextReading, { contextWindow = 0 }: ModelSiz
   if (mostTokens === undefined || prompt === undefined) return undefined;
   const tokens = reading.estimator.message(prompt);
   if (tokens <= mostTokens) return undefined;
-  const [size, window] = [tokens, contextWindow].map((each) => each.toLocaleString("en"));
   return new BonsaiError({
     code: "prompt_too_large",
-    message: `Your message was not sent: it has about ${size} tokens by itself, far more than the model's window of ${window}.`,
+    message: `Your message was not sent: it has about ${digits(tokens)} tokens by itself, far more than the model's window of ${digits(contextWindow)}.`,
     hint: "It is kept in the session. Send less of it, put it into a file that the model can read in parts, or choose a model with a larger window; /tree goes back to before it.",
   });
 }
@@ -276,7 +275,7 @@ function pausedError(reading: ContextReading, limitTokens: number, why: string):
   const overhead = tokens - estimated;
   const cause =
     overhead > limitTokens && (source === "estimate" || trailingTokens < limitTokens)
-      ? ` The system prompt and the tools alone take about ${overhead.toLocaleString("en")} tokens, more than the ${limitTokens.toLocaleString("en")} that are allowed.`
+      ? ` The system prompt and the tools alone take about ${digits(overhead)} tokens, more than the ${digits(limitTokens)} that are allowed.`
       : "";
   return new BonsaiError({
     code: "compaction_paused",

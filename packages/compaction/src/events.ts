@@ -3,7 +3,7 @@ import type { Message, Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry-over.ts";
 import type { FileOperations } from "./files.ts";
-import type { CompactionOutcome, CompactionReason } from "./outcome.ts";
+import { type CompactionOutcome, type CompactionReason, messageOf } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 
 /** What each field of an event's result must be, or in words what is wrong with it; no field can be missing here. */
@@ -217,7 +217,7 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
         carryOver: (value) => checkCarryOver(value),
       },
       ["compaction"],
-      (error) => ({ cancel: true, reason: error instanceof Error ? error.message : String(error) }),
+      (error) => ({ cancel: true, reason: messageOf(error) }),
     ),
     keyed: ["carryOver"],
     readOnly: ["preparation"],

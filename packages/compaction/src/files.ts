@@ -12,43 +12,15 @@ export interface FileOperations {
   modified: string[];
 }
 
+// How agents name the arguments of their tools.
 const pathKeys = [
-  "path",
-  "file_path",
-  "filePath",
-  "filepath",
-  "file",
-  "filename",
-  "fileName",
-  "notebook_path",
-  "target_file",
-  "targetFile",
-  "absolute_path",
-  "absolutePath",
-  "relative_path",
-  "relativePath",
+  ..."path file_path filePath filepath file filename fileName notebook_path".split(" "),
+  ..."target_file targetFile absolute_path absolutePath relative_path relativePath".split(" "),
 ];
 const pathListKeys = ["paths", "files", "file_paths", "filePaths"];
 const changeKeys = [
-  "content",
-  "contents",
-  "file_text",
-  "fileText",
-  "old_string",
-  "oldString",
-  "old_str",
-  "oldText",
-  "new_string",
-  "newString",
-  "new_str",
-  "newText",
-  "new_source",
-  "insert_text",
-  "replacement",
-  "edits",
-  "patch",
-  "diff",
-  "code_edit",
+  ..."content contents file_text fileText replacement insert_text edits patch diff code_edit".split(" "),
+  ..."old_string oldString old_str oldText new_string newString new_str newText new_source".split(" "),
 ];
 const patchKeys = ["patch", "diff", "input", "patchText", "patch_text"];
 const searchKeys = ["pattern", "query", "regex", "glob", "include"];

@@ -3,7 +3,7 @@ import { type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import type { Aims, Budgets } from "./budget.ts";
 import type { CarryOver, ExtensionCarryOver } from "./carry-over.ts";
 import type { CompactionLifecycle } from "./events.ts";
-import type { CompactionReason, RungName } from "./outcome.ts";
+import { type CompactionReason, messageOf, type RungName } from "./outcome.ts";
 import { type CompactionPlan, type PlanOptions, planSpan } from "./plan.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
@@ -166,9 +166,8 @@ function mayGrow({ summary, view }: LadderState, { reason }: Run): boolean {
 const SHORT_SUMMARY_TOKENS = 500;
 
 function failureOf(rung: Rung, error: unknown): RungFailure {
-  const message = error instanceof Error ? error.message : String(error);
   const overflow = error instanceof SummaryFailure && (error.overflow || error.kind === "does-not-fit");
-  return { rung: rung.name, message, cause: error, overflow };
+  return { rung: rung.name, message: messageOf(error), cause: error, overflow };
 }
 
 /** Thrown inside a compaction that somebody stopped: the user, or an extension. */

@@ -45,7 +45,17 @@ export function stepsText({ masked, summarised, withoutMedia, shortened }: Compa
 }
 
 function counted(verb: string, count: number, noun: string): string {
-  return count === 0 ? "" : `${verb} ${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return count === 0 ? "" : `${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A number as people read it: 12,000. */
+export function digits(value: number): string {
+  return value.toLocaleString("en");
+}
+
+/** What somebody's code threw, in words. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
 /** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */

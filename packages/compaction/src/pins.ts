@@ -12,7 +12,7 @@ import {
   undoneBy,
 } from "@bonsai-agent/session";
 import { inert } from "./marks.ts";
-import { ownDetails, texts } from "./outcome.ts";
+import { digits, ownDetails, texts } from "./outcome.ts";
 
 /** A message of the session that pins or unpins a text: append it, or have the agent send it. */
 export type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
@@ -100,7 +100,7 @@ export function pinMessage(
   if (text.length > LONGEST_CHARS)
     throw new BonsaiError({
       code: "pin_too_long",
-      message: `A pinned text has at most ${count(LONGEST_CHARS)} characters; this one has ${count(text.length)}.`,
+      message: `A pinned text has at most ${digits(LONGEST_CHARS)} characters; this one has ${digits(text.length)}.`,
       hint: "Put it into a file of the project, and pin where it stands.",
     });
   const pinned = pinnedSoon(session, waiting);
@@ -108,7 +108,7 @@ export function pinMessage(
   if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
     throw new BonsaiError({
       code: "pins_full",
-      message: `All pinned texts together have at most ${count(ALL_CHARS)} characters; ${count(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${count(text.length)}.`,
+      message: `All pinned texts together have at most ${digits(ALL_CHARS)} characters; ${digits(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${digits(text.length)}.`,
       hint: "Unpin what counts no more.",
     });
   return message(PIN_CUSTOM_TYPE, "The user has pinned this. It holds from here on:", text);
@@ -128,8 +128,4 @@ function message(customType: string, intro: string, text: string): PinMessage {
 export function pinsMissingIn(summary: string, pinned: readonly string[]): string[] {
   const lines = `\n${summary}\n`;
   return pinned.filter((text) => !lines.includes(`\n${inert(text)}\n`));
-}
-
-function count(chars: number): string {
-  return chars.toLocaleString("en");
 }

@@ -1,5 +1,6 @@
 import { contentText, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 import { frameTags, inertTags } from "./marks.ts";
+import { digits } from "./outcome.ts";
 import { paragraphs, withoutReminders } from "./serialise.ts";
 import { type SummaryKind, summarySections } from "./summariser.ts";
 
@@ -121,7 +122,7 @@ function span({ kind, messages, following }: InstructionParts): string {
 }
 
 function fromTheEnd(count: number): string {
-  return count === 1 ? "the last message" : `message ${count.toLocaleString("en")} counted from the end`;
+  return count === 1 ? "the last message" : `message ${digits(count)} counted from the end`;
 }
 
 const QUOTE_CHARACTERS = 160;

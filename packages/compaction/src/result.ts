@@ -6,17 +6,13 @@ import {
   type CompactionOutcome,
   type CompactionReason,
   type CompactionSteps,
+  digits,
+  messageOf,
   type RungName,
   stepsText,
 } from "./outcome.ts";
 import type { SummaryKind } from "./summariser.ts";
-import {
-  type CompactionSizes,
-  compactionSizes,
-  type PlannedEdit,
-  totalAfter,
-  type ViewItem,
-} from "./view.ts";
+import { type CompactionSizes, compactionSizes, editedIds, totalAfter, type ViewItem } from "./view.ts";
 
 export type CompactionStatus =
   | "planned"
@@ -115,7 +111,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     tokensAfter: totalAfter(size, tokens),
     sizes: compactionSizes({ size, before: start.view.items, after: view.items, turnPrefixEntryIds }),
     ...divided,
-    maskedEntryIds: changed ? editedIds(state.view.edits) : [],
+    maskedEntryIds: changed ? editedIds(state.view, "mask") : [],
     ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
     ...(summary === undefined ? {} : { summary: summary.summary }),
     edits: [],
@@ -158,13 +154,12 @@ function doneText(steps: CompactionSteps, status: "compacted" | "masked"): strin
 }
 
 function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
-  const count = (kind: PlannedEdit["kind"]) => view.edits.filter((edit) => edit.kind === kind).length;
   const isSummarised = summary !== undefined && plan !== undefined;
   return {
-    masked: count("mask"),
+    masked: editedIds(view, "mask").length,
     summarised: isSummarised ? plan.history.length + plan.turnPrefix.length : 0,
-    withoutMedia: count("media"),
-    shortened: count("truncate"),
+    withoutMedia: editedIds(view, "media").length,
+    shortened: editedIds(view, "truncate").length,
   };
 }
 
@@ -181,9 +176,8 @@ function stillTooLarge({ budgets, size }: Run, { tokens }: LadderState): string[
   const { windowTokens } = budgets;
   const tokensAfter = totalAfter(size, tokens);
   if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
-  const [left, window] = [tokensAfter, windowTokens].map((each) => each.toLocaleString("en"));
   return [
-    `It still holds ${left} tokens, more than the model's window of ${window}: keep less, or choose a model with a larger window.`,
+    `It still holds ${digits(tokensAfter)} tokens, more than the model's window of ${digits(windowTokens)}: keep less, or choose a model with a larger window.`,
   ];
 }
 
@@ -222,10 +216,6 @@ function files(run: Run, { plan, summary }: LadderState): { readFiles: string[];
   if (plan?.status !== "planned" || isForeign) return { readFiles: [], modifiedFiles: [] };
   const carried = summary?.carried ?? carryOver(plan, run);
   return { readFiles: [...carried.readFiles], modifiedFiles: [...carried.modifiedFiles] };
-}
-
-function editedIds(edits: readonly PlannedEdit[]): string[] {
-  return edits.filter((edit) => edit.kind === "mask").map((edit) => edit.entryId);
 }
 
 function idOf(item: ViewItem): string {
@@ -315,13 +305,8 @@ function overheadAlone({ reason, budgets, size, start }: Run): string | undefine
   const { windowTokens } = budgets;
   if (reason !== "overflow" || windowTokens === undefined) return undefined;
   if (size.totalTokens - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
-  const overheadTokens = size.totalTokens - start.tokens;
-  const [overhead, window] = [overheadTokens, windowTokens].map((tokens) => tokens.toLocaleString("en"));
-  return `Cause: the system prompt and the tools alone take about ${overhead} tokens, more than the model's window of ${window}.`;
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  const overhead = digits(size.totalTokens - start.tokens);
+  return `Cause: the system prompt and the tools alone take about ${overhead} tokens, more than the model's window of ${digits(windowTokens)}.`;
 }
 
 /** Messages of servers and extensions end as they like, and another sentence follows. */

@@ -72,6 +72,11 @@ function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator
   return { ...item, message, tokens: estimator.message(message) };
 }
 
+/** The entries that the planned edits of a kind change. */
+export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): string[] {
+  return edits.filter((edit) => edit.kind === kind).map((edit) => edit.entryId);
+}
+
 /** The view's estimated tokens. */
 export function viewTokens(items: readonly ViewItem[]): number {
   return items.reduce((sum, item) => sum + item.tokens, 0);
