@@ -2,6 +2,7 @@ import { type Message, type TokenEstimator, toolCalls } from "@bonsai-agent/mess
 import type { CompactionEntry } from "@bonsai-agent/session";
 import type { CompactionSettings } from "./settings.ts";
 import {
+  besideSummary,
   type ContextView,
   isMasked,
   isOutput,
@@ -52,7 +53,7 @@ export interface PlanOptions {
  */
 export function planSpan(options: PlanOptions): CompactionPlan {
   const { previous, justCompacted } = options;
-  const items = options.view.items.filter((item) => item.message.role !== "compactionSummary");
+  const items = besideSummary(options.view.items);
   const index = justCompacted && !options.keepsLess ? 0 : cutIndex(items, options);
   if (index > 0 && viewTokens(items.slice(0, index)) >= options.leastTokens)
     return { status: "planned", previous, ...dividedAt(items, index) };

@@ -20,7 +20,7 @@ import { pinnedTexts } from "./pins.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
 import { type ContextReading, readContext } from "./tokens.ts";
-import { contextSizeOf, viewOf, viewTokens } from "./view.ts";
+import { besideSummary, contextSizeOf, viewOf, viewTokens } from "./view.ts";
 
 /** What is compacted, how, and by whom. */
 export interface RunCompactionOptions {
@@ -168,8 +168,8 @@ function keptAfterOverflow(
   targetTokens = Number.POSITIVE_INFINITY,
   keepTokens: number,
 ): number {
-  const items = view.items.filter(({ message }) => message.role !== "compactionSummary");
-  const half = Math.ceil(Math.min(viewTokens(items), Math.max(2, targetTokens)) / 2);
+  const tokens = viewTokens(besideSummary(view.items));
+  const half = Math.ceil(Math.min(tokens, Math.max(2, targetTokens)) / 2);
   return Math.min(Math.ceil(keepTokens), half);
 }
 

@@ -12,7 +12,14 @@ import {
   stepsText,
 } from "./outcome.ts";
 import type { SummaryKind } from "./summariser.ts";
-import { type CompactionSizes, compactionSizes, editedIds, totalAfter, type ViewItem } from "./view.ts";
+import {
+  besideSummary,
+  type CompactionSizes,
+  compactionSizes,
+  editedIds,
+  totalAfter,
+  type ViewItem,
+} from "./view.ts";
 
 export type CompactionStatus =
   | "planned"
@@ -185,7 +192,7 @@ function stillTooLarge({ budgets, size }: Run, { tokens }: LadderState): string[
 function spans(state: LadderState, status: CompactionStatus) {
   const { plan, summary, view } = state;
   if (plan === undefined || status === "failed" || status === "cancelled" || status === "masked")
-    return dividedAt(view.items.filter(({ message }) => message.role !== "compactionSummary").map(idOf), 0);
+    return dividedAt(besideSummary(view.items).map(idOf), 0);
   const cutId =
     status === "compacted" && summary !== undefined ? summary.firstKeptEntryId : plan.firstKeptEntryId;
   if (cutId === plan.firstKeptEntryId)

@@ -196,15 +196,15 @@ const SHORTEST_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
 /** Replaces images by a mark. */
 const dropMediaRung: Rung = {
   name: "media",
-  applies: (state, run) => mayLose(state, run) && keptItems(state).some(hasMedia),
+  applies: (state, run) => mayLose(state, run) && state.view.items.some(hasMedia),
   async attempt(state) {
-    return edited(state, keptItems(state).filter(hasMedia).map(withoutMedia));
+    return edited(state, state.view.items.filter(hasMedia).map(withoutMedia));
   },
 };
 
 /**
- * Cuts the largest remaining tool results and outputs of commands to head and tail; then, if need be, pasted text. What the model has not seen
- * yet is cut last, and by a threshold only where it would not fit the window otherwise.
+ * Cuts the largest remaining tool results and outputs of commands to head and tail; then, if need be, pasted text. What
+ * the model has not seen yet is cut last, and by a threshold only where it would not fit the window otherwise.
  */
 const truncateRung: Rung = {
   name: "truncate",
@@ -213,12 +213,14 @@ const truncateRung: Rung = {
     let next = state;
     const isForced = run.reason === "overflow" || isUnsendable(state, run);
     const lengths = isForced ? SHORTEST_CHARS : TRUNCATED_CHARS;
-    for (const { of, leastChars, targetTokens } of passes(state, run)) {
+    const latest = latestRequest(state);
+    for (const { of, latestChars, targetTokens } of passes(state, run)) {
       for (const chars of lengths) {
         if (next.tokens <= targetTokens) break;
+        const charsOf = (item: ViewItem) => (item === latest ? Math.max(chars, latestChars) : chars);
         next = edited(
           next,
-          of.flatMap((item) => truncated(item, Math.max(chars, leastChars(item)))),
+          of.flatMap((item) => truncated(item, charsOf(item))),
         );
       }
     }
@@ -231,36 +233,30 @@ const LATEST_REQUEST_CHARS = 1_000;
 
 interface Pass {
   of: readonly ViewItem[];
-  leastChars: (item: ViewItem) => number;
+  /** So much of the latest request is left. */
+  latestChars: number;
   targetTokens: number;
 }
 
 function passes(state: LadderState, run: Run): Pass[] {
   const { targetTokens = 0, mostTokens = targetTokens, reason, budgets } = run;
-  const kept = keptItems(state);
-  const results = kept.filter(holdsOutput);
-  const unseen = unseenResults(kept);
-  const latest = kept.findLast(({ message }) => message.role === "user");
+  const { items } = state.view;
+  const seen = latestAnswer(items.map(({ message }) => message)) + 1;
   const atMost = reason === "overflow" ? targetTokens : Math.max(targetTokens, mostTokens);
-  const none = () => 0;
-  const wholeLatest = (item: ViewItem) => (item === latest ? latestRequestChars(budgets) : 0);
-  const endsOfLatest = (item: ViewItem) => (item === latest ? LATEST_REQUEST_CHARS : 0);
   const cuts: Pass[] = [
-    { of: results.filter((item) => !unseen.has(item)), leastChars: none, targetTokens },
-    { of: results.filter((item) => unseen.has(item)), leastChars: none, targetTokens: atMost },
+    { of: items.slice(0, seen).filter(holdsOutput), latestChars: 0, targetTokens },
+    { of: items.slice(seen).filter(holdsOutput), latestChars: 0, targetTokens: atMost },
   ];
   // What people wrote is cut only where a summary stands already, and what is kept is too large by itself.
   if (state.summary === undefined) return cuts;
-  const written = kept.filter((item) => roleTraits(item.message).mayBeCut && !holdsOutput(item));
-  cuts.push({ of: written, leastChars: wholeLatest, targetTokens: atMost });
-  if (reason === "overflow") cuts.push({ of: written, leastChars: endsOfLatest, targetTokens: atMost });
+  const of = items.filter((item) => roleTraits(item.message).mayBeCut && !holdsOutput(item));
+  cuts.push({ of, latestChars: latestRequestChars(budgets), targetTokens: atMost });
+  if (reason === "overflow") cuts.push({ of, latestChars: LATEST_REQUEST_CHARS, targetTokens: atMost });
   return cuts;
 }
 
-/** Results that stand behind the last good answer. */
-function unseenResults(items: readonly ViewItem[]): ReadonlySet<ViewItem> {
-  const answer = latestAnswer(items.map(({ message }) => message));
-  return new Set(items.slice(answer + 1).filter(holdsOutput));
+function latestRequest({ view }: LadderState): ViewItem | undefined {
+  return view.items.findLast(({ message }) => message.role === "user");
 }
 
 /** Losing recent content is for an overflow, for a summary that did not free enough, and for what would not be sent. */
@@ -275,12 +271,6 @@ export function isUnsendable(
   { sendableTokens = Number.POSITIVE_INFINITY }: Run,
 ): boolean {
   return tokens > sendableTokens;
-}
-
-/** What stays in the context: with a summary, the part that it keeps. */
-function keptItems({ view, summary }: LadderState): readonly ViewItem[] {
-  if (summary === undefined) return view.items;
-  return view.items.filter((item) => item.message.role !== "compactionSummary");
 }
 
 function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState {

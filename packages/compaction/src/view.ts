@@ -6,13 +6,7 @@ import {
   type TokenEstimator,
   type UserContent,
 } from "@bonsai-agent/messages";
-import {
-  type Entry,
-  editedMessage,
-  type Projection,
-  type ProjectionItem,
-  project,
-} from "@bonsai-agent/session";
+import { editedMessage, type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
 import { clip } from "./serialise.ts";
 
 /** What every mask puts in the place of an old tool result, and of what a command of the user printed. */
@@ -25,12 +19,8 @@ export interface PlannedEdit {
   content: string | UserContent[];
 }
 
-/** One message of the context under planning, with its size. */
-export interface ViewItem {
-  readonly entryId: string;
-  readonly entry: Entry;
-  /** As the model would see it after the planned edits. */
-  readonly message: Message;
+/** One message of the context under planning, as the model would see it after the planned edits, with its size. */
+export interface ViewItem extends ProjectionItem {
   /** Estimated tokens of `message`. */
   readonly tokens: number;
   /** The item as projected today. */
@@ -47,9 +37,7 @@ export interface ContextView {
 /** The view of a projection as it stands. */
 export function viewOf(projection: Projection, estimator: TokenEstimator): ContextView {
   const items = projection.items.map((source) => ({
-    entryId: source.entryId,
-    entry: source.entry,
-    message: source.message,
+    ...source,
     tokens: estimator.message(source.message),
     source,
   }));
@@ -75,6 +63,11 @@ function editedItem(item: ViewItem, edit: PlannedEdit, estimator: TokenEstimator
 /** The entries that the planned edits of a kind change. */
 export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): string[] {
   return edits.filter((edit) => edit.kind === kind).map((edit) => edit.entryId);
+}
+
+/** All but the summary of an earlier compaction. */
+export function besideSummary(items: readonly ViewItem[]): readonly ViewItem[] {
+  return items.filter(({ message }) => message.role !== "compactionSummary");
 }
 
 /** The view's estimated tokens. */
