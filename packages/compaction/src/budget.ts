@@ -18,13 +18,6 @@ export interface Budgets {
   outputTokens: number;
 }
 
-interface BudgetOptions {
-  settings: CompactionSettings;
-  model: ModelSizes;
-  /** Default "threshold". */
-  reason?: CompactionReason;
-}
-
 const RESERVE = { minimumTokens: 2_048, windowShare: 0.25 };
 const KEEP = { minimumTokens: 4_096, windowShare: 0.35 };
 /** A manual compaction under `manualKeep: "quarter"` keeps a quarter of the budget within these bounds. */
@@ -35,8 +28,14 @@ const DEFAULT_OUTPUT_TOKENS = 32_000;
 /**
  * reserve = min(setting, max(2,048, 25% of the window)), keep = min(setting, max(4,096, 35%)) and at most
  * window - reserve. With `scaleBudgets: false` or an unknown window the settings hold as they are.
+ * @param options.reason default "threshold"; for "manual", what is kept is by `manualKeep`
  */
-export function budgetsFor({ settings, model, reason = "threshold" }: BudgetOptions): Budgets {
+export function budgetsFor(options: {
+  settings: CompactionSettings;
+  model: ModelSizes;
+  reason?: CompactionReason;
+}): Budgets {
+  const { settings, model, reason } = options;
   const windowTokens = model.contextWindow || undefined;
   const reserveTokens = scaled(settings.threshold.reserveTokens, RESERVE, settings, windowTokens);
   const keep = scaled(settings.keepRecentTokens, KEEP, settings, windowTokens);

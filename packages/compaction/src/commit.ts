@@ -2,7 +2,7 @@ import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
 import { summaryDetails } from "./carry-over.ts";
 import { isReached, type LadderState, type PlannedSummary, type Run } from "./ladder.ts";
-import { type CompactionManifest, type EntryRange, type ManifestSettings, manifestOf } from "./outcome.ts";
+import { type CompactionManifest, type EntryRange, manifestOf } from "./outcome.ts";
 import { pinnedDrafts } from "./pins.ts";
 import { type CompactionResult, failedResult, resultOf } from "./result.ts";
 import { isUnsendable } from "./rungs.ts";
@@ -96,8 +96,7 @@ export function masksSuffice(run: Run, state: LadderState): boolean {
 
 /** The record of a run that a summary ended. */
 function runManifest(run: Run, state: LadderState): CompactionManifest {
-  const { reason, size, cost } = run;
-  const calibration = calibrationAfter(run, state);
+  const { reason, size, cost, settings, budgets } = run;
   const plan = state.plan!;
   return {
     reason,
@@ -110,24 +109,18 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     kept: range(plan.kept),
     masked: editedIds(state.view, "mask"),
     lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
-    ...(plan.previous === undefined ? {} : { previousCompactionId: plan.previous.id }),
+    previousCompactionId: plan.previous?.id,
     requests: cost.requests,
     costUsd: cost.usage?.cost.total ?? 0,
-    ...(calibration === undefined ? {} : { calibration }),
-    settings: settingsOf(run),
+    calibration: calibrationAfter(run, state),
+    settings: {
+      preset: settings.preset,
+      estimator: settings.estimator,
+      keepTokens: budgets.keepTokens,
+      reserveTokens: budgets.reserveTokens,
+      windowTokens: budgets.windowTokens,
+    },
     state: stateInForce(run),
-  };
-}
-
-function settingsOf({ settings, budgets }: Run): ManifestSettings {
-  const { keepTokens, reserveTokens, windowTokens } = budgets;
-  const { preset, estimator } = settings;
-  return {
-    preset,
-    estimator,
-    keepTokens,
-    reserveTokens,
-    ...(windowTokens === undefined ? {} : { windowTokens }),
   };
 }
 

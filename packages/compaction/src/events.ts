@@ -178,17 +178,17 @@ export interface CompactionEvents {
 
 const notify = { kind: "notify" } as const;
 
+/** An event that a handler may cancel. */
 function cancellable<Result extends { cancel?: boolean }>(
   fields: ResultFields<Result>,
-  exclusive: DecideRule<Result>["exclusive"],
-  refusal: DecideRule<Result>["refusal"],
+  exclusive: DecideRule<Result>["exclusive"] = [],
 ): DecideRule<Result> {
   return {
     kind: "decide",
     onError: "report",
     exclusive,
     final: (result) => result.cancel === true,
-    refusal,
+    refusal: () => ({ cancel: true }) as Result,
     isResult: isResultOf(fields),
   };
 }
@@ -198,27 +198,16 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
   auto_compaction_start: notify,
   auto_compaction_end: notify,
   session_before_mask: {
-    ...cancellable<{ cancel?: boolean; keep?: string[] }>(
-      { cancel: isBoolean, keep: isTextList },
-      [],
-      () => ({
-        cancel: true,
-      }),
-    ),
+    ...cancellable<{ cancel?: boolean; keep?: string[] }>({ cancel: isBoolean, keep: isTextList }),
     merge: { keep: (earlier, later) => [...earlier, ...later] },
   },
   session_mask: notify,
   session_before_compact: {
     ...cancellable<BeforeCompactResult>(
-      {
-        cancel: isBoolean,
-        reason: isText,
-        compaction: isObject,
-        carryOver: (value) => checkCarryOver(value),
-      },
+      { cancel: isBoolean, reason: isText, compaction: isObject, carryOver: checkCarryOver },
       ["compaction"],
-      (error) => ({ cancel: true, reason: messageOf(error) }),
     ),
+    refusal: (error) => ({ cancel: true, reason: messageOf(error) }),
     keyed: ["carryOver"],
     readOnly: ["preparation"],
   },
@@ -234,7 +223,6 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
         label: isText,
       },
       ["summary"],
-      () => ({ cancel: true }),
     ),
     readOnly: ["preparation"],
   },

@@ -73,12 +73,12 @@ export interface CompactionManifest {
   /** What the kept part lost beyond masks. */
   lost: { media: string[]; truncated: string[] };
   /** The compaction whose summary this one updated. */
-  previousCompactionId?: string;
+  previousCompactionId?: string | undefined;
   /** Requests to the summariser, answers that were refused included. */
   requests: number;
   costUsd: number;
   /** What the session's usage had taught about its tokens; a compaction takes the evidence away. */
-  calibration?: Calibration;
+  calibration?: Calibration | undefined;
   /** What was asked for: a later compaction that asks for less may go on from here. */
   settings: ManifestSettings;
   /** What was in force where the context was cut, for an opening that reads only the tail. */
@@ -86,13 +86,13 @@ export interface CompactionManifest {
 }
 
 /** The settings of a compaction, sizes as scaled to the window. */
-export interface ManifestSettings {
+interface ManifestSettings {
   preset: string;
   estimator: string;
   keepTokens: number;
   reserveTokens: number;
   /** Absent where the window was unknown. */
-  windowTokens?: number;
+  windowTokens?: number | undefined;
 }
 
 /** Messages of the context, as a range: ids would grow with the session. */
