@@ -3,10 +3,12 @@ import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
   type BeforeCompactResult,
+  CompactionController,
   type CompactionEvents,
   type CompactionSettingsInput,
   compactionEventRules,
   compactionSettings,
+  manifestOf,
 } from "../src/index.ts";
 import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
@@ -165,6 +167,33 @@ test.each([
   expect(await run()).toMatchObject({ status: "failed", error: { code } });
   expect(failures).toHaveLength(1);
   expect(JSON.stringify(session.entries())).toBe(before);
+});
+
+test("an extension's cut is refused at the summary of an earlier compaction", async () => {
+  const { lifecycle, run, id } = stage("U:9 A:9 C(a1) U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100");
+  lifecycle.on("session_before_compact", () => ({
+    compaction: { summary: "Mine.", firstKeptEntryId: id("c1"), tokensBefore: 1 },
+  }));
+  expect(await run()).toMatchObject({ status: "failed", error: { code: "first_kept_entry_illegal" } });
+});
+
+test("what a handler of the start event writes is part of the compaction that was decided before", async () => {
+  const { lifecycle, session, summariser } = stage();
+  const settings = settingsFor();
+  const controller = new CompactionController({
+    session,
+    summariser,
+    lifecycle,
+    settings,
+    model: () => model,
+  });
+  let written: string | undefined;
+  lifecycle.on("auto_compaction_start", () => {
+    const message = { role: "user" as const, content: "And then?", timestamp: 0 };
+    written = session.append({ type: "message", message }).id;
+  });
+  expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
+  expect(manifestOf(session.projection().compaction)?.kept?.last).toBe(written);
 });
 
 test("an empty summary of an extension is refused", async () => {

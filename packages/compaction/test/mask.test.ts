@@ -58,6 +58,8 @@ test("case 27: local mode protects 2k and asks for 500", () => {
   const older = "U:10 A:10 | U:90000 A:10 | U:10";
   expect(masked(`${older} A(t1):10 T1:600 A(t2):10 T2:1900 A:10`)).toEqual(["t1"]);
   expect(masked(`${older} A(t1):10 T1:400 A(t2):10 T2:1900 A:10`)).toEqual([]);
+  // A result that is shorter than the placeholder stays as it is.
+  expect(masked(`${older} A(t0):10 T0:1 A(t1):10 T1:600 A(t2):10 T2:1900 A:10`)).toEqual(["t1"]);
 });
 
 test("a user's compaction whose masks alone make the rest fit what is kept writes the masks", async () => {
