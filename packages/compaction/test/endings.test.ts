@@ -103,7 +103,7 @@ test.each([
   ["session_before_compact", { compaction: "a text" }, "fields {compaction}"],
   ["session_before_mask", { keeps: [] }, "fields {keeps}"],
   ["session_before_mask", { keep: "t1" }, "fields {keep}"],
-] as const)("a slip of the pen in %s is noticed and changes nothing: %j", async (event, slip, received) => {
+] as const)("a wrong answer to %s is reported and changes nothing: %j", async (event, slip, received) => {
   const { session } = history("U:30 A(t1):10 T1:65000 A:10 | U:30 A:50 A:500");
   const { lifecycle, notices } = listening();
   lifecycle.on(event, () => slip as never, { source: "sloppy" });
@@ -114,7 +114,7 @@ test.each([
   ]);
 });
 
-test("two handlers that each keep a result unmasked are both heard", async () => {
+test("of two handlers that each keep a result unmasked, both get it", async () => {
   const { session, id } = history(
     "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:30000 A:10",
   );
@@ -126,7 +126,7 @@ test("two handlers that each keep a result unmasked are both heard", async () =>
   expect((await runCompaction({ ...run, reason: "threshold" })).maskedEntryIds).toEqual([]);
 });
 
-test("what an extension is shown cannot be changed under the feet of the next", async () => {
+test("one extension cannot change what the next one is shown", async () => {
   const { session } = history("U:30000 A:30000 | U:100 A:100");
   const { lifecycle } = listening();
   lifecycle.on("session_before_compact", ({ preparation }) => {

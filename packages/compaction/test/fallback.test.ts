@@ -33,7 +33,7 @@ test.each<[fallback: "always" | "overflow" | "never", reason: CompactionReason, 
   if (rung === null) expect(session.entries().length).toBe(before);
 });
 
-test("what the summariser cost is told, and stored with the entry", async () => {
+test("the summariser's cost is in the result, and stored with the entry", async () => {
   const { session } = history(LONG);
   const result = await runCompaction({
     session,

@@ -118,7 +118,7 @@ test.each<[string, unknown, string[], string[]]>([
   ["damaged lists", { readFiles: [1, "a.ts", null], modifiedFiles: "c.ts" }, ["a.ts"], []],
   ["no details", undefined, [], []],
   ["details that are no object", "readFiles", [], []],
-])("the files that a sub-agent tells: %s", (_, details, read, modified) => {
+])("the files that a sub-agent lists: %s", (_, details, read, modified) => {
   const task = call("task", { description: "look", prompt: "Look at it." });
   for (const isError of [false, true]) {
     const { read: readFiles, modified: modifiedFiles } = fileOperations([

@@ -215,7 +215,7 @@ test("two extensions that both supply a summary: the later stands, and both are 
   expect(notices).toEqual([expect.objectContaining({ type: "conflict", sources: ["one", "two"] })]);
 });
 
-test("a mask can be vetoed, or some results kept; the masked are told of", async () => {
+test("a mask can be vetoed, or some results kept; the masked ones are notified", async () => {
   const notation = "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:20000 A:10";
   const offered: string[][] = [];
   const kept = stage(notation, { mask: { protectTokens: 20_000 } });

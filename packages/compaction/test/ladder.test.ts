@@ -144,7 +144,7 @@ test.each([
   expect(session.entries().filter((entry) => entry.type === "compaction")).toHaveLength(1);
 });
 
-test("case 25: on manual the failure is the user's to know", async () => {
+test("case 25: a manual failure is an error for the user", async () => {
   const { session } = history(LONG);
   const summariser = scriptedSummariser([{ text: "" }]);
   const result = await runCompaction({

@@ -62,7 +62,7 @@ test("threshold check and compaction of a long, compacted session read no more t
   session.close();
 });
 
-test("an extension that listens is given the whole path", async () => {
+test("a handler is given the whole path", async () => {
   const { session } = opened();
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   let given = 0;
@@ -77,7 +77,7 @@ test("an extension that listens is given the whole path", async () => {
   session.close();
 });
 
-test("an extension that listens and does not ask for the path costs no reading of it", async () => {
+test("a handler that does not ask for the path costs no reading of it", async () => {
   const { session, read } = opened();
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   const heard: string[] = [];
@@ -98,7 +98,7 @@ test("an extension that listens and does not ask for the path costs no reading o
   session.close();
 });
 
-test("nor does one that listens to a move in the tree parse the branch that is left", async () => {
+test("a handler of a move in the tree does not have the left branch parsed", async () => {
   const { session, read } = opened();
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   let left = "";

@@ -200,7 +200,7 @@ test("a text can neither end its frame nor begin another", async () => {
   expect(seen(session, "evil")).toBe(1);
 });
 
-test("what cannot be pinned is said, and why", () => {
+test("what cannot be pinned is an error with the reason", () => {
   const { session } = history("U A");
   expect(() => pinMessage(session, " \n ")).toThrow(expect.objectContaining({ code: "pin_empty" }));
   expect(() => pinMessage(session, "x".repeat(4_001))).toThrow(
@@ -210,13 +210,13 @@ test("what cannot be pinned is said, and why", () => {
   expect(() => pin(session, "y".repeat(500))).toThrow(expect.objectContaining({ code: "pins_full" }));
 });
 
-test("a text that is pinned already is not refused for want of room", () => {
+test("a text that is pinned already is not refused for want of space", () => {
   const { session } = history("U A");
   for (let at = 0; at < 4; at += 1) pin(session, `${at}${"x".repeat(3_900)}`);
   expect(() => pinMessage(session, `  1${"x".repeat(3_900)}\n`)).not.toThrow();
 });
 
-test("messages that wait count: what they pin is pinned already, and takes room", () => {
+test("waiting messages count: what they pin is pinned already, and takes space", () => {
   const { session } = history("U A");
   pin(session, RULE);
   const other = { customType: "theirs", details: { text: "x", line: "x" } };

@@ -38,11 +38,14 @@ test("a refusal that nothing explains leaves half of what would fit, for the win
 test.each([
   [undefined, 13_110 / 4],
   [13_200, 13_200],
-])("a window that nobody knows is smaller than what was refused (told: %s)", async (inputTokens, most) => {
-  const { status, tokensAfter } = await recovered(GREAT_RESULT, { refusal: { inputTokens } });
-  expect(status).toBe("compacted");
-  expect(tokensAfter).toBeLessThanOrEqual(most);
-});
+])(
+  "a window that nobody knows is smaller than what was refused (its count: %s)",
+  async (inputTokens, most) => {
+    const { status, tokensAfter } = await recovered(GREAT_RESULT, { refusal: { inputTokens } });
+    expect(status).toBe("compacted");
+    expect(tokensAfter).toBeLessThanOrEqual(most);
+  },
+);
 
 test("the user's latest request stays whole at a threshold, and a fresh result while the window can take it", async () => {
   const { session } = history("U:2000 A:2000 | U:900 A(t1):10 T1:2600");
@@ -96,7 +99,7 @@ test("cutting that does not reach the aim is tried all the same", async () => {
   expect(tokensAfter).toBeLessThan(tokensBefore);
 });
 
-test("a summary that a larger window had room for is made anew when a smaller one overflows", async () => {
+test("a summary that fitted a larger window is made anew when a smaller one overflows", async () => {
   const { session } = history("U:30000 A:30000 | U:200 A:200");
   const long = scriptedSummariser([
     (request) => ({ text: `${wellFormed(request)}\n${"- a line of it\n".repeat(700)}` }),

@@ -81,7 +81,7 @@ test("Invariant: before = fixed + summarised + turn prefix + masked + kept, and 
   );
 });
 
-test("who reads the context after a compaction finds the size that it told, one compaction after the other", async () => {
+test("a reading after a compaction finds the size that its result has, one compaction after the other", async () => {
   await fc.assert(
     fc.asyncProperty(cases, fc.boolean(), async (each, goesOn) => {
       const session = opened(each);
@@ -118,7 +118,7 @@ test("what was reported beyond the estimates stays; what was estimated too high 
   expect(less.sizes).toMatchObject({ fixedTokens: 0, summarisedTokens: 1_000, keptTokens: 1_000 });
 });
 
-test("a plan's size afterwards has room for a summary that is not written yet", () => {
+test("a plan's size afterwards counts a summary that is not written yet", () => {
   const { session } = history("U:8000 A:8000 | U:4000 A:4000");
   const plan = planCompaction({ session, settings: compactionSettings({ keepRecentTokens: 1_500 }) });
   expect(plan.sizes.summaryTokens).toBeGreaterThan(0);
@@ -126,7 +126,7 @@ test("a plan's size afterwards has room for a summary that is not written yet", 
   expect(plan.summary).toBeUndefined();
 });
 
-test("a plan tells the requests before anybody is asked: one, one more for a split turn, several in parts", async () => {
+test("a plan lists the requests before anybody is asked: one, one more for a split turn, several in parts", async () => {
   const asked = async (notation: string, contextWindow: number, keepRecentTokens = 300) => {
     const settings = compactionSettings({ estimator: "chars4", keepRecentTokens });
     const sizes = { name: "some/model", contextWindow, maxOutputTokens: 2_000 };

@@ -242,7 +242,7 @@ test("a changed text is kept as changed, with what was carried over for the next
   });
 });
 
-test("an abort ends it with the signal's reason, whether the summariser listens or not", async () => {
+test("an abort ends it with the signal's reason, whether the summariser heeds it or not", async () => {
   const stop = new AbortController();
   const deaf: Summariser = {
     name: "deaf",

@@ -204,7 +204,7 @@ test("an update starts from a foreign summary without its file lists", async () 
   expect(summariser.requests[0]?.previousSummary).toBe("## Goal\nForeign goal");
 });
 
-test("the manifest tells what was kept, masked, summarised and lost, and what it cost", async () => {
+test("the manifest records what was kept, masked, summarised and lost, and what it cost", async () => {
   const { session, id } = history("m k U:900 A:900 | U:900 A:900 | U:100 A:100");
   const summariser = scriptedSummariser();
   const { entry, tokensAfter } = await runCompaction({ session, settings: keeping(200), summariser });

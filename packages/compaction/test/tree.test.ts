@@ -258,7 +258,7 @@ test("a summary that cannot be written moves nothing", async () => {
   expect(session.leafId).toBe(leafId);
 });
 
-test("a handler that throws or slips is told of, and the move goes on; a label without a summary is set", async () => {
+test("a handler that throws or answers wrongly is reported, and the move goes on; a label without a summary is set", async () => {
   const { session, id } = history("U A | U A");
   const notices: string[] = [];
   const lifecycle = new Lifecycle<CompactionEvents>({
