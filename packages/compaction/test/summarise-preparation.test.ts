@@ -1,6 +1,5 @@
-import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { emptyUsage } from "@bonsai-agent/messages";
-import type { CompactionEntry } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
@@ -8,72 +7,13 @@ import {
   type BeforeCompact,
   type CompactionEvents,
   compactionEventRules,
-  compactionSettings,
   digestSummariser,
-  type RunCompactionOptions,
   runCompaction,
-  type SummarisePreparationOptions,
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
+import { cases, compacted, detailsOf, messagesOf, model, past, settings } from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
-
-const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
-const model = { contextWindow: 60_000 };
-
-type Asked = Omit<SummarisePreparationOptions, "preparation" | "summariser">;
-
-interface Stage extends Partial<RunCompactionOptions> {
-  notation: string;
-  /** Null: the default, without extensions. */
-  extension: Summariser | null;
-  asked?: Asked;
-  carryOver?: Record<string, string[]>;
-}
-
-/** Compacts a session, by an extension that has the default summary made, or without one. */
-async function compacted({ notation, extension, asked = {}, carryOver, ...options }: Stage) {
-  const { session } = history(notation);
-  const notices: LifecycleNotice[] = [];
-  const lifecycle = new Lifecycle<CompactionEvents>({
-    rules: compactionEventRules,
-    onNotice: (notice) => notices.push(notice),
-  });
-  const errors: unknown[] = [];
-  lifecycle.on("session_before_compact", async ({ preparation, signal }: BeforeCompact) => {
-    const carried = carryOver === undefined ? {} : { carryOver };
-    if (extension === null) return carried;
-    try {
-      const made = await summarisePreparation({ preparation, summariser: extension, signal, ...asked });
-      return { ...made, ...carried };
-    } catch (error) {
-      errors.push(error);
-      return {};
-    }
-  });
-  const run = () => runCompaction({ session, settings, model, reason: "threshold", lifecycle, ...options });
-  const result = await run();
-  return { session, result, run, errors, notices, text: messagesOf(session) };
-}
-
-/** What the model sees, without what differs between two equal sessions. */
-function messagesOf(session: ReturnType<typeof history>["session"]) {
-  return session.projection().items.map(({ message }) => ({ ...message, timestamp: 0 }));
-}
-
-function detailsOf({ details }: CompactionEntry): Record<string, unknown> {
-  const { manifest: _manifest, ...rest } = details as Record<string, unknown>;
-  const { latestRequest, ...others } = rest;
-  return { ...others, latestRequest: (latestRequest as { text: string } | undefined)?.text };
-}
-
-const past = "U:30000 A(t1=edit:a.ts t2=read:b.ts):30000 T1:9 T2:9 A:9 | U:100 A:100";
-const cases: readonly [string, string][] = [
-  ["a whole turn", past],
-  ["a split turn", "U:9000 A:9000 | U:900 A(t1=edit:a.ts):40000 T1:9000 A:150 A:150"],
-  ["an earlier summary", `U:900 A:900 C()"## Goal old" ${past}`],
-  ["a branch summary", `U:900 A:900 S:90 ${past}`],
-];
 
 test.each(cases)(
   "an extension's summary by the same summariser is the default's: %s",
@@ -213,20 +153,6 @@ test("without instructions of its own, the user's focus holds; else the extensio
   expect(second.requests[0]?.focus).toBe("the roof");
 });
 
-test("keepNothing summarises what would be kept too, and the engine takes a cut that keeps nothing", async () => {
-  const summariser = scriptedSummariser();
-  const own = await compacted({ notation: past, extension: summariser, asked: { keepNothing: true } });
-  expect(own.errors).toEqual([]);
-  expect(own.text.map(({ role }) => role)).toEqual(["compactionSummary"]);
-  expect(own.result).toMatchObject({ status: "compacted", firstKeptEntryId: null, keptEntryIds: [] });
-  expect(own.result.summarizedEntryIds).toHaveLength(7);
-  expect(summariser.requests[0]?.messages).toHaveLength(7);
-  // Nothing more to do, and what comes after is seen.
-  expect((await own.run()).status).toBe("nothing-to-compact");
-  history("U:10", own.session);
-  expect(messagesOf(own.session).map(({ role }) => role)).toEqual(["compactionSummary", "user"]);
-});
-
 test("a changed text is kept as changed, with what was carried over for the next time", async () => {
   const { session } = history(past);
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
@@ -285,84 +211,6 @@ test("all requests are paid for in the entry's usage", async () => {
   expect(summariser.requests.length).toBeGreaterThan(2);
   expect(result.entry?.usage?.input).toBe(7 * summariser.requests.length);
   expect(result.costUsd).toBe(0.5 * summariser.requests.length);
-});
-
-const unanswered: readonly [about: string, notation: string, kept: string[]][] = [
-  ["a prompt that was just typed", "U:30000 A:100 | U:90", ["u2"]],
-  [
-    "two prompts, a command, a message of an extension",
-    "U:30000 A:100 | U:90 B X U:9",
-    ["u2", "b1", "x1", "u3"],
-  ],
-  ["a prompt whose request failed", "U:30000 A:100 | U:90 A~error", ["u2", "a2"]],
-  ["what was said after a request failed", "U:30000 A:100 | U:90 A~error U:9", ["u3"]],
-  [
-    "results, with the answer that asked for them",
-    "U:30000 A:100 A(t1 t2):9 T1:90 T2:90",
-    ["a2", "t1", "t2"],
-  ],
-  ["results, and what was said behind them", "U:30000 A(t1):9 T1:90 | U:9", ["a1", "t1", "u2"]],
-  ["what was said after results were given up", "U:30000 A(t1):9 T1:90 A~error U:9", ["u2"]],
-  ["a branch summary that was taken along", "U:30000 A:100 S:90", ["s1"]],
-  ["nothing after an answer", "U:30000 A:100 | U:90 A(t1):9 T1:9 A:9", []],
-];
-
-test.each(unanswered)(
-  "keepNothing keeps what the model has not answered: %s",
-  async (_about, notation, kept) => {
-    const { session, name } = history(notation);
-    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
-    const summariser = scriptedSummariser();
-    lifecycle.on("session_before_compact", ({ preparation }) =>
-      summarisePreparation({ preparation, summariser, keepNothing: true }),
-    );
-    const least = compactionSettings({ keepRecentTokens: 150, estimator: "chars4" });
-    const result = await runCompaction({ session, settings: least, model, lifecycle });
-    expect(result.status).toBe("compacted");
-    expect(result.keptEntryIds.map(name)).toEqual(kept);
-    const seen = session.projection().items.slice(1);
-    expect(seen.map(({ entryId }) => name(entryId))).toEqual(kept);
-  },
-);
-
-test("keepNothing gives the early part of the turn that goes on a summary of its own", async () => {
-  const summariser = scriptedSummariser();
-  const notation = "U:9000 A:9000 | U:90 A(t1):30000 T1:90 A(t2):9 T2:90";
-  const own = await compacted({ notation, extension: summariser, asked: { keepNothing: true } });
-  expect(summariser.requests.map(({ kind }) => kind)).toEqual(["history", "turnPrefix"]);
-  expect(own.text.map(({ role }) => role)).toEqual(["compactionSummary", "assistant", "toolResult"]);
-});
-
-test("keepNothing summarises no less than would be summarised without it", async () => {
-  const usual = await compacted({ notation: "U:30000 U:30000 U:90", extension: scriptedSummariser() });
-  const own = await compacted({
-    notation: "U:30000 U:30000 U:90",
-    extension: scriptedSummariser(),
-    asked: { keepNothing: true },
-  });
-  expect(usual.result.keptEntryIds).toHaveLength(2);
-  expect(own.text.map(({ role }) => role)).toEqual(usual.text.map(({ role }) => role));
-});
-
-test("on any tree, keepNothing leaves only what no good answer came after", async () => {
-  let compactions = 0;
-  const law = fc.asyncProperty(treeArbitrary({ maxTokens: 400 }), async (notation) => {
-    const extension = scriptedSummariser();
-    // A tree can be smaller than what the summariser always says.
-    const asked = { keepNothing: true, mayGrow: true };
-    const small = { notation, extension, model: { contextWindow: 4_000 }, asked };
-    const { text, result, errors } = await compacted({ ...small, reason: "manual" });
-    expect(errors).toEqual([]);
-    if (result.status !== "compacted") return;
-    compactions += 1;
-    const answer = text.findLastIndex(
-      (each) => each.role === "assistant" && !["error", "aborted"].includes(each.stopReason),
-    );
-    if (answer < 0) return;
-    expect([answer, text[answer + 1]?.role]).toEqual([1, "toolResult"]);
-  });
-  await fc.assert(law, { numRuns: 60 });
-  expect(compactions).toBeGreaterThan(5);
 });
 
 test("without a summariser of its own, whoever would summarise is asked; without a model, the digest", async () => {
