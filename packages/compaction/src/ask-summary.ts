@@ -1,47 +1,9 @@
-import type { Message, TokenEstimator, Usage } from "@bonsai-agent/messages";
+import type { TokenEstimator } from "@bonsai-agent/messages";
 import { requestCapacity } from "./budget.ts";
 import { strippedSummary } from "./marks.ts";
 import { digits, messageOf } from "./outcome.ts";
-import { summaryInstruction, summaryPrompt } from "./prompts.ts";
-import {
-  type Summariser,
-  type SummaryAnswer,
-  SummaryFailure,
-  type SummaryKind,
-  type SummaryRequest,
-  summarySections,
-} from "./summariser.ts";
-
-/** What stays the same in all requests of one compaction. */
-export interface SummaryJob {
-  summariser: Summariser;
-  estimator: TokenEstimator;
-  signal: AbortSignal;
-  focus?: string | undefined;
-  /** Replaces the instructions altogether; then no sections are expected. */
-  instructions?: string | undefined;
-  /** Tags of what extensions carried over before: a summariser that sees the context may repeat it. */
-  echoedTags?: readonly string[] | undefined;
-  /** True where a summariser may get the place of a part in the context instead of the part as text. */
-  mayUseContext?: boolean | undefined;
-  /** Called once for each request: with its usage, where there is one. */
-  onUsage: (usage: Usage | undefined) => void;
-}
-
-/** One request: its messages, and the same as text. */
-export interface SummaryPart {
-  kind: SummaryKind;
-  messages: readonly Message[];
-  following?: readonly Message[] | undefined;
-  /** The messages as text. */
-  conversation: () => string;
-  /** True when the messages and what follows them are all of the context. */
-  isWhole?: boolean | undefined;
-  previousSummary?: string | undefined;
-  maxSummaryTokens: number;
-  /** The most tokens that the request may have. Default: what the summariser can read. */
-  capacityTokens?: number | undefined;
-}
+import { type SummaryJob, type SummaryPart, summaryInstruction, summaryPrompt } from "./prompts.ts";
+import { type SummaryAnswer, SummaryFailure, type SummaryRequest, summarySections } from "./summariser.ts";
 
 /**
  * Asks for one summary.
@@ -65,8 +27,8 @@ export function promptTokens(prompt: SummaryRequest["prompt"], estimator: TokenE
 }
 
 export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryRequest {
-  const { kind, messages, following, previousSummary, maxSummaryTokens } = part;
-  const { focus, instructions, signal } = job;
+  const { kind, messages, following, previousSummary, isWhole, maxSummaryTokens } = part;
+  const { focus, mayUseContext, signal } = job;
   let prompt: SummaryRequest["prompt"] | undefined;
   return {
     kind,
@@ -76,24 +38,13 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
     focus,
     // A digest has no use for it, and of a long context it is as long as all of that.
     get prompt() {
-      prompt ??= summaryPrompt({
-        ...{ kind, previousSummary, focus, instructions },
-        conversation: part.conversation(),
-      });
+      prompt ??= summaryPrompt(job, part);
       return prompt;
     },
-    ...instruction(job, part),
+    ...(mayUseContext && isWhole && { instruction: summaryInstruction(job, part) }),
     maxSummaryTokens,
     signal,
   };
-}
-
-function instruction(
-  { mayUseContext, focus }: SummaryJob,
-  { kind, isWhole, messages, following = [], previousSummary }: SummaryPart,
-): { instruction?: string } {
-  if (!mayUseContext || !isWhole || kind === "branch") return {};
-  return { instruction: summaryInstruction({ kind, messages, following, previousSummary, focus }) };
 }
 
 async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<SummaryAnswer> {

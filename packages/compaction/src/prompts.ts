@@ -1,30 +1,46 @@
-import { contentText, jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import {
+  contentText,
+  jsonText,
+  type Message,
+  messageText,
+  type TokenEstimator,
+  toolCalls,
+  type Usage,
+} from "@bonsai-agent/messages";
 import { frameTags, inertTags } from "./marks.ts";
 import { digits } from "./outcome.ts";
 import { paragraphs, withoutReminders } from "./serialise.ts";
-import { type SummaryKind, summarySections } from "./summariser.ts";
+import { type Summariser, type SummaryKind, summarySections } from "./summariser.ts";
 
-/** What a summary request is made of. */
-export interface PromptParts {
-  kind: SummaryKind;
-  /** The serialised messages. */
-  conversation: string;
-  previousSummary?: string | undefined;
+/** What stays the same in all requests of one compaction. */
+export interface SummaryJob {
+  summariser: Summariser;
+  estimator: TokenEstimator;
+  signal: AbortSignal;
   focus?: string | undefined;
-  /** Replaces the instructions altogether. */
+  /** Replaces the instructions altogether; then no sections are expected. */
   instructions?: string | undefined;
+  /** Tags of what extensions carried over before: a summariser that sees the context may repeat it. */
+  echoedTags?: readonly string[] | undefined;
+  /** True where a summariser may get the place of a part in the context instead of the part as text. */
+  mayUseContext?: boolean | undefined;
+  /** Called once for each request: with its usage, where there is one. */
+  onUsage: (usage: Usage | undefined) => void;
 }
 
-/** What a summariser is told that sees the context itself. */
-export interface InstructionParts {
-  /** A branch that is left is not in the context. */
-  kind: Exclude<SummaryKind, "branch">;
-  /** What to summarise. */
+/** One request: its messages, and the same as text. */
+export interface SummaryPart {
+  kind: SummaryKind;
   messages: readonly Message[];
-  /** What comes right after them in the context. */
-  following: readonly Message[];
+  following?: readonly Message[] | undefined;
+  /** The messages as text. */
+  conversation: () => string;
+  /** True when the messages and what follows them are all of the context. */
+  isWhole?: boolean | undefined;
   previousSummary?: string | undefined;
-  focus?: string | undefined;
+  maxSummaryTokens: number;
+  /** The most tokens that the request may have. Default: what the summariser can read. */
+  capacityTokens?: number | undefined;
 }
 
 const ANSWER =
@@ -73,14 +89,17 @@ const guides: Record<string, string> = {
 };
 
 /** The whole request as text. */
-export function summaryPrompt(parts: PromptParts): { system: string; user: string } {
+export function summaryPrompt(
+  { instructions, focus }: SummaryJob,
+  { kind, conversation, previousSummary }: SummaryPart,
+): { system: string; user: string } {
+  const isUpdate = previousSummary !== undefined;
+  const notes = isUpdate ? update("<previous-summary>", TRANSCRIPT) : "";
   const user = paragraphs([
-    framed("conversation", parts.conversation),
-    parts.previousSummary === undefined
-      ? ""
-      : framed("previous-summary", inertTags(parts.previousSummary, frameTags)),
-    parts.instructions ?? instructions(parts),
-    focusBlock(parts.focus),
+    framed("conversation", conversation()),
+    isUpdate ? framed("previous-summary", inertTags(previousSummary, frameTags)) : "",
+    instructions ?? paragraphs([intents[kind](TRANSCRIPT), notes, form(kind)]),
+    focusBlock(focus),
   ]);
   return { system: SYSTEM, user };
 }
@@ -89,16 +108,11 @@ export function summaryPrompt(parts: PromptParts): { system: string; user: strin
  * The same request for a summariser that sees the context instead of a transcript: which part of it is meant, and
  * how the notes must look.
  */
-export function summaryInstruction(parts: InstructionParts): string {
-  const { kind, previousSummary, focus } = parts;
+export function summaryInstruction({ focus }: SummaryJob, part: SummaryPart): string {
+  const { kind, previousSummary } = part;
   const notes =
     previousSummary === undefined ? "" : update("the record that the conversation begins with", PART);
-  return paragraphs([IN_CONTEXT, span(parts), intents[kind](PART), notes, form(kind), focusBlock(focus)]);
-}
-
-function instructions({ kind, previousSummary }: PromptParts): string {
-  const notes = previousSummary === undefined ? "" : update("<previous-summary>", TRANSCRIPT);
-  return paragraphs([intents[kind](TRANSCRIPT), notes, form(kind)]);
+  return paragraphs([IN_CONTEXT, span(part), intents[kind](PART), notes, form(kind), focusBlock(focus)]);
 }
 
 function form(kind: SummaryKind): string {
@@ -112,7 +126,7 @@ function focusBlock(focus: string | undefined): string {
 }
 
 /** Names the part by the messages at its ends. */
-function span({ kind, messages, following }: InstructionParts): string {
+function span({ kind, messages, following = [] }: SummaryPart): string {
   const [first] = messages;
   const [next] = following;
   const from = kind === "turnPrefix" && first !== undefined ? `The part begins with ${quoted(first)}. ` : "";
