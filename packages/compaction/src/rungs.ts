@@ -95,7 +95,7 @@ export const chunksRung: Rung = {
   applies: (state, run) => isPlanned(state) && run.summariser !== undefined && wasTooLong(state),
   attempt: (state, run) => {
     const wasRefused = state.failures.some(isRefusal);
-    return summarised(state, run, run.summariser!, (options) => summariseChunked({ ...options, wasRefused }));
+    return summarised(state, run, run.summariser!, (options) => summariseChunked(options, wasRefused));
   },
 };
 
@@ -107,7 +107,7 @@ export const digestRung: Rung = {
     // It asks no model, so it costs nothing; and a short span needs a digest that is shorter still.
     const free = { ...run, onUsage: () => {} };
     return summarised(state, free, run.digest!, (options, carried) =>
-      summariseWithin({ ...options, maxTokens: Math.min(digestTokens(state), proseTokens(carried, run)) }),
+      summariseWithin(options, Math.min(digestTokens(state), proseTokens(carried, run))),
     );
   },
 };

@@ -12,15 +12,8 @@ import { originalMessage, type ViewItem } from "./view.ts";
 export interface SpanOptions {
   plan: CompactionPlan;
   job: SummaryJob;
-  /** True where the summariser has found one request for each span too long. */
-  wasRefused?: boolean;
   settings: CompactionSettings;
   budgets: Budgets;
-}
-
-/** The same with a bound on the whole prose, in tokens. */
-interface BoundedOptions extends SpanOptions {
-  maxTokens: number;
 }
 
 /** Summarises history and turn prefix in parallel, one request each, and joins them. */
@@ -28,9 +21,12 @@ export function summariseWhole(options: SpanOptions): Promise<string> {
   return summariseParts(options, (part, job) => askSummary(job, wholePart(part)));
 }
 
-/** Summarises history and turn prefix in parallel, each in as many requests as it takes. */
-export function summariseChunked(options: SpanOptions): Promise<string> {
-  const mostTokens = options.wasRefused ? Math.floor(largestSpanTokens(options) / 2) : undefined;
+/**
+ * Summarises history and turn prefix in parallel, each in as many requests as it takes.
+ * @param wasRefused true where the summariser has found one request for each span too long
+ */
+export function summariseChunked(options: SpanOptions, wasRefused: boolean): Promise<string> {
+  const mostTokens = wasRefused ? Math.floor(largestSpanTokens(options) / 2) : undefined;
   return summariseParts(options, (part, job) => summariseInChunks(job, part, mostTokens));
 }
 
@@ -52,11 +48,11 @@ export function fitsWhole(options: SpanOptions): boolean {
 }
 
 /**
- * Within a bound, for a summariser that answers at once: the turn prefix first, for it says little, then the history
- * with all that is left.
+ * With at most so many tokens in all, for a summariser that answers at once: the turn prefix first, which is short, then
+ * the history with all that is left.
  */
-export async function summariseWithin(options: BoundedOptions): Promise<string> {
-  const { plan, job, maxTokens } = options;
+export async function summariseWithin(options: SpanOptions, maxTokens: number): Promise<string> {
+  const { plan, job } = options;
   const prefixPart = spanParts(options).find((part) => part.kind === "turnPrefix");
   const prefixTokens = Math.min(PREFIX_TOKENS, Math.floor(maxTokens * SHARED));
   const prefix = prefixPart && (await askSummary(job, wholePart(prefixPart, prefixTokens)));
