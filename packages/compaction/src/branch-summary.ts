@@ -7,7 +7,7 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
-import { askSummary } from "./ask-summary.ts";
+import { askSummary, type SummaryJob, type SummaryPart } from "./ask-summary.ts";
 import {
   type Budgets,
   budgetsFor,
@@ -20,7 +20,6 @@ import { summaryOfDetails } from "./carry-over.ts";
 import { type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert } from "./marks.ts";
 import { isMadeHere, messageOf } from "./outcome.ts";
-import type { SummaryJob, SummaryPart } from "./prompts.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";

@@ -1,12 +1,11 @@
-import { promptTokens, summaryRequest } from "./ask-summary.ts";
+import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
 import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
-import { masksSuffice } from "./commit.ts";
 import { type LadderState, ladderSteps, type Run, type RungFailure, summarisedState } from "./ladder.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
-import type { SummaryJob, SummaryPart } from "./prompts.ts";
 import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
+import { masksSuffice } from "./run.ts";
 import { ladderRungs, maskedState } from "./rungs.ts";
 import { chunkParts, fitsWhole, type SpanPart, spanParts, wholePart } from "./summarise.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";

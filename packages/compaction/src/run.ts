@@ -1,10 +1,22 @@
-import { commitCompaction } from "./commit.ts";
+import type { Calibration } from "@bonsai-agent/messages";
+import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
+import { pinnedDrafts, summaryDetails } from "./carry-over.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
 import type { CompactionLifecycle } from "./events.ts";
-import { CompactionCancelled, climb, type Run } from "./ladder.ts";
+import {
+  CompactionCancelled,
+  climb,
+  isReached,
+  type LadderState,
+  type PlannedSummary,
+  type Run,
+} from "./ladder.ts";
+import { type CompactionManifest, type EntryRange, manifestOf } from "./outcome.ts";
 import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
-import { ladderRungs } from "./rungs.ts";
+import { isUnsendable, ladderRungs } from "./rungs.ts";
+import { calibrationDrafts } from "./tokens.ts";
+import { type ContextView, editedIds, totalAfter, type ViewItem } from "./view.ts";
 
 /**
  * Compacts the session's path: mask, plan, ask the extensions, summarise, write, notify. Never throws: whatever happens
@@ -94,4 +106,154 @@ async function notifyResult(
     willRetry,
     ...(error === undefined ? {} : { errorMessage: error.message }),
   });
+}
+
+/** Writes what the ladder reached, in one append; where there is nothing to write, the result has the reason. */
+function commitCompaction(run: Run, state: LadderState): CompactionResult {
+  if (state.summary !== undefined) return commitSummary(run, state, state.summary);
+  if (masksSuffice(run, state) || isBestTry(run, state)) return commitEdits(run, state);
+  const status = state.plan?.status ?? "nothing-to-compact";
+  if (status === "planned" || run.reason === "overflow") return failedResult(run, state);
+  return resultOf(run, { ...state, view: run.start.view, tokens: run.start.tokens }, status);
+}
+
+/** Where nothing would be sent else, a try is better than an error, also where the aim was not quite reached. */
+function isBestTry(run: Run, { view, tokens }: LadderState): boolean {
+  const { reason, start } = run;
+  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, run));
+  return isForced && view.edits.length > 0 && tokens < start.tokens;
+}
+
+function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
+  const id = run.session.newId();
+  // An extension's details cannot hold what was learned and what is pinned.
+  const beside =
+    summary.carried === undefined ? [...learnedDrafts(run, state), ...pinnedDrafts(run.pinned)] : [];
+  const drafts = [...editDrafts(state.view), ...beside, compactionDraft(run, state, summary, id)];
+  // Whatever can fail comes before the write: what is written is never reported as failed.
+  const result = resultOf(run, state, "compacted");
+  const entries = run.session.append(drafts);
+  const entry = entries.at(-1) as CompactionEntry;
+  return { ...result, entry, entryId: entry.id, edits: entries.filter(isEdit) };
+}
+
+function commitEdits(run: Run, state: LadderState): CompactionResult {
+  const result = resultOf(run, state, "masked");
+  const entries = run.session.append([...editDrafts(state.view), ...learnedDrafts(run, state)]);
+  return { ...result, edits: entries.filter(isEdit) };
+}
+
+function learnedDrafts(run: Run, state: LadderState): EntryDraftWithId[] {
+  return calibrationDrafts(calibrationAfter(run, state));
+}
+
+function isEdit(entry: Entry): entry is ContextEditEntry {
+  return entry.type === "context_edit";
+}
+
+function editDrafts({ edits }: ContextView): EntryDraftWithId[] {
+  return edits.map(({ entryId, content }) => ({
+    type: "context_edit",
+    targetId: entryId,
+    replacement: { content },
+  }));
+}
+
+function compactionDraft(
+  run: Run,
+  state: LadderState,
+  summary: PlannedSummary,
+  id: string,
+): EntryDraftWithId {
+  const usage = summary.usage ?? run.cost.usage;
+  return {
+    type: "compaction",
+    id,
+    summary: summary.summary,
+    firstKeptEntryId: summary.firstKeptEntryId ?? id,
+    tokensBefore: run.size.totalTokens,
+    ...(usage === undefined ? {} : { usage }),
+    ...detailsOf(run, state, summary),
+    ...(summary.fromHook ? { fromHook: true } : {}),
+  };
+}
+
+/** Ours, or an extension's own, which stay as they are. */
+function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { details?: unknown } {
+  if (summary.carried === undefined) return summary.details === undefined ? {} : { details: summary.details };
+  return {
+    details: { ...summaryDetails(summary.carried, summary.prose), manifest: runManifest(run, state) },
+  };
+}
+
+/** An automatic run is done at its target; one that the user asked for, when masks alone made the rest fit its budget. */
+export function masksSuffice(run: Run, state: LadderState): boolean {
+  if (state.view.edits.length === 0) return false;
+  if (run.reason !== "manual") return isReached(state, run);
+  return state.plan?.status === "nothing-to-compact" && run.start.tokens > run.span.keepTokens;
+}
+
+/** The record of a run that a summary ended. */
+function runManifest(run: Run, state: LadderState): CompactionManifest {
+  const { reason, size, cost, settings, budgets } = run;
+  const plan = state.plan!;
+  return {
+    reason,
+    rung: state.rung!,
+    tokensBefore: size.totalTokens,
+    tokensAfter: totalAfter(size, state.tokens),
+    splitTurn: plan.splitTurn,
+    summarised: range(plan.history),
+    turnPrefix: range(plan.turnPrefix),
+    kept: range(plan.kept),
+    masked: editedIds(state.view, "mask"),
+    lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
+    previousCompactionId: plan.previous?.id,
+    requests: cost.requests,
+    costUsd: cost.usage?.cost.total ?? 0,
+    calibration: calibrationAfter(run, state),
+    settings: {
+      preset: settings.preset,
+      estimator: settings.estimator,
+      keepTokens: budgets.keepTokens,
+      reserveTokens: budgets.reserveTokens,
+      windowTokens: budgets.windowTokens,
+    },
+    state: stateInForce(run),
+  };
+}
+
+function range(items: readonly ViewItem[]): EntryRange {
+  const [first] = items;
+  const last = items.at(-1);
+  if (first === undefined || last === undefined) return { count: 0 };
+  return { count: items.length, first: first.entryId, last: last.entryId };
+}
+
+/**
+ * What is to be known of the session's tokens once the messages are those of the state: with it, whoever reads the context
+ * next, before an answer has reported its size, finds what the compaction said.
+ */
+function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | undefined {
+  const overheadTokens = totalAfter(run.size, tokens) - tokens;
+  if (overheadTokens === run.overheadTokens) return run.calibration;
+  const { ratio = 1, samples = 0 } = run.calibration ?? {};
+  return { ratio, overheadTokens, samples: Math.max(1, samples) };
+}
+
+/** As far as the part in view has it; the rest from the manifest before. */
+function stateInForce({ session, leafId, span: { previous } }: Run): CompactionManifest["state"] {
+  let found: CompactionManifest["state"] = {};
+  for (const entry of session.tail(leafId)) {
+    if (found.modelId !== undefined && found.thinkingLevel !== undefined) break;
+    found = { ...stateAt(entry), ...found };
+  }
+  return { ...manifestOf(previous)?.state, ...found };
+}
+
+function stateAt(entry: Entry): CompactionManifest["state"] {
+  if (entry.type === "thinking_level_change") return { thinkingLevel: entry.thinkingLevel };
+  if (entry.type === "model_change") return { provider: entry.provider, modelId: entry.modelId };
+  if (entry.type !== "message" || entry.message?.role !== "assistant") return {};
+  return { provider: entry.message.provider, modelId: entry.message.model };
 }

@@ -1,4 +1,5 @@
 import { byScript, type UserContent } from "@bonsai-agent/messages";
+import type { SummaryJob } from "./ask-summary.ts";
 import { highTokens } from "./budget.ts";
 import { type CarryOver, carryOver, latestRequestChars } from "./carry-over.ts";
 import { extensionRung } from "./custom-summary.ts";
@@ -13,7 +14,6 @@ import {
 } from "./ladder.ts";
 import { ownDetails } from "./outcome.ts";
 import { freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
-import type { SummaryJob } from "./prompts.ts";
 import {
   fitsWhole,
   type SpanOptions,

@@ -1,8 +1,14 @@
 import { byScript, type Message, type TokenEstimator } from "@bonsai-agent/messages";
-import { askSummary, doesNotFit, promptTokens, summaryRequest } from "./ask-summary.ts";
+import {
+  askSummary,
+  doesNotFit,
+  promptTokens,
+  type SummaryJob,
+  type SummaryPart,
+  summaryRequest,
+} from "./ask-summary.ts";
 import { type Budgets, highTokens, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
 import type { CompactionPlan } from "./plan.ts";
-import type { SummaryJob, SummaryPart } from "./prompts.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { SummaryFailure, type SummaryKind } from "./summariser.ts";
