@@ -1,23 +1,14 @@
-import type { AgentNotice, StreamingBehavior } from "@bonsai-agent/agent";
+import type { StreamingBehavior } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { ChatView } from "./chat/chat-view.ts";
-import type { Attempt } from "./chat/line-block.ts";
+import type { Notify } from "./chat/line-block.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
 import type { Screen } from "./terminal/screen.ts";
 import type { Theme } from "./terminal/theme.ts";
 import type { AutocompleteItem } from "./terminal/tui.ts";
 
-/** A line that is told in the chat. */
-export interface Told extends Pick<AgentNotice, "message"> {
-  level: AgentNotice["level"] | "error";
-  /** An entry that it speaks of: on a path without it, the line has no place. */
-  aboutEntryId?: string | undefined;
-  /** What came to nothing: once another attempt at it succeeds, the line is out of date. */
-  attempt?: Attempt | undefined;
-}
-
-/** What slash commands, keys and panels work on. */
+/** What slash commands, keys and panels get of the interactive mode. */
 export interface InteractiveContext {
   readonly host: AgentHost;
   readonly screen: Screen;
@@ -26,13 +17,12 @@ export interface InteractiveContext {
   readonly editor: PromptEditor;
   /** Dialogs, as extensions have them too. */
   readonly ui: FrontEndUI;
-  /** A line in the chat that is no part of the session. */
-  tell(notice: Told): void;
+  notify: Notify;
   /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works, default "steer". */
   submit(text: string, behavior?: StreamingBehavior): void;
   /** Runs the command that a key stands for; where it is refused, nothing comes into the editor. */
   pressed(command: string): void;
-  /** To be called when the context has changed and no event tells of it. */
+  /** To be called when the context has changed and no event says so. */
   contextChanged(): void;
   /** Runs what Esc aborts before it stops the agent. */
   interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value>;
@@ -47,9 +37,9 @@ export interface SlashCommand {
   readonly description: string;
   /** What may stand behind the name, like `[focus]`. */
   readonly argumentHint?: string;
-  /** True where it can run while the agent works. Default false: the user is told to wait or press Esc. */
+  /** True where it can run while the agent works. Default false: the user has to wait or press Esc. */
   readonly worksWhileBusy?: boolean;
-  complete?(prefix: string, work: InteractiveContext): AutocompleteItem[] | Promise<AutocompleteItem[]>;
-  /** A throw is told, and nothing else happens. */
-  run(args: string, work: InteractiveContext): void | Promise<void>;
+  complete?(prefix: string, context: InteractiveContext): AutocompleteItem[] | Promise<AutocompleteItem[]>;
+  /** What it throws is a notice. */
+  run(args: string, context: InteractiveContext): void | Promise<void>;
 }

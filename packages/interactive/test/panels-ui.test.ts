@@ -16,7 +16,7 @@ function open(size: { columns?: number; rows?: number } = {}) {
   const ui = extensionUi({
     ...{ screen, editor, cwd: tmpdir(), signal: end.signal, onWorkingMessage: expect.unreachable },
     chat: { isExpanded: false, toggleExpanded: expect.unreachable, showEntry: () => expect.unreachable() },
-    tell: ({ message }) => told.push(message),
+    notify: (message) => told.push(message),
   });
   screen.start(editor);
   onTestFinished(() => screen.stop());

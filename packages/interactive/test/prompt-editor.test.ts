@@ -100,7 +100,7 @@ test("what was submitted before the history was there is kept behind what it has
   writeFileSync(join(home, "history.jsonl"), '{"text":"older"}\n');
   const editor = makeEditor();
   editor.addToHistory("early");
-  editor.useHistory(new PromptHistory({ home, onFault: expect.unreachable }));
+  editor.useHistory(new PromptHistory({ home, onNotice: expect.unreachable }));
   editor.handleInput("\x1b[A");
   expect(editor.getText()).toBe("early");
   editor.handleInput("\x1b[A");

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
-import { agentProject, says } from "../../app/test/agent-project.ts";
+import { says } from "../../app/test/agent-project.ts";
 import { modelSummary } from "../../app/test/model-summary.ts";
 import { longSession } from "../../app/test/sample-session.ts";
 import { openInteractive } from "./harness.ts";

@@ -78,7 +78,7 @@ function fakeWork(typed: string, agent: object) {
         return true;
       },
     },
-    tell: ({ message }: { message: string }) => told.push(message),
+    notify: (message: string) => told.push(message),
     interruptible: (task: (signal: AbortSignal) => unknown) => task(new AbortController().signal),
   } as unknown as InteractiveContext;
   return { work, told, text: () => text };

@@ -14,7 +14,7 @@ import { ChatHistory, type ChatItem } from "./chat-history.ts";
 import { ChatImages } from "./chat-images.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
 import { EntryBlock, NoteBlock, SummaryBlock, shownSummary } from "./entry-blocks.ts";
-import { type Attempt, type ChatLine, LineBlock, markedText } from "./line-block.ts";
+import { type Attempt, type ChatLine, LineBlock, type Notify, noticeLine } from "./line-block.ts";
 import { MessageBlocks, ToolCalls } from "./message-blocks.ts";
 
 /** What of the chat can be folded. */
@@ -163,6 +163,10 @@ export class ChatView {
     this.#screen.redraw();
   }
 
+  /** What is notified before the chat shows a session stays in it. */
+  readonly notify: Notify = (message, level = "info", subject) =>
+    this.line(noticeLine({ level, message }, subject));
+
   /** True where a run's failure is shown, with what to do. */
   hasTold(error: RunResult["error"]): boolean {
     return error !== undefined && this.#told.has(error);
@@ -171,9 +175,9 @@ export class ChatView {
   #ended({ status, error }: RunResult): void {
     if (status !== "failed" || error === undefined) return;
     this.#told.add(error);
-    const text = markedText("✗", errorText(error));
+    const line = noticeLine({ level: "error", message: errorText(error) });
     const last = this.#shown.findLast((each) => !(each instanceof LineBlock));
-    if (!(last instanceof AnswerView && last.explain(text))) this.line({ text, look: "error" });
+    if (!(last instanceof AnswerView && last.explain(line.text))) this.line(line);
     this.#screen.redraw();
   }
 

@@ -1,20 +1,43 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
 import type { StyleName, Theme } from "../terminal/theme.ts";
 import { ChatBlock } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
+/** Until when a line holds. Default: as long as the chat. */
+export interface LineSubject {
+  /** The entry that it is about: the line goes when the chat is built anew without that entry. */
+  aboutEntryId?: string | undefined;
+  /** It says that an attempt failed: the line goes when another attempt succeeds. */
+  attempt?: Attempt | undefined;
+}
+
 /** A line that is no part of the session. */
-export interface ChatLine {
+export interface ChatLine extends LineSubject {
   text: string;
   /** Default: the colours that the text has. */
   look?: StyleName;
-  /** The entry that it speaks of: it goes when the chat is built anew without that. Default: it stays. */
-  aboutEntryId?: string | undefined;
-  /** It says that an attempt came to nothing: it goes when another one succeeds. Default: it stays. */
-  attempt?: Attempt | undefined;
 }
 
 /** What can fail, and be tried in another way. */
 export type Attempt = "compaction" | "move";
+
+export type NoticeLevel = AgentNotice["level"] | "error";
+
+export interface Notice {
+  level: NoticeLevel;
+  message: string;
+}
+
+/** Shows a notice as a line of the chat. The level is `info` by default. */
+export type Notify = (message: string, level?: NoticeLevel, subject?: LineSubject) => void;
+
+const looks: Readonly<Record<NoticeLevel, StyleName>> = { info: "muted", warning: "warning", error: "error" };
+const marks: Readonly<Record<NoticeLevel, string>> = { info: "i", warning: "!", error: "✗" };
+
+/** A notice as the chat shows it: the mark tells the level where there are no colours. */
+export function noticeLine({ level, message }: Notice, subject: LineSubject = {}): ChatLine {
+  return { text: markedText(marks[level], message), look: looks[level], ...subject };
+}
 
 /** A text with one look, or with colours of its own. */
 export class LineBlock extends ChatBlock {
@@ -36,7 +59,7 @@ export class LineBlock extends ChatBlock {
 }
 
 /** A text whose first line has a mark before it, and whose others stand below. */
-export function markedText(mark: string, text: string): string {
+function markedText(mark: string, text: string): string {
   return text
     .split("\n")
     .map((line, at) => `${at === 0 ? mark : " "} ${line}`)

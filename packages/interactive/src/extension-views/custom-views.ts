@@ -13,7 +13,7 @@ import { drawnLines, extensionKeybindings, extensionTui } from "./extension-tui.
 
 interface CustomViewsOptions {
   screen: Screen;
-  tell: (notice: Pick<AgentNotice, "level" | "message">) => void;
+  notify: (message: string, level: AgentNotice["level"]) => void;
   /** Resolves once keys may be taken from the user who types. */
   untilRest: (signal: AbortSignal) => Promise<void>;
   /** Everything that waits for the user ends with it. */
@@ -23,13 +23,13 @@ interface CustomViewsOptions {
 /** What extensions show in the place of the editor or over the screen, until it is done. */
 export function customViews({
   screen,
-  tell,
+  notify,
   untilRest,
   signal: ended,
 }: CustomViewsOptions): Pick<FrontEndDrawing, "custom"> {
   return {
     custom(make, options) {
-      const { tui, leave } = extensionTui(screen, (message) => tell({ level: "warning", message }));
+      const { tui, leave } = extensionTui(screen, (message) => notify(message, "warning"));
       return showCustom(make, { ...options, screen, tui, untilRest, ended }).finally(leave);
     },
   };

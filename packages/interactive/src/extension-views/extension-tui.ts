@@ -24,7 +24,7 @@ interface ExtensionTui {
  * What the interface says, and behind it what components of the terminal library ask for. What they lay over the screen
  * themselves cannot break it either.
  */
-export function extensionTui(screen: Screen, tell: (message: string) => void): ExtensionTui {
+export function extensionTui(screen: Screen, notify: (message: string) => void): ExtensionTui {
   const { tui } = screen;
   const laid = new Set<OverlayHandle>();
   const more = {
@@ -37,7 +37,7 @@ export function extensionTui(screen: Screen, tell: (message: string) => void): E
     hasOverlay: () => tui.hasOverlay(),
     hideOverlay: () => tui.hideOverlay(),
     showOverlay(component: Component, options?: OverlayOptions) {
-      const handle = tui.showOverlay(guarded(component, tell), options);
+      const handle = tui.showOverlay(guarded(component, notify), options);
       laid.add(handle);
       return handle;
     },
@@ -91,7 +91,7 @@ export const extensionKeybindings: ComponentKeybindings = {
 };
 
 /** A component of the library's shape that throws draws nothing from then on. */
-function guarded(component: Component, tell: (message: string) => void): Component {
+function guarded(component: Component, notify: (message: string) => void): Component {
   let hasFailed = false;
   const safely = <Result>(work: () => Result): Result | undefined => {
     if (hasFailed) return undefined;
@@ -99,7 +99,7 @@ function guarded(component: Component, tell: (message: string) => void): Compone
       return work();
     } catch (error) {
       hasFailed = true;
-      tell(`An overlay of an extension failed: ${error instanceof Error ? error.message : String(error)}`);
+      notify(`An overlay of an extension failed: ${error instanceof Error ? error.message : String(error)}`);
       return undefined;
     }
   };

@@ -11,7 +11,7 @@ import { ExtensionLines, standingViews } from "./standing-views.ts";
 
 export interface ExtensionUiOptions {
   screen: Screen;
-  tell: (notice: Pick<AgentNotice, "level" | "message">) => void;
+  notify: (message: string, level: AgentNotice["level"]) => void;
   /** Where the user types. */
   editor: { getText(): string; setText(text: string): void };
   chat: {
@@ -35,7 +35,7 @@ export interface ExtensionUi extends FrontEndUI {
 
 /** All that extensions ask, show and say; commands ask by it too. */
 export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
-  const { screen, tell, chat, cwd, signal } = options;
+  const { screen, notify, chat, cwd, signal } = options;
   const rest = new TypingRest(screen);
   const untilRest = (end: AbortSignal) => rest.reached(end);
   const lines = new ExtensionLines(() => screen.redraw());
@@ -43,8 +43,8 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
     theme: extensionTheme(screen.theme),
     extensionLines: lines,
     ...dialogs({ screen, untilRest, signal }),
-    ...customViews({ screen, tell, untilRest, signal }),
-    ...standingViews({ screen, lines, cwd, tell }),
+    ...customViews({ screen, notify, untilRest, signal }),
+    ...standingViews({ screen, lines, cwd, notify }),
     ...wordsUi(options),
     getToolsExpanded: () => chat.isExpanded,
     setToolsExpanded(isExpanded) {
@@ -57,9 +57,9 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
 type WordsUi = Pick<FrontEndUI, "notify" | "setTitle" | "setEditorText" | "getEditorText"> &
   Pick<FrontEndDrawing, "setWorkingMessage">;
 
-function wordsUi({ screen, tell, editor, onWorkingMessage }: ExtensionUiOptions): WordsUi {
+function wordsUi({ screen, notify, editor, onWorkingMessage }: ExtensionUiOptions): WordsUi {
   return {
-    notify: (message, type = "info") => tell({ level: type === "info" ? "info" : "warning", message }),
+    notify: (message, type = "info") => notify(message, type === "info" ? "info" : "warning"),
     setTitle: (title) => screen.tui.terminal.setTitle(printable(title)),
     setEditorText(text) {
       editor.setText(text);

@@ -12,7 +12,7 @@ interface StandingViewsOptions {
   lines: ExtensionLines;
   /** Absolute; whose git branch a footer tells. */
   cwd: string;
-  tell: (notice: Pick<AgentNotice, "level" | "message">) => void;
+  notify: (message: string, level: AgentNotice["level"]) => void;
 }
 
 type StandingViews = Pick<FrontEndUI, "setStatus" | "setWidget"> &
@@ -23,8 +23,8 @@ const mostFooterLines = 6;
 const mostHeaderLines = 24;
 
 /** What of extensions stands beside the chat until they take it away. */
-export function standingViews({ screen, lines, cwd, tell }: StandingViewsOptions): StandingViews {
-  const ownTui = () => extensionTui(screen, (message) => tell({ level: "warning", message }));
+export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptions): StandingViews {
+  const ownTui = () => extensionTui(screen, (message) => notify(message, "warning"));
   const redraw = () => screen.redraw();
   const footer = new Standing({ place: screen.footer, mostLines: mostFooterLines, redraw });
   const header = new Standing({ place: screen.header, mostLines: mostHeaderLines, redraw });
@@ -269,7 +269,7 @@ class FooterNews implements FooterData {
     this.#readMs = now;
     const former = this.#branch;
     this.#branch = gitBranch(this.#options.cwd) ?? null;
-    if (!isFirst && former !== this.#branch) queueMicrotask(() => this.#tell());
+    if (!isFirst && former !== this.#branch) queueMicrotask(() => this.#callListeners());
     return this.#branch;
   };
 
@@ -280,7 +280,7 @@ class FooterNews implements FooterData {
     return () => this.#listeners.delete(callback);
   };
 
-  #tell(): void {
+  #callListeners(): void {
     for (const callback of this.#listeners) callback();
   }
 }

@@ -59,7 +59,8 @@ function modelList(
     empty: "Asking local servers …",
     onPick: (item) => {
       if (item.isUsable) done(item);
-      else list.tell({ status: `${item.reference} has no key, or its server does not answer: see /login.` });
+      else
+        list.update({ status: `${item.reference} has no key, or its server does not answer: see /login.` });
     },
     onCancel: () => done(undefined),
     actions: [
@@ -68,17 +69,17 @@ function modelList(
         does: "usable or all",
         run: () => {
           isAll = !isAll;
-          list.tell({ status: undefined });
+          list.update({ status: undefined });
           show();
         },
       },
-      ...(keep === undefined ? [] : [keepAction(keep, (status) => list.tell({ status }))]),
+      ...(keep === undefined ? [] : [keepAction(keep, (status) => list.update({ status }))]),
     ],
   });
   const arrived = (found: typeof usable) => {
     if (signal.aborted) return;
     usable = found;
-    list.tell({
+    list.update({
       empty:
         "No model can be used yet: /login stores a key, or start a local server like Ollama. Tab shows all.",
     });
@@ -86,7 +87,7 @@ function modelList(
     if (query === "") list.model.select(current);
   };
   usableModels({ catalogue, keys, signal }).then(arrived, (error: unknown) =>
-    list.tell({ empty: "Nothing to choose from.", status: errorLine(error) }),
+    list.update({ empty: "Nothing to choose from.", status: errorLine(error) }),
   );
   return list;
 }

@@ -1,5 +1,5 @@
 import { shownPath } from "@bonsai-agent/app/paths";
-import { printable, printableLines } from "@bonsai-agent/app/terminal-text";
+import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { shownKey } from "../terminal/keys.ts";
 import type { Theme } from "../terminal/theme.ts";
 import {
@@ -38,11 +38,6 @@ export function textLines(text: string, width: number): string[] {
   return printableLines(text).flatMap((line) =>
     wrapTextWithAnsi(line, room).map((each) => fit(` ${each}`, width)),
   );
-}
-
-/** One line of whatever origin, cut where it has to be. */
-function lineOf(text: string, width: number): string {
-  return fit(printable(text), width);
 }
 
 /** Which keys there are, on as many lines as they need. */

@@ -101,7 +101,7 @@ export class PickList<Item> implements Panel, Focusable {
   }
 
   /** Changes what the list says of itself. @param status a line below the list; undefined takes it away */
-  tell({ title, empty, status }: { title?: string; empty?: string; status?: string | undefined }): void {
+  update({ title, empty, status }: { title?: string; empty?: string; status?: string | undefined }): void {
     this.#title = title ?? this.#title;
     this.#empty = empty ?? this.#empty;
     this.#status = status;

@@ -75,7 +75,7 @@ class SessionPicker {
     this.#sessions = sessions;
     const place = this.#isEverywhere ? "all folders" : `in ${wholePath(cwd)}`;
     const isPlural = skipped.length !== 1;
-    this.list.tell({
+    this.list.update({
       title: `Sessions, ${place}`,
       empty: this.#emptyWords(),
       status:
@@ -113,7 +113,7 @@ class SessionPicker {
   #queryChanged(): void {
     this.#searching.abort();
     this.#hits = undefined;
-    this.list.tell({ status: undefined, empty: this.#emptyWords() });
+    this.list.update({ status: undefined, empty: this.#emptyWords() });
     this.#show();
   }
 
@@ -124,19 +124,19 @@ class SessionPicker {
 
   /** Other things can be done meanwhile. */
   #startSearch(): void {
-    this.#searchTexts().catch((error: unknown) => this.list.tell({ status: errorLine(error) }));
+    this.#searchTexts().catch((error: unknown) => this.list.update({ status: errorLine(error) }));
   }
 
   async #searchTexts(): Promise<void> {
     const query = this.list.model.query.trim();
-    if (query === "") return this.list.tell({ status: "Type what to look for, then search again." });
+    if (query === "") return this.list.update({ status: "Type what to look for, then search again." });
     this.#searching.abort();
     this.#searching = new AbortController();
     const { signal } = this.#searching;
     this.#hits = [];
     const sessions = this.#sessions;
     const status = `Searching ${counted(sessions.length, "session")} for “${query}” …`;
-    this.list.tell({ status, empty: "Nothing found so far." });
+    this.list.update({ status, empty: "Nothing found so far." });
     this.#show();
     const unread = await searchTexts({
       sessions,
@@ -150,7 +150,7 @@ class SessionPicker {
     if (signal.aborted) return;
     const failed = unread === 0 ? "" : ` ${counted(unread, "session")} could not be read.`;
     const found = counted(this.#hits.length, "session");
-    this.list.tell({
+    this.list.update({
       empty: this.#emptyWords(),
       status: `${found} with “${query}” in the text.${failed}`,
     });
@@ -171,14 +171,14 @@ class SessionPicker {
     if (session.file === inUse && nameInUse !== undefined) await nameInUse(name);
     else nameFile(session.file, name, (message) => notices.push(message));
     this.#reload();
-    if (notices.length > 0) this.list.tell({ status: notices.join(" ") });
+    if (notices.length > 0) this.list.update({ status: notices.join(" ") });
   }
 
   async #delete(session: ListedSession | undefined): Promise<void> {
     if (session === undefined) return;
     const { screen, home, inUse } = this.#options;
     if (session.file === inUse)
-      return this.list.tell({ status: "This session is in use: open another, then delete it from there." });
+      return this.list.update({ status: "This session is in use: open another, then delete it from there." });
     const isSure = await askYes(screen, {
       title: "Delete this session?",
       message: `${sessionTitle(session)}\n\nIts file goes to ${wholePath(trashFolder(home))}, and nothing empties that folder.`,
@@ -187,18 +187,18 @@ class SessionPicker {
     const inTrash = trashSession(session.file, home);
     this.#deleted.push({ file: session.file, inTrash });
     this.#reload();
-    this.list.tell({ status: `Moved to ${wholePath(trashFolder(home))}. Ctrl-Z takes it back.` });
+    this.list.update({ status: `Moved to ${wholePath(trashFolder(home))}. Ctrl-Z takes it back.` });
   }
 
   /** The latest that was deleted here. */
   async #takeBack(): Promise<void> {
     const latest = this.#deleted.at(-1);
-    if (latest === undefined) return this.list.tell({ status: "Nothing was deleted here." });
+    if (latest === undefined) return this.list.update({ status: "Nothing was deleted here." });
     takeBack(latest);
     this.#deleted.pop();
     this.#reload();
     this.list.model.select(latest.file);
-    this.list.tell({ status: "The session is back." });
+    this.list.update({ status: "The session is back." });
   }
 
   /** One thing at a time; what fails is told below the list. */
@@ -206,15 +206,15 @@ class SessionPicker {
     if (this.#isAsking) return;
     this.#isAsking = true;
     act()
-      .catch((error: unknown) => this.list.tell({ status: errorLine(error) }))
+      .catch((error: unknown) => this.list.update({ status: errorLine(error) }))
       .finally(() => {
         this.#isAsking = false;
       });
   }
 }
 
-function nameFile(file: string, name: string, tell: (message: string) => void): void {
-  const session = openSession(file, { onNotice: ({ message }) => tell(message) });
+function nameFile(file: string, name: string, onNotice: (message: string) => void): void {
+  const session = openSession(file, { onNotice: ({ message }) => onNotice(message) });
   try {
     session.append({ type: "session_info", name });
   } finally {

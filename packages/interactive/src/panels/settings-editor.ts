@@ -53,7 +53,7 @@ class SettingsEditor {
       preview: (setting, width) => this.#preview(setting, width),
       picks: "change",
       onPick: (setting) => {
-        this.#change(setting).catch((error: unknown) => this.list.tell({ status: errorLine(error) }));
+        this.#change(setting).catch((error: unknown) => this.list.update({ status: errorLine(error) }));
       },
       onCancel: done,
       actions: [
@@ -149,10 +149,10 @@ class SettingsEditor {
       writeSetting(home, setting.path, value);
       this.#sources.clear();
       onChange(setting);
-      this.list.tell({ status: this.#changed(setting) });
+      this.list.update({ status: this.#changed(setting) });
     } catch (error) {
       this.#sources.clear();
-      this.list.tell({ status: errorLine(error) });
+      this.list.update({ status: errorLine(error) });
     }
   }
 

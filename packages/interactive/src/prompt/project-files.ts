@@ -7,8 +7,8 @@ const MOST_FILES = 200_000;
 const FRESH_MS = 5_000;
 const FRESH_WALKS = 10;
 /** How long a completion waits for the rest of a first list, in milliseconds, and for a newer one. */
-const PATIENCE_MS = 300;
-const NEWER_PATIENCE_MS = 50;
+const WAIT_FOR_FIRST_MS = 300;
+const WAIT_FOR_NEWER_MS = 50;
 /** After so many entries, keys get their turn. */
 const ENTRIES_PER_TURN = 500;
 
@@ -34,13 +34,13 @@ export class ProjectFiles {
     const isFirst = this.#freshUntilMs < 0;
     if (this.#walk === undefined && performance.now() > this.#freshUntilMs) this.#begin();
     if (this.#walk !== undefined)
-      await patiently(this.#walk, { signal, waitMs: isFirst ? PATIENCE_MS : NEWER_PATIENCE_MS });
+      await settled(this.#walk, { signal, waitMs: isFirst ? WAIT_FOR_FIRST_MS : WAIT_FOR_NEWER_MS });
     return this.#files;
   }
 
   /** All of them, however long it takes; what is known where the signal aborts. */
   async whole(signal: AbortSignal): Promise<readonly ProjectFile[]> {
-    if (this.#walk !== undefined) await patiently(this.#walk, { signal });
+    if (this.#walk !== undefined) await settled(this.#walk, { signal });
     return this.#files;
   }
 
@@ -72,7 +72,7 @@ export class ProjectFiles {
   }
 }
 
-async function patiently(
+async function settled(
   walk: Promise<void>,
   { signal, waitMs }: { signal: AbortSignal; waitMs?: number },
 ): Promise<void> {

@@ -25,19 +25,19 @@ const lineSchema = z.object({ text: z.string() });
 export interface PromptHistoryOptions {
   home: string;
   /** Told once where the file cannot be read or written; the prompts of this call are remembered all the same. */
-  onFault: (message: string) => void;
+  onNotice: (message: string) => void;
 }
 
 /** Owner of `<home>/history.jsonl`: what was typed in any session, oldest first, one `{"text"}` a line. */
 export class PromptHistory {
   readonly #file: string;
-  readonly #onFault: (message: string) => void;
+  readonly #onNotice: (message: string) => void;
   #last: string | undefined;
   #hasFault = false;
 
-  constructor({ home, onFault }: PromptHistoryOptions) {
+  constructor({ home, onNotice }: PromptHistoryOptions) {
     this.#file = join(home, "history.jsonl");
-    this.#onFault = onFault;
+    this.#onNotice = onNotice;
   }
 
   /** The prompts, oldest first. A file that has grown far over the bound is made shorter. */
@@ -66,7 +66,7 @@ export class PromptHistory {
     const beside = `${this.#file}.damaged`;
     this.#write(() => copyFileSync(this.#file, beside));
     const what = strangeLines === 1 ? "a line" : `${strangeLines} lines`;
-    this.#tell(`${this.#file} had ${what} that cannot be read. The file as it was is ${basename(beside)}.`);
+    this.#notify(`${this.#file} had ${what} that cannot be read. The file as it was is ${basename(beside)}.`);
   }
 
   #parsed(): { texts: string[]; strangeLines: number; lines: number } {
@@ -80,7 +80,7 @@ export class PromptHistory {
     try {
       return readFileSync(this.#file, "utf8");
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#tellOf(error);
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#notifyError(error);
       return "";
     }
   }
@@ -101,18 +101,18 @@ export class PromptHistory {
     try {
       write();
     } catch (error) {
-      this.#tellOf(error);
+      this.#notifyError(error);
     }
   }
 
-  #tellOf(error: unknown): void {
-    this.#tell(`What you type is not remembered for later sessions: ${(error as Error).message}`);
+  #notifyError(error: unknown): void {
+    this.#notify(`What you type is not remembered for later sessions: ${(error as Error).message}`);
   }
 
-  #tell(message: string): void {
+  #notify(message: string): void {
     if (this.#hasFault) return;
     this.#hasFault = true;
-    this.#onFault(message);
+    this.#onNotice(message);
   }
 }
 

@@ -61,17 +61,17 @@ export function sentMessage(session: Session, entryId: string): SentMessage {
  * Puts a message of the user's into the editor as it was typed, where nothing is typed yet. What cannot come back is
  * told.
  */
-export function fillEditor({ editor, host, tell }: FillEditorContext, sent: SentMessage): void {
+export function fillEditor({ editor, host, notify }: FillEditorContext, sent: SentMessage): void {
   const message = typedMessage(sent, host.workshop.cwd);
-  if (message.text !== "" && !editor.offerText(message.text)) tell({ level: "info", message: editorKept });
+  if (message.text !== "" && !editor.offerText(message.text)) notify(editorKept);
   const lost = lostImagesText(message);
-  if (lost !== undefined) tell({ level: "info", message: lost });
+  if (lost !== undefined) notify(lost);
 }
 
 interface FillEditorContext {
   editor: Pick<PromptEditor, "offerText">;
   host: Pick<AgentHost, "workshop">;
-  tell(notice: { level: "info"; message: string }): void;
+  notify(message: string): void;
 }
 
 const editorKept =

@@ -7,15 +7,15 @@ import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
-export async function writeOutside(work: InteractiveContext): Promise<void> {
-  const { editor, host, screen } = work;
+export async function writeOutside(context: InteractiveContext): Promise<void> {
+  const { editor, host, screen } = context;
   const { env } = host.workshop.call.io;
   const command = env.VISUAL || env.EDITOR;
   if (!command) {
-    work.tell({ level: "warning", message: "Neither VISUAL nor EDITOR names an editor." });
+    context.notify("Neither VISUAL nor EDITOR names an editor.", "warning");
     return;
   }
-  await work.interruptible(async (signal) => {
+  await context.interruptible(async (signal) => {
     const text = editor.getExpandedText();
     screen.stop();
     try {
@@ -23,7 +23,7 @@ export async function writeOutside(work: InteractiveContext): Promise<void> {
       // Folded pastes stay folded.
       if (written !== text) editor.setText(written);
     } catch (error) {
-      if (!signal.aborted) work.tell({ level: "error", message: errorText(error) });
+      if (!signal.aborted) context.notify(errorText(error), "error");
     } finally {
       // Whoever quits has the terminal already.
       if (!signal.aborted) screen.resume();
@@ -38,11 +38,11 @@ export async function writeOutside(work: InteractiveContext): Promise<void> {
  * @throws BonsaiError `editor_failed`
  */
 async function writtenIn(command: string, text: string, signal: AbortSignal): Promise<string> {
-  const hearAgain = leaveInterrupts();
+  const restoreInterrupts = ignoreInterrupts();
   try {
     return await inFile(text, (file) => ended(command, file, signal));
   } finally {
-    hearAgain();
+    restoreInterrupts();
   }
 }
 
@@ -60,8 +60,8 @@ async function inFile(text: string, change: (file: string) => Promise<void>): Pr
   }
 }
 
-/** A Ctrl-C on the terminal is for the program that has it. @returns hears them again */
-function leaveInterrupts(): () => void {
+/** A Ctrl-C on the terminal is for the program that has it. @returns ends that */
+function ignoreInterrupts(): () => void {
   const letGo = (["SIGINT", "SIGQUIT"] as const).map((name) => {
     const listeners = process.listeners(name);
     const ignore = () => {};

@@ -15,10 +15,10 @@ interface KeyHandlerOptions {
   editor: PromptEditor;
   quitting: Quitting;
   submitting: Submitting;
-  rest: GracePeriod;
-  /** Told when what goes on is stopped. */
+  gracePeriod: GracePeriod;
+  /** Called when what goes on is stopped. */
   onStop: () => void;
-  /** Shows for so long what a key would do that is pressed again. */
+  /** Shows for so long what the next press of a key would do. */
   hint: (text: string, forMs: number) => void;
 }
 
@@ -28,11 +28,11 @@ const secondCtrlCMs = 1_000;
 /** A process that runs so long after it was to be suspended was not. */
 const suspendedWithinMs = 200;
 
-/** Owner of the keys that stop things, wherever the focus is. */
+/** Owner of the keys that do something wherever the focus is: stop, quit, suspend, and the actions of the user. */
 export class KeyHandler {
   readonly #options: KeyHandlerOptions;
   readonly #tasks: AbortController[] = [];
-  #work: InteractiveContext | undefined;
+  #context: InteractiveContext | undefined;
   #lastEscMs = Number.NEGATIVE_INFINITY;
   #lastCtrlCMs = Number.NEGATIVE_INFINITY;
 
@@ -40,8 +40,8 @@ export class KeyHandler {
     this.#options = options;
   }
 
-  begin(work: InteractiveContext): void {
-    this.#work = work;
+  begin(context: InteractiveContext): void {
+    this.#context = context;
   }
 
   /** Runs what Esc aborts before it stops the agent. */
@@ -56,15 +56,15 @@ export class KeyHandler {
   }
 
   /** A key on its way to what has the focus. */
-  hear(data: string): { consume: true } | undefined {
+  onKey(data: string): { consume: true } | undefined {
     if (isKeyRelease(data)) return undefined;
     // Twice means: with no other key in between.
     if (!keys.matches("clearOrQuit", data)) this.#lastCtrlCMs = Number.NEGATIVE_INFINITY;
     if (!keys.matches("interrupt", data)) this.#lastEscMs = Number.NEGATIVE_INFINITY;
-    return this.#hears(data) ? { consume: true } : undefined;
+    return this.#takes(data) ? { consume: true } : undefined;
   }
 
-  #hears(data: string): boolean {
+  #takes(data: string): boolean {
     const { screen, editor } = this.#options;
     if (keys.matches("clearOrQuit", data)) return this.#ctrlC();
     if (screen.hasPanel) return false;
@@ -73,7 +73,7 @@ export class KeyHandler {
     if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#esc();
     if (keys.matches("queueFollowUp", data)) return this.#followUp();
     if (keys.matches("takeBackQueued", data)) return this.#options.submitting.takeBackQueued();
-    return this.#work !== undefined && hearAction(data, this.#work);
+    return this.#context !== undefined && doAction(data, this.#context);
   }
 
   #ctrlC(): true {
@@ -106,7 +106,7 @@ export class KeyHandler {
 
   #esc(): true {
     const task = this.#tasks.at(-1);
-    const host = this.#work?.host;
+    const host = this.#context?.host;
     const hasHeld = this.#options.submitting.takeBackHeld();
     if (task !== undefined) task.abort();
     else if (host?.agent.isCompacting) host.agent.cancelCompaction();
@@ -122,7 +122,7 @@ export class KeyHandler {
 
   #stop(host: AgentHost): void {
     // Who sees the whole answer presses for the tree, whether the run has ended or is about to.
-    if (this.#options.rest.isEnding) this.#idleEsc();
+    if (this.#options.gracePeriod.isEnding) this.#idleEsc();
     this.#options.onStop();
     void host.stop();
   }
@@ -132,7 +132,7 @@ export class KeyHandler {
     const now = performance.now();
     const isSecond = now - this.#lastEscMs < secondEscMs;
     this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
-    if (!editor.isEmpty || this.#work === undefined) return;
+    if (!editor.isEmpty || this.#context === undefined) return;
     if (isSecond) submitting.submit("/tree", { isKey: true });
     else hint(`${keys.label("interrupt")} again opens the tree`, secondEscMs);
   }
@@ -157,20 +157,20 @@ export class KeyHandler {
 }
 
 /** Does what a key stands for while the editor has the keys. @returns false where it stands for nothing here */
-function hearAction(data: string, work: InteractiveContext): boolean {
-  if (keys.matches("expand", data)) work.chat.toggleExpanded();
-  else if (keys.matches("tree", data)) work.pressed("/tree");
-  else if (keys.matches("pickModel", data)) work.pressed("/model");
-  else if (keys.matches("cycleThinking", data)) void nextThinking(work);
-  else if (keys.matches("externalEditor", data)) void writeOutside(work);
-  else return hearShortcut(data, work);
+function doAction(data: string, context: InteractiveContext): boolean {
+  if (keys.matches("expand", data)) context.chat.toggleExpanded();
+  else if (keys.matches("tree", data)) context.pressed("/tree");
+  else if (keys.matches("pickModel", data)) context.pressed("/model");
+  else if (keys.matches("cycleThinking", data)) void nextThinking(context);
+  else if (keys.matches("externalEditor", data)) void writeOutside(context);
+  else return runShortcut(data, context);
   return true;
 }
 
-async function nextThinking({ host, tell }: InteractiveContext): Promise<void> {
+async function nextThinking({ host, notify }: InteractiveContext): Promise<void> {
   const { thinking, model } = host.agent.state;
   if (!model.reasoning) {
-    tell({ level: "info", message: `${model.name} does not think before it answers.` });
+    notify(`${model.name} does not think before it answers.`);
     return;
   }
   const next = thinkingLevels[(thinkingLevels.indexOf(thinking) + 1) % thinkingLevels.length];
@@ -178,7 +178,7 @@ async function nextThinking({ host, tell }: InteractiveContext): Promise<void> {
 }
 
 /** What extensions put on keys; the program's own actions were asked before. */
-function hearShortcut(data: string, { host }: InteractiveContext): boolean {
+function runShortcut(data: string, { host }: InteractiveContext): boolean {
   const { extensions } = host.workshop;
   const key = [...extensions.shortcuts.keys()].find((each) => matchesKey(data, each as KeyId));
   if (key === undefined) return false;

@@ -14,8 +14,8 @@ import { type GracePeriod, untilStopped } from "./grace-period.ts";
 
 interface SubmittingOptions {
   editor: PromptEditor;
-  tell: InteractiveContext["tell"];
-  rest: GracePeriod;
+  notify: InteractiveContext["notify"];
+  gracePeriod: GracePeriod;
   redraw: () => void;
 }
 
@@ -35,7 +35,7 @@ interface Typed extends SubmitOptions {
 /** Owner of what was typed, from the Enter until it is sent or back in the editor. */
 export class Submitting {
   readonly #options: SubmittingOptions;
-  #work: InteractiveContext | undefined;
+  #context: InteractiveContext | undefined;
   /** In the order in which it was typed: what waits for the session, for rest, or for what was typed before. */
   #held: Typed[] = [];
   readonly #takenBack = new WeakSet<Typed>();
@@ -50,26 +50,26 @@ export class Submitting {
   }
 
   /** The session is there: sends the words of the command line, and what was typed meanwhile. */
-  begin(work: InteractiveContext, words: readonly string[]): void {
-    this.#work = work;
+  begin(context: InteractiveContext, words: readonly string[]): void {
+    this.#context = context;
     const early = this.#held.splice(0);
     if (words.length > 0) this.submit(words.join(" "), { words });
-    else if (tellFirstRun(work) && work.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
+    else if (tellFirstRun(context) && context.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
       this.submit("/demo");
     for (const { text, ...options } of early) this.submit(text, options);
   }
 
   /** The user quits: what waits is not begun any more. The history has it. */
   end(): void {
-    this.#work = undefined;
+    this.#context = undefined;
     this.#takeHeld();
   }
 
   submit(text: string, options: SubmitOptions = {}): void {
     if (text.trim() === "") return;
     const typed = { text, ...options };
-    if (this.#work === undefined) this.#hold(typed);
-    else void this.#take(typed, this.#work);
+    if (this.#context === undefined) this.#hold(typed);
+    else void this.#take(typed, this.#context);
   }
 
   /** What waits here, and not yet at the agent. */
@@ -79,7 +79,7 @@ export class Submitting {
 
   /** What waits, here and at the agent, comes back into the editor. @returns false where nothing does */
   takeBackQueued(): boolean {
-    const queued = this.#asTyped(this.#work?.host.agent.clearQueue() ?? []);
+    const queued = this.#asTyped(this.#context?.host.agent.clearQueue() ?? []);
     const held = this.#takeHeld();
     this.#options.editor.giveBack(...queued, ...typedTexts(held));
     return queued.length + held.length > 0;
@@ -113,34 +113,34 @@ export class Submitting {
   }
 
   /** What goes wrong is told, and what was typed comes back; of a command alone, there is nothing to keep. */
-  async #take(typed: Typed, work: InteractiveContext): Promise<void> {
+  async #take(typed: Typed, context: InteractiveContext): Promise<void> {
     try {
-      await this.#send(typed, work);
+      await this.#send(typed, context);
     } catch (error) {
-      this.#options.tell({ level: "error", message: errorText(error) });
+      this.#options.notify(errorText(error), "error");
       if (this.#letGo(typed) && slashCommandOf(typed.text)?.args !== "")
         this.#options.editor.giveBack(...typedTexts([typed]));
     }
   }
 
-  async #send(typed: Typed, work: InteractiveContext): Promise<void> {
+  async #send(typed: Typed, context: InteractiveContext): Promise<void> {
     const { text } = typed;
     const slash = slashCommandOf(text);
     if (slash !== undefined) {
       const { command, args } = slash;
-      if (command.worksWhileBusy === true) return command.run(args, work);
+      if (command.worksWhileBusy === true) return command.run(args, context);
       return this.#inOrder(typed, async () => {
-        if (await this.#isAtRest(typed, work, `/${command.name}`)) await command.run(args, work);
+        if (await this.#isAtRest(typed, context, `/${command.name}`)) await command.run(args, context);
       });
     }
-    const { extensions } = work.host.workshop;
+    const { extensions } = context.host.workshop;
     if (extensions.hasCommand(text)) return extensions.runCommand(text);
     const unknown = unknownCommand(text, extensions.commands);
     if (unknown !== undefined) throw unknown;
     const [, quiet, command] = /^!(!)?\s*(\S[\s\S]*)$/.exec(text) ?? [];
     if (command !== undefined)
-      return this.#runCommand(typed, work, { command, isQuiet: quiet !== undefined });
-    const { run } = await this.#inOrder(typed, () => this.#begin(typed, work));
+      return this.#runCommand(typed, context, { command, isQuiet: quiet !== undefined });
+    const { run } = await this.#inOrder(typed, () => this.#begin(typed, context));
     if (run !== undefined) this.#ended(await run);
   }
 
@@ -158,12 +158,12 @@ export class Submitting {
   /** What is typed behind it does not wait for its end: the agent queues it. */
   async #runCommand(
     typed: Typed,
-    work: InteractiveContext,
+    context: InteractiveContext,
     { command, isQuiet }: { command: string; isQuiet: boolean },
   ): Promise<void> {
     const { ended } = await this.#inOrder(typed, async () => {
-      if (!(await this.#isAtRest(typed, work, `A command behind ${isQuiet ? "!!" : "!"}`))) return {};
-      const { screen, host } = work;
+      if (!(await this.#isAtRest(typed, context, `A command behind ${isQuiet ? "!!" : "!"}`))) return {};
+      const { screen, host } = context;
       const ended = withLiveOutput(screen, command, (onOutput) =>
         host.agent.runUserCommand(command, { excludeFromContext: isQuiet, onOutput }),
       );
@@ -173,11 +173,11 @@ export class Submitting {
   }
 
   /** In an object: who waits for the beginning does not wait for the end. */
-  async #begin(typed: Typed, work: InteractiveContext): Promise<{ run?: Promise<RunResult> }> {
+  async #begin(typed: Typed, context: InteractiveContext): Promise<{ run?: Promise<RunResult> }> {
     const { text, behavior = "steer", words = [text] } = typed;
-    const { quotes, images } = mentionedFiles(words, work.host.workshop.call.io);
-    const isAnswered = await hasModel(work);
-    await untilStopped(() => work.host.agent);
+    const { quotes, images } = mentionedFiles(words, context.host.workshop.call.io);
+    const isAnswered = await hasModel(context);
+    await untilStopped(() => context.host.agent);
     if (!this.#letGo(typed)) return {};
     if (!isAnswered) {
       this.#options.editor.giveBack(...typedTexts([typed]));
@@ -186,16 +186,16 @@ export class Submitting {
     const sent = [text, ...quotes].join("\n\n");
     if (sent !== text) this.#typedOf.set(sent, text);
     const more = images.length === 0 ? {} : { images };
-    return { run: work.host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
+    return { run: context.host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
   }
 
   /** What needs the agent at rest stands in the editor again where that does not come soon. */
   async #isAtRest(typed: Typed, { host }: InteractiveContext, what: string): Promise<boolean> {
-    const rests = await this.#options.rest.soon(host.agent);
+    const rests = await this.#options.gracePeriod.soon(host.agent);
     if (!this.#letGo(typed)) return false;
     if (rests && !host.agent.isBusy) return true;
     const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
-    this.#options.tell({ level: "warning", message });
+    this.#options.notify(message, "warning");
     this.#options.editor.giveBack(...typedTexts([typed]));
     return false;
   }
@@ -204,12 +204,11 @@ export class Submitting {
     if (this.#told.has(result)) return;
     this.#told.add(result);
     const { status, error, unsent = [] } = result;
-    if (status === "failed" && this.#work?.chat.hasTold(error) !== true)
-      this.#options.tell({ level: "error", message: errorText(error) });
-    if (status === "paused")
-      this.#options.tell({ level: "info", message: "Compacted, and waiting: the next prompt goes on." });
+    if (status === "failed" && this.#context?.chat.hasTold(error) !== true)
+      this.#options.notify(errorText(error), "error");
+    if (status === "paused") this.#options.notify("Compacted, and waiting: the next prompt goes on.");
     this.#giveBack(unsent);
-    if (!this.#work?.host.agent.isBusy) this.#typedOf.clear();
+    if (!this.#context?.host.agent.isBusy) this.#typedOf.clear();
   }
 
   #giveBack(unsent: readonly PromptInput[]): void {
@@ -218,11 +217,11 @@ export class Submitting {
 
   /** Without the files that they name. Of images that nothing names, as extensions send them, it is told. */
   #asTyped(sent: readonly PromptInput[]): string[] {
-    const cwd = this.#work?.host.workshop.cwd ?? ".";
+    const cwd = this.#context?.host.workshop.cwd ?? ".";
     return sent.map(({ text, images = [] }) => {
       const message = typedMessage({ text, images: images.length }, cwd);
       const lost = lostImagesText(message);
-      if (lost !== undefined) this.#options.tell({ level: "info", message: lost });
+      if (lost !== undefined) this.#options.notify(lost);
       return this.#typedOf.get(text) ?? message.text;
     });
   }
@@ -239,23 +238,23 @@ const firstRunLines = [
 ].join("\n");
 
 /** Says what works without a model. @returns false where there is one, and nothing was said */
-function tellFirstRun({ host, tell }: InteractiveContext): boolean {
+function tellFirstRun({ host, notify }: InteractiveContext): boolean {
   if (!isNoModel(host.agent.model)) return false;
-  tell({ level: "info", message: firstRunLines });
+  notify(firstRunLines);
   return true;
 }
 
 /** Looks again for a model where there was none: a key or a server may have come since. */
-async function hasModel(work: InteractiveContext): Promise<boolean> {
-  const { agent, workshop } = work.host;
+async function hasModel(context: InteractiveContext): Promise<boolean> {
+  const { agent, workshop } = context.host;
   if (!isNoModel(agent.model)) return true;
-  reloadModels(work);
+  reloadModels(context);
   const usable = await defaultModel(workshop.shelf);
   if (usable === undefined) {
-    tellFirstRun(work);
+    tellFirstRun(context);
     return false;
   }
   await agent.setModel(usable.model);
-  work.screen.redraw();
+  context.screen.redraw();
   return true;
 }

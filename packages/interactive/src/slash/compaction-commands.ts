@@ -26,13 +26,13 @@ import { PickList } from "../panels/pick-list.ts";
 import { showReport } from "../panels/report-panel.ts";
 import { compactionWords, skippedWords } from "./compaction-notices.ts";
 
-export const compact: SlashCommand = {
+export const compactCommand: SlashCommand = {
   name: "compact",
   description: "Compact now; a focus says what the summary must keep, preview shows what would happen",
   argumentHint: "[focus]",
   worksWhileBusy: true,
   complete: (prefix) => ("preview".startsWith(prefix) ? [previewItem] : []),
-  run: (args, work) => (isPreview(args) ? showPreview(work) : askForCompaction(focusOf(args), work)),
+  run: (args, context) => (isPreview(args) ? showPreview(context) : askForCompaction(focusOf(args), context)),
 };
 
 const previewItem = {
@@ -50,7 +50,7 @@ function focusOf(args: string): { focus?: string } {
   return args === "" ? {} : { focus: args };
 }
 
-async function showPreview({ host, screen, tell }: InteractiveContext): Promise<void> {
+async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {
   const { agent, workshop } = host;
   const { session, model } = agent;
   const { result, lines } = compactionPreview({
@@ -62,23 +62,23 @@ async function showPreview({ host, screen, tell }: InteractiveContext): Promise<
       tools: agent.tools.declarations(),
     })),
   });
-  if (result.status !== "planned") return tell(skippedWords(result));
+  if (result.status !== "planned") return notify(skippedWords(result).message);
   await showReport(screen, lines);
 }
 
-async function askForCompaction(asked: { focus?: string }, work: InteractiveContext): Promise<void> {
-  const { agent, workshop } = work.host;
-  const heard: CompactionOutcome[] = [];
+async function askForCompaction(asked: { focus?: string }, context: InteractiveContext): Promise<void> {
+  const { agent, workshop } = context.host;
+  const ended: CompactionOutcome[] = [];
   const stop = workshop.lifecycle.on("auto_compaction_end", ({ outcome }) => {
-    heard.push(outcome);
+    ended.push(outcome);
   });
   try {
     if (agent.isBusy && !agent.isCompacting)
-      work.tell({ level: "info", message: "The context will be compacted at the next place in the work." });
+      context.notify("The context will be compacted at the next place in the work.");
     const outcome = await agent.requestCompaction(asked);
     // What never began has no event that would tell of it.
-    const words = heard.some((each) => isSame(each, outcome)) ? undefined : compactionWords({ outcome });
-    if (words !== undefined) work.tell(words);
+    const words = ended.some((each) => isSame(each, outcome)) ? undefined : compactionWords({ outcome });
+    if (words !== undefined) context.notify(words.message, words.level);
   } finally {
     stop();
   }
@@ -122,26 +122,26 @@ export function compactionPreview(asked: {
 
 const NOTE = "What /compact would do; nothing is done yet.";
 
-export const undo: SlashCommand = {
+export const undoCommand: SlashCommand = {
   name: "undo",
   description: "Take the latest compaction back: the whole history is in view again",
-  run: (_args, work) => undoCompaction(work),
+  run: (_args, context) => undoCompaction(context),
 };
 
-function undoCompaction({ host, chat, tell, contextChanged }: InteractiveContext): void {
+function undoCompaction({ host, chat, notify, contextChanged }: InteractiveContext): void {
   const { agent } = host;
   const { tokensBefore, tokensAfter } = undoLatestCompaction(agent.session, () => agent.state.context.tokens);
   chat.rebuild(agent.session);
   contextChanged();
   const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
   const aboutEntryId = agent.session.leafId ?? undefined;
-  tell({ level: "info", message: `The compaction was taken back: ${sizes}.`, aboutEntryId });
+  notify(`The compaction was taken back: ${sizes}.`, "info", { aboutEntryId });
   const warning = aboveThreshold({ host }, tokensAfter);
-  if (warning !== undefined) tell({ level: "warning", message: warning, aboutEntryId });
+  if (warning !== undefined) notify(warning, "warning", { aboutEntryId });
 }
 
-function aboveThreshold(work: Pick<InteractiveContext, "host">, tokens: number): string | undefined {
-  const limit = passedThreshold(work, tokens);
+function aboveThreshold(context: Pick<InteractiveContext, "host">, tokens: number): string | undefined {
+  const limit = passedThreshold(context, tokens);
   if (limit === undefined) return undefined;
   return `That is above ${counted(limit, "token")}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`;
 }
@@ -156,23 +156,22 @@ export function passedThreshold(
   return settings.enabled && limit !== undefined && tokens > limit ? limit : undefined;
 }
 
-export const pin: SlashCommand = {
+export const pinCommand: SlashCommand = {
   name: "pin",
   description: "Pin a text that every compaction keeps word for word; without one, lists what is pinned",
   argumentHint: "[text]",
   worksWhileBusy: true,
-  run: (text, work) => (text === "" ? showPins(work) : pinText(text, work)),
+  run: (text, context) => (text === "" ? showPins(context) : pinText(text, context)),
 };
 
-async function pinText(text: string, work: InteractiveContext): Promise<void> {
-  const { agent } = work.host;
+async function pinText(text: string, context: InteractiveContext): Promise<void> {
+  const { agent } = context.host;
   const message = pinMessage(agent.session, text, agent.waitingMessages);
-  if (pinsOf(work).includes(text.trim())) {
-    work.tell({ level: "info", message: "That is pinned already." });
+  if (pinsOf(context).includes(text.trim())) {
+    context.notify("That is pinned already.");
     return;
   }
-  if (agent.isBusy)
-    work.tell({ level: "info", message: `Will be pinned before the next request: ${oneLine(text, 60)}` });
+  if (agent.isBusy) context.notify(`Will be pinned before the next request: ${oneLine(text, 60)}`);
   await agent.sendMessage(message, { triggerTurn: false });
 }
 
@@ -181,18 +180,18 @@ function pinsOf({ host: { agent } }: InteractiveContext): string[] {
   return pinnedSoon(agent.session, agent.waitingMessages);
 }
 
-async function showPins(work: InteractiveContext): Promise<void> {
-  const { screen, tell } = work;
-  const pins = pinsOf(work);
+async function showPins(context: InteractiveContext): Promise<void> {
+  const { screen, notify } = context;
+  const pins = pinsOf(context);
   if (pins.length === 0) {
-    tell({ level: "info", message: "Nothing is pinned. `/pin TEXT` pins a text." });
+    notify("Nothing is pinned. `/pin TEXT` pins a text.");
     return;
   }
-  await screen.show<void>((done) => pinList(work, pins, () => done(undefined)));
+  await screen.show<void>((done) => pinList(context, pins, () => done(undefined)));
 }
 
-function pinList(work: InteractiveContext, pins: readonly string[], leave: () => void): PickList<string> {
-  const { host, screen } = work;
+function pinList(context: InteractiveContext, pins: readonly string[], leave: () => void): PickList<string> {
+  const { host, screen } = context;
   /** One after the other: each takes what is selected when the one before is gone. */
   let unpinned: Promise<void> = Promise.resolve();
   const list: PickList<string> = new PickList<string>({
@@ -204,7 +203,7 @@ function pinList(work: InteractiveContext, pins: readonly string[], leave: () =>
     row: (text) => ({ label: oneLine(text) }),
     empty: "Nothing is pinned any more.",
     picks: "whole text",
-    onPick: (text) => void showWhole(work, text),
+    onPick: (text) => void showWhole(context, text),
     onCancel: leave,
     actions: [
       {
@@ -220,10 +219,10 @@ function pinList(work: InteractiveContext, pins: readonly string[], leave: () =>
     if (text === undefined) return;
     try {
       await host.agent.sendMessage(unpinMessage(text), { triggerTurn: false });
-      work.contextChanged();
-      list.setItems(pinsOf(work));
+      context.contextChanged();
+      list.setItems(pinsOf(context));
     } catch (error) {
-      list.tell({ status: errorLine(error) });
+      list.update({ status: errorLine(error) });
     }
   };
   return list;

@@ -4,8 +4,9 @@ import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CompactionEntry } from "@bonsai-agent/session";
+import type { Notice } from "../chat/line-block.ts";
 import { errorText } from "../error-text.ts";
-import type { InteractiveContext, Told } from "../interactive-context.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 
 /** How a compaction ended, as far as its events tell. */
 interface EndedCompaction {
@@ -21,7 +22,7 @@ interface EndedCompaction {
  * What a user is told of it; undefined where something else tells it: the warning of a threshold compaction that
  * failed, the error of the run whose overflow could not be recovered from.
  */
-export function compactionWords(ended: EndedCompaction): Told | undefined {
+export function compactionWords(ended: EndedCompaction): Notice | undefined {
   const { outcome, error } = ended;
   switch (outcome.status) {
     case "compacted":
@@ -110,7 +111,7 @@ function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome
 }
 
 /** Why there was nothing to do for the user's own `/compact`, and what would change that. */
-export function skippedWords({ status, detail }: { status: string; detail: string }): Told {
+export function skippedWords({ status, detail }: { status: string; detail: string }): Notice {
   const isAllRecent = status === "nothing-to-compact" || detail.includes("recent enough to be kept");
   const more = isAllRecent ? " A smaller keepRecentTokens in /settings keeps less; a focus does not." : "";
   return { level: "info", message: `${detail}${more}` };
@@ -140,7 +141,7 @@ function failedWords({ detail }: CompactionOutcome, error: Error | undefined): s
  * @returns ends it
  */
 export function followCompactions(
-  work: Pick<InteractiveContext, "host" | "chat" | "tell">,
+  context: Pick<InteractiveContext, "host" | "chat" | "notify">,
   lifecycle: Lifecycle<LifecycleEvents>,
 ): () => void {
   let maskedResults = 0;
@@ -160,14 +161,14 @@ export function followCompactions(
     }),
     lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
       const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
-      if (hasChanged) work.chat.rebuild(work.host.agent.session, "compaction");
+      if (hasChanged) context.chat.rebuild(context.host.agent.session, "compaction");
       const earlier = refusal;
       refusal = refusalOf(outcome);
       if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
       const words = compactionWords({ outcome, entry: result, maskedResults, error });
-      const { leafId } = work.host.agent.session;
+      const { leafId } = context.host.agent.session;
       const about = hasChanged ? { aboutEntryId: leafId ?? undefined } : { attempt: "compaction" as const };
-      if (words !== undefined) work.tell({ ...words, ...about });
+      if (words !== undefined) context.notify(words.message, words.level, about);
     }),
   ];
   return () => {

@@ -8,11 +8,11 @@ import { showReport } from "../panels/report-panel.ts";
 import { isRough } from "../status/footer-source.ts";
 import { type ContextPart, type ContextReport, type ContextRoom, contextReport } from "./context-report.ts";
 
-export const context: SlashCommand = {
+export const contextCommand: SlashCommand = {
   name: "context",
   description: "Show where the tokens of the context are",
   worksWhileBusy: true,
-  run: (_args, work) => showContext(work),
+  run: (_args, context) => showContext(context),
 };
 
 /** Where there is no model yet, nobody knows its window. */

@@ -6,13 +6,13 @@ import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
 
-export const demo: SlashCommand = {
+export const demoCommand: SlashCommand = {
   name: "demo",
   description: "Play a whole agent session on a scripted model, without a key",
   argumentHint: "[fast]",
   worksWhileBusy: true,
   complete: () => [{ value: "fast", label: "fast", description: "Do not wait for readers" }],
-  run: (args, work) => playDemo(work, { fast: args === "fast" }),
+  run: (args, context) => playDemo(context, { fast: args === "fast" }),
 };
 
 interface PlayDemoOptions {
@@ -23,16 +23,16 @@ interface PlayDemoOptions {
 const playing = new WeakSet<Screen>();
 
 /** Plays the demonstration in the chat, once at a time; the user can type along, and Esc ends it. */
-async function playDemo(work: InteractiveContext, options: PlayDemoOptions): Promise<void> {
-  const { screen } = work;
+async function playDemo(context: InteractiveContext, options: PlayDemoOptions): Promise<void> {
+  const { screen } = context;
   if (playing.has(screen)) {
     const message = `The demonstration is playing; ${keys.label("interrupt")} ends it.`;
-    work.tell({ level: "info", message });
+    context.notify(message);
     return;
   }
   playing.add(screen);
   try {
-    await play(work, options);
+    await play(context, options);
   } finally {
     playing.delete(screen);
   }

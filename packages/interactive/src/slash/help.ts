@@ -12,7 +12,7 @@ export function helpCommand(commands: () => readonly SlashCommand[]): SlashComma
     name: "help",
     description: "Show commands and keys",
     worksWhileBusy: true,
-    run: (_args, work) => showHelp(commands(), work),
+    run: (_args, context) => showHelp(commands(), context),
   };
 }
 

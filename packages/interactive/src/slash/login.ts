@@ -6,7 +6,7 @@ import { askPick, askText, askYes } from "../panels/ask.ts";
 import { referenceOf } from "../panels/model-picker.ts";
 import { reloadModels } from "./model-commands.ts";
 
-export const login: SlashCommand = {
+export const loginCommand: SlashCommand = {
   name: "login",
   description: "Store the key of a provider",
   argumentHint: "[provider]",
@@ -15,15 +15,15 @@ export const login: SlashCommand = {
     keyed(host.workshop.shelf.catalogue.providers)
       .filter(({ provider }) => provider.startsWith(prefix.trim()))
       .map(({ provider }) => ({ value: provider, label: provider })),
-  async run(args, work) {
-    reloadModels(work);
-    const providers = keyed(work.host.workshop.shelf.catalogue.providers);
+  async run(args, context) {
+    reloadModels(context);
+    const providers = keyed(context.host.workshop.shelf.catalogue.providers);
     // What stands behind a provider's name may be its key: it is not shown again.
     const [word = "", ...others] = args.split(/\s+/);
     const named = providers.find(({ provider }) => provider === word);
     const isGivenKey = named !== undefined && others.length > 0;
-    const provider = named ?? (await pickedProvider(providers, word, work));
-    if (provider !== undefined) await storeKey(provider, work, isGivenKey);
+    const provider = named ?? (await pickedProvider(providers, word, context));
+    if (provider !== undefined) await storeKey(provider, context, isGivenKey);
   },
 };
 
@@ -55,25 +55,25 @@ function pickedProvider(
 /** The key itself is shown nowhere, and told to nobody. */
 async function storeKey(
   config: ProviderConfig,
-  work: InteractiveContext,
+  context: InteractiveContext,
   isGivenKey: boolean,
 ): Promise<void> {
-  const { keys } = work.host.workshop.shelf;
+  const { keys } = context.host.workshop.shelf;
   const { provider } = config;
   let problem = isGivenKey
     ? "Keys are typed or pasted here only: what stands in the prompt can be seen."
     : "";
   for (;;) {
-    const key = await askText(work.screen, {
+    const key = await askText(context.screen, {
       title: `Key for ${provider}`,
       message: [...aboutKey(config, keys.source(config)), problem].join("\n").trimEnd(),
       isSecret: true,
     });
     if (key === undefined) return;
-    if (key.trim() === "") return noKey(config, work);
+    if (key.trim() === "") return noKey(config, context);
     try {
       keys.store(provider, key);
-      return await keyStored(config, work);
+      return await keyStored(config, context);
     } catch (error) {
       // A key that was not copied well is asked for again.
       if (!BonsaiError.is(error) || error.code !== "keys_invalid") throw error;
@@ -91,25 +91,23 @@ function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["sou
 }
 
 /** Nothing was typed: where a key is stored, that may mean that it shall go. */
-async function noKey(config: ProviderConfig, { host, screen, tell }: InteractiveContext): Promise<void> {
+async function noKey(config: ProviderConfig, { host, screen, notify }: InteractiveContext): Promise<void> {
   const { keys } = host.workshop.shelf;
   const { provider } = config;
-  if (keys.source(config) !== "file")
-    return tell({ level: "info", message: "No key was typed, and none was stored." });
+  if (keys.source(config) !== "file") return notify("No key was typed, and none was stored.");
   const isSure = await askYes(screen, { title: `Take the key for ${provider} away?`, message: "" });
-  if (isSure && keys.remove(provider))
-    tell({ level: "info", message: `The key for ${provider} was taken away.` });
+  if (isSure && keys.remove(provider)) notify(`The key for ${provider} was taken away.`);
 }
 
-async function keyStored(config: ProviderConfig, { host, tell }: InteractiveContext): Promise<void> {
+async function keyStored(config: ProviderConfig, { host, notify }: InteractiveContext): Promise<void> {
   const { keys, catalogue } = host.workshop.shelf;
   const { provider, apiKeyEnv } = config;
   const isHidden = keys.source(config) === "environment";
   const but = isHidden ? `but while ${apiKeyEnv} is set, that is used` : "/model lists what it opens";
-  tell({ level: "info", message: `The key for ${provider} is stored; ${but}.` });
+  notify(`The key for ${provider} is stored; ${but}.`);
   if (!isNoModel(host.agent.model)) return;
   const usable = await defaultModel({ catalogue, keys });
   if (usable === undefined) return;
   await host.agent.setModel(usable.model);
-  tell({ level: "info", message: `${referenceOf(usable.model)} answers from now on.` });
+  notify(`${referenceOf(usable.model)} answers from now on.`);
 }

@@ -10,7 +10,7 @@ import { writeSetting } from "../panels/settings-file.ts";
 import { passedThreshold } from "./compaction-commands.ts";
 import { useSettings } from "./settings-commands.ts";
 
-export const model: SlashCommand = {
+export const modelCommand: SlashCommand = {
   name: "model",
   description: "Choose the model, with prices and windows",
   argumentHint: "[search]",
@@ -23,10 +23,10 @@ export const model: SlashCommand = {
       .filter((reference) => reference.toLowerCase().includes(wanted))
       .map((reference) => ({ value: reference, label: reference }));
   },
-  async run(args, work) {
-    const { host, screen, tell } = work;
-    reloadModels(work);
-    if (args !== "" && (await isSet(args, work))) return;
+  async run(args, context) {
+    const { host, screen, notify } = context;
+    reloadModels(context);
+    if (args !== "" && (await isSet(args, context))) return;
     const current = referenceOf(host.agent.model);
     const picked = await pickModel({
       screen,
@@ -34,34 +34,34 @@ export const model: SlashCommand = {
       current,
       inUse: isNoModel(host.agent.model) ? undefined : host.agent.model,
       query: args,
-      keep: ({ reference }) => keepModel(reference, work),
+      keep: ({ reference }) => keepModel(reference, context),
     });
     if (picked === undefined) return;
     if (picked.reference === current) {
-      tell({ level: "info", message: `${current} is in use.` });
+      notify(`${current} is in use.`);
       return;
     }
     // The model itself: what its server told of its window is in it.
     await host.agent.setModel(picked.model);
-    tellModel(picked.reference, work);
+    tellModel(picked.reference, context);
   },
 };
 
-function tellModel(reference: string, { host, tell }: InteractiveContext): void {
-  tell({ level: "info", message: `${reference} answers from the next request on.` });
+function tellModel(reference: string, { host, notify }: InteractiveContext): void {
+  notify(`${reference} answers from the next request on.`);
   const { tokens } = host.agent.state.context;
   const limit = passedThreshold({ host }, tokens);
   if (limit === undefined) return;
   const message = `The context of ${counted(tokens, "token")} is above ${count(limit)}, where compaction begins for this model: the next prompt compacts it first.`;
-  tell({ level: "warning", message });
+  notify(message, "warning");
 }
 
 /** True where the words name one model: nothing is to be asked. */
-async function isSet(words: string, work: InteractiveContext): Promise<boolean> {
+async function isSet(words: string, context: InteractiveContext): Promise<boolean> {
   // Another word than a whole name is a search.
   if (!words.includes("/") || /\s/.test(words)) return false;
   try {
-    tellModel(referenceOf(await work.host.setModel(words)), work);
+    tellModel(referenceOf(await context.host.setModel(words)), context);
     return true;
   } catch (error) {
     if (
@@ -74,17 +74,17 @@ async function isSet(words: string, work: InteractiveContext): Promise<boolean> 
 }
 
 /** In the user's own settings; what the project says counts more. */
-function keepModel(reference: string, work: InteractiveContext): string {
-  const { workshop } = work.host;
+function keepModel(reference: string, context: InteractiveContext): string {
+  const { workshop } = context.host;
   writeSetting(workshop.home, ["model"], reference);
-  useSettings(work);
+  useSettings(context);
   const { model: usual } = workshop.settings;
   return usual === reference
     ? `Sessions begin with ${reference} from the next start on.`
     : `Saved as yours; but this project begins with ${usual}.`;
 }
 
-export const thinking: SlashCommand = {
+export const thinkingCommand: SlashCommand = {
   name: "thinking",
   description: "How much the model thinks before it answers",
   argumentHint: "[level]",
@@ -93,21 +93,17 @@ export const thinking: SlashCommand = {
     thinkingLevels
       .filter((level) => level.startsWith(prefix.trim()))
       .map((level) => ({ value: level, label: level })),
-  async run(args, work) {
-    const { host, tell } = work;
-    const level = args === "" ? await pickedLevel(work) : thinkingLevels.find((each) => each === args);
+  async run(args, context) {
+    const { host, notify } = context;
+    const level = args === "" ? await pickedLevel(context) : thinkingLevels.find((each) => each === args);
     if (level === undefined) {
-      if (args !== "")
-        tell({
-          level: "warning",
-          message: `“${args}” is no level; allowed are ${thinkingLevels.join(", ")}.`,
-        });
+      if (args !== "") notify(`“${args}” is no level; allowed are ${thinkingLevels.join(", ")}.`, "warning");
       return;
     }
     await host.agent.setThinking(level);
     const { model } = host.agent;
     const idle = model.reasoning || level === "off" ? "" : ` ${model.provider}/${model.id} does not think.`;
-    tell({ level: "info", message: `Thinking is ${level} from the next request on.${idle}` });
+    notify(`Thinking is ${level} from the next request on.${idle}`);
   },
 };
 
@@ -124,10 +120,10 @@ function pickedLevel({ host, screen }: InteractiveContext): Promise<ThinkingLeve
 }
 
 /** What `models.json` says now counts from here on. A file that cannot be read is told of, and changes nothing. */
-export function reloadModels({ host, tell }: Pick<InteractiveContext, "host" | "tell">): void {
+export function reloadModels({ host, notify }: Pick<InteractiveContext, "host" | "notify">): void {
   try {
     host.workshop.shelf.catalogue.reload();
   } catch (error) {
-    tell({ level: "error", message: errorText(error) });
+    notify(errorText(error), "error");
   }
 }

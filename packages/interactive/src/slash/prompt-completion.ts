@@ -1,10 +1,6 @@
-import type { AgentCall } from "@bonsai-agent/app/invocation";
 import { oneLine, printable } from "@bonsai-agent/app/terminal-text";
-import { bonsaiHome } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { matchFiles, ProjectFiles } from "../prompt/project-files.ts";
-import type { PromptEditor } from "../prompt/prompt-editor.ts";
-import { PromptHistory } from "../prompt/prompt-history.ts";
 import {
   type AutocompleteItem,
   type AutocompleteProvider,
@@ -13,13 +9,12 @@ import {
   fuzzyFilter,
 } from "../terminal/tui.ts";
 import { typableText } from "../terminal/typed-input.ts";
-import { slashCommands } from "./slash-commands.ts";
 
-interface PromptCompletionOptions {
+export interface PromptCompletionOptions {
   /** The project's folder. */
   cwd: string;
   commands: readonly SlashCommand[];
-  tell: InteractiveContext["tell"];
+  notify: InteractiveContext["notify"];
 }
 
 type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
@@ -31,12 +26,12 @@ const mention = /(?:^|[\s([{<'`])(@(?:"([^"]*)|([^\s"'`<>()[\]{}]*)))$/;
  * Completes commands and their arguments, files behind `@`, and paths by the key for it. What only the session knows,
  * commands of extensions and arguments, joins with it.
  */
-class PromptCompletion implements AutocompleteProvider {
+export class PromptCompletion implements AutocompleteProvider {
   readonly #options: PromptCompletionOptions;
   readonly #paths: CombinedAutocompleteProvider;
   readonly #files: ProjectFiles;
   readonly #opened = Promise.withResolvers<InteractiveContext>();
-  #work: InteractiveContext | undefined;
+  #context: InteractiveContext | undefined;
 
   constructor(options: PromptCompletionOptions) {
     this.#options = options;
@@ -45,9 +40,9 @@ class PromptCompletion implements AutocompleteProvider {
   }
 
   /** The session is there. */
-  begin(work: InteractiveContext): void {
-    this.#work = work;
-    this.#opened.resolve(work);
+  begin(context: InteractiveContext): void {
+    this.#context = context;
+    this.#opened.resolve(context);
   }
 
   async getSuggestions(...position: Position): Promise<AutocompleteSuggestions | null> {
@@ -119,7 +114,7 @@ class PromptCompletion implements AutocompleteProvider {
       label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
       description,
     }));
-    const others = (this.#work?.host.workshop.extensions.commands ?? []).map(({ name, description }) => ({
+    const others = (this.#context?.host.workshop.extensions.commands ?? []).map(({ name, description }) => ({
       value: name,
       label: name,
       ...(description === undefined ? {} : { description }),
@@ -133,10 +128,10 @@ class PromptCompletion implements AutocompleteProvider {
   async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
     const command = this.#options.commands.find((each) => each.name === name);
     if (command !== undefined && command.complete === undefined) return null;
-    const work = this.#work ?? (await this.#whenOpen(signal));
-    if (work === undefined) return null;
-    if (command !== undefined) return suggestions(await this.#completed(command, args, work), args);
-    const items = await work.host.workshop.extensions.completeCommand(name, args);
+    const context = this.#context ?? (await this.#whenOpen(signal));
+    if (context === undefined) return null;
+    if (command !== undefined) return suggestions(await this.#completed(command, args, context), args);
+    const items = await context.host.workshop.extensions.completeCommand(name, args);
     return suggestions(
       items.map(({ value, label, description }) => ({
         value,
@@ -158,15 +153,12 @@ class PromptCompletion implements AutocompleteProvider {
   async #completed(
     command: SlashCommand,
     args: string,
-    work: InteractiveContext,
+    context: InteractiveContext,
   ): Promise<AutocompleteItem[]> {
     try {
-      return (await command.complete?.(args, work)) ?? [];
+      return (await command.complete?.(args, context)) ?? [];
     } catch (error) {
-      this.#options.tell({
-        level: "warning",
-        message: `/${command.name} cannot be completed: ${(error as Error).message}`,
-      });
+      this.#options.notify(`/${command.name} cannot be completed: ${(error as Error).message}`, "warning");
       return [];
     }
   }
@@ -188,27 +180,4 @@ function mentionOf(path: string, label: string): AutocompleteItem {
 
 function suggestions(items: AutocompleteItem[], prefix: string): AutocompleteSuggestions | null {
   return items.length === 0 ? null : { items, prefix };
-}
-
-interface AttachPromptOptions {
-  call: AgentCall;
-  editor: PromptEditor;
-  tell: InteractiveContext["tell"];
-}
-
-/**
- * Gives the editor its completion and the prompts of earlier sessions, before there is a session.
- * @returns to be called with the session: what only it knows is completed from then on
- */
-export function attachPrompt({
-  call,
-  editor,
-  tell,
-}: AttachPromptOptions): (work: InteractiveContext) => void {
-  const { cwd, env } = call.io;
-  const onFault = (message: string) => tell({ level: "warning", message });
-  editor.useHistory(new PromptHistory({ home: bonsaiHome({ ...env }), onFault }));
-  const completion = new PromptCompletion({ cwd, commands: slashCommands, tell });
-  editor.setAutocompleteProvider(completion);
-  return (work) => completion.begin(work);
 }

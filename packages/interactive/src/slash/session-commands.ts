@@ -11,35 +11,35 @@ import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { labelEntry, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
 import { isWork } from "../tree/tree-search.ts";
 
-export const newSession: SlashCommand = {
+export const newCommand: SlashCommand = {
   name: "new",
   description: "Begin a new session",
-  async run(_args, { host, tell }) {
+  async run(_args, { host, notify }) {
     const hasMoved = await host.replace("new", freshChoice(host));
-    if (!hasMoved) tell({ level: "info", message: "An extension keeps this session open." });
+    if (!hasMoved) notify("An extension keeps this session open.");
   },
 };
 
-export const tree: SlashCommand = {
+export const treeCommand: SlashCommand = {
   name: "tree",
   description: "Go to another place in the session's tree",
-  run: (_args, work) => openTree(work),
+  run: (_args, context) => openTree(context),
 };
 
-export const fork: SlashCommand = {
+export const forkCommand: SlashCommand = {
   name: "fork",
   description: "Go on in a new session from one of your messages",
-  run: (_args, work) => forkSession(work),
+  run: (_args, context) => forkSession(context),
 };
 
-async function forkSession(work: InteractiveContext): Promise<void> {
-  const { host, tell } = work;
-  const model = openTreeModel(work, "user only");
+async function forkSession(context: InteractiveContext): Promise<void> {
+  const { host, notify } = context;
+  const model = openTreeModel(context, "user only");
   if (model.rows.length === 0) {
-    tell({ level: "info", message: "There is no message to fork from yet." });
+    notify("There is no message to fork from yet.");
     return;
   }
-  const at = await pickEntry(work, model, {
+  const at = await pickEntry(context, model, {
     title: "Fork: which message is written anew?",
     choice: "fork",
     canLabel: false,
@@ -48,50 +48,50 @@ async function forkSession(work: InteractiveContext): Promise<void> {
   const { id } = model.entryAt(at);
   const sent = sentMessage(host.agent.session, id);
   if (!(await host.fork(id, forkChoice(host, id, "before"), "before"))) {
-    tell({ level: "warning", message: "An extension did not let the session be forked." });
+    notify("An extension did not let the session be forked.", "warning");
     return;
   }
-  tell({ level: "info", message: "This is a new session; the one before stays as it is." });
-  fillEditor(work, sent);
+  notify("This is a new session; the one before stays as it is.");
+  fillEditor(context, sent);
 }
 
-export const clone: SlashCommand = {
+export const cloneCommand: SlashCommand = {
   name: "clone",
   description: "Go on in a copy of this session",
-  run: (_args, work) => cloneSession(work),
+  run: (_args, context) => cloneSession(context),
 };
 
-async function cloneSession({ host, tell }: InteractiveContext): Promise<void> {
+async function cloneSession({ host, notify }: InteractiveContext): Promise<void> {
   const { leafId } = host.agent.session;
   if (leafId === null) {
-    tell({ level: "info", message: "There is nothing to copy yet." });
+    notify("There is nothing to copy yet.");
     return;
   }
   const copied = await host.fork(leafId, forkChoice(host, leafId), "at");
-  if (copied) tell({ level: "info", message: "This is a copy; the session before stays as it is." });
-  else tell({ level: "warning", message: "An extension did not let the session be copied." });
+  if (copied) notify("This is a copy; the session before stays as it is.");
+  else notify("An extension did not let the session be copied.", "warning");
 }
 
-export const label: SlashCommand = {
+export const labelCommand: SlashCommand = {
   name: "label",
   description: "Label the latest message, to find it in the tree; without a text, asks for it",
   argumentHint: "[text]",
   run: labelLatest,
 };
 
-async function labelLatest(text: string, work: InteractiveContext): Promise<void> {
-  const { session } = work.host.agent;
+async function labelLatest(text: string, context: InteractiveContext): Promise<void> {
+  const { session } = context.host.agent;
   const id = latestWork(session);
   if (id === undefined) {
-    work.tell({ level: "info", message: "There is no message to label yet." });
+    context.notify("There is no message to label yet.");
     return;
   }
   const present = session.label(id);
-  const given = text === "" ? await labelEntry(work, { id, present }) : writeLabel(work, id, text);
+  const given = text === "" ? await labelEntry(context, { id, present }) : writeLabel(context, id, text);
   if (given === undefined) return;
   const message =
     given === "" ? "The latest message has no label now." : `The latest message is labelled [${given}].`;
-  work.tell({ level: "info", message });
+  context.notify(message);
 }
 
 /** The nearest entry above the leaf that is more than a note about others. */
@@ -99,20 +99,19 @@ function latestWork(session: Session): string | undefined {
   return session.path().findLast(isWork)?.id;
 }
 
-export const resume: SlashCommand = {
+export const resumeCommand: SlashCommand = {
   name: "resume",
   description: "Open another session: search, name and delete them",
   argumentHint: "[id or file]",
-  async run(args, work) {
-    const file = args === "" ? await chosenFile(work) : args;
+  async run(args, context) {
+    const file = args === "" ? await chosenFile(context) : args;
     if (file === undefined) return;
-    const { host } = work;
+    const { host } = context;
     if (file === host.agent.session.file) {
-      work.tell({ level: "info", message: "This is the session that is open." });
+      context.notify("This is the session that is open.");
       return;
     }
-    if (!(await host.replace("resume", namedChoice(host, file))))
-      work.tell({ level: "info", message: "The session was not left." });
+    if (!(await host.replace("resume", namedChoice(host, file)))) context.notify("The session was not left.");
   },
 };
 
@@ -129,12 +128,12 @@ async function chosenFile({ host, screen }: InteractiveContext): Promise<string 
   return session?.file;
 }
 
-export const name: SlashCommand = {
+export const nameCommand: SlashCommand = {
   name: "name",
   description: "Name this session",
   argumentHint: "[text]",
   worksWhileBusy: true,
-  async run(args, { host, screen, tell }) {
+  async run(args, { host, screen, notify }) {
     const { sessionName } = host.agent.state;
     const typed =
       args !== ""
@@ -149,19 +148,16 @@ export const name: SlashCommand = {
     const text = oneLine(typed);
     if (text === (sessionName ?? "")) return;
     await host.setName(text);
-    tell({
-      level: "info",
-      message: text === "" ? "This session has no name now." : `This session is called “${text}” now.`,
-    });
+    notify(text === "" ? "This session has no name now." : `This session is called “${text}” now.`);
   },
 };
 
-export const exportSession: SlashCommand = {
+export const exportCommand: SlashCommand = {
   name: "export",
   description: "Write the session as Markdown",
   argumentHint: "[file]",
   worksWhileBusy: true,
-  async run(args, { host, tell }) {
+  async run(args, { host, notify }) {
     const { session } = host.agent;
     const { cwd } = host.workshop;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
@@ -170,6 +166,6 @@ export const exportSession: SlashCommand = {
     const text = exportMarkdown(session);
     writeOutput(file, text);
     const size = bytes(Buffer.byteLength(text));
-    tell({ level: "info", message: `Written to ${shownPath(file, cwd)}, ${size}` });
+    notify(`Written to ${shownPath(file, cwd)}, ${size}`);
   },
 };

@@ -10,11 +10,11 @@ import { isNoModel } from "../no-model.ts";
 import { wholePath } from "../panels/panel-frame.ts";
 import { isRough } from "../status/footer-source.ts";
 
-export const session: SlashCommand = {
+export const sessionCommand: SlashCommand = {
   name: "session",
   description: "File, id, entries, tokens, cost and compactions of this session",
   worksWhileBusy: true,
-  run(_args, { host, tell }) {
+  run(_args, { host, notify }) {
     const { agent, workshop } = host;
     const rows = sessionRows(agent.session, agent.state, {
       nowMs: workshop.call.io.now(),
@@ -22,7 +22,7 @@ export const session: SlashCommand = {
     });
     const nameWidth = Math.max(...rows.map(([name]) => name.length));
     const lines = rows.map(([name, value]) => `${name.padEnd(nameWidth)}  ${value}`);
-    tell({ level: "info", message: lines.join("\n") });
+    notify(lines.join("\n"));
   },
 };
 

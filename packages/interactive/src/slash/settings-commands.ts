@@ -8,34 +8,35 @@ import { editSettings } from "../panels/settings-editor.ts";
 import { applyTheme } from "../terminal/capabilities.ts";
 import type { Screen } from "../terminal/screen.ts";
 
-export const settings: SlashCommand = {
+export const settingsCommand: SlashCommand = {
   name: "settings",
   description: "Change the common settings, with their meaning and default",
   worksWhileBusy: true,
-  async run(_args, work) {
-    const { host, screen, tell } = work;
+  async run(_args, context) {
+    const { host, screen, notify } = context;
     const { home, shelf } = host.workshop;
     const changed = new Map<string, CommonSetting>();
     await editSettings({
       screen,
       shelf,
       home,
-      inForce: () => ({ settings: host.workshop.settings, layers: settingsLayers(quietCall(work)) }),
+      inForce: () => ({ settings: host.workshop.settings, layers: settingsLayers(quietCall(context)) }),
       onChange: (setting) => {
         changed.set(settingName(setting), setting);
-        takeEffect(setting, work);
+        takeEffect(setting, context);
       },
     });
-    if (changed.size > 0) tell({ level: "info", message: changeWords([...changed.values()]) });
+    if (changed.size > 0) notify(changeWords([...changed.values()]));
   },
 };
 
 /** What a flag, the environment or the project says otherwise stays so. */
-function takeEffect(setting: CommonSetting, work: InteractiveContext): void {
-  const before = work.host.workshop.settings.thinking;
-  useSettings(work);
-  const { thinking } = work.host.workshop.settings;
-  if (settingName(setting) === "thinking" && thinking !== before) void work.host.agent.setThinking(thinking);
+function takeEffect(setting: CommonSetting, context: InteractiveContext): void {
+  const before = context.host.workshop.settings.thinking;
+  useSettings(context);
+  const { thinking } = context.host.workshop.settings;
+  if (settingName(setting) === "thinking" && thinking !== before)
+    void context.host.agent.setThinking(thinking);
 }
 
 function changeWords(changed: readonly CommonSetting[]): string {
@@ -57,9 +58,9 @@ function changeWords(changed: readonly CommonSetting[]): string {
  * once, the others in the sessions that are opened from then on.
  * @throws BonsaiError for settings that cannot be used; then those of before hold
  */
-export function useSettings(work: InteractiveContext): void {
-  const { host, screen } = work;
-  const settings = agentCallSettings(quietCall(work));
+export function useSettings(context: InteractiveContext): void {
+  const { host, screen } = context;
+  const settings = agentCallSettings(quietCall(context));
   host.workshop.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
   applyTheme(screen, settings.theme);
@@ -74,20 +75,20 @@ function quietCall({ host }: InteractiveContext): SettingsCall {
 const later =
   "Compaction settings and theme follow at once, extensions at /reload, other settings at the next start.";
 
-export const trust: SlashCommand = {
+export const trustCommand: SlashCommand = {
   name: "trust",
   description: "Use the settings and extensions that this project brings",
   argumentHint: "[off]",
   complete: (prefix) =>
     "off".startsWith(prefix) ? [{ value: "off", label: "off", description: "Take the trust back" }] : [],
-  async run(args, work) {
-    const { host, screen, tell } = work;
+  async run(args, context) {
+    const { host, screen, notify } = context;
     const { home, cwd } = host.workshop;
-    const say = (message: string) => tell({ level: "info", message });
+    const say = (message: string) => notify(message);
     if (args !== "" && args !== "off") return say("Write /trust, or /trust off to take it back.");
     if (args === "off") {
       const isGone = untrustFolder(cwd, home);
-      if (isGone) useSettings(work);
+      if (isGone) useSettings(context);
       const fromAbove = isTrusted(cwd, home) ? " A folder above it is still trusted." : "";
       return say(
         isGone ? `${cwd} is no longer trusted.${fromAbove} ${later}` : `${cwd} was not trusted.${fromAbove}`,
@@ -96,7 +97,7 @@ export const trust: SlashCommand = {
     if (isTrusted(cwd, home)) return say(`${cwd} is trusted; /trust off takes that back.`);
     const use = await projectUse(cwd, home);
     if (!(await askTrust({ screen, home, cwd }, use))) return;
-    useSettings(work);
+    useSettings(context);
     say(`${cwd} is trusted. ${later}`);
   },
 };

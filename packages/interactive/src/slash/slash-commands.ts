@@ -4,63 +4,72 @@ import type { CommandInfo } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
-import { compact, pin, undo } from "./compaction-commands.ts";
-import { context } from "./context.ts";
-import { demo } from "./demo.ts";
+import { compactCommand, pinCommand, undoCommand } from "./compaction-commands.ts";
+import { contextCommand } from "./context.ts";
+import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
-import { login } from "./login.ts";
-import { model, reloadModels, thinking } from "./model-commands.ts";
-import { clone, exportSession, fork, label, name, newSession, resume, tree } from "./session-commands.ts";
-import { session } from "./session-facts.ts";
-import { settings, trust } from "./settings-commands.ts";
+import { loginCommand } from "./login.ts";
+import { modelCommand, reloadModels, thinkingCommand } from "./model-commands.ts";
+import {
+  cloneCommand,
+  exportCommand,
+  forkCommand,
+  labelCommand,
+  nameCommand,
+  newCommand,
+  resumeCommand,
+  treeCommand,
+} from "./session-commands.ts";
+import { sessionCommand } from "./session-facts.ts";
+import { settingsCommand, trustCommand } from "./settings-commands.ts";
 
-const quit: SlashCommand = {
+const quitCommand: SlashCommand = {
   name: "quit",
   description: "End bonsai",
   worksWhileBusy: true,
-  run: (_args, work) => work.quit(),
+  run: (_args, context) => context.quit(),
 };
 
-const reload: SlashCommand = {
+const reloadCommand: SlashCommand = {
   name: "reload",
   description: "Load extensions, keys and models anew",
-  async run(_args, work) {
-    const { host, tell } = work;
-    reloadModels(work);
-    for (const message of bindKeys(host.workshop.home)) tell({ level: "warning", message });
-    const { loaded, failed, elapsedMs } = await work.interruptible((signal) =>
+  async run(_args, context) {
+    const { host, notify } = context;
+    reloadModels(context);
+    for (const message of bindKeys(host.workshop.home)) notify(message, "warning");
+    const { loaded, failed, elapsedMs } = await context.interruptible((signal) =>
       host.workshop.extensions.reload({ signal }),
     );
     const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
-    tell({ level: "info", message: `${what} loaded in ${Math.round(elapsedMs)} ms.` });
-    for (const each of failed) tell({ level: "error", message: `${each.path}: ${each.error.message}` });
+    notify(`${what} loaded in ${Math.round(elapsedMs)} ms.`);
+    for (const each of failed) notify(`${each.path}: ${each.error.message}`, "error");
   },
 };
 
 /** Every command of the interactive mode, in the order of /help. The only list of them. */
 export const slashCommands: readonly SlashCommand[] = [
-  newSession,
-  tree,
-  fork,
-  clone,
-  label,
-  resume,
-  name,
-  session,
-  compact,
-  context,
-  pin,
-  undo,
-  exportSession,
-  model,
-  thinking,
-  settings,
-  login,
-  trust,
+  newCommand,
+  treeCommand,
+  forkCommand,
+  cloneCommand,
+  labelCommand,
+  resumeCommand,
+  nameCommand,
+  sessionCommand,
+  compactCommand,
+  contextCommand,
+  pinCommand,
+  undoCommand,
+  exportCommand,
+  modelCommand,
+  thinkingCommand,
+  settingsCommand,
+  loginCommand,
+  trustCommand,
   helpCommand(() => slashCommands),
-  reload,
-  demo,
-  quit,
+  reloadCommand,
+  demoCommand,
+  quitCommand,
 ];
 
 /** The command that a text is, with what stands behind its name. */

@@ -44,7 +44,7 @@ export class ActivityModel {
   }
 
   /** What is said in the place of what a run does; undefined: what it does. */
-  say(words: string | undefined): void {
+  setWorkingMessage(words: string | undefined): void {
     this.#words = words === undefined ? undefined : oneLine(words, 160) || undefined;
   }
 

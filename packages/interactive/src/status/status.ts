@@ -29,8 +29,8 @@ export interface StatusOptions {
 /** A session that is opened is shown before its whole file is read for what it cost. */
 const COST_AFTER_MS = 200;
 
-/** So long nobody wonders why nothing happens. */
-const PATIENCE_MS = 1_000;
+/** What takes less is not worth a line. */
+const SHOW_WAIT_AFTER_MS = 1_000;
 
 /** What goes on, what is queued, and the footer: puts them on the screen and keeps them true. */
 export class Status {
@@ -78,7 +78,7 @@ export class Status {
   }
 
   /** @returns true for what is seen here, and need not be told again: a request that is tried again */
-  notice(notice: Pick<AgentNotice, "code" | "message">): boolean {
+  showsRetry(notice: Pick<AgentNotice, "code" | "message">): boolean {
     const retry = retryOf(notice);
     if (retry === undefined) return false;
     this.#model.retries(retry, this.#now());
@@ -87,8 +87,8 @@ export class Status {
   }
 
   /** What is said beside the spinner while a run goes on; undefined: what it does. */
-  say(words: string | undefined): void {
-    this.#model.say(words);
+  setWorkingMessage(words: string | undefined): void {
+    this.#model.setWorkingMessage(words);
     this.#line.changed();
   }
 
@@ -99,7 +99,7 @@ export class Status {
   }
 
   /** To be called when a handler does not answer at once; the function returned, when it is waited for no longer. */
-  waits({ source, event }: HandlerWait): () => void {
+  onWait({ source, event }: HandlerWait): () => void {
     let end: (() => void) | undefined;
     const begin = () => {
       const begunMs = this.#now();
@@ -108,7 +108,7 @@ export class Status {
         if (this.#screen.hasPanel) timer = begin();
         else end = this.#model.waitBegan({ source, event, nowMs: begunMs });
         this.#line.changed();
-      }, PATIENCE_MS).unref();
+      }, SHOW_WAIT_AFTER_MS).unref();
     };
     let timer = begin();
     return () => {
@@ -137,7 +137,7 @@ export class Status {
 
   /** Says what is waited for, where it takes its time. */
   async during<Value>(text: string, task: Promise<Value>): Promise<Value> {
-    const timer = setTimeout(() => this.#showHint(text), PATIENCE_MS).unref();
+    const timer = setTimeout(() => this.#showHint(text), SHOW_WAIT_AFTER_MS).unref();
     try {
       return await task;
     } finally {

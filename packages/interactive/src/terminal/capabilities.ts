@@ -44,19 +44,19 @@ function relativeLuminance({ r, g, b }: Rgb): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-type Worn = Pick<Screen, "theme" | "tui">;
+type ThemedScreen = Pick<Screen, "theme" | "tui">;
 
 /**
  * Asks the terminal for its background and takes the scheme that fits, whenever the answer comes, and anew when the
  * terminal changes its colours. Where it does not answer, the theme has no colours, or the user has chosen one, nothing
  * changes. To be called once, when the screen has been started.
  */
-export function followBackground(screen: Worn): void {
+export function followBackground(screen: ThemedScreen): void {
   const { theme, tui } = screen;
   if (theme.scheme === "none") return;
   tui.addInputListener((data) => {
     if (!data.startsWith("\x1b]11;")) return undefined;
-    wearBackground(screen, data);
+    applyBackground(screen, data);
     return { consume: true };
   });
   tui.onTerminalColorSchemeChange(() => askBackground(screen));
@@ -64,12 +64,12 @@ export function followBackground(screen: Worn): void {
   askBackground(screen);
 }
 
-/** The answer is heard by `followBackground`: of a terminal that is far away, it comes late. */
-function askBackground({ theme, tui }: Worn): void {
+/** `followBackground` takes the answer, however late it comes. */
+function askBackground({ theme, tui }: ThemedScreen): void {
   if (theme.scheme !== "none" && theme.choice === "auto") tui.terminal.write("\x1b]11;?\x07");
 }
 
-function wearBackground({ theme, tui }: Worn, answer: string): void {
+function applyBackground({ theme, tui }: ThemedScreen, answer: string): void {
   const background = parseOsc11BackgroundColor(answer);
   if (background === undefined || theme.choice !== "auto") return;
   const scheme = schemeOfBackground(background);
@@ -101,7 +101,7 @@ export function themeAtStart(home: string): ThemeChoice {
 }
 
 /** A server that answers later is busy with something else. */
-const patienceMs = 1_000;
+const answerWithinMs = 1_000;
 
 /**
  * The library asks tmux whether it passes links on before it draws anything, and waits for the answer. Here there are no
@@ -121,7 +121,7 @@ export function linksOfTmux(env: NodeJS.ProcessEnv): (onLinks: () => void) => vo
       onLinks();
     };
     try {
-      execFile("tmux", words, { env, timeout: patienceMs }, onAnswer).unref();
+      execFile("tmux", words, { env, timeout: answerWithinMs }, onAnswer).unref();
     } catch {
       // Some refusals of the system are thrown: without an answer there are none.
     }

@@ -8,28 +8,28 @@ import { TreePanel } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
 
 /** `/tree`: shows the tree, and goes where the user wants to. */
-export async function openTree(work: InteractiveContext): Promise<void> {
-  const model = openTreeModel(work, "default");
-  const { letGo } = work.screen;
+export async function openTree(context: InteractiveContext): Promise<void> {
+  const model = openTreeModel(context, "default");
+  const { letGo } = context.screen;
   while (!letGo.aborted) {
-    const at = await pickEntry(work, model, { title: "Session tree", choice: "go there" });
+    const at = await pickEntry(context, model, { title: "Session tree", choice: "go there" });
     if (at === undefined) return;
     if (model.isHere(at)) {
-      work.tell({ level: "info", message: alreadyHere });
+      context.notify(alreadyHere);
       return;
     }
-    if (await goTo(work, model, at)) return;
+    if (await goTo(context, model, at)) return;
   }
 }
 
 /** @returns false where the user went back to the tree, by Esc at the question */
-async function goTo(work: InteractiveContext, model: TreeModel, at: number): Promise<boolean> {
+async function goTo(context: InteractiveContext, model: TreeModel, at: number): Promise<boolean> {
   const { id } = model.entryAt(at);
-  if (!model.leavesWork(at)) return navigateFlow(work, id, {});
+  if (!model.leavesWork(at)) return navigateFlow(context, id, {});
   for (let hasFailed = false; ; hasFailed = true) {
-    const options = await askSummary(work, { hasFailed });
+    const options = await askSummary(context, { hasFailed });
     if (options === undefined) return false;
-    if (await navigateFlow(work, id, options)) return true;
+    if (await navigateFlow(context, id, options)) return true;
   }
 }
 
@@ -39,29 +39,29 @@ async function goTo(work: InteractiveContext, model: TreeModel, at: number): Pro
  * @returns false where the summary failed: it can be asked for in another way
  */
 export async function navigateFlow(
-  work: InteractiveContext,
+  context: InteractiveContext,
   targetId: string,
   options: Pick<NavigateOptions, "summarise" | "focus" | "useDigest">,
 ): Promise<boolean> {
-  const { agent } = work.host;
+  const { agent } = context.host;
   try {
-    const { status, editorText } = await work.interruptible((signal) =>
+    const { status, editorText } = await context.interruptible((signal) =>
       agent.navigate(targetId, { ...options, signal }),
     );
     if (status === "cancelled") {
-      work.tell({ level: "info", message: "Cancelled: you are where you were.", attempt: "move" });
+      context.notify("Cancelled: you are where you were.", "info", { attempt: "move" });
       return true;
     }
-    if (status === "moved") work.chat.rebuild(agent.session, "move");
+    if (status === "moved") context.chat.rebuild(agent.session, "move");
     const { images } = sentMessage(agent.session, targetId);
     if (editorText !== undefined && (editorText !== "" || images > 0))
-      fillEditor(work, { text: editorText, images });
-    else if (status === "unchanged") work.tell({ level: "info", message: alreadyHere });
+      fillEditor(context, { text: editorText, images });
+    else if (status === "unchanged") context.notify(alreadyHere);
   } catch (error) {
     const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";
     // That failure says itself that nothing was moved.
     const where = isSummary ? "" : "\nYou are where you were.";
-    work.tell({ level: "error", message: `${errorText(error)}${where}`, attempt: "move" });
+    context.notify(`${errorText(error)}${where}`, "error", { attempt: "move" });
     return !isSummary;
   }
   return true;
@@ -98,9 +98,9 @@ async function askSummary(
 }
 
 /** The tree of the session as it is now. */
-export function openTreeModel(work: InteractiveContext, filter: TreeFilter): TreeModel {
-  const { session } = work.host.agent;
-  return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter });
+export function openTreeModel(context: InteractiveContext, filter: TreeFilter): TreeModel {
+  const { session } = context.host.agent;
+  return new TreeModel({ tree: sessionTree(session, treeOutline(session)), leafId: session.leafId, filter });
 }
 
 interface PickEntryOptions {
@@ -113,15 +113,15 @@ interface PickEntryOptions {
 
 /** Shows the tree until an entry is chosen; undefined where the user left. The model keeps where the user was. */
 export async function pickEntry(
-  work: InteractiveContext,
+  context: InteractiveContext,
   model: TreeModel,
   { title, choice, canLabel = true }: PickEntryOptions,
 ): Promise<number | undefined> {
-  const { screen, host } = work;
+  const { screen, host } = context;
   let panel: TreePanel | undefined;
   const onLabel = async (at: number) => {
     const { id } = model.entryAt(at);
-    const label = await labelEntry(work, { id, present: model.labelOf(at) });
+    const label = await labelEntry(context, { id, present: model.labelOf(at) });
     if (label === undefined) return;
     model.setLabel(at, label === "" ? undefined : label);
     panel?.changed();
@@ -155,17 +155,20 @@ interface LabelledEntry {
  * @returns the label as it is now; undefined where nothing was changed
  */
 export async function labelEntry(
-  work: InteractiveContext,
+  context: InteractiveContext,
   entry: LabelledEntry,
 ): Promise<string | undefined> {
   const title =
     entry.present === undefined ? "Label of this entry" : `Label of this entry, now [${entry.present}]`;
-  const typed = await work.ui.input(title, entry.present === undefined ? "A word or two" : "Empty: no label");
+  const typed = await context.ui.input(
+    title,
+    entry.present === undefined ? "A word or two" : "Empty: no label",
+  );
   if (typed === undefined) return undefined;
   try {
-    return writeLabel(work, entry.id, typed);
+    return writeLabel(context, entry.id, typed);
   } catch (error) {
-    work.tell({ level: "error", message: errorText(error) });
+    context.notify(errorText(error), "error");
     return undefined;
   }
 }
