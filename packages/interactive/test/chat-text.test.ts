@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { imageMarker } from "../src/chat/chat-images.ts";
+import { imageMarker } from "../src/chat/image-block.ts";
 import { foldedLines, foldMark, outputLines, shownLine } from "../src/chat/chat-text.ts";
 import { codeSpans } from "../src/chat/code-highlighter.ts";
 import { changeOf, diffLines, longCommand, writtenText } from "../src/chat/tool-block.ts";

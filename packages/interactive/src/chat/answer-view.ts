@@ -3,7 +3,7 @@ import { type AssistantMessage, contentBlocks, type ToolCall, toolCalls } from "
 import type { Component } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks, fittedLines } from "./chat-block.ts";
 import { lineCount, textLines } from "./chat-text.ts";
-import { LineBlock } from "./line-block.ts";
+import { type ChatLine, LineBlock } from "./line-block.ts";
 import { MarkdownText } from "./markdown-text.ts";
 import type { ToolBlock } from "./tool-block.ts";
 
@@ -19,9 +19,9 @@ export class AnswerView implements Component {
   #said: AnswerBlock[] = [];
   #calls: { id: string; name: string; block: ToolBlock }[] = [];
   #end: LineBlock | undefined;
-  /** And nobody has said more of it. */
+  /** And nothing more is known of it. */
   #hasFailed = false;
-  #blocks: ChatBlock[] = [];
+  #blocks: (AnswerBlock | ToolBlock)[] = [];
   #isExpanded = false;
   #drawn: string[][] = [];
   #lines: string[] = [];
@@ -32,7 +32,7 @@ export class AnswerView implements Component {
 
   /** What there is now takes the place of what was: after a retry that can be less. */
   set(message: AssistantMessage): void {
-    const blocks: ChatBlock[] = [];
+    const blocks: (AnswerBlock | ToolBlock)[] = [];
     let said: unknown[] = [];
     let saidCount = 0;
     let callCount = 0;
@@ -55,20 +55,20 @@ export class AnswerView implements Component {
     this.#blocks = blocks;
   }
 
-  /** The message is whole: how it ended is told where that is worth a line. */
+  /** The message is whole: how it ended is shown where that is worth a line. */
   end(message: AssistantMessage): void {
     this.set(message);
     for (const block of this.#said) block.end();
-    const end = answerEnd(message);
-    this.#hasFailed = end?.level === "error";
-    this.#end = end && new LineBlock({ text: end.text, look: end.level }, this.#options.looks.theme);
+    const end = endLine(message);
+    this.#hasFailed = end?.look === "error";
+    this.#end = end && new LineBlock(end, this.#options.looks);
     if (end !== undefined) for (const { block } of this.#calls) if (!block.isDone) block.setState("failed");
   }
 
-  /** Says why it failed and what to do, in the place of its own line. @returns false where it did not fail */
-  explain(text: string): boolean {
+  /** Shows why it failed and what to do, in the place of its own line. @returns false where it did not fail */
+  explain(line: ChatLine): boolean {
     if (this.#end === undefined || !this.#hasFailed) return false;
-    this.#end = new LineBlock({ text, look: "error" }, this.#options.looks.theme);
+    this.#end = new LineBlock(line, this.#options.looks);
     this.#hasFailed = false;
     return true;
   }
@@ -95,15 +95,9 @@ export class AnswerView implements Component {
   }
 
   #saidAt(at: number, content: readonly unknown[]): AnswerBlock {
-    const block = this.#said[at];
-    if (block === undefined) return this.#new(at, content);
-    block.set(content);
-    return block;
-  }
-
-  #new(at: number, content: readonly unknown[]): AnswerBlock {
-    const block = new AnswerBlock(content, this.#options.looks);
+    const block = this.#said[at] ?? new AnswerBlock(content, this.#options.looks);
     block.expand(this.#isExpanded);
+    block.set(content);
     this.#said[at] = block;
     return block;
   }
@@ -124,8 +118,7 @@ export class AnswerView implements Component {
 type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter">;
 
 /** What the model said and thought between two calls of tools. */
-export class AnswerBlock extends ChatBlock {
-  readonly #looks: AnswerLooks;
+export class AnswerBlock extends ChatBlock<AnswerLooks> {
   #content: readonly unknown[] = [];
   /** Of the content, for what is being streamed changes in place. */
   #key = "";
@@ -134,8 +127,7 @@ export class AnswerBlock extends ChatBlock {
   readonly #texts = new Map<number, MarkdownText>();
 
   constructor(content: readonly unknown[], looks: AnswerLooks) {
-    super();
-    this.#looks = looks;
+    super(looks);
     this.set(content);
   }
 
@@ -177,13 +169,13 @@ export class AnswerBlock extends ChatBlock {
 
   #text(at: number, { text }: Record<string, unknown>, width: number): string[] {
     if (typeof text !== "string" || text.trim() === "") return [];
-    const drawn = this.#texts.get(at) ?? new MarkdownText(this.#looks);
+    const drawn = this.#texts.get(at) ?? new MarkdownText(this.looks);
     this.#texts.set(at, drawn);
     return drawn.lines(text, width, this.#isWhole);
   }
 
   #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
-    const { style } = this.#looks.theme;
+    const { style } = this.looks.theme;
     if (redacted === true)
       return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
@@ -198,24 +190,19 @@ function length(text: unknown): number {
 }
 
 /** How an answer ended, where that is worth a line. */
-interface AnswerEnd {
-  level: "warning" | "error";
-  text: string;
-}
-
-function answerEnd({ stopReason, errorMessage }: AssistantMessage): AnswerEnd | undefined {
+function endLine({ stopReason, errorMessage }: AssistantMessage): ChatLine | undefined {
   switch (stopReason) {
     case "aborted":
-      return { level: "warning", text: "Stopped before its end." };
+      return { look: "warning", text: "Stopped before its end." };
     case "length":
-      return { level: "warning", text: "Cut off at the model's output cap." };
+      return { look: "warning", text: "Cut off at the model's output cap." };
     case "error":
-      return { level: "error", text: `Failed: ${reason(errorMessage)}` };
+      return { look: "error", text: `Failed: ${reasonText(errorMessage)}` };
     default:
       return undefined;
   }
 }
 
-function reason(message: unknown): string {
+function reasonText(message: unknown): string {
   return typeof message === "string" && message.trim() !== "" ? printable(message.trim()) : "no reason given";
 }

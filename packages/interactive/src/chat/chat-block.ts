@@ -1,8 +1,9 @@
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { drawsImage } from "../terminal/inline-image.ts";
-import type { Theme } from "../terminal/theme.ts";
+import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { ChatImages } from "./chat-images.ts";
+import { type FoldOptions, foldedLines, foldMark } from "./chat-text.ts";
 import type { CodeHighlighter } from "./code-highlighter.ts";
 
 /**
@@ -10,11 +11,16 @@ import type { CodeHighlighter } from "./code-highlighter.ts";
  *
  * Invariant: what has not changed gives back the same array for the same width, and no line is wider than that.
  */
-export abstract class ChatBlock implements Component {
+export abstract class ChatBlock<Looks extends Pick<ChatLooks, "theme"> = ChatLooks> implements Component {
+  protected readonly looks: Looks;
   #lines: string[] | undefined;
   #width = -1;
   #rows = -1;
   #isExpanded = false;
+
+  constructor(looks: Looks) {
+    this.looks = looks;
+  }
 
   /** Whether what can be folded is shown whole. */
   get isExpanded(): boolean {
@@ -59,6 +65,36 @@ export abstract class ChatBlock implements Component {
 
   /** None where there is nothing to see. */
   protected abstract lines(width: number): string[];
+
+  /** Folded, a line is a row or a few: a minified file is one line of a megabyte. */
+  protected cut(lines: readonly string[], width: number, rows = 1): readonly string[] {
+    if (this.isExpanded) return lines;
+    const columns = Math.max(1, width - 3) * rows;
+    return lines.map((line) => truncateToWidth(line.slice(0, columns * 4), columns, "…"));
+  }
+
+  /** The first and the last lines as `draw` draws them, and between them how many are folded away. */
+  protected folded<Each>(
+    this: ChatBlock,
+    lines: readonly Each[],
+    { fold, open = { head: lines.length, tail: 0 }, indent = "   ", markStyle, draw }: FoldedOptions<Each>,
+  ): string[] {
+    const { head, folded, tail } = foldedLines(lines, this.isExpanded ? open : fold);
+    const { theme, expandKey } = this.looks;
+    const mark = () => `${indent}${(markStyle ?? theme.style.dim)(foldMark(folded, expandKey()))}`;
+    return [...draw(head), ...(folded > 0 ? [mark()] : []), ...draw(tail)];
+  }
+}
+
+interface FoldedOptions<Each> {
+  fold: FoldOptions;
+  /** Where the block is expanded. Default: all lines. */
+  open?: FoldOptions;
+  /** Of the mark. Default three spaces. */
+  indent?: string;
+  /** Default dim. */
+  markStyle?: Style;
+  draw: (part: readonly Each[]) => readonly string[];
 }
 
 /** Lines of at most `width` columns: what is wider is cut. Images fit already. */

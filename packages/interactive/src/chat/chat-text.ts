@@ -47,7 +47,7 @@ function plain(text: string): string {
   return text;
 }
 
-interface FoldOptions {
+export interface FoldOptions {
   /** Lines that are shown of the beginning. */
   head: number;
   /** Lines that are shown of the end. */

@@ -13,7 +13,7 @@ import type { ChatLooks } from "./chat-block.ts";
 import { ChatHistory, type ChatItem } from "./chat-history.ts";
 import { ChatImages } from "./chat-images.ts";
 import { CodeHighlighter } from "./code-highlighter.ts";
-import { EntryBlock, NoteBlock, SummaryBlock, shownSummary } from "./entry-blocks.ts";
+import { EntryBlock, NoteBlock, SummaryBlock } from "./entry-blocks.ts";
 import { type Attempt, type ChatLine, LineBlock, type Notify, noticeLine } from "./line-block.ts";
 import { MessageBlocks, ToolCalls } from "./message-blocks.ts";
 
@@ -70,7 +70,7 @@ export class ChatView {
       });
     lifecycle.on("agent_end", ({ result }) => this.#ended(result));
     lifecycle.on("session_mask", ({ entries }) => {
-      for (const { targetId } of entries) this.#tools.mask(targetId);
+      for (const { targetId } of entries) this.#tools.mask(targetId, "whole");
       this.#screen.redraw();
     });
   }
@@ -159,7 +159,7 @@ export class ChatView {
   }
 
   line(line: ChatLine): void {
-    this.#add(new LineBlock(line, this.#screen.theme));
+    this.#add(new LineBlock(line, this.#looks));
     this.#screen.redraw();
   }
 
@@ -177,7 +177,7 @@ export class ChatView {
     this.#told.add(error);
     const line = noticeLine({ level: "error", message: errorText(error) });
     const last = this.#shown.findLast((each) => !(each instanceof LineBlock));
-    if (!(last instanceof AnswerView && last.explain(line.text))) this.line(line);
+    if (!(last instanceof AnswerView && last.explain(line))) this.line(line);
     this.#screen.redraw();
   }
 
@@ -208,7 +208,7 @@ export class ChatView {
     switch (entry.type) {
       case "compaction":
       case "branch_summary":
-        this.#add(new SummaryBlock(shownSummary(entry, { isUndone: isUndone === true }), this.#looks));
+        this.#add(new SummaryBlock(entry, isUndone === true, this.#looks));
         break;
       case "custom_message":
         this.#add(new NoteBlock(entry, this.#looks));

@@ -3,19 +3,17 @@ import type { BashExecutionMessage } from "@bonsai-agent/messages";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
-import { foldedLines, foldMark, outputLines, shownLine, wrapped } from "./chat-text.ts";
+import { outputLines, shownLine, wrapped } from "./chat-text.ts";
 
 const fold = { head: 5, tail: 15 };
 
 /** A command that the user ran by hand, with its output. */
 export class CommandBlock extends ChatBlock {
-  readonly #looks: ChatLooks;
   #message: BashExecutionMessage;
 
   constructor(message: BashExecutionMessage, looks: ChatLooks) {
-    super();
+    super(looks);
     this.#message = message;
-    this.#looks = looks;
   }
 
   set(message: BashExecutionMessage): void {
@@ -24,28 +22,17 @@ export class CommandBlock extends ChatBlock {
   }
 
   protected lines(width: number): string[] {
-    const { style } = this.#looks.theme;
+    const { style } = this.looks.theme;
     const { command, output, excludeFromContext } = this.#message;
-    const lines = outputLines(typeof output === "string" ? output : "");
-    const { head, folded, tail } = this.isExpanded
-      ? { head: lines, folded: 0, tail: [] }
-      : foldedLines(lines, fold);
-    const shown = (part: readonly string[]) =>
-      wrapped(this.#cut(part.map(shownLine), width), width, style.muted, "   ");
+    const draw = (part: readonly string[]) =>
+      wrapped(this.cut(part.map(shownLine), width), width, style.muted, "   ");
     const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
     return [
       truncateToWidth(title, width, "…"),
       ...(excludeFromContext === true ? wrapped(["not in the model's view"], width, style.dim, "   ") : []),
-      ...shown(head),
-      ...(folded > 0 ? [`   ${style.dim(foldMark(folded, this.#looks.expandKey()))}`] : []),
-      ...shown(tail),
+      ...this.folded(outputLines(typeof output === "string" ? output : ""), { fold, draw }),
       ...wrapped(commandEnd(this.#message), width, style.error, "   "),
     ];
-  }
-
-  #cut(lines: readonly string[], width: number): readonly string[] {
-    if (this.isExpanded) return lines;
-    return lines.map((line) => truncateToWidth(line.slice(0, width * 4), Math.max(1, width - 3), "…"));
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import type { StyleName, Theme } from "../terminal/theme.ts";
-import { ChatBlock } from "./chat-block.ts";
+import type { StyleName } from "../terminal/theme.ts";
+import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
 /** Until when a line holds. Default: as long as the chat. */
@@ -40,21 +40,19 @@ export function noticeLine({ level, message }: Notice, subject: LineSubject = {}
 }
 
 /** A text with one look, or with colours of its own. */
-export class LineBlock extends ChatBlock {
+export class LineBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   readonly line: ChatLine;
-  readonly #theme: Theme;
 
-  constructor(line: ChatLine, theme: Theme) {
-    super();
+  constructor(line: ChatLine, looks: Pick<ChatLooks, "theme">) {
+    super(looks);
     this.line = line;
-    this.#theme = theme;
   }
 
   protected lines(width: number): string[] {
     const { text, look } = this.line;
     return look === undefined
       ? colouredLines(text, width)
-      : hangingLines(text, width, this.#theme.style[look]);
+      : hangingLines(text, width, this.looks.theme.style[look]);
   }
 }
 

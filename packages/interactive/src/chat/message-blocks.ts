@@ -85,10 +85,10 @@ export class ToolCalls {
     this.#byEntry.clear();
   }
 
-  make({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">): ToolBlock {
-    const block = new ToolBlock(name, args, this.#looks, id);
+  make(call: Pick<ToolCall, "id" | "name" | "arguments">): ToolBlock {
+    const block = new ToolBlock(call, this.#looks);
     block.expand(this.#isExpanded());
-    this.#byCall.set(id, block);
+    this.#byCall.set(call.id, block);
     return block;
   }
 
@@ -99,18 +99,18 @@ export class ToolCalls {
   /** Shows a result with its call. @returns a block of its own, where the call is not shown */
   end(
     { toolCallId, toolName, content, details, isError }: ToolResultMessage,
-    entryId?: string,
+    entryId: string,
   ): ToolBlock | undefined {
     const known = this.#byCall.get(toolCallId);
     const block = known ?? this.make({ id: toolCallId, name: toolName, arguments: {} });
     block.setOutput({ content, details });
     block.setState(isError === true ? "failed" : "done");
-    if (entryId !== undefined) this.#byEntry.set(entryId, block);
+    this.#byEntry.set(entryId, block);
     return known === undefined ? block : undefined;
   }
 
   /** The result of an entry is no longer in the model's view, or only in part. */
-  mask(entryId: string, how: "whole" | "part" = "whole"): void {
+  mask(entryId: string, how: "whole" | "part"): void {
     this.#byEntry.get(entryId)?.mask(how);
   }
 }

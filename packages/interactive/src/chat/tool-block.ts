@@ -1,13 +1,13 @@
 import { count } from "@bonsai-agent/app/numbers";
 import { callPreview } from "@bonsai-agent/app/preview";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import { contentText } from "@bonsai-agent/messages";
+import { contentText, type ToolCall } from "@bonsai-agent/messages";
 import type { DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
 import type { Style } from "../terminal/theme.ts";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
-import { ChatBlock, type ChatLooks } from "./chat-block.ts";
-import { BlockImages } from "./chat-images.ts";
-import { foldedLines, foldMark, outputLines, shownLine, wrapped } from "./chat-text.ts";
+import type { ChatLooks } from "./chat-block.ts";
+import { outputLines, shownLine, wrapped } from "./chat-text.ts";
+import { ImageBlock } from "./image-block.ts";
 
 type ToolState = "waiting" | "running" | "done" | "failed";
 
@@ -17,18 +17,14 @@ interface ToolOutput {
   details?: unknown;
 }
 
-const bodyFold = { head: 3, tail: 5 };
+const outputFold = { head: 3, tail: 5 };
 const diffFold = { head: 24, tail: 0 };
 const writtenFold = { head: 6, tail: 0 };
-/** Beyond it, nobody reads in a chat; the session has all of it. */
-const maxOpenLines = 2_000;
+/** Nobody reads more in a chat; the session has all of it. */
+const open = { head: 2_000, tail: 20 };
+const indent = "   ";
 
 const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
-
-/** Lines behind a mark that stands on the first. */
-function marked(lines: readonly string[], mark: string): string[] {
-  return lines.map((line, at) => `${at === 0 ? mark : "   "}${line}`);
-}
 
 const maskedTexts = {
   whole: "masked: not in the model's view",
@@ -36,24 +32,19 @@ const maskedTexts = {
 } as const;
 
 /** One call of a tool: a line of what is done, and below it what came of it. */
-export class ToolBlock extends ChatBlock {
-  readonly #looks: ChatLooks;
+export class ToolBlock extends ImageBlock {
   readonly #name: string;
-  readonly #images: BlockImages;
   #args: unknown;
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
   #masked: "whole" | "part" | undefined;
   readonly #drawing: ToolDrawing | undefined;
 
-  /** @param callId for renderers of extensions; default: none that they would know */
-  constructor(name: string, args: unknown, looks: ChatLooks, callId = "") {
-    super();
-    this.#drawing = looks.drawings?.tool(name, callId, () => this.changed());
+  constructor({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">, looks: ChatLooks) {
+    super(looks);
+    this.#drawing = looks.drawings?.tool(name, id, () => this.changed());
     this.#name = name;
     this.#args = args;
-    this.#looks = looks;
-    this.#images = new BlockImages(looks.images, this);
   }
 
   get isDone(): boolean {
@@ -72,58 +63,58 @@ export class ToolBlock extends ChatBlock {
 
   setOutput(output: ToolOutput): void {
     this.#output = output;
-    this.#images.set(output.content);
+    this.setImages(output.content);
     this.changed();
   }
 
   /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
-  mask(how: "whole" | "part" = "whole"): void {
+  mask(how: "whole" | "part"): void {
     this.#masked = how;
     this.changed();
   }
 
-  protected override get rows(): number {
-    return this.#images.rows;
-  }
-
   protected lines(width: number): string[] {
-    const { style } = this.#looks.theme;
+    const { style } = this.looks.theme;
     const now = { args: this.#args, state: this.#state, output: this.#output, expanded: this.isExpanded };
     const drawn = this.#masked === "whole" ? undefined : this.#drawing?.draw(now, width);
     if (drawn !== undefined) return this.#drawnLines(drawn, width);
     return [
       this.#head(width),
       ...this.#maskedLines(width),
-      ...(this.isExpanded ? wrapped(longCommand(this.#args), width, style.accent, "   ") : []),
+      ...(this.isExpanded ? wrapped(longCommand(this.#args), width, style.accent, indent) : []),
       ...(this.#isHidden ? [] : this.#body(width)),
     ];
   }
 
-  /** True where what the model does not see is not shown either, until it is opened. */
+  /** True where what the model does not see is not shown either, until it is expanded. */
   get #isHidden(): boolean {
     return this.#masked === "whole" && !this.isExpanded;
   }
 
   #maskedLines(width: number): string[] {
     if (this.#masked === undefined) return [];
-    const opens = this.#isHidden ? ` (${this.#looks.expandKey()})` : "";
-    const { muted } = this.#looks.theme.style;
-    return wrapped([`${maskedTexts[this.#masked]}${opens}`], width, muted, "   ");
+    const key = this.#isHidden ? ` (${this.looks.expandKey()})` : "";
+    return wrapped([`${maskedTexts[this.#masked]}${key}`], width, this.looks.theme.style.muted, indent);
   }
 
   /** What an extension draws, and our own in the place of what it leaves out. */
   #drawnLines({ isAlone, call, result }: DrawnCall, width: number): string[] {
-    const head = call === undefined ? [this.#head(width)] : isAlone ? call : marked(call, this.#mark());
-    const body = result === undefined ? this.#body(width) : isAlone ? result : marked(result, "   ");
-    return [...head, ...body];
+    const marked = (lines: string[], mark: string) =>
+      isAlone ? lines : lines.map((line, at) => `${at === 0 ? mark : indent}${line}`);
+    return [
+      ...(call === undefined ? [this.#head(width)] : marked(call, this.#mark())),
+      ...(result === undefined ? this.#body(width) : marked(result, indent)),
+    ];
   }
 
   #mark(): string {
-    return ` ${this.#stateLook()(marks[this.#state])} `;
+    const { success, warning, error } = this.looks.theme.style;
+    const look = this.#state === "failed" ? error : this.#state === "done" ? success : warning;
+    return ` ${look(marks[this.#state])} `;
   }
 
   #head(width: number): string {
-    const { style } = this.#looks.theme;
+    const { style } = this.looks.theme;
     const [first = "", ...rest] = callPreview(this.#name, this.#args).split(" ");
     const change = changeOf(this.#output?.details);
     const counts =
@@ -134,63 +125,41 @@ export class ToolBlock extends ChatBlock {
     return `${truncateToWidth(line, Math.max(1, width - visibleWidth(counts)), "…")}${counts}`;
   }
 
-  #stateLook(): Style {
-    const { style } = this.#looks.theme;
-    if (this.#state === "failed") return style.error;
-    return this.#state === "done" ? style.success : style.warning;
-  }
-
   #body(width: number): string[] {
-    const change = changeOf(this.#output?.details);
-    if (change !== undefined && change.diff !== "" && this.#state !== "failed")
-      return this.#diff(change.diff, width);
-    const { style } = this.#looks.theme;
-    const written = this.#state === "done" ? writtenText(this.#args, this.#output?.details) : undefined;
+    const { style } = this.looks.theme;
+    const { content, details } = this.#output ?? {};
+    const isFailed = this.#state === "failed";
+    const change = changeOf(details);
+    if (change !== undefined && change.diff !== "" && !isFailed) return this.#diff(change.diff, width);
+    const written = this.#state === "done" ? writtenText(this.#args, details) : undefined;
     if (written !== undefined)
-      return this.#folded(printableLines(written.trimEnd()), writtenFold, (part) =>
-        wrapped(this.#cut(part, width), width, style.added, "   "),
-      );
-    const look = this.#state === "failed" ? style.error : style.muted;
+      return this.folded(printableLines(written.trimEnd()), {
+        fold: writtenFold,
+        open,
+        draw: (part) => wrapped(this.cut(part, width), width, style.added, indent),
+      });
     // Why it failed is worth more than a row.
-    const rows = this.#state === "failed" ? 3 : 1;
-    const draw = (part: readonly string[]) =>
-      wrapped(this.#cut(part.map(shownLine), width, rows), width, look, "   ");
+    const rows = isFailed ? 3 : 1;
+    const look = isFailed ? style.error : style.muted;
     return [
-      ...this.#folded(outputLines(contentText(this.#output?.content)), bodyFold, draw),
-      ...this.#images.lines({ width, isExpanded: this.isExpanded, style: style.muted, indent: "   " }),
+      ...this.folded(outputLines(contentText(content)), {
+        fold: outputFold,
+        open,
+        draw: (part) => wrapped(this.cut(part.map(shownLine), width, rows), width, look, indent),
+      }),
+      ...this.imageLines(width, { style: style.muted, indent }),
     ];
   }
 
   #diff(diff: string, width: number): string[] {
-    const { style } = this.#looks.theme;
-    const look: Readonly<Record<DiffLineKind, Style>> = {
-      added: style.added,
-      removed: style.removed,
-      hunk: style.dim,
-      same: style.muted,
-    };
-    return this.#folded(diffLines(diff), diffFold, (part) =>
-      part.flatMap(({ kind, text }) => wrapped(this.#cut([text], width), width, look[kind], "   ")),
-    );
-  }
-
-  /** Folded, a line is one row or a few: a minified file is one line of a megabyte. */
-  #cut(lines: readonly string[], width: number, rows = 1): readonly string[] {
-    if (this.isExpanded) return lines;
-    const columns = Math.max(1, width - 3) * rows;
-    return lines.map((line) => truncateToWidth(line.slice(0, columns * 4), columns, "…"));
-  }
-
-  #folded<Each>(
-    lines: readonly Each[],
-    fold: { head: number; tail: number },
-    draw: (part: readonly Each[]) => string[],
-  ): string[] {
-    const all = this.isExpanded ? { head: maxOpenLines, tail: 20 } : fold;
-    const { head, folded, tail } = foldedLines(lines, all);
-    const mark =
-      folded > 0 ? [`   ${this.#looks.theme.style.dim(foldMark(folded, this.#looks.expandKey()))}`] : [];
-    return [...draw(head), ...mark, ...draw(tail)];
+    const { added, removed, dim, muted } = this.looks.theme.style;
+    const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, hunk: dim, same: muted };
+    return this.folded(diffLines(diff), {
+      fold: diffFold,
+      open,
+      draw: (part) =>
+        part.flatMap(({ kind, text }) => wrapped(this.cut([text], width), width, looks[kind], indent)),
+    });
   }
 }
 

@@ -1,65 +1,47 @@
 import { counted } from "@bonsai-agent/app/numbers";
 import { contentText } from "@bonsai-agent/messages";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
-import { ChatBlock, type ChatLooks } from "./chat-block.ts";
-import { BlockImages } from "./chat-images.ts";
-import { foldedLines, foldMark, textLines } from "./chat-text.ts";
+import type { ChatLooks } from "./chat-block.ts";
+import { textLines } from "./chat-text.ts";
+import { ImageBlock } from "./image-block.ts";
 
 /** A pasted log must not push everything else off the screen. */
 const fold = { head: 30, tail: 5 };
 
 /** What the user said, on a ground of its own. */
-export class UserBlock extends ChatBlock {
-  readonly #looks: ChatLooks;
-  readonly #images: BlockImages;
+export class UserBlock extends ImageBlock {
   #content: unknown;
 
   constructor(content: unknown, looks: ChatLooks) {
-    super();
-    this.#content = content;
-    this.#looks = looks;
-    this.#images = new BlockImages(looks.images, this);
-    this.#images.set(content);
+    super(looks);
+    this.set(content);
   }
 
   set(content: unknown): void {
     this.#content = content;
-    this.#images.set(content);
+    this.setImages(content);
     this.changed();
   }
 
-  protected override get rows(): number {
-    return this.#images.rows;
-  }
-
   protected lines(width: number): string[] {
-    const { style } = this.#looks.theme;
-    const { text, files } = this.#said();
-    const all = text === "" ? [] : textLines(text, width - 1, style.user);
-    const { head, folded, tail } = this.isExpanded
-      ? { head: all, folded: 0, tail: [] }
-      : foldedLines(all, fold);
+    const { style } = this.looks.theme;
+    const content = contentText(this.#content);
+    // Folded, the files that were sent along are a line each.
+    const { text, files } = this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
     const lines = [
-      ...head,
-      ...(folded > 0 ? [` ${style.muted(foldMark(folded, this.#looks.expandKey()))}`] : []),
-      ...tail,
-      ...files.flatMap(({ path, lineCount }) =>
-        textLines(
-          `${path}: ${counted(lineCount, "line")} (${this.#looks.expandKey()})`,
-          width - 1,
-          style.muted,
-        ),
-      ),
+      ...this.folded(text === "" ? [] : textLines(text, width - 1, style.user), {
+        fold,
+        markStyle: style.muted,
+        indent: " ",
+        draw: (part) => part,
+      }),
+      ...files.flatMap(({ path, lineCount }) => {
+        const file = `${path}: ${counted(lineCount, "line")} (${this.looks.expandKey()})`;
+        return textLines(file, width - 1, style.muted);
+      }),
     ];
     const ground = (line: string) => style.userBackground(padded(line, width));
-    const images = { width, isExpanded: this.isExpanded, style: style.muted, ground };
-    return [...lines.map(ground), ...this.#images.lines(images)];
-  }
-
-  /** Folded, the files that went along are told in a line each. */
-  #said(): QuotedFiles {
-    const text = contentText(this.#content);
-    return this.isExpanded ? { text, files: [] } : quotedFiles(text);
+    return [...lines.map(ground), ...this.imageLines(width, { style: style.muted, ground })];
   }
 }
 
