@@ -70,6 +70,7 @@ const LAZY: Readonly<Record<string, readonly string[]>> = { cli: ["interactive"]
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   interactive: [
+    "between-keys.ts",
     "error-text.ts",
     "no-model.ts",
     "terminal",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { imageMarker } from "../src/chat/image-block.ts";
 import { foldedLines, foldMark, outputLines, shownLine } from "../src/chat/chat-text.ts";
 import { codeSpans } from "../src/chat/code-highlighter.ts";
+import { imageMarker } from "../src/chat/image-block.ts";
 import { changeOf, diffLines, longCommand, writtenText } from "../src/chat/tool-block.ts";
 
 test("many lines are folded to their beginning and end; a single one is not folded", () => {

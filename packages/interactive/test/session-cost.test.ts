@@ -3,7 +3,7 @@ import { FactCounter } from "@bonsai-agent/app/session-facts";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { longSession } from "../../app/test/sample-session.ts";
-import { CostReader } from "../src/status/session-cost.ts";
+import { readCost } from "../src/status/session-cost.ts";
 
 test("two entries of one id have cost both", async () => {
   const file = longSession();
@@ -14,7 +14,7 @@ test("two entries of one id have cost both", async () => {
   const counter = new FactCounter();
   for (const entry of session.entries()) counter.add(entry);
   const { promise, resolve } = Promise.withResolvers<number>();
-  new CostReader({ session, onDone: resolve });
+  readCost(session, (_cost, usd) => resolve(usd));
   const costUsd = await promise;
   expect(costUsd).toBeGreaterThan(7);
   expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
@@ -25,7 +25,7 @@ test("what is read in slices is what all entries have cost", async () => {
   const counter = new FactCounter();
   for (const entry of session.entries()) counter.add(entry);
   const { promise, resolve } = Promise.withResolvers<number>();
-  new CostReader({ session, onDone: resolve });
+  readCost(session, (_cost, usd) => resolve(usd));
   const costUsd = await promise;
   expect(costUsd).toBeGreaterThan(0);
   expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);

@@ -2,14 +2,15 @@ import type { LifecycleEvents } from "@bonsai-agent/agent";
 import { FactCounter, type IsFree } from "@bonsai-agent/app/session-facts";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { CostSum, type KnownCost, type Usage } from "@bonsai-agent/messages";
-import type { Entry, EntryRecord, Session } from "@bonsai-agent/session";
+import type { Entry, Session } from "@bonsai-agent/session";
+import { betweenKeys } from "../between-keys.ts";
 
-/** What a session has cost so far, over all its branches: what it brought along, and what is told since. */
+/** What a session has cost so far, over all its branches: what it brought along, and what came since. */
 export class SessionCost {
   #before = new CostSum();
   #since = new CostSum();
   #model: string | undefined;
-  #reader: CostReader | undefined;
+  #stopReading = () => {};
 
   cost(isFree: IsFree): KnownCost {
     const sum = new CostSum();
@@ -39,21 +40,18 @@ export class SessionCost {
    */
   bring(session: Pick<Session, "index" | "entryAt">, onRead: () => void): void {
     this.stop();
-    // What is told from now on is not read.
+    // What comes from now on is not read.
     this.#before.addSum(this.#since);
     this.#since = new CostSum();
-    this.#reader = new CostReader({
-      session,
-      onDone: (_, cost) => {
-        this.#before = cost;
-        onRead();
-      },
+    this.#stopReading = readCost(session, (cost) => {
+      this.#before = cost;
+      onRead();
     });
   }
 
   /** Reads no further. */
   stop(): void {
-    this.#reader?.stop();
+    this.#stopReading();
   }
 
   #add(usage: Usage | undefined): void {
@@ -61,71 +59,36 @@ export class SessionCost {
   }
 }
 
-/** So long is read in one go: a key that is pressed meanwhile waits no longer. */
-const SLICE_MS = 6;
-const ENTRIES_AT_ONCE = 16;
-
-interface CostReaderOptions {
-  session: Pick<Session, "index" | "entryAt">;
-  /** Told once, with the cost in US dollars of all that the session had at the beginning; never where it cannot be read. */
-  onDone: (costUsd: number, cost: CostSum) => void;
-}
-
-/** Adds up what a session has cost, over all its branches, a slice at a time, between the keys. */
-export class CostReader {
-  readonly #options: CostReaderOptions;
-  readonly #records: readonly EntryRecord[];
-  readonly #counter = new FactCounter();
-  #at = 0;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(options: CostReaderOptions) {
-    this.#options = options;
-    this.#records = [...options.session.index().records()].filter(({ type }) => costing.has(type));
-    this.#wait();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #wait(): void {
-    this.#timer = setTimeout(() => this.#read(), 1).unref();
-  }
-
-  #read(): void {
+/**
+ * Adds up what a session has cost over all its branches, between the keys. A file that is gone is an error for whoever
+ * writes to it; here, the cost stays what it was.
+ * @param onDone called once, with what the session has cost so far
+ * @returns ends the reading
+ */
+export function readCost(
+  session: Pick<Session, "index" | "entryAt">,
+  onDone: (cost: CostSum, costUsd: number) => void,
+): () => void {
+  const records = [...session.index().records()].filter(({ type }) => costing.has(type));
+  function* steps(): Generator<void> {
+    const counter = new FactCounter();
     try {
-      this.#readSlice();
+      for (const { number } of records) {
+        // By its number: for an id, the session would look each time whether the file has grown.
+        const entry = session.entryAt(number);
+        if (entry !== undefined) counter.add(entry);
+        yield;
+      }
     } catch {
-      // The file is gone, which whoever writes to it will tell; the footer goes on with what it knows.
       return;
     }
-    if (this.#at < this.#records.length) this.#wait();
-    else this.#done();
+    const { cost, usage } = counter.facts();
+    onDone(cost, usage.cost.total);
   }
-
-  #done(): void {
-    const { usage, cost } = this.#counter.facts();
-    this.#options.onDone(usage.cost.total, cost);
-  }
-
-  #readSlice(): void {
-    const until = performance.now() + SLICE_MS;
-    do this.#add(this.#records.slice(this.#at, this.#at + ENTRIES_AT_ONCE));
-    while (this.#at < this.#records.length && performance.now() < until);
-  }
-
-  #add(records: readonly EntryRecord[]): void {
-    this.#at += records.length;
-    for (const { number } of records) {
-      // By its number: for an id, the session would look each time whether the file has grown.
-      const entry = this.#options.session.entryAt(number);
-      if (entry !== undefined) this.#counter.add(entry);
-    }
-  }
+  return betweenKeys(steps());
 }
 
-/** The entries that tell of a use. */
+/** The entries that can hold a cost. */
 const costing = new Set<string>([
   "message",
   "compaction",

@@ -1,3 +1,4 @@
+import { betweenKeys } from "../between-keys.ts";
 import { hintLines, type KeyHint, keyName, rule, TextField, titleLines } from "../panels/panel-frame.ts";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { getKeybindings, type Keybinding, type KeyId, matchesKey, truncateToWidth } from "../terminal/tui.ts";
@@ -20,12 +21,17 @@ interface TreePanelOptions {
 /** Rows that stand around the list, at most: rules, title, search, hints and the footer. */
 const rowsAround = 9;
 const leastRows = 3;
+const entriesAtOnce = 4;
+/** What is shown is brought up to date so often: in a large tree that takes longer than to read a few entries. */
+const siftMs = 100;
 
 /** The session tree in the place of the editor. */
 export class TreePanel implements Panel {
   readonly #options: TreePanelOptions;
   readonly #search: TextField;
-  readonly #reader: IdleReader;
+  #stopReading: (() => void) | undefined;
+  #isClosed = false;
+  #siftAtMs = 0;
   /** The row at the top; undefined before the first drawing. */
   #first: number | undefined;
   #page = leastRows;
@@ -37,7 +43,7 @@ export class TreePanel implements Panel {
     this.#options = options;
     const { theme } = options.screen;
     this.#search = new TextField({ theme, value: options.model.search, placeholder: "type to search" });
-    this.#reader = new IdleReader(options.model, () => this.#redraw());
+    this.#readOn();
   }
 
   set focused(focused: boolean) {
@@ -72,13 +78,35 @@ export class TreePanel implements Panel {
 
   /** To be called also when the model was changed by somebody else. */
   changed(): void {
-    this.#reader.wake();
+    this.#readOn();
     this.#redraw();
   }
 
   /** Ends the reading ahead. */
   close(): void {
-    this.#reader.stop();
+    this.#isClosed = true;
+    this.#stopReading?.();
+  }
+
+  /** Reads the entries for the search, as far as they are not read. */
+  #readOn(): void {
+    if (!this.#isClosed && this.#options.model.searchProgress < 1)
+      this.#stopReading ??= betweenKeys(this.#reading());
+  }
+
+  *#reading(): Generator<void> {
+    const { model } = this.#options;
+    while (model.searchProgress < 1) {
+      model.read(entriesAtOnce);
+      const nowMs = performance.now();
+      if (model.searchProgress === 1 || nowMs >= this.#siftAtMs) {
+        this.#siftAtMs = nowMs + siftMs;
+        const hasChanged = model.sift();
+        if (hasChanged || model.search !== "") this.#redraw();
+      }
+      yield;
+    }
+    this.#stopReading = undefined;
   }
 
   #actions(): Record<TreeAction, () => void> {
@@ -225,50 +253,4 @@ function treeAction(data: string): TreeAction | undefined {
     bindings.find(([, binding]) => manager.matches(data, binding))?.[0] ??
     fixed.find(([, key]) => matchesKey(data, key))?.[0]
   );
-}
-
-/** So long is read in one go: a key that is pressed meanwhile waits no longer. */
-const sliceMs = 6;
-const entriesAtOnce = 4;
-/** What is shown is brought up to date so often: in a large tree that takes longer than to read a slice. */
-const siftMs = 100;
-
-/** Reads a tree's entries ahead for the search, a slice at a time, between the keys. */
-class IdleReader {
-  readonly #model: TreeModel;
-  readonly #onChange: () => void;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
-  #siftAtMs = 0;
-
-  constructor(model: TreeModel, onChange: () => void) {
-    this.#model = model;
-    this.#onChange = onChange;
-    this.wake();
-  }
-
-  /** To be called when there may be more to read. */
-  wake(): void {
-    if (this.#isStopped || this.#model.searchProgress === 1) return;
-    this.#timer ??= setTimeout(() => this.#read(), 1).unref();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  #read(): void {
-    this.#timer = undefined;
-    const model = this.#model;
-    const from = performance.now();
-    do model.read(entriesAtOnce);
-    while (model.searchProgress < 1 && performance.now() < from + sliceMs);
-    if (model.searchProgress === 1 || from >= this.#siftAtMs) {
-      this.#siftAtMs = from + siftMs;
-      const hasChanged = model.sift();
-      if (hasChanged || model.search !== "") this.#onChange();
-    }
-    this.wake();
-  }
 }

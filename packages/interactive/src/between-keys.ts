@@ -1,0 +1,31 @@
+/** So long runs in one go, in milliseconds: a key that is pressed meanwhile waits no longer. */
+const SLICE_MS = 6;
+
+interface BetweenKeysOptions {
+  /** Before the first step. Default 1. */
+  firstMs?: number;
+  /** Milliseconds to wait before it is asked again; 0 lets the steps go on. Default: they always go on. */
+  waitMs?: () => number;
+}
+
+/** Runs steps of long work a slice at a time, between the keys. @returns ends that */
+export function betweenKeys(
+  steps: Iterator<unknown>,
+  { firstMs = 1, waitMs = () => 0 }: BetweenKeysOptions = {},
+): () => void {
+  const run = () => {
+    const heldMs = waitMs();
+    if (heldMs === 0 && endsInSlice(steps)) return;
+    timer = setTimeout(run, heldMs || 1).unref();
+  };
+  let timer = setTimeout(run, firstMs).unref();
+  return () => clearTimeout(timer);
+}
+
+function endsInSlice(steps: Iterator<unknown>): boolean {
+  const until = performance.now() + SLICE_MS;
+  do {
+    if (steps.next().done === true) return true;
+  } while (performance.now() < until);
+  return false;
+}
