@@ -2,7 +2,7 @@ import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import { callPreview } from "@bonsai-agent/app/preview";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { CompactionReason } from "@bonsai-agent/compaction";
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Handler, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { StreamEvent } from "@bonsai-agent/models";
 
 /** What goes on, in words, and since when. */
@@ -11,7 +11,7 @@ export interface Doing {
   sinceMs: number;
 }
 
-/** Something that a key cancels: its text does not say so yet. */
+/** Something that a key cancels: its text does not name the key yet. */
 interface Cancellable extends Doing {
   isCancellable: true;
 }
@@ -28,7 +28,7 @@ export class ActivityModel {
   #retry: (Retry & { untilMs: number; sinceMs: number }) | undefined;
   #compaction: Cancellable | undefined;
   #stopping: Doing | undefined;
-  /** Of the user: a command, or a branch that is summarised. Its end is not always told. */
+  /** Of the user: a command, or a branch that is summarised. Not every event says when it ends. */
   #alone: Doing | Cancellable | undefined;
   #words: string | undefined;
   readonly #cancelKey: () => string;
@@ -43,12 +43,12 @@ export class ActivityModel {
     this.#stopping = undefined;
   }
 
-  /** What is said in the place of what a run does; undefined: what it does. */
+  /** Stands in the place of what a run does; undefined: what it does. */
   setWorkingMessage(words: string | undefined): void {
     this.#words = words === undefined ? undefined : oneLine(words, 160) || undefined;
   }
 
-  /** Nothing goes on any longer, whatever was told before. */
+  /** Nothing goes on any longer, whatever has begun. */
   ended(): void {
     this.#runSinceMs = undefined;
     this.#answer = undefined;
@@ -129,7 +129,7 @@ export class ActivityModel {
     return () => this.#waits.delete(wait);
   }
 
-  /** The one thing that tells most; undefined while nothing goes on. */
+  /** The one thing that matters most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
     const urgent = this.#stopping ?? this.#cancellableNow(nowMs) ?? this.#waitingFor(nowMs);
     if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
@@ -171,11 +171,8 @@ export class ActivityModel {
     const [first] = this.#tools.values();
     if (first === undefined || this.#tools.size === 1)
       return first && { ...first, text: `Running ${first.text}` };
-    return { text: `Running ${this.#tools.size} tools: ${this.#toolNames()}`, sinceMs: first.sinceMs };
-  }
-
-  #toolNames(): string {
-    return [...this.#tools.values()].map(({ text }) => text).join(" · ");
+    const names = [...this.#tools.values()].map(({ text }) => text).join(" · ");
+    return { text: `Running ${this.#tools.size} tools: ${names}`, sinceMs: first.sinceMs };
   }
 }
 
@@ -204,12 +201,12 @@ interface Retry {
   why: string;
 }
 
-const told = /^(?<why>[\s\S]*?) ?Retry (?<attempt>\d+) of (?<max>\d+) in (?<seconds>\d+) s\.$/;
+const retryText = /^(?<why>[\s\S]*?) ?Retry (?<attempt>\d+) of (?<max>\d+) in (?<seconds>\d+) s\.$/;
 
 /** What a notice says of a retry; undefined where it speaks of something else. */
 export function retryOf({ code, message }: Pick<AgentNotice, "code" | "message">): Retry | undefined {
   if (code !== "model_retry") return undefined;
-  const { why = "", attempt, max, seconds } = told.exec(message)?.groups ?? {};
+  const { why = "", attempt, max, seconds } = retryText.exec(message)?.groups ?? {};
   if (attempt === undefined) return undefined;
   return {
     attempt: Number(attempt),
@@ -227,72 +224,34 @@ interface FollowActivityOptions {
   changed: () => void;
 }
 
-/** Tells the model what the lifecycle tells. */
-export function followActivity(options: FollowActivityOptions): void {
-  followRun(options);
-  followTools(options);
-  followWork(options);
-}
-
-function followRun({ lifecycle, model, now, changed }: FollowActivityOptions): void {
-  lifecycle.on("agent_start", () => {
-    model.runBegan(now());
-    changed();
-  });
+/** Has the model know what the events say. */
+export function followActivity({ lifecycle, model, now, changed }: FollowActivityOptions): void {
+  type Payload<Name extends keyof LifecycleEvents> = Parameters<Handler<LifecycleEvents[Name]>>[0];
+  /** @param handle false where nothing has changed */
+  const on = <Name extends keyof LifecycleEvents>(name: Name, handle: (event: Payload<Name>) => unknown) =>
+    lifecycle.on(name, ((event: Payload<Name>) => {
+      if (handle(event) !== false) changed();
+    }) as Handler<LifecycleEvents[Name]>);
+  on("agent_start", () => model.runBegan(now()));
   for (const name of ["agent_end", "session_start", "session_shutdown"] as const)
-    lifecycle.on(name, () => {
-      model.ended();
-      changed();
-    });
-  lifecycle.on("message_start", ({ message }) => {
-    if (message.role !== "assistant") return;
-    model.answerBegan(now());
-    changed();
+    on(name, () => model.ended());
+  on("message_start", ({ message }) => message.role === "assistant" && model.answerBegan(now()));
+  on("message_update", ({ assistantMessageEvent }) => model.answerGrew(assistantMessageEvent, now()));
+  on("message_stored", ({ message }) => {
+    if (message.role === "assistant") return model.answerEnded();
+    return message.role === "bashExecution" && model.aloneEnded();
   });
-  lifecycle.on("message_update", ({ assistantMessageEvent }) => {
-    if (model.answerGrew(assistantMessageEvent, now())) changed();
-  });
-  lifecycle.on("message_stored", ({ message }) => {
-    if (message.role === "assistant") model.answerEnded();
-    else if (message.role === "bashExecution") model.aloneEnded();
-    else return;
-    changed();
-  });
-}
-
-function followTools({ lifecycle, model, now, changed }: FollowActivityOptions): void {
-  lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
-    model.toolBegan({ id: toolCallId, name: toolName, args, nowMs: now() });
-    changed();
-  });
-  lifecycle.on("tool_execution_end", ({ toolCallId }) => {
-    model.toolEnded(toolCallId);
-    changed();
-  });
-  lifecycle.on("user_bash", ({ command }) => {
-    model.commandBegan(command, now());
-    changed();
-    return undefined;
-  });
-}
-
-function followWork({ lifecycle, model, now, changed }: FollowActivityOptions): void {
-  lifecycle.on("auto_compaction_start", ({ reason }) => {
-    model.compactionBegan(reason, now());
-    changed();
-  });
-  lifecycle.on("auto_compaction_end", () => {
-    model.compactionEnded();
-    changed();
-  });
-  lifecycle.on("session_before_tree", ({ preparation }) => {
-    if (!preparation.userWantsSummary || preparation.entriesToSummarize.length === 0) return undefined;
-    model.branchSummaryBegan(now());
-    changed();
-    return undefined;
-  });
-  lifecycle.on("session_tree", () => {
-    model.aloneEnded();
-    changed();
-  });
+  on("tool_execution_start", ({ toolCallId: id, toolName: name, args }) =>
+    model.toolBegan({ id, name, args, nowMs: now() }),
+  );
+  on("tool_execution_end", ({ toolCallId }) => model.toolEnded(toolCallId));
+  on("user_bash", ({ command }) => model.commandBegan(command, now()));
+  on("auto_compaction_start", ({ reason }) => model.compactionBegan(reason, now()));
+  on("auto_compaction_end", () => model.compactionEnded());
+  on(
+    "session_before_tree",
+    ({ preparation: { userWantsSummary, entriesToSummarize } }) =>
+      userWantsSummary && entriesToSummarize.length > 0 && model.branchSummaryBegan(now()),
+  );
+  on("session_tree", () => model.aloneEnded());
 }

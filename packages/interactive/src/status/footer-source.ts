@@ -72,12 +72,7 @@ export class FooterSource {
     this.refresh();
   }
 
-  /** To be called when the context has changed and no event has told so. */
-  contextChanged(): void {
-    this.refresh();
-  }
-
-  /** To be called when something has changed that no event tells of. */
+  /** To be called when something has changed that no event says. */
   refresh(): void {
     this.#facts = undefined;
     this.#options.redraw();
@@ -87,10 +82,10 @@ export class FooterSource {
   get facts(): FooterFacts | undefined {
     const { agent: agentNow, statuses = () => [] } = this.#options;
     const agent = agentNow();
-    const told = statuses();
-    if (this.#facts?.statuses.join("\n") !== told.join("\n")) this.#facts = undefined;
-    if (agent !== undefined) this.#heedUndo(agent);
-    this.#facts ??= agent === undefined ? undefined : this.#readOpen(agent, [...told]);
+    const shown = statuses();
+    if (this.#facts?.statuses.join("\n") !== shown.join("\n")) this.#facts = undefined;
+    if (agent !== undefined) this.#checkUndo(agent);
+    this.#facts ??= agent === undefined ? undefined : this.#readOpen(agent, [...shown]);
     return this.#facts;
   }
 
@@ -108,8 +103,8 @@ export class FooterSource {
     this.#branch = gitBranch(this.#options.cwd);
   }
 
-  /** No event tells that a compaction was taken back: the entry that says so does. */
-  #heedUndo({ session }: Agent): void {
+  /** No event says that a compaction was taken back: the entry at the leaf does. */
+  #checkUndo({ session }: Agent): void {
     const { leafId } = session;
     if (leafId === null || leafId === this.#leafId) return;
     this.#leafId = leafId;
@@ -134,7 +129,7 @@ export class FooterSource {
     };
   }
 
-  /** A long context whose size no answer has told is counted between the keys, not before the first frame. */
+  /** A long context whose size no answer has reported is counted between the keys, not before the first frame. */
   #contextOf(
     session: Session,
     state: AgentState,
@@ -166,7 +161,7 @@ export function gitBranch(folder: string): string | undefined {
 function headOf(folder: string): string | undefined {
   const inside = textOf(join(folder, ".git", "HEAD"));
   if (inside !== undefined) return inside;
-  // In a worktree or submodule, .git is a file that tells where its folder is.
+  // In a worktree or submodule, .git is a file that names the folder.
   const gitFolder = /^gitdir: (.+)$/m.exec(textOf(join(folder, ".git")) ?? "")?.[1];
   return gitFolder === undefined ? undefined : textOf(join(resolve(folder, gitFolder.trim()), "HEAD"));
 }

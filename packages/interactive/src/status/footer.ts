@@ -6,17 +6,11 @@ import { cutText } from "../terminal/screen.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
 
-interface Drawn {
-  facts: FooterFacts | undefined;
-  width: number;
-  lines: string[];
-}
-
 /** The lines at the bottom: where, with which model, how full, what it cost. */
 export class Footer implements Component {
   readonly #facts: () => FooterFacts | undefined;
   readonly #theme: Theme;
-  #drawn: Drawn | undefined;
+  #drawn: { facts: FooterFacts | undefined; width: number; lines: string[] } | undefined;
 
   /** @param facts the same object as long as nothing has changed; undefined before there is a session */
   constructor(facts: () => FooterFacts | undefined, theme: Theme) {
@@ -38,7 +32,7 @@ export class Footer implements Component {
   }
 }
 
-/** How far the number of tokens can be trusted: told by the provider, estimated, or not counted yet. */
+/** How far the number of tokens can be trusted: reported by the provider, estimated, or not counted yet. */
 type ContextCertainty = "reported" | "estimate" | "unknown";
 
 /** What the footer shows. */
@@ -80,118 +74,66 @@ export function footerLines(facts: FooterFacts, width: number, theme: Theme): st
 function placeParts({ folder, branch, sessionName, statuses }: FooterFacts, { style }: Theme): Part[] {
   const path = oneLine(folder);
   const lastName = path.slice(path.lastIndexOf("/") + 1) || path;
-  const parts: Part[] = [
-    {
-      forms: [
-        [path, 5],
-        [lastName, 9],
-      ],
-      style: style.muted,
-    },
-  ];
-  if (branch)
-    parts.push({
-      forms: [
-        [cut(branch, 40), 7],
-        [cut(branch, 16), 8],
-      ],
-      style: style.accent,
-    });
-  if (sessionName)
-    parts.push({
-      forms: [
-        [cut(sessionName, 60), 3],
-        [cut(sessionName, 24), 6],
-      ],
-      style: style.dim,
-    });
-  const told = statuses
+  const parts = [left(style.muted, [path, 5], [lastName, 9])];
+  if (branch) parts.push(left(style.accent, [cut(branch, 40), 7], [cut(branch, 16), 8]));
+  if (sessionName) parts.push(left(style.dim, [cut(sessionName, 60), 3], [cut(sessionName, 24), 6]));
+  const status = statuses
     .map((each) => oneLine(each))
     .filter(Boolean)
     .join(" · ");
-  if (told !== "")
-    parts.push({
-      forms: [
-        [cut(told, 80), 2],
-        [cut(told, 30), 4],
-      ],
-      style: style.dim,
-      side: "right",
-    });
+  if (status !== "") parts.push(right(style.dim, [cut(status, 80), 2], [cut(status, 30), 4]));
   return parts;
 }
 
 function workParts(facts: FooterFacts, { style }: Theme): Part[] {
-  const { model, thinking, costUsd } = facts;
-  const cost: Part[] = costUsd > 0 ? [{ forms: costForms(facts), style: style.muted }] : [];
+  const { model, thinking } = facts;
+  const cost = costParts(facts, style);
   if (model === undefined) return [...cost, noModelPart(style)];
   const parts = [...contextParts(facts, style), ...cost, modelPart(model, style)];
-  if (thinking)
-    parts.push({
-      forms: [
-        [`thinking ${cut(thinking, 16)}`, 2],
-        [cut(thinking, 16), 4],
-      ],
-      style: style.dim,
-      side: "right",
-    });
+  if (thinking) parts.push(right(style.dim, [`thinking ${cut(thinking, 16)}`, 2], [cut(thinking, 16), 4]));
   return parts;
 }
 
-/** A cost that is not known at all is no news at the bottom: `/session` tells it. */
-function costForms({ costUsd: usd, isCostPartial = false }: FooterFacts): Part["forms"] {
+/** A cost that is not known at all is no news at the bottom: `/session` shows it. */
+function costParts({ costUsd: usd, isCostPartial = false }: FooterFacts, style: Theme["style"]): Part[] {
+  if (usd <= 0) return [];
   const text = costText({ usd, certainty: isCostPartial ? "atLeast" : "known" });
-  return isCostPartial
-    ? [
-        [text, 4],
-        [`≥${usdText(usd)}`, 5],
-      ]
-    : [[text, 5]];
+  return [
+    isCostPartial ? left(style.muted, [text, 4], [`≥${usdText(usd)}`, 5]) : left(style.muted, [text, 5]),
+  ];
 }
 
 function modelPart({ provider, id }: { provider: string; id: string }, style: Theme["style"]): Part {
   const shortId = id.slice(id.lastIndexOf("/") + 1) || id;
-  return {
-    forms: [
-      [cut(`${provider}/${id}`, 80), 0],
-      [cut(`${provider}/${shortId}`, 48), 1],
-      [cut(shortId, 40), 6],
-      [cut(shortId, 20), 8],
-    ],
-    style: style.muted,
-    side: "right",
-  };
+  return right(
+    style.muted,
+    [cut(`${provider}/${id}`, 80), 0],
+    [cut(`${provider}/${shortId}`, 48), 1],
+    [cut(shortId, 40), 6],
+    [cut(shortId, 20), 8],
+  );
 }
 
 function noModelPart(style: Theme["style"]): Part {
-  return {
-    forms: [
-      ["no model: /login stores a key, /model chooses", 1],
-      ["no model: /login, /model", 4],
-      ["no model", 8],
-    ],
-    style: style.warning,
-    side: "right",
-  };
+  return right(
+    style.warning,
+    ["no model: /login stores a key, /model chooses", 1],
+    ["no model: /login, /model", 4],
+    ["no model", 8],
+  );
 }
 
 function contextParts({ tokens, windowTokens, certainty }: FooterFacts, style: Theme["style"]): Part[] {
   const known =
     certainty === "unknown" ? "?" : `${certainty === "estimate" ? "~" : ""}${shortTokens(tokens)}`;
-  if (windowTokens === undefined) return [{ forms: [[`${known} tokens`, 9]], style: style.muted }];
+  if (windowTokens === undefined) return [left(style.muted, [`${known} tokens`, 9])];
   const ofWindow = `${known}/${shortTokens(windowTokens)}`;
-  if (certainty === "unknown") return [{ forms: [[ofWindow, 9]], style: style.muted }];
+  if (certainty === "unknown") return [left(style.muted, [ofWindow, 9])];
   const share = percent(tokens, windowTokens);
   const look = levelStyle((tokens / windowTokens) * 100, style);
   return [
-    { forms: [[contextBar(tokens / windowTokens), 3]], style: look },
-    {
-      forms: [
-        [`${ofWindow} ${share}`, 7],
-        [share, 9],
-      ],
-      style: look,
-    },
+    left(look, [contextBar(tokens / windowTokens), 3]),
+    left(look, [`${ofWindow} ${share}`, 7], [share, 9]),
   ];
 }
 
@@ -218,57 +160,45 @@ interface Part {
   /** From the longest to the shortest; the first is what one would like to show, after the last comes nothing. */
   forms: readonly [Form, ...Form[]];
   style: Style;
-  /** Default "left". */
-  side?: "left" | "right";
+  side: "left" | "right";
 }
 
-interface Shown {
-  part: Part;
-  form: number;
+function left(style: Style, ...forms: Part["forms"]): Part {
+  return { forms, style, side: "left" };
+}
+
+function right(style: Style, ...forms: Part["forms"]): Part {
+  return { forms, style, side: "right" };
 }
 
 const GAP = "  ";
 
 /**
- * One line of what has room, the parts of the right at its right end. As long as there is too little room, the least
+ * One line of what fits, the parts of the right at its right end. As long as there is too little space, the least
  * important form gives way to its next; the last part left is cut.
  */
 function fitParts(parts: readonly Part[], width: number): string {
-  let shown: Shown[] = parts.map((part) => ({ part, form: 0 }));
+  let shown = parts;
   while (shown.length > 0 && widthOf(shown) > width) {
-    const least = shown.reduce((a, b) => (importanceOf(b) < importanceOf(a) ? b : a));
-    const hasNext = least.form + 1 < least.part.forms.length;
-    if (!hasNext && shown.length === 1) return least.part.style(cutText(textOf(least), width));
-    shown = shown.flatMap((each) => {
-      if (each !== least) return [each];
-      return hasNext ? [{ ...least, form: least.form + 1 }] : [];
-    });
+    const least = shown.reduce((a, b) => (b.forms[0][1] < a.forms[0][1] ? b : a));
+    const [[text], next, ...others] = least.forms;
+    if (next === undefined && shown.length === 1) return least.style(cutText(text, width));
+    const shorter: Part[] = next === undefined ? [] : [{ ...least, forms: [next, ...others] }];
+    shown = shown.flatMap((each) => (each === least ? shorter : [each]));
   }
-  return joined(shown, width);
-}
-
-function joined(shown: readonly Shown[], width: number): string {
-  const side = (wanted: "left" | "right") =>
+  const [leftText, rightText] = (["left", "right"] as const).map((side) =>
     shown
-      .filter(({ part }) => (part.side ?? "left") === wanted)
-      .map((each) => each.part.style(textOf(each)))
-      .join(GAP);
-  const [left, right] = [side("left"), side("right")];
-  if (right === "") return left;
-  return `${left}${" ".repeat(width - visibleWidth(left) - visibleWidth(right))}${right}`;
+      .filter((part) => part.side === side)
+      .map(({ style, forms: [[text]] }) => style(text))
+      .join(GAP),
+  ) as [string, string];
+  if (rightText === "") return leftText;
+  return `${leftText}${" ".repeat(width - visibleWidth(leftText) - visibleWidth(rightText))}${rightText}`;
 }
 
-function widthOf(shown: readonly Shown[]): number {
-  const texts = shown.map((each) => visibleWidth(textOf(each)));
-  return texts.reduce((sum, each) => sum + each, 0) + GAP.length * (shown.length - 1);
-}
-
-function textOf({ part, form }: Shown): string {
-  return part.forms[form]![0];
-}
-
-function importanceOf({ part, form }: Shown): number {
-  return part.forms[form]![1];
+function widthOf(parts: readonly Part[]): number {
+  const texts = parts.map(({ forms: [[text]] }) => visibleWidth(text));
+  return texts.reduce((sum, each) => sum + each, 0) + GAP.length * (parts.length - 1);
 }
 
 /** Tokens in few columns: `950`, `9.5k`, `41k`, `1M`, `1.2M`. */

@@ -12,29 +12,7 @@ export type Held = Readonly<Pick<AgentState["steering"][number], "text">>;
 /** More than these are counted, not shown. */
 const MAX_SHOWN = 5;
 
-/** What waits for the agent, a line each, and how to have it back. */
-function queueLines(
-  { steering, followUps, held = [] }: Queue & { held?: readonly Held[] },
-  { width, theme, takeBackKey }: { width: number; theme: Theme; takeBackKey: string },
-): string[] {
-  const { style } = theme;
-  const waiting = [
-    ...steering.map(({ text }) => `Next: ${oneLine(text)}`),
-    ...followUps.map(({ text }) => `Then: ${oneLine(text)}`),
-    ...held.map(({ text }) => `Next: ${oneLine(text)}`),
-  ];
-  if (waiting.length === 0) return [];
-  const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
-  if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
-  return [
-    ...shown.map((text) => style.muted(cutText(` ${text}`, width))),
-    style.dim(cutText(` ${takeBackKey} takes queued texts back`, width)),
-  ];
-}
-
-const nothing: Queue = { steering: [], followUps: [] };
-
-export interface QueueLinesOptions {
+interface QueueLinesOptions {
   queue: () => Queue | undefined;
   /** What has not reached the agent. Default: nothing. */
   held?: (() => readonly Held[]) | undefined;
@@ -43,7 +21,7 @@ export interface QueueLinesOptions {
   takeBackKey: () => string;
 }
 
-/** What is queued; nothing while nothing is. */
+/** What waits for the agent, a line each, and how to have it back; nothing while nothing waits. */
 export class QueueLines implements Component {
   readonly #options: QueueLinesOptions;
 
@@ -53,8 +31,19 @@ export class QueueLines implements Component {
 
   render(width: number): string[] {
     const { queue, held = () => [], theme, takeBackKey } = this.#options;
-    const waiting = { ...(queue() ?? nothing), held: held() };
-    return queueLines(waiting, { width, theme, takeBackKey: takeBackKey() });
+    const { steering = [], followUps = [] } = queue() ?? {};
+    const waiting = [
+      ...steering.map(({ text }) => `Next: ${oneLine(text)}`),
+      ...followUps.map(({ text }) => `Then: ${oneLine(text)}`),
+      ...held().map(({ text }) => `Next: ${oneLine(text)}`),
+    ];
+    if (waiting.length === 0) return [];
+    const shown = waiting.slice(0, waiting.length > MAX_SHOWN ? MAX_SHOWN - 1 : MAX_SHOWN);
+    if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
+    return [
+      ...shown.map((text) => theme.style.muted(cutText(` ${text}`, width))),
+      theme.style.dim(cutText(` ${takeBackKey()} takes queued texts back`, width)),
+    ];
   }
 
   invalidate(): void {}

@@ -126,7 +126,7 @@ export class Status {
 
   /** To be called when the context has changed and no event has told so. */
   contextChanged(): void {
-    this.#source.contextChanged();
+    this.#source.refresh();
   }
 
   /** Shows for so long a line that says what a key would do. */
