@@ -1,8 +1,11 @@
 import { shownPath } from "@bonsai-agent/app/paths";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { shownKey } from "../terminal/keys.ts";
+import type { Panel } from "../terminal/screen.ts";
 import type { Theme } from "../terminal/theme.ts";
 import {
+  type Component,
+  type Focusable,
   getKeybindings,
   Input,
   type Keybinding,
@@ -34,9 +37,8 @@ export function titleLines(theme: Theme, title: string, width: number): string[]
 
 /** Text of whatever origin as lines that fit. */
 export function textLines(text: string, width: number): string[] {
-  const room = Math.max(1, width - 1);
   return printableLines(text).flatMap((line) =>
-    wrapTextWithAnsi(line, room).map((each) => fit(` ${each}`, width)),
+    wrapTextWithAnsi(line, Math.max(1, width - 1)).map((each) => fit(` ${each}`, width)),
   );
 }
 
@@ -63,6 +65,41 @@ export function wholePath(path: string): string {
 export function keyName(binding: Keybinding): string {
   const [key] = getKeybindings().getKeys(binding);
   return key === undefined ? "(no key)" : shownKey(key);
+}
+
+/** How far a key scrolls, in lines; 0 for a key that does not. */
+export function scrollStep(data: string, page: number): number {
+  const keys = getKeybindings();
+  if (keys.matches(data, "tui.select.up")) return -1;
+  if (keys.matches(data, "tui.select.down")) return 1;
+  if (keys.matches(data, "tui.select.pageUp")) return -page;
+  return keys.matches(data, "tui.select.pageDown") ? page : 0;
+}
+
+/** A panel whose focus is that of what one types into. */
+export abstract class FieldPanel<Field extends Focusable & Pick<Component, "invalidate">>
+  implements Panel, Focusable
+{
+  protected readonly field: Field;
+
+  constructor(field: Field) {
+    this.field = field;
+  }
+
+  get focused(): boolean {
+    return this.field.focused;
+  }
+
+  set focused(isFocused: boolean) {
+    this.field.focused = isFocused;
+  }
+
+  invalidate(): void {
+    this.field.invalidate();
+  }
+
+  abstract handleInput(data: string): void;
+  abstract render(width: number): string[];
 }
 
 function fit(text: string, width: number): string {

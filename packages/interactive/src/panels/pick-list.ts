@@ -1,21 +1,15 @@
 import { count } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { shownKey } from "../terminal/keys.ts";
-import type { Panel } from "../terminal/screen.ts";
+import { getKeybindings, type KeyId, matchesKey, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import {
-  type Focusable,
-  getKeybindings,
-  type KeyId,
-  matchesKey,
-  truncateToWidth,
-  visibleWidth,
-} from "../terminal/tui.ts";
-import {
+  FieldPanel,
   hintLines,
   type KeyHint,
   keyName,
   type PanelPlace,
   rule,
+  scrollStep,
   TextField,
   textLines,
   titleLines,
@@ -74,30 +68,21 @@ const leastRowsForPreview = 16;
 const mostRowColumns = 120;
 
 /** A list to choose from: typing searches in it. Takes as many lines as a third of the screen has, and no more. */
-export class PickList<Item> implements Panel, Focusable {
+export class PickList<Item> extends FieldPanel<TextField> {
   readonly model: PickListModel<Item>;
   readonly #options: PickListOptions<Item>;
-  readonly #field: TextField;
   #title: string;
   #empty: string;
   #status: string | undefined;
   #isTyping = false;
 
   constructor(options: PickListOptions<Item>) {
+    const { place, query: value = "" } = options;
+    super(new TextField({ theme: place.theme, value, placeholder: "type to search" }));
     this.#options = options;
     this.model = new PickListModel(options);
     this.#title = options.title;
     this.#empty = options.empty ?? "Nothing here.";
-    const { theme } = options.place;
-    this.#field = new TextField({ theme, value: options.query ?? "", placeholder: "type to search" });
-  }
-
-  get focused(): boolean {
-    return this.#field.focused;
-  }
-
-  set focused(isFocused: boolean) {
-    this.#field.focused = isFocused;
   }
 
   /** Changes what the list says of itself. @param status a line below the list; undefined takes it away */
@@ -145,7 +130,7 @@ export class PickList<Item> implements Panel, Focusable {
     return [
       rule(theme, width),
       ...title,
-      ...this.#field.render(width),
+      ...this.field.render(width),
       ...this.#listLines(room, width),
       ...status,
       ...about,
@@ -154,25 +139,17 @@ export class PickList<Item> implements Panel, Focusable {
     ];
   }
 
-  invalidate(): void {
-    this.#field.invalidate();
-  }
-
   #moved(data: string): boolean {
-    const keys = getKeybindings();
     const page = Math.max(2, Math.min(mostRows, this.#options.place.rows - 9) - 1);
-    if (keys.matches(data, "tui.select.up")) this.model.move(-1);
-    else if (keys.matches(data, "tui.select.down")) this.model.move(1);
-    else if (keys.matches(data, "tui.select.pageUp")) this.model.move(-page);
-    else if (keys.matches(data, "tui.select.pageDown")) this.model.move(page);
-    else return false;
-    return true;
+    const step = scrollStep(data, page);
+    this.model.move(step);
+    return step !== 0;
   }
 
   #typed(data: string): void {
     this.#isTyping = this.#options.comesByItself === true;
-    this.#field.handleInput(data);
-    const query = this.#field.getValue();
+    this.field.handleInput(data);
+    const query = this.field.getValue();
     if (query === this.model.query) return;
     this.model.setQuery(query);
     this.#options.onQuery?.(query);

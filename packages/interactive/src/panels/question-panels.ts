@@ -1,14 +1,16 @@
 import { counted } from "@bonsai-agent/app/numbers";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import type { Theme } from "../terminal/theme.ts";
-import { Editor, type Focusable, getKeybindings, type KeyId, matchesKey } from "../terminal/tui.ts";
+import { Editor, getKeybindings, type KeyId, matchesKey } from "../terminal/tui.ts";
 import { isTypedText } from "../terminal/typed-input.ts";
 import {
+  FieldPanel,
   hintLines,
   type KeyHint,
   keyName,
   type PanelPlace,
   rule,
+  scrollStep,
   TextField,
   textLines,
   titleLines,
@@ -130,32 +132,23 @@ export interface InputPanelOptions {
 }
 
 /** A question with a line to type. */
-export class InputPanel implements Panel, Focusable {
+export class InputPanel extends FieldPanel<TextField> {
   readonly #options: InputPanelOptions;
-  readonly #field: TextField;
   readonly #text: ScrolledText;
   #problem: string | undefined;
 
   constructor(options: InputPanelOptions) {
     const { place, value = "", placeholder, isSecret = false, message = "" } = options;
+    super(new TextField({ theme: place.theme, value, placeholder, isSecret }));
     this.#options = options;
-    this.#field = new TextField({ theme: place.theme, value, placeholder, isSecret });
     this.#text = new ScrolledText(message, place.theme);
-  }
-
-  get focused(): boolean {
-    return this.#field.focused;
-  }
-
-  set focused(isFocused: boolean) {
-    this.#field.focused = isFocused;
   }
 
   handleInput(data: string): void {
     const keys = getKeybindings();
     if (keys.matches(data, "tui.select.cancel")) this.#options.onDone(undefined);
     else if (keys.matches(data, "tui.select.confirm")) this.#take();
-    else if (!this.#text.handleInput(data)) this.#field.handleInput(data);
+    else if (!this.#text.handleInput(data)) this.field.handleInput(data);
     this.#options.place.redraw();
   }
 
@@ -167,7 +160,7 @@ export class InputPanel implements Panel, Focusable {
       rule(theme, width),
       ...heading,
       ...this.#text.render(width, Math.max(2, rows - heading.length - 8)),
-      ...this.#field.render(width),
+      ...this.field.render(width),
       ...(this.#problem === undefined ? [] : textLines(this.#problem, width).map(theme.style.error)),
       ...hintLines(
         theme,
@@ -181,12 +174,8 @@ export class InputPanel implements Panel, Focusable {
     ];
   }
 
-  invalidate(): void {
-    this.#field.invalidate();
-  }
-
   #take(): void {
-    const text = this.#field.getValue();
+    const text = this.field.getValue();
     this.#problem = this.#options.problem?.(text);
     if (this.#problem === undefined) this.#options.onDone(text);
   }
@@ -200,25 +189,16 @@ interface EditorPanelOptions {
 }
 
 /** A question with a text of several lines to type. */
-export class EditorPanel implements Panel, Focusable {
+export class EditorPanel extends FieldPanel<Editor> {
   readonly #options: EditorPanelOptions;
-  readonly #editor: Editor;
 
   constructor(options: EditorPanelOptions) {
     const { screen, prefill } = options;
+    super(new Editor(screen.tui, screen.theme.editor));
     this.#options = options;
-    this.#editor = new Editor(screen.tui, screen.theme.editor);
-    this.#editor.setText(prefill);
+    this.field.setText(prefill);
     // What the editor hands over is trimmed: blanks around a text can be meant.
-    this.#editor.disableSubmit = true;
-  }
-
-  get focused(): boolean {
-    return this.#editor.focused;
-  }
-
-  set focused(isFocused: boolean) {
-    this.#editor.focused = isFocused;
+    this.field.disableSubmit = true;
   }
 
   handleInput(data: string): void {
@@ -226,8 +206,8 @@ export class EditorPanel implements Panel, Focusable {
     const { onDone, screen } = this.#options;
     if (keys.matches(data, "tui.select.cancel")) onDone(undefined);
     else if (keys.matches(data, "tui.input.submit") && !keys.matches(data, "tui.input.newLine"))
-      onDone(this.#editor.getExpandedText());
-    else this.#editor.handleInput(data);
+      onDone(this.field.getExpandedText());
+    else this.field.handleInput(data);
     screen.redraw();
   }
 
@@ -235,7 +215,7 @@ export class EditorPanel implements Panel, Focusable {
     const { screen, title } = this.#options;
     return [
       ...titleLines(screen.theme, title, width).slice(0, Math.max(1, screen.rows - 8)),
-      ...this.#editor.render(width),
+      ...this.field.render(width),
       ...hintLines(
         screen.theme,
         [
@@ -246,10 +226,6 @@ export class EditorPanel implements Panel, Focusable {
         width,
       ),
     ];
-  }
-
-  invalidate(): void {
-    this.#editor.invalidate();
   }
 }
 
@@ -268,13 +244,9 @@ class ScrolledText {
 
   /** @returns true where the key scrolled */
   handleInput(data: string): boolean {
-    const keys = getKeybindings();
-    if (keys.matches(data, "tui.select.up")) this.#first -= 1;
-    else if (keys.matches(data, "tui.select.down")) this.#first += 1;
-    else if (keys.matches(data, "tui.select.pageUp")) this.#first -= this.#page;
-    else if (keys.matches(data, "tui.select.pageDown")) this.#first += this.#page;
-    else return false;
-    return true;
+    const step = scrollStep(data, this.#page);
+    this.#first += step;
+    return step !== 0;
   }
 
   /** @param rows at most so many lines */
@@ -283,14 +255,14 @@ class ScrolledText {
     if (this.#cache?.width !== width) this.#cache = { width, lines: textLines(this.#text, width) };
     const { lines } = this.#cache;
     if (lines.length <= rows) return [...lines];
-    const room = Math.max(1, rows - 1);
-    this.#page = room;
-    this.#first = Math.max(0, Math.min(this.#first, lines.length - room));
-    const left = lines.length - this.#first - room;
+    const page = Math.max(1, rows - 1);
+    this.#page = page;
+    this.#first = Math.max(0, Math.min(this.#first, lines.length - page));
+    const left = lines.length - this.#first - page;
     const keys = `${keyName("tui.select.up")}/${keyName("tui.select.down")}`;
     const more = left > 0 ? `${counted(left, "more line")} (${keys})` : `the end (${keys})`;
     return [
-      ...lines.slice(this.#first, this.#first + room),
+      ...lines.slice(this.#first, this.#first + page),
       ...textLines(more, width).slice(0, 1).map(this.#theme.style.dim),
     ];
   }

@@ -1,7 +1,7 @@
 import { type Line, renderLine } from "@bonsai-agent/app/line";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
-import { hintLines, type KeyHint, keyName, rule } from "./panel-frame.ts";
+import { hintLines, type KeyHint, keyName, rule, scrollStep } from "./panel-frame.ts";
 
 interface ReportPanelOptions {
   screen: Screen;
@@ -50,19 +50,10 @@ class ReportPanel implements Panel {
       leave();
       return;
     }
-    const top = this.#top + this.#step(data);
+    const top = this.#top + scrollStep(data, this.#rows());
     if (top === this.#top) return;
     this.#top = top;
     screen.redraw();
-  }
-
-  #step(data: string): number {
-    const bindings = getKeybindings();
-    if (bindings.matches(data, "tui.select.up")) return -1;
-    if (bindings.matches(data, "tui.select.down")) return 1;
-    if (bindings.matches(data, "tui.select.pageUp")) return -this.#rows();
-    if (bindings.matches(data, "tui.select.pageDown")) return this.#rows();
-    return 0;
   }
 
   #frame(lines: readonly string[], rows: number, width: number): string[] {

@@ -3,30 +3,52 @@ import { type EditorTheme, type MarkdownTheme, type SelectListTheme, stripTermin
 /** Gives a text a look. */
 export type Style = (text: string) => string;
 
-/** The looks that there are, by what they mean. */
-export type StyleName =
-  | "accent"
-  | "muted"
-  | "dim"
-  | "border"
-  | "success"
-  | "warning"
-  | "error"
-  | "user"
-  | "thinking"
-  | "toolName"
-  | "added"
-  | "removed"
-  | "selected"
-  | "bold"
-  | "userBackground"
-  | "toolBackground"
-  | "toolErrorBackground";
-
 export type ColorScheme = "dark" | "light" | "none";
 
 /** Which scheme the user wants: `auto`, the one that the terminal's background asks for. */
 export type ThemeChoice = "auto" | "dark" | "light";
+
+/** What is written before and behind a text. */
+type Look = readonly [open: string, close: string];
+type Looks = Readonly<Record<ColorScheme, Look>>;
+
+const bold: Look = ["1", "22"];
+const reverse: Look = ["7", "27"];
+const asIs: Look = ["", ""];
+const always = (look: Look): Looks => ({ dark: look, light: look, none: look });
+const color = (dark: number, light: number, none: Look): Looks => ({
+  dark: [`38;5;${dark}`, "39"],
+  light: [`38;5;${light}`, "39"],
+  none,
+});
+const ground = (dark: number, light: number): Looks => ({
+  dark: [`48;5;${dark}`, "49"],
+  light: [`48;5;${light}`, "49"],
+  none: asIs,
+});
+
+/** The looks that there are, by what they mean. Without colours, weight and reverse video show what colours would. */
+const looks = {
+  bold: always(bold),
+  selected: always(reverse),
+  accent: color(110, 25, bold),
+  muted: color(247, 240, asIs),
+  dim: color(244, 242, asIs),
+  border: color(240, 248, asIs),
+  success: color(114, 22, asIs),
+  warning: color(179, 94, bold),
+  error: color(210, 124, bold),
+  user: color(253, 235, bold),
+  thinking: color(246, 241, asIs),
+  toolName: color(152, 24, bold),
+  added: color(114, 22, asIs),
+  removed: color(210, 124, asIs),
+  userBackground: ground(236, 254),
+  toolBackground: ground(235, 255),
+  toolErrorBackground: ground(52, 224),
+};
+
+export type StyleName = keyof typeof looks;
 
 /** How everything looks; one object, whose looks change when the scheme does. */
 export interface Theme {
@@ -46,9 +68,8 @@ export interface Theme {
 export function makeTheme(first: ColorScheme): Theme {
   let scheme = first;
   let choice: ThemeChoice = "auto";
-  const names = Object.keys(looksOf[first]) as StyleName[];
   const style = Object.fromEntries(
-    names.map((name): [StyleName, Style] => [name, (text) => styled(text, looksOf[scheme][name])]),
+    Object.entries(looks).map(([name, look]) => [name, (text: string) => styled(text, look[scheme])]),
   ) as Record<StyleName, Style>;
   const select = {
     selectedPrefix: style.accent,
@@ -105,76 +126,3 @@ function isHashes(text: string): boolean {
 function styled(text: string, [open, close]: Look): string {
   return open === "" || text === "" ? text : `\u001b[${open}m${text}\u001b[${close}m`;
 }
-
-/** What is written before and behind a text. */
-type Look = readonly [open: string, close: string];
-type Looks = Readonly<Record<StyleName, Look>>;
-
-const bold: Look = ["1", "22"];
-const reverse: Look = ["7", "27"];
-const asIs: Look = ["", ""];
-const color = (code: number): Look => [`38;5;${code}`, "39"];
-const background = (code: number): Look => [`48;5;${code}`, "49"];
-
-const dark: Looks = {
-  bold,
-  selected: reverse,
-  accent: color(110),
-  muted: color(247),
-  dim: color(244),
-  border: color(240),
-  success: color(114),
-  warning: color(179),
-  error: color(210),
-  user: color(253),
-  thinking: color(246),
-  toolName: color(152),
-  added: color(114),
-  removed: color(210),
-  userBackground: background(236),
-  toolBackground: background(235),
-  toolErrorBackground: background(52),
-};
-
-const light: Looks = {
-  bold,
-  selected: reverse,
-  accent: color(25),
-  muted: color(240),
-  dim: color(242),
-  border: color(248),
-  success: color(22),
-  warning: color(94),
-  error: color(124),
-  user: color(235),
-  thinking: color(241),
-  toolName: color(24),
-  added: color(22),
-  removed: color(124),
-  userBackground: background(254),
-  toolBackground: background(255),
-  toolErrorBackground: background(224),
-};
-
-/** Without colours, weight and reverse video say what colours would. */
-const none: Looks = {
-  bold,
-  selected: reverse,
-  accent: bold,
-  muted: asIs,
-  dim: asIs,
-  border: asIs,
-  success: asIs,
-  warning: bold,
-  error: bold,
-  user: bold,
-  thinking: asIs,
-  toolName: bold,
-  added: asIs,
-  removed: asIs,
-  userBackground: asIs,
-  toolBackground: asIs,
-  toolErrorBackground: asIs,
-};
-
-const looksOf: Readonly<Record<ColorScheme, Looks>> = { dark, light, none };

@@ -1,6 +1,14 @@
 import { betweenKeys } from "../between-keys.ts";
-import { hintLines, type KeyHint, keyName, rule, TextField, titleLines } from "../panels/panel-frame.ts";
-import type { Panel, Screen } from "../terminal/screen.ts";
+import {
+  FieldPanel,
+  hintLines,
+  type KeyHint,
+  keyName,
+  rule,
+  TextField,
+  titleLines,
+} from "../panels/panel-frame.ts";
+import type { Screen } from "../terminal/screen.ts";
 import { getKeybindings, type Keybinding, type KeyId, matchesKey, truncateToWidth } from "../terminal/tui.ts";
 import type { TreeModel } from "./tree-model.ts";
 import { treeRow } from "./tree-row.ts";
@@ -26,9 +34,8 @@ const entriesAtOnce = 4;
 const siftMs = 100;
 
 /** The session tree in the place of the editor. */
-export class TreePanel implements Panel {
+export class TreePanel extends FieldPanel<TextField> {
   readonly #options: TreePanelOptions;
-  readonly #search: TextField;
   #stopReading: (() => void) | undefined;
   #isClosed = false;
   #siftAtMs = 0;
@@ -40,18 +47,10 @@ export class TreePanel implements Panel {
   #drawn: { key: string; lines: string[] } | undefined;
 
   constructor(options: TreePanelOptions) {
+    const { screen, model } = options;
+    super(new TextField({ theme: screen.theme, value: model.search, placeholder: "type to search" }));
     this.#options = options;
-    const { theme } = options.screen;
-    this.#search = new TextField({ theme, value: options.model.search, placeholder: "type to search" });
     this.#readOn();
-  }
-
-  set focused(focused: boolean) {
-    this.#search.focused = focused;
-  }
-
-  get focused(): boolean {
-    return this.#search.focused;
   }
 
   render(width: number): string[] {
@@ -61,17 +60,17 @@ export class TreePanel implements Panel {
     return this.#drawn.lines;
   }
 
-  invalidate(): void {
+  override invalidate(): void {
     this.#drawn = undefined;
-    this.#search.invalidate();
+    super.invalidate();
   }
 
   handleInput(data: string): void {
     const action = treeAction(data);
     if (action !== undefined) this.#actions()[action]();
     else {
-      this.#search.handleInput(data);
-      this.#options.model.setSearch(this.#search.getValue());
+      this.field.handleInput(data);
+      this.#options.model.setSearch(this.field.getValue());
     }
     this.changed();
   }
@@ -137,7 +136,7 @@ export class TreePanel implements Panel {
   #leave(): void {
     const { model, done } = this.#options;
     if (model.search === "") done(undefined);
-    this.#search.setValue("");
+    this.field.setValue("");
     model.setSearch("");
   }
 
@@ -152,7 +151,7 @@ export class TreePanel implements Panel {
     return [
       rule(theme, width),
       ...this.#head(width),
-      ...this.#search.render(width).map((line) => truncateToWidth(line, width, "")),
+      ...this.field.render(width).map((line) => truncateToWidth(line, width, "")),
       ...this.#padded(this.#list(width, rows), rows),
       ...this.#hints(width),
       rule(theme, width),
