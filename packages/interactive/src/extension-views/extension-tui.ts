@@ -1,5 +1,5 @@
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import type { ComponentKeybindings, ComponentTui, DrawnComponent } from "@bonsai-agent/extension/host";
+import type { ComponentKeybindings, ComponentTui } from "@bonsai-agent/extension";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import {
@@ -21,7 +21,7 @@ interface ExtensionTui {
 }
 
 /**
- * What the interface says, and behind it what components of the terminal library ask for. What they lay over the screen
+ * What the interface has, and behind it what components of the terminal library ask for. What they lay over the screen
  * themselves cannot break it either.
  */
 export function extensionTui(screen: Screen, notify: (message: string) => void): ExtensionTui {
@@ -56,33 +56,6 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
   return { tui: all as ComponentTui, leave };
 }
 
-/** Has a component made that leaves the terminal as a whole once it is disposed of. */
-export function withOwnTui(
-  { tui, leave }: ExtensionTui,
-  make: (tui: ComponentTui) => DrawnComponent,
-): DrawnComponent {
-  const drawn = make(tui);
-  return {
-    component: drawn.component,
-    render: (width) => drawn.render(width),
-    handleInput: (data) => drawn.handleInput(data),
-    invalidate: () => drawn.invalidate(),
-    dispose() {
-      leave();
-      drawn.dispose();
-    },
-    get focused() {
-      return drawn.focused;
-    },
-    set focused(isFocused) {
-      drawn.focused = isFocused;
-    },
-    get wantsKeyRelease() {
-      return drawn.wantsKeyRelease;
-    },
-  };
-}
-
 /** Of the program's actions and of the terminal library's. */
 export const extensionKeybindings: ComponentKeybindings = {
   matches: (data, action) =>
@@ -93,10 +66,10 @@ export const extensionKeybindings: ComponentKeybindings = {
 /** A component of the library's shape that throws draws nothing from then on. */
 function guarded(component: Component, notify: (message: string) => void): Component {
   let hasFailed = false;
-  const safely = <Result>(work: () => Result): Result | undefined => {
+  const safely = <Result>(draw: () => Result): Result | undefined => {
     if (hasFailed) return undefined;
     try {
-      return work();
+      return draw();
     } catch (error) {
       hasFailed = true;
       notify(`An overlay of an extension failed: ${error instanceof Error ? error.message : String(error)}`);

@@ -5,7 +5,7 @@ import { dialogs } from "../panels/ask.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { TypingRest } from "../terminal/typed-input.ts";
-import { customViews } from "./custom-views.ts";
+import { customView } from "./custom-views.ts";
 import { extensionTheme } from "./extension-theme.ts";
 import { ExtensionLines, standingViews } from "./standing-views.ts";
 
@@ -20,9 +20,9 @@ export interface ExtensionUiOptions {
     /** An extension has appended it. */
     showEntry: FrontEndDrawing["showEntry"];
   };
-  /** What extensions want to be said beside the spinner. */
+  /** What extensions want to stand beside the spinner. */
   onWorkingMessage: (message: string | undefined) => void;
-  /** Absolute; whose git branch a footer of an extension tells. */
+  /** Absolute; whose git branch a footer of an extension shows. */
   cwd: string;
   /** Nobody answers from then on: open questions are answered as if nobody had. */
   signal: AbortSignal;
@@ -33,7 +33,7 @@ export interface ExtensionUi extends FrontEndUI {
   readonly extensionLines: ExtensionLines;
 }
 
-/** All that extensions ask, show and say; commands ask by it too. */
+/** All that extensions ask and show; commands ask by it too. */
 export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
   const { screen, notify, chat, cwd, signal } = options;
   const rest = new TypingRest(screen);
@@ -43,7 +43,7 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
     theme: extensionTheme(screen.theme),
     extensionLines: lines,
     ...dialogs({ screen, untilRest, signal }),
-    ...customViews({ screen, notify, untilRest, signal }),
+    custom: customView({ screen, notify, untilRest, signal }),
     ...standingViews({ screen, lines, cwd, notify }),
     ...wordsUi(options),
     getToolsExpanded: () => chat.isExpanded,

@@ -1,11 +1,17 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import type { DrawnComponent, FooterData, FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension/host";
+import type {
+  ComponentTui,
+  DrawnComponent,
+  FooterData,
+  FrontEndDrawing,
+  FrontEndUI,
+} from "@bonsai-agent/extension";
 import { textLines } from "../panels/panel-frame.ts";
 import { gitBranch } from "../status/footer-source.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, Container, stripTerminalSequences } from "../terminal/tui.ts";
-import { drawnLines, extensionTui, withOwnTui } from "./extension-tui.ts";
+import { drawnLines, extensionTui } from "./extension-tui.ts";
 
 interface StandingViewsOptions {
   screen: Screen;
@@ -24,55 +30,58 @@ const mostHeaderLines = 24;
 
 /** What of extensions stands beside the chat until they take it away. */
 export function standingViews({ screen, lines, cwd, notify }: StandingViewsOptions): StandingViews {
-  const ownTui = () => extensionTui(screen, (message) => notify(message, "warning"));
+  const made = (make: (tui: ComponentTui) => DrawnComponent): StandingComponent => {
+    const { tui, leave } = extensionTui(screen, (message) => notify(message, "warning"));
+    return { drawn: make(tui), leave };
+  };
   const redraw = () => screen.redraw();
-  const footer = new Standing({ place: screen.footer, mostLines: mostFooterLines, redraw });
-  const header = new Standing({ place: screen.header, mostLines: mostHeaderLines, redraw });
-  screen.activity.addChild(new WidgetView(lines, "aboveEditor"));
-  screen.below.addChild(new WidgetView(lines, "belowEditor"));
+  const footer = new StandingPlace(screen.footer, mostFooterLines, redraw);
+  const header = new StandingPlace(screen.header, mostHeaderLines, redraw);
+  screen.activity.addChild(lines.view("aboveEditor"));
+  screen.below.addChild(lines.view("belowEditor"));
   return {
     setStatus: (key, text) => lines.setStatus(key, text),
     setWidget: (key, texts, { placement = "aboveEditor" } = {}) => lines.setWidget(key, texts, placement),
     showWidget: (key, make, { placement = "aboveEditor" } = {}) =>
-      lines.showWidget(key, withOwnTui(ownTui(), make), placement),
-    setFooter(make) {
-      const news = new FooterNews({ cwd, statuses: () => lines.statusesByKey });
-      footer.stand(make && withOwnTui(ownTui(), (tui) => make(tui, news)));
-    },
-    setHeader: (make) => header.stand(make && withOwnTui(ownTui(), make)),
+      lines.showWidget(key, made(make), placement),
+    setFooter: (make) =>
+      footer.show(
+        make &&
+          made((tui) =>
+            make(
+              tui,
+              footerData(cwd, () => lines.statusesByKey),
+            ),
+          ),
+      ),
+    setHeader: (make) => header.show(make && made(make)),
   };
 }
 
-interface StandingOptions {
-  place: Container;
-  /** Of the component. */
-  mostLines: number;
-  redraw: () => void;
-}
-
-/** A component of an extension in the place of what stands in a part of the screen, and what stood there before. */
-class Standing {
+/** A part of the screen in which a component of an extension can stand in the place of what stood there. */
+class StandingPlace {
   readonly #place: Container;
   readonly #mostLines: number;
   readonly #redraw: () => void;
   #before: readonly Component[] | undefined;
   #slot: ViewSlot | undefined;
 
-  constructor({ place, mostLines, redraw }: StandingOptions) {
+  constructor(place: Container, mostLines: number, redraw: () => void) {
     this.#place = place;
     this.#mostLines = mostLines;
     this.#redraw = redraw;
   }
 
   /** Undefined brings back what stood there. */
-  stand(drawn: DrawnComponent | undefined): void {
+  show(component: StandingComponent | undefined): void {
     this.#slot?.dispose();
     this.#before ??= [...this.#place.children];
     this.#place.clear();
     const instead = new Container();
-    const place = drawn === undefined ? this.#place : instead;
+    const place = component === undefined ? this.#place : instead;
     for (const each of this.#before) place.addChild(each);
-    this.#slot = drawn && new ViewSlot({ drawn, mostLines: this.#mostLines, redraw: this.#redraw, instead });
+    this.#slot =
+      component && new ViewSlot({ ...component, mostLines: this.#mostLines, redraw: this.#redraw, instead });
     if (this.#slot === undefined) this.#before = undefined;
     else this.#place.addChild(this.#slot);
     this.#redraw();
@@ -121,37 +130,27 @@ export class ExtensionLines {
   }
 
   /** A widget that draws itself. */
-  showWidget(key: string, drawn: DrawnComponent, placement: WidgetPlacement): void {
+  showWidget(key: string, component: StandingComponent, placement: WidgetPlacement): void {
     this.#dispose(key);
-    this.#widgets.set(key, {
-      placement,
-      slot: new ViewSlot({ drawn, mostLines: mostWidgetLines, redraw: this.#onChange }),
-    });
+    const slot = new ViewSlot({ ...component, mostLines: mostWidgetLines, redraw: this.#onChange });
+    this.#widgets.set(key, { placement, slot });
     this.#onChange();
   }
 
-  /** The lines at one of the places; those of one widget after those of another. */
-  widgetLines(placement: WidgetPlacement, width: number): string[] {
-    return [...this.#widgets.values()]
-      .filter((widget) => widget.placement === placement)
-      .flatMap((widget) =>
-        "slot" in widget
-          ? widget.slot.render(width)
-          : widget.lines.slice(0, mostWidgetLines).flatMap((line) => textLines(line, width)),
-      );
-  }
-
-  /** Everything is taken away: the extensions are gone. */
-  clear(): void {
-    this.#statuses.clear();
-    for (const key of this.#widgets.keys()) this.#dispose(key);
-    this.#widgets.clear();
-    this.#onChange();
-  }
-
-  /** The looks have changed. */
-  invalidate(): void {
-    for (const widget of this.#widgets.values()) if ("slot" in widget) widget.slot.invalidate();
+  /** The widgets of one place, one after the other. */
+  view(placement: WidgetPlacement): Component {
+    const widgets = () => [...this.#widgets.values()].filter((widget) => widget.placement === placement);
+    return {
+      render: (width) =>
+        widgets().flatMap((widget) =>
+          "slot" in widget
+            ? widget.slot.render(width)
+            : widget.lines.slice(0, mostWidgetLines).flatMap((line) => textLines(line, width)),
+        ),
+      invalidate() {
+        for (const widget of widgets()) if ("slot" in widget) widget.slot.invalidate();
+      },
+    };
   }
 
   #dispose(key: string): void {
@@ -160,27 +159,13 @@ export class ExtensionLines {
   }
 }
 
-/** Shows the widgets of one place. */
-class WidgetView implements Component {
-  readonly #lines: ExtensionLines;
-  readonly #placement: WidgetPlacement;
-
-  constructor(lines: ExtensionLines, placement: WidgetPlacement) {
-    this.#lines = lines;
-    this.#placement = placement;
-  }
-
-  render(width: number): string[] {
-    return this.#lines.widgetLines(this.#placement, width);
-  }
-
-  invalidate(): void {
-    this.#lines.invalidate();
-  }
+interface StandingComponent {
+  drawn: DrawnComponent;
+  /** Takes away what the component laid over the screen itself, once it is gone. Default: it laid nothing. */
+  leave?: () => void;
 }
 
-interface ViewSlotOptions {
-  drawn: DrawnComponent;
+interface ViewSlotOptions extends StandingComponent {
   /** More would push the chat away. */
   mostLines: number;
   redraw: () => void;
@@ -206,11 +191,16 @@ export class ViewSlot implements Component {
   render(width: number): string[] {
     const { drawn, mostLines, instead } = this.#options;
     const startedMs = performance.now();
-    if (this.#last?.width === width && startedMs < this.#last.untilMs) return this.#later(this.#last);
+    if (this.#last?.width === width && startedMs < this.#last.untilMs) {
+      this.#redrawAt(this.#last.untilMs);
+      return this.#last.lines;
+    }
     const rendered = drawn.render(width);
     if (rendered === undefined) return instead?.render(width) ?? [];
     const lines = drawnLines(rendered.slice(0, mostLines), width).slice(0, mostLines);
-    this.#rest({ lines, width, startedMs });
+    const endedMs = performance.now();
+    const tookMs = endedMs - startedMs;
+    this.#last = tookMs < slowMs ? undefined : { lines, width, untilMs: endedMs + tookMs * restFactor };
     return lines;
   }
 
@@ -222,65 +212,47 @@ export class ViewSlot implements Component {
 
   dispose(): void {
     clearTimeout(this.#timer);
+    this.#options.leave?.();
     this.#options.drawn.dispose();
   }
 
-  #rest({ lines, width, startedMs }: { lines: string[]; width: number; startedMs: number }): void {
-    const endedMs = performance.now();
-    const tookMs = endedMs - startedMs;
-    this.#last = tookMs < slowMs ? undefined : { lines, width, untilMs: endedMs + tookMs * restFactor };
-  }
-
   /** What it would draw now is drawn once it may be asked again. */
-  #later({ lines, untilMs }: { lines: string[]; untilMs: number }): string[] {
+  #redrawAt(untilMs: number): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#options.redraw();
     }, untilMs - performance.now()).unref();
-    return lines;
   }
 }
 
 /** A file is looked at no more often. */
 const staleMs = 2_000;
 
-interface FooterNewsOptions {
-  /** Absolute. */
-  cwd: string;
-  statuses: () => ReadonlyMap<string, string>;
-}
-
-/** What a footer of an extension asks for. Who listens to the branch is told when it is asked for the next time. */
-class FooterNews implements FooterData {
-  readonly #options: FooterNewsOptions;
-  readonly #listeners = new Set<() => void>();
-  #branch: string | null = null;
-  #readMs = Number.NEGATIVE_INFINITY;
-
-  constructor(options: FooterNewsOptions) {
-    this.#options = options;
-  }
-
-  // Extensions take these out of the object.
-  readonly getGitBranch = (): string | null => {
-    const now = performance.now();
-    if (now - this.#readMs < staleMs) return this.#branch;
-    const isFirst = this.#readMs === Number.NEGATIVE_INFINITY;
-    this.#readMs = now;
-    const former = this.#branch;
-    this.#branch = gitBranch(this.#options.cwd) ?? null;
-    if (!isFirst && former !== this.#branch) queueMicrotask(() => this.#callListeners());
-    return this.#branch;
+/**
+ * What a footer of an extension asks for. Who listens to the branch is called when it is asked for the next time.
+ * @param cwd absolute
+ */
+function footerData(cwd: string, getExtensionStatuses: () => ReadonlyMap<string, string>): FooterData {
+  const listeners = new Set<() => void>();
+  let branch: string | null | undefined;
+  let readMs = Number.NEGATIVE_INFINITY;
+  return {
+    getExtensionStatuses,
+    getGitBranch() {
+      const nowMs = performance.now();
+      if (branch !== undefined && nowMs - readMs < staleMs) return branch;
+      const former = branch;
+      branch = gitBranch(cwd) ?? null;
+      readMs = nowMs;
+      if (former !== undefined && former !== branch)
+        queueMicrotask(() => {
+          for (const callback of listeners) callback();
+        });
+      return branch;
+    },
+    onBranchChange(callback) {
+      listeners.add(callback);
+      return () => listeners.delete(callback);
+    },
   };
-
-  readonly getExtensionStatuses = (): ReadonlyMap<string, string> => this.#options.statuses();
-
-  readonly onBranchChange = (callback: () => void): (() => void) => {
-    this.#listeners.add(callback);
-    return () => this.#listeners.delete(callback);
-  };
-
-  #callListeners(): void {
-    for (const callback of this.#listeners) callback();
-  }
 }

@@ -18,8 +18,8 @@ export interface Panel extends Component {
 
 interface ShowOverOptions {
   options: OverlayOptions;
-  /** Told how to hide it, and to show it again. */
-  onHandle?: (handle: OverlayHandle) => void;
+  /** Called with what hides it and shows it again. */
+  onHandle?: ((handle: OverlayHandle) => void) | undefined;
   /** Leaves it: the value is then undefined. */
   signal: AbortSignal;
 }
