@@ -2,6 +2,7 @@ import { dialogEnd, oneAfterTheOther } from "@bonsai-agent/app/questions";
 import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
+import { textLines } from "./panel-frame.ts";
 import { PickList, type PickListOptions } from "./pick-list.ts";
 import {
   ConfirmPanel,
@@ -52,6 +53,36 @@ export function askPick<Item>(
     (done) =>
       new PickList<Item>({ place: screen, ...question, onPick: done, onCancel: () => done(undefined) }),
   );
+}
+
+interface ChoiceQuestion<Choice extends string> {
+  title: string;
+  choices: readonly Choice[];
+  /** Marked, and selected at first. */
+  current: string;
+  usual?: string;
+  /** Stands below the list. */
+  meaning?: string;
+}
+
+/** Asks for one of a few words. @returns undefined where the user left it */
+export function askChoice<Choice extends string>(
+  screen: Screen,
+  { title, choices, current, usual, meaning }: ChoiceQuestion<Choice>,
+): Promise<Choice | undefined> {
+  return askPick<Choice>(screen, {
+    title,
+    items: choices,
+    key: String,
+    text: String,
+    selected: current,
+    row: (choice) => ({
+      label: choice,
+      detail: choice === usual ? "default" : undefined,
+      mark: choice === current ? "●" : undefined,
+    }),
+    ...(meaning !== undefined && { preview: (_choice, width) => textLines(meaning, width) }),
+  });
 }
 
 interface DialogsOptions {

@@ -2,7 +2,7 @@ import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
 import type { SettingsLayer } from "@bonsai-agent/app/settings";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { askPick, askText } from "./ask.ts";
+import { askChoice, askText } from "./ask.ts";
 import { type CommonSetting, commonSettings, settingName } from "./common-settings.ts";
 import { pickModel } from "./model-picker.ts";
 import { textLines, wholePath } from "./panel-frame.ts";
@@ -108,19 +108,12 @@ class SettingsEditor {
   }
 
   async #choose(setting: CommonSetting, choices: readonly string[], now: string): Promise<void> {
-    const usual = shownValue(this.#source(setting).usual);
-    const picked = await askPick(this.#options.screen, {
+    const picked = await askChoice(this.#options.screen, {
       title: settingName(setting),
-      items: choices,
-      key: (choice) => choice,
-      text: (choice) => choice,
-      selected: now,
-      row: (choice) => ({
-        label: choice,
-        detail: choice === usual ? "default" : undefined,
-        mark: choice === now ? "●" : undefined,
-      }),
-      preview: (_choice, width) => textLines(setting.meaning, width),
+      choices,
+      current: now,
+      usual: shownValue(this.#source(setting).usual),
+      meaning: setting.meaning,
     });
     if (picked !== undefined) this.#write(setting, picked);
   }

@@ -32,7 +32,11 @@ export const compactCommand: SlashCommand = {
   argumentHint: "[focus]",
   worksWhileBusy: true,
   complete: (prefix) => ("preview".startsWith(prefix) ? [previewItem] : []),
-  run: (args, context) => (isPreview(args) ? showPreview(context) : askForCompaction(focusOf(args), context)),
+  // `--dry-run` is how the command outside of a session calls it.
+  run: (args, context) =>
+    args === "preview" || args === "--dry-run"
+      ? showPreview(context)
+      : askForCompaction(args === "" ? {} : { focus: args }, context),
 };
 
 const previewItem = {
@@ -41,15 +45,6 @@ const previewItem = {
   description: "Show what would be done; nothing is",
 };
 
-/** Also as the command outside of a session calls it. */
-function isPreview(args: string): boolean {
-  return args === "preview" || args === "--dry-run";
-}
-
-function focusOf(args: string): { focus?: string } {
-  return args === "" ? {} : { focus: args };
-}
-
 async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {
   const { agent, workshop } = host;
   const { session, model } = agent;
@@ -57,10 +52,7 @@ async function showPreview({ host, screen, notify }: InteractiveContext): Promis
     session,
     settings: workshop.settings.compaction,
     model: isNoModel(model) ? undefined : model,
-    fixedTexts: fixedTexts(() => ({
-      systemPrompt: agent.systemPrompt,
-      tools: agent.tools.declarations(),
-    })),
+    fixedTexts: fixedTexts(() => ({ systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() })),
   });
   if (result.status !== "planned") return notify(skippedWords(result).message);
   await showReport(screen, lines);
@@ -76,7 +68,7 @@ async function askForCompaction(asked: { focus?: string }, context: InteractiveC
     if (agent.isBusy && !agent.isCompacting)
       context.notify("The context will be compacted at the next place in the work.");
     const outcome = await agent.requestCompaction(asked);
-    // What never began has no event that would tell of it.
+    // What never began has no event.
     const words = ended.some((each) => isSame(each, outcome)) ? undefined : compactionWords({ outcome });
     if (words !== undefined) context.notify(words.message, words.level);
   } finally {
@@ -88,13 +80,10 @@ function isSame(one: CompactionOutcome, other: CompactionOutcome): boolean {
   return one.reason === other.reason && one.status === other.status && one.detail === other.detail;
 }
 
-interface CompactionPreview {
-  /** Other than `planned` where `/compact` would do nothing: then its `detail` says why. */
-  result: CompactionResult;
-  lines: (width: number) => Iterable<Line>;
-}
-
-/** What `/compact` would do now, as `bonsai compact --dry-run` shows it. Asks nobody and writes nothing. */
+/**
+ * What `/compact` would do now, as `bonsai compact --dry-run` shows it. Asks nobody and writes nothing. Where the status is
+ * not `planned`, `/compact` would do nothing, and `detail` says why.
+ */
 export function compactionPreview(asked: {
   session: Session;
   settings: CompactionSettings;
@@ -102,15 +91,11 @@ export function compactionPreview(asked: {
   model: CatalogueModel | undefined;
   /** What every request holds beside its messages. */
   fixedTexts: () => readonly string[];
-}): CompactionPreview {
+}): { result: CompactionResult; lines: (width: number) => Iterable<Line> } {
   const { session, model } = asked;
-  const { items } = session.projection();
-  const summariser = model && summariserSizes(model);
-  const result = planCompaction({
-    ...{ ...asked, model: model ?? {}, reason: "manual" },
-    ...(summariser && { summariser }),
-  });
-  const picture = planPicture(result, items);
+  const summariser = model && { summariser: summariserSizes(model) };
+  const result = planCompaction({ ...asked, model: model ?? {}, reason: "manual", ...summariser });
+  const picture = planPicture(result, session.projection().items);
   const cost = model && plannedCost(result, model);
   return { result, lines: (width) => previewLines(width) };
 
@@ -125,32 +110,30 @@ const NOTE = "What /compact would do; nothing is done yet.";
 export const undoCommand: SlashCommand = {
   name: "undo",
   description: "Take the latest compaction back: the whole history is in view again",
-  run: (_args, context) => undoCompaction(context),
+  run(_args, { host, chat, notify, contextChanged }) {
+    const { session } = host.agent;
+    const { tokensBefore, tokensAfter } = undoLatestCompaction(
+      session,
+      () => host.agent.state.context.tokens,
+    );
+    chat.rebuild(session);
+    contextChanged();
+    const aboutEntryId = session.leafId ?? undefined;
+    const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
+    notify(`The compaction was taken back: ${sizes}.`, "info", { aboutEntryId });
+    const limit = passedThreshold(host, tokensAfter);
+    if (limit === undefined) return;
+    const above = `That is above ${counted(limit, "token")}`;
+    notify(
+      `${above}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`,
+      "warning",
+      { aboutEntryId },
+    );
+  },
 };
 
-function undoCompaction({ host, chat, notify, contextChanged }: InteractiveContext): void {
-  const { agent } = host;
-  const { tokensBefore, tokensAfter } = undoLatestCompaction(agent.session, () => agent.state.context.tokens);
-  chat.rebuild(agent.session);
-  contextChanged();
-  const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
-  const aboutEntryId = agent.session.leafId ?? undefined;
-  notify(`The compaction was taken back: ${sizes}.`, "info", { aboutEntryId });
-  const warning = aboveThreshold({ host }, tokensAfter);
-  if (warning !== undefined) notify(warning, "warning", { aboutEntryId });
-}
-
-function aboveThreshold(context: Pick<InteractiveContext, "host">, tokens: number): string | undefined {
-  const limit = passedThreshold(context, tokens);
-  if (limit === undefined) return undefined;
-  return `That is above ${counted(limit, "token")}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`;
-}
-
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
-export function passedThreshold(
-  { host }: Pick<InteractiveContext, "host">,
-  tokens: number,
-): number | undefined {
+export function passedThreshold(host: InteractiveContext["host"], tokens: number): number | undefined {
   const settings = host.workshop.settings.compaction;
   const limit = thresholdTokens(settings, budgetsFor({ settings, model: host.agent.model }));
   return settings.enabled && limit !== undefined && tokens > limit ? limit : undefined;
@@ -167,10 +150,7 @@ export const pinCommand: SlashCommand = {
 async function pinText(text: string, context: InteractiveContext): Promise<void> {
   const { agent } = context.host;
   const message = pinMessage(agent.session, text, agent.waitingMessages);
-  if (pinsOf(context).includes(text.trim())) {
-    context.notify("That is pinned already.");
-    return;
-  }
+  if (pinsOf(context).includes(text.trim())) return context.notify("That is pinned already.");
   if (agent.isBusy) context.notify(`Will be pinned before the next request: ${oneLine(text, 60)}`);
   await agent.sendMessage(message, { triggerTurn: false });
 }
@@ -183,10 +163,7 @@ function pinsOf({ host: { agent } }: InteractiveContext): string[] {
 async function showPins(context: InteractiveContext): Promise<void> {
   const { screen, notify } = context;
   const pins = pinsOf(context);
-  if (pins.length === 0) {
-    notify("Nothing is pinned. `/pin TEXT` pins a text.");
-    return;
-  }
+  if (pins.length === 0) return notify("Nothing is pinned. `/pin TEXT` pins a text.");
   await screen.show<void>((done) => pinList(context, pins, () => done(undefined)));
 }
 

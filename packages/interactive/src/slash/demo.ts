@@ -12,50 +12,39 @@ export const demoCommand: SlashCommand = {
   argumentHint: "[fast]",
   worksWhileBusy: true,
   complete: () => [{ value: "fast", label: "fast", description: "Do not wait for readers" }],
-  run: (args, context) => playDemo(context, { fast: args === "fast" }),
+  async run(args, context) {
+    const { screen } = context;
+    if (playing.has(screen))
+      return context.notify(`The demonstration is playing; ${keys.label("interrupt")} ends it.`);
+    playing.add(screen);
+    try {
+      await play(context, args === "fast");
+    } finally {
+      playing.delete(screen);
+    }
+  },
 };
 
-interface PlayDemoOptions {
-  /** Does not wait for readers. */
-  fast: boolean;
-}
-
+/** Once at a time. */
 const playing = new WeakSet<Screen>();
 
-/** Plays the demonstration in the chat, once at a time; the user can type along, and Esc ends it. */
-async function playDemo(context: InteractiveContext, options: PlayDemoOptions): Promise<void> {
-  const { screen } = context;
-  if (playing.has(screen)) {
-    const message = `The demonstration is playing; ${keys.label("interrupt")} ends it.`;
-    context.notify(message);
-    return;
-  }
-  playing.add(screen);
-  try {
-    await play(context, options);
-  } finally {
-    playing.delete(screen);
-  }
-}
-
-async function play({ screen, host, interruptible }: InteractiveContext, { fast }: PlayDemoOptions) {
+/** Plays the demonstration in the chat; the user can type along, and Esc ends it. @param fast does not wait for readers */
+async function play({ screen, host, interruptible }: InteractiveContext, fast: boolean): Promise<void> {
   const story = new DemoStory(() => {
     // Whoever goes to another session meanwhile has a chat without it.
     if (!screen.chat.children.includes(story)) screen.chat.addChild(story);
     screen.redraw();
   });
-  story.write(
-    ` Nothing of this touches your session. ${keys.label("interrupt")} ends it; type along as you like.\n`,
-  );
-  const stream: OutStream = {
-    isTTY: true,
-    columns: screen.columns,
-    write: (text) => story.write(text),
-  };
+  const key = keys.label("interrupt");
+  story.write(` Nothing of this touches your session. ${key} ends it; type along as you like.\n`);
+  const write = (text: string) => story.write(text);
+  const stream: OutStream = { isTTY: true, columns: screen.columns, write };
   await interruptible(async (signal) => {
     const io: CliIo = {
       ...host.workshop.call.io,
-      ...{ stdin: undefined, stdout: stream, stderr: stream },
+      stdin: undefined,
+      stdout: stream,
+      stderr: stream,
       interruptible: (task) => task(signal),
     };
     await run({ args: [], options: { fast }, io, output: new Output(io, false) });

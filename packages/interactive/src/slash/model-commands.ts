@@ -1,10 +1,10 @@
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
+import { thinkingLevels } from "@bonsai-agent/models";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { askPick } from "../panels/ask.ts";
+import { askChoice } from "../panels/ask.ts";
 import { pickModel, referenceOf } from "../panels/model-picker.ts";
 import { writeSetting } from "../panels/settings-file.ts";
 import { passedThreshold } from "./compaction-commands.ts";
@@ -15,14 +15,11 @@ export const modelCommand: SlashCommand = {
   description: "Choose the model, with prices and windows",
   argumentHint: "[search]",
   worksWhileBusy: true,
-  complete: (prefix, { host }) => {
-    const { catalogue } = host.workshop.shelf;
-    const wanted = prefix.trim().toLowerCase();
-    const references = catalogue.models.map(referenceOf);
-    return references
-      .filter((reference) => reference.toLowerCase().includes(wanted))
-      .map((reference) => ({ value: reference, label: reference }));
-  },
+  complete: (prefix, { host }) =>
+    host.workshop.shelf.catalogue.models
+      .map(referenceOf)
+      .filter((reference) => reference.toLowerCase().includes(prefix.trim().toLowerCase()))
+      .map((reference) => ({ value: reference, label: reference })),
   async run(args, context) {
     const { host, screen, notify } = context;
     reloadModels(context);
@@ -37,20 +34,17 @@ export const modelCommand: SlashCommand = {
       keep: ({ reference }) => keepModel(reference, context),
     });
     if (picked === undefined) return;
-    if (picked.reference === current) {
-      notify(`${current} is in use.`);
-      return;
-    }
-    // The model itself: what its server told of its window is in it.
+    if (picked.reference === current) return notify(`${current} is in use.`);
+    // The model itself: it has the window that its server reports.
     await host.agent.setModel(picked.model);
-    tellModel(picked.reference, context);
+    notifyModel(picked.reference, context);
   },
 };
 
-function tellModel(reference: string, { host, notify }: InteractiveContext): void {
+function notifyModel(reference: string, { host, notify }: InteractiveContext): void {
   notify(`${reference} answers from the next request on.`);
   const { tokens } = host.agent.state.context;
-  const limit = passedThreshold({ host }, tokens);
+  const limit = passedThreshold(host, tokens);
   if (limit === undefined) return;
   const message = `The context of ${counted(tokens, "token")} is above ${count(limit)}, where compaction begins for this model: the next prompt compacts it first.`;
   notify(message, "warning");
@@ -61,17 +55,16 @@ async function isSet(words: string, context: InteractiveContext): Promise<boolea
   // Another word than a whole name is a search.
   if (!words.includes("/") || /\s/.test(words)) return false;
   try {
-    tellModel(referenceOf(await context.host.setModel(words)), context);
+    notifyModel(referenceOf(await context.host.setModel(words)), context);
     return true;
   } catch (error) {
-    if (
-      BonsaiError.is(error) &&
-      ["model_unknown", "model_ambiguous", "provider_unknown"].includes(error.code)
-    )
-      return false;
+    if (BonsaiError.is(error) && searchCodes.has(error.code)) return false;
     throw error;
   }
 }
+
+/** Of words that name no model. */
+const searchCodes: ReadonlySet<string> = new Set(["model_unknown", "model_ambiguous", "provider_unknown"]);
 
 /** In the user's own settings; what the project says counts more. */
 function keepModel(reference: string, context: InteractiveContext): string {
@@ -93,13 +86,18 @@ export const thinkingCommand: SlashCommand = {
     thinkingLevels
       .filter((level) => level.startsWith(prefix.trim()))
       .map((level) => ({ value: level, label: level })),
-  async run(args, context) {
-    const { host, notify } = context;
-    const level = args === "" ? await pickedLevel(context) : thinkingLevels.find((each) => each === args);
-    if (level === undefined) {
-      if (args !== "") notify(`“${args}” is no level; allowed are ${thinkingLevels.join(", ")}.`, "warning");
-      return;
-    }
+  async run(args, { host, screen, notify }) {
+    const level =
+      args === ""
+        ? await askChoice(screen, {
+            title: "How much the model thinks",
+            choices: thinkingLevels,
+            current: host.agent.state.thinking,
+          })
+        : thinkingLevels.find((each) => each === args);
+    if (level === undefined && args !== "")
+      notify(`“${args}” is no level; allowed are ${thinkingLevels.join(", ")}.`, "warning");
+    if (level === undefined) return;
     await host.agent.setThinking(level);
     const { model } = host.agent;
     const idle = model.reasoning || level === "off" ? "" : ` ${model.provider}/${model.id} does not think.`;
@@ -107,19 +105,7 @@ export const thinkingCommand: SlashCommand = {
   },
 };
 
-function pickedLevel({ host, screen }: InteractiveContext): Promise<ThinkingLevel | undefined> {
-  const { thinking } = host.agent.state;
-  return askPick(screen, {
-    title: "How much the model thinks",
-    items: thinkingLevels,
-    key: (level) => level,
-    text: (level) => level,
-    selected: thinking,
-    row: (level) => ({ label: level, mark: level === thinking ? "●" : undefined }),
-  });
-}
-
-/** What `models.json` says now counts from here on. A file that cannot be read is told of, and changes nothing. */
+/** Reads `models.json` anew. A file that cannot be read changes nothing. */
 export function reloadModels({ host, notify }: Pick<InteractiveContext, "host" | "notify">): void {
   try {
     host.workshop.shelf.catalogue.reload();

@@ -3,12 +3,11 @@ import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
 import { writeOutput } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import type { Session } from "@bonsai-agent/session";
-import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import type { SlashCommand } from "../interactive-context.ts";
 import { askText } from "../panels/ask.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
-import { labelEntry, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
+import { askLabel, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
 import { isWork } from "../tree/tree-search.ts";
 
 export const newCommand: SlashCommand = {
@@ -29,104 +28,74 @@ export const treeCommand: SlashCommand = {
 export const forkCommand: SlashCommand = {
   name: "fork",
   description: "Go on in a new session from one of your messages",
-  run: (_args, context) => forkSession(context),
+  async run(_args, context) {
+    const { host, notify } = context;
+    const model = openTreeModel(context, "user only");
+    if (model.rows.length === 0) return notify("There is no message to fork from yet.");
+    const title = "Fork: which message is written anew?";
+    const at = await pickEntry(context, model, { title, choice: "fork", canLabel: false });
+    if (at === undefined) return;
+    const { id } = model.entryAt(at);
+    const sent = sentMessage(host.agent.session, id);
+    if (!(await host.fork(id, forkChoice(host, id, "before"), "before")))
+      return notify("An extension did not let the session be forked.", "warning");
+    notify("This is a new session; the one before stays as it is.");
+    fillEditor(context, sent);
+  },
 };
-
-async function forkSession(context: InteractiveContext): Promise<void> {
-  const { host, notify } = context;
-  const model = openTreeModel(context, "user only");
-  if (model.rows.length === 0) {
-    notify("There is no message to fork from yet.");
-    return;
-  }
-  const at = await pickEntry(context, model, {
-    title: "Fork: which message is written anew?",
-    choice: "fork",
-    canLabel: false,
-  });
-  if (at === undefined) return;
-  const { id } = model.entryAt(at);
-  const sent = sentMessage(host.agent.session, id);
-  if (!(await host.fork(id, forkChoice(host, id, "before"), "before"))) {
-    notify("An extension did not let the session be forked.", "warning");
-    return;
-  }
-  notify("This is a new session; the one before stays as it is.");
-  fillEditor(context, sent);
-}
 
 export const cloneCommand: SlashCommand = {
   name: "clone",
   description: "Go on in a copy of this session",
-  run: (_args, context) => cloneSession(context),
+  async run(_args, { host, notify }) {
+    const { leafId } = host.agent.session;
+    if (leafId === null) return notify("There is nothing to copy yet.");
+    const copied = await host.fork(leafId, forkChoice(host, leafId), "at");
+    if (copied) notify("This is a copy; the session before stays as it is.");
+    else notify("An extension did not let the session be copied.", "warning");
+  },
 };
-
-async function cloneSession({ host, notify }: InteractiveContext): Promise<void> {
-  const { leafId } = host.agent.session;
-  if (leafId === null) {
-    notify("There is nothing to copy yet.");
-    return;
-  }
-  const copied = await host.fork(leafId, forkChoice(host, leafId), "at");
-  if (copied) notify("This is a copy; the session before stays as it is.");
-  else notify("An extension did not let the session be copied.", "warning");
-}
 
 export const labelCommand: SlashCommand = {
   name: "label",
   description: "Label the latest message, to find it in the tree; without a text, asks for it",
   argumentHint: "[text]",
-  run: labelLatest,
+  async run(text, context) {
+    const { session } = context.host.agent;
+    // More than a note about other entries.
+    const id = session.path().findLast(isWork)?.id;
+    if (id === undefined) return context.notify("There is no message to label yet.");
+    const given =
+      text === "" ? await askLabel(context, id, session.label(id)) : writeLabel(context, id, text);
+    if (given === undefined) return;
+    context.notify(
+      given === "" ? "The latest message has no label now." : `The latest message is labelled [${given}].`,
+    );
+  },
 };
-
-async function labelLatest(text: string, context: InteractiveContext): Promise<void> {
-  const { session } = context.host.agent;
-  const id = latestWork(session);
-  if (id === undefined) {
-    context.notify("There is no message to label yet.");
-    return;
-  }
-  const present = session.label(id);
-  const given = text === "" ? await labelEntry(context, { id, present }) : writeLabel(context, id, text);
-  if (given === undefined) return;
-  const message =
-    given === "" ? "The latest message has no label now." : `The latest message is labelled [${given}].`;
-  context.notify(message);
-}
-
-/** The nearest entry above the leaf that is more than a note about others. */
-function latestWork(session: Session): string | undefined {
-  return session.path().findLast(isWork)?.id;
-}
 
 export const resumeCommand: SlashCommand = {
   name: "resume",
   description: "Open another session: search, name and delete them",
   argumentHint: "[id or file]",
-  async run(args, context) {
-    const file = args === "" ? await chosenFile(context) : args;
+  async run(args, { host, screen, notify }) {
+    const { home, cwd, call } = host.workshop;
+    const inUse = host.agent.session.file;
+    const pick = () =>
+      pickSession({
+        screen,
+        home,
+        cwd,
+        now: () => call.io.now(),
+        inUse,
+        nameInUse: (name) => host.setName(name),
+      });
+    const file = args === "" ? (await pick())?.file : args;
     if (file === undefined) return;
-    const { host } = context;
-    if (file === host.agent.session.file) {
-      context.notify("This is the session that is open.");
-      return;
-    }
-    if (!(await host.replace("resume", namedChoice(host, file)))) context.notify("The session was not left.");
+    if (file === inUse) return notify("This is the session that is open.");
+    if (!(await host.replace("resume", namedChoice(host, file)))) notify("The session was not left.");
   },
 };
-
-async function chosenFile({ host, screen }: InteractiveContext): Promise<string | undefined> {
-  const { home, cwd, call } = host.workshop;
-  const session = await pickSession({
-    screen,
-    home,
-    cwd,
-    now: () => call.io.now(),
-    inUse: host.agent.session.file,
-    nameInUse: (name) => host.setName(name),
-  });
-  return session?.file;
-}
 
 export const nameCommand: SlashCommand = {
   name: "name",

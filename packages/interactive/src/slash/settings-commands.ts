@@ -67,7 +67,7 @@ export function useSettings(context: InteractiveContext): void {
   screen.redraw();
 }
 
-/** What is left aside was told at the start. */
+/** What is left aside was notified at the start. */
 function quietCall({ host }: InteractiveContext): SettingsCall {
   return { ...host.workshop.call, output: { notify: () => {} } };
 }
@@ -84,21 +84,20 @@ export const trustCommand: SlashCommand = {
   async run(args, context) {
     const { host, screen, notify } = context;
     const { home, cwd } = host.workshop;
-    const say = (message: string) => notify(message);
-    if (args !== "" && args !== "off") return say("Write /trust, or /trust off to take it back.");
+    if (args !== "" && args !== "off") return notify("Write /trust, or /trust off to take it back.");
     if (args === "off") {
       const isGone = untrustFolder(cwd, home);
       if (isGone) useSettings(context);
       const fromAbove = isTrusted(cwd, home) ? " A folder above it is still trusted." : "";
-      return say(
+      return notify(
         isGone ? `${cwd} is no longer trusted.${fromAbove} ${later}` : `${cwd} was not trusted.${fromAbove}`,
       );
     }
-    if (isTrusted(cwd, home)) return say(`${cwd} is trusted; /trust off takes that back.`);
+    if (isTrusted(cwd, home)) return notify(`${cwd} is trusted; /trust off takes that back.`);
     const use = await projectUse(cwd, home);
     if (!(await askTrust({ screen, home, cwd }, use))) return;
     useSettings(context);
-    say(`${cwd} is trusted. ${later}`);
+    notify(`${cwd} is trusted. ${later}`);
   },
 };
 

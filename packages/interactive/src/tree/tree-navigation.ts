@@ -4,7 +4,7 @@ import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { TreeModel } from "./tree-model.ts";
-import { TreePanel } from "./tree-panel.ts";
+import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
 
 /** `/tree`: shows the tree, and goes where the user wants to. */
@@ -14,10 +14,7 @@ export async function openTree(context: InteractiveContext): Promise<void> {
   while (!letGo.aborted) {
     const at = await pickEntry(context, model, { title: "Session tree", choice: "go there" });
     if (at === undefined) return;
-    if (model.isHere(at)) {
-      context.notify(alreadyHere);
-      return;
-    }
+    if (model.isHere(at)) return context.notify(alreadyHere);
     if (await goTo(context, model, at)) return;
   }
 }
@@ -27,21 +24,20 @@ async function goTo(context: InteractiveContext, model: TreeModel, at: number): 
   const { id } = model.entryAt(at);
   if (!model.leavesWork(at)) return navigateFlow(context, id, {});
   for (let hasFailed = false; ; hasFailed = true) {
-    const options = await askSummary(context, { hasFailed });
+    const options = await askSummary(context, hasFailed);
     if (options === undefined) return false;
     if (await navigateFlow(context, id, options)) return true;
   }
 }
 
 /**
- * Goes to an entry of the tree. Esc cancels, and then nothing has changed; a failure is told, and nothing has changed
- * either.
+ * Goes to an entry of the tree. Where Esc cancels it, and where it fails, nothing has changed.
  * @returns false where the summary failed: it can be asked for in another way
  */
 export async function navigateFlow(
   context: InteractiveContext,
   targetId: string,
-  options: Pick<NavigateOptions, "summarise" | "focus" | "useDigest">,
+  options: SummaryChoice,
 ): Promise<boolean> {
   const { agent } = context.host;
   try {
@@ -69,19 +65,19 @@ export async function navigateFlow(
 
 const alreadyHere = "You are there already.";
 
+type SummaryChoice = Pick<NavigateOptions, "summarise" | "focus" | "useDigest">;
+
 const choices = ["No summary", "Summarise", "Summarise with focus"];
 const withDigest = "Summarise with the built-in digest";
 
-interface SummaryQuestion {
-  /** A summary was asked for and failed: the digest, which needs no model, is among the choices. */
-  hasFailed: boolean;
-}
-
-/** Asks what is to be kept of the branch that is left; undefined where the user would rather go back. */
+/**
+ * Asks what is to be kept of the branch that is left; undefined where the user would rather go back.
+ * @param hasFailed a summary was asked for and failed: the digest, which needs no model, is among the choices
+ */
 async function askSummary(
-  { ui, screen: { letGo } }: Pick<InteractiveContext, "ui" | "screen">,
-  { hasFailed }: SummaryQuestion,
-): Promise<Pick<NavigateOptions, "summarise" | "focus" | "useDigest"> | undefined> {
+  { ui, screen: { letGo } }: InteractiveContext,
+  hasFailed: boolean,
+): Promise<SummaryChoice | undefined> {
   while (!letGo.aborted) {
     const choice = await ui.select("Keep a summary of the branch that you leave?", [
       ...choices,
@@ -103,40 +99,24 @@ export function openTreeModel(context: InteractiveContext, filter: TreeFilter): 
   return new TreeModel({ tree: sessionTree(session, treeOutline(session)), leafId: session.leafId, filter });
 }
 
-interface PickEntryOptions {
-  title: string;
-  /** What Enter does, in a word. */
-  choice: string;
-  /** Default true. */
-  canLabel?: boolean;
-}
-
 /** Shows the tree until an entry is chosen; undefined where the user left. The model keeps where the user was. */
 export async function pickEntry(
   context: InteractiveContext,
   model: TreeModel,
-  { title, choice, canLabel = true }: PickEntryOptions,
+  { canLabel = true, ...words }: Pick<TreePanelOptions, "title" | "choice"> & { canLabel?: boolean },
 ): Promise<number | undefined> {
   const { screen, host } = context;
   let panel: TreePanel | undefined;
   const onLabel = async (at: number) => {
-    const { id } = model.entryAt(at);
-    const label = await labelEntry(context, { id, present: model.labelOf(at) });
+    const label = await askLabel(context, model.entryAt(at).id, model.labelOf(at));
     if (label === undefined) return;
     model.setLabel(at, label === "" ? undefined : label);
     panel?.changed();
   };
   try {
     return await screen.show<number>((done) => {
-      panel = new TreePanel({
-        screen,
-        model,
-        title,
-        choice,
-        now: host.workshop.call.io.now,
-        done,
-        ...(canLabel ? { onLabel } : {}),
-      });
+      const { now } = host.workshop.call.io;
+      panel = new TreePanel({ ...words, screen, model, now, done, ...(canLabel && { onLabel }) });
       return panel;
     });
   } finally {
@@ -144,29 +124,22 @@ export async function pickEntry(
   }
 }
 
-interface LabelledEntry {
-  id: string;
-  /** The label that it has. */
-  present: string | undefined;
-}
-
 /**
  * Asks for a label and puts it on an entry; an empty one takes the label away.
+ * @param present the label that the entry has
  * @returns the label as it is now; undefined where nothing was changed
  */
-export async function labelEntry(
+export async function askLabel(
   context: InteractiveContext,
-  entry: LabelledEntry,
+  id: string,
+  present: string | undefined,
 ): Promise<string | undefined> {
-  const title =
-    entry.present === undefined ? "Label of this entry" : `Label of this entry, now [${entry.present}]`;
-  const typed = await context.ui.input(
-    title,
-    entry.present === undefined ? "A word or two" : "Empty: no label",
-  );
+  const title = `Label of this entry${present === undefined ? "" : `, now [${present}]`}`;
+  const hint = present === undefined ? "A word or two" : "Empty: no label";
+  const typed = await context.ui.input(title, hint);
   if (typed === undefined) return undefined;
   try {
-    return writeLabel(context, entry.id, typed);
+    return writeLabel(context, id, typed);
   } catch (error) {
     context.notify(errorText(error), "error");
     return undefined;

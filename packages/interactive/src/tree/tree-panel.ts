@@ -13,14 +13,14 @@ import { getKeybindings, type Keybinding, type KeyId, matchesKey, truncateToWidt
 import type { TreeModel } from "./tree-model.ts";
 import { treeRow } from "./tree-row.ts";
 
-interface TreePanelOptions {
+export interface TreePanelOptions {
   screen: Screen;
   model: TreeModel;
   title: string;
   /** What Enter does, in a word. */
   choice: string;
   now: () => number;
-  /** Told the position of the entry that was chosen; undefined where the user left. */
+  /** Called with the position of the entry that was chosen; undefined where the user left. */
   done: (at: number | undefined) => void;
   /** Asks for a label of the entry at a position. Default: entries cannot be labelled here. */
   onLabel?: (at: number) => void;
