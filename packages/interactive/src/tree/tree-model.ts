@@ -1,6 +1,6 @@
-import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
+import type { SessionTree } from "@bonsai-agent/app/session-tree";
 import { none, TreeLayout, type TreeShape, treeShape } from "./tree-layout.ts";
-import { filterAfter, isWork, type Preview, type TreeFilter, TreeSearch } from "./tree-search.ts";
+import { filterAfter, isWork, type TreeFilter, TreeSearch } from "./tree-search.ts";
 
 export interface TreeModelOptions {
   tree: SessionTree;
@@ -13,11 +13,9 @@ export interface TreeModelOptions {
  * The tree as one goes about in it. Owner of what is folded and of the selection, which always is a row that is shown,
  * where there is any.
  */
-export class TreeModel {
-  readonly #tree: SessionTree;
+export class TreeModel extends TreeSearch {
   readonly #shape: TreeShape;
   readonly #leaf: number;
-  readonly #search: TreeSearch;
   readonly #folded = new Set<number>();
   #layout: TreeLayout;
   #rows: number[] = [];
@@ -26,21 +24,12 @@ export class TreeModel {
   #selectedRow = none;
 
   constructor({ tree, leafId, filter = "default" }: TreeModelOptions) {
-    this.#tree = tree;
+    super(tree, filter);
     this.#shape = treeShape(tree);
     this.#leaf = leafId === null ? none : tree.entries.findLastIndex(({ id }) => id === leafId);
-    this.#search = new TreeSearch(tree, filter);
     this.#wanted = this.#leaf;
     this.#layout = this.#newLayout();
     this.#place();
-  }
-
-  get filter(): TreeFilter {
-    return this.#search.filter;
-  }
-
-  get search(): string {
-    return this.#search.text;
   }
 
   /** What is shown of the tree without folds. */
@@ -65,38 +54,6 @@ export class TreeModel {
   /** The entry where the session stands: its leaf, or the nearest above that is shown; -1 for none. */
   get here(): number {
     return this.#layout.nearest(this.#leaf);
-  }
-
-  /** How much of the tree the search knows already, from 0 to 1. */
-  get searchProgress(): number {
-    return this.#search.progress;
-  }
-
-  entryAt(at: number): TreeEntry {
-    return this.#tree.entries[at]!;
-  }
-
-  isActive(at: number): boolean {
-    return this.#tree.isActive(at);
-  }
-
-  /** True for a compaction that counts no more. */
-  isUndone(at: number): boolean {
-    return this.#tree.isUndone(at);
-  }
-
-  labelOf(at: number): string | undefined {
-    return this.#search.labelOf(at);
-  }
-
-  /** Read when it is asked for the first time. */
-  preview(at: number): Preview {
-    return this.#search.preview(at);
-  }
-
-  /** The words that tell what an entry is; of one that is found by what stands deep inside of it, those around that. */
-  wordsOf(at: number): string {
-    return this.#search.excerpt(at) ?? this.preview(at).text;
   }
 
   isFolded(at: number): boolean {
@@ -133,8 +90,8 @@ export class TreeModel {
     this.#place();
   }
 
-  setFilter(filter: TreeFilter): void {
-    this.#search.setFilter(filter);
+  override setFilter(filter: TreeFilter): void {
+    super.setFilter(filter);
     this.#start();
   }
 
@@ -142,29 +99,23 @@ export class TreeModel {
     this.setFilter(filterAfter(this.filter, steps));
   }
 
-  setSearch(search: string): void {
+  override setSearch(search: string): void {
     if (search === this.search) return;
     // What a longer search finds, a shorter one has found: once all is read, only that is looked at.
     const among = search.startsWith(this.search) && this.searchProgress === 1 ? this.#layout : undefined;
-    this.#search.setText(search);
+    super.setSearch(search);
     this.#start(among === undefined ? undefined : (at) => among.nearest(at) === at);
   }
 
-  /** Shows a label that was given to an entry meanwhile. */
-  setLabel(at: number, label: string | undefined): void {
-    this.#search.setLabel(at, label);
+  override setLabel(at: number, label: string | undefined): void {
+    super.setLabel(at, label);
     this.#layout = this.#newLayout();
     this.#place();
   }
 
-  /** Reads more entries for the search; what is shown does not change before `sift`. */
-  read(entries: number): void {
-    this.#search.read(entries);
-  }
-
   /** Takes into account what was read meanwhile. @returns true where that changed what is shown */
   sift(): boolean {
-    if (!this.#search.takeNews()) return false;
+    if (!this.takeNews()) return false;
     const before = this.#layout.shown.length;
     this.#layout = this.#newLayout();
     this.#place();
@@ -208,7 +159,7 @@ export class TreeModel {
   }
 
   #newLayout(among: (at: number) => boolean = () => true): TreeLayout {
-    return new TreeLayout(this.#shape, (at) => among(at) && this.#search.lets(at));
+    return new TreeLayout(this.#shape, (at) => among(at) && this.lets(at));
   }
 
   #place(): void {

@@ -4,15 +4,17 @@ import { messageText } from "@bonsai-agent/messages";
 import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
 import { type Entry, entryTexts } from "@bonsai-agent/session";
 
-/** Owner of which entries of a tree are shown: by the filter, and by the words that are searched for. */
+/** A tree, and owner of which of its entries are shown: by a filter, and by the words that are searched for. */
 export class TreeSearch {
   readonly #tree: SessionTree;
-  readonly #previews: PreviewIndex;
+  /** Each is read when it is asked for, or when `read` comes to it: the newest first, for they are looked for most. */
+  readonly #previews: (Preview | undefined)[];
+  #readCount = 0;
   /** Those that were given meanwhile. */
   readonly #labels = new Map<number, string | undefined>();
   #filter: TreeFilter;
-  #text = "";
-  /** Of the text, in lower case. */
+  #search = "";
+  /** Of the search, in lower case. */
   #words: readonly string[] = [];
   /** Undefined while nothing is searched for. */
   #deep: DeepSearch | undefined;
@@ -21,7 +23,7 @@ export class TreeSearch {
 
   constructor(tree: SessionTree, filter: TreeFilter) {
     this.#tree = tree;
-    this.#previews = new PreviewIndex(tree);
+    this.#previews = new Array(tree.entries.length).fill(undefined);
     this.#filter = filter;
   }
 
@@ -30,18 +32,27 @@ export class TreeSearch {
   }
 
   /** What is searched for, as it was typed; empty for nothing. */
-  get text(): string {
-    return this.#text;
+  get search(): string {
+    return this.#search;
   }
 
-  /** How much of the tree is searched, from 0 to 1. */
-  get progress(): number {
-    return Math.min(this.#previews.progress, this.#deep?.progress ?? 1);
+  /** How much of the tree the search knows already, from 0 to 1. */
+  get searchProgress(): number {
+    const { length } = this.#previews;
+    return Math.min(length === 0 ? 1 : this.#readCount / length, this.#deep?.progress ?? 1);
   }
 
-  /** Whether an entry is shown, as far as it is known. */
-  lets(at: number): boolean {
-    return this.#passes(at) && (this.#hasInView(at) || this.#deep?.excerpt(at) !== undefined);
+  entryAt(at: number): OutlineEntry {
+    return this.#tree.entries[at]!;
+  }
+
+  isActive(at: number): boolean {
+    return this.#tree.isActive(at);
+  }
+
+  /** True for a compaction that counts no more. */
+  isUndone(at: number): boolean {
+    return this.#tree.isUndone(at);
   }
 
   labelOf(at: number): string | undefined {
@@ -50,12 +61,17 @@ export class TreeSearch {
 
   /** Read when it is asked for the first time. */
   preview(at: number): Preview {
-    return this.#previews.preview(at);
+    const known = this.#previews[at];
+    if (known !== undefined) return known;
+    const entry = readEntry(this.#tree, at);
+    const preview = entry === undefined ? damaged : previewIn(entry, this.entryAt(at).kind);
+    this.#previews[at] = preview;
+    return preview;
   }
 
-  /** Some words of an entry that was found by what stands deep inside of it: those around that. */
-  excerpt(at: number): string | undefined {
-    return this.#deep?.excerpt(at);
+  /** What a row shows of an entry; where it was found by what stands deep inside of it, the words around that. */
+  wordsOf(at: number): string {
+    return this.#deep?.excerpt(at) ?? this.preview(at).text;
   }
 
   setFilter(filter: TreeFilter): void {
@@ -63,51 +79,62 @@ export class TreeSearch {
     this.#deep = this.#newDeepSearch();
   }
 
-  setText(text: string): void {
-    const isLonger = text.startsWith(this.#text);
-    this.#text = text;
-    this.#words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  setSearch(search: string): void {
+    const isLonger = search.startsWith(this.#search);
+    this.#search = search;
+    this.#words = search.toLowerCase().split(/\s+/).filter(Boolean);
     this.#deep = this.#newDeepSearch(isLonger ? this.#deep : undefined);
   }
 
+  /** Shows a label that was given to an entry meanwhile. */
   setLabel(at: number, label: string | undefined): void {
     this.#labels.set(at, label);
     this.#deep = this.#newDeepSearch();
   }
 
-  /** Reads more entries. */
+  /** Reads more entries for the search. */
   read(entries: number): void {
-    if (this.#previews.isComplete) this.#deep?.advance(entries);
-    else this.#previews.advance(entries);
+    const { length } = this.#previews;
+    if (this.#readCount === length) this.#deep?.advance(entries);
+    for (let left = entries; left > 0 && this.#readCount < length; left -= 1) {
+      this.#readCount += 1;
+      this.preview(length - this.#readCount);
+    }
     this.#isStale = true;
   }
 
+  /** Whether an entry is shown, as far as it is known. */
+  protected lets(at: number): boolean {
+    return this.#passes(at) && (this.#hasInView(at) || this.#deep?.excerpt(at) !== undefined);
+  }
+
   /** True once where what was read since the last call may change what is shown. */
-  takeNews(): boolean {
+  protected takeNews(): boolean {
     if (!this.#isStale || (this.#deep === undefined && this.#filter !== "no tools")) return false;
     this.#isStale = false;
     return true;
   }
 
   #newDeepSearch(earlier?: DeepSearch): DeepSearch | undefined {
-    const words = this.#words;
-    if (words.length === 0) return undefined;
+    if (this.#words.length === 0) return undefined;
     return new DeepSearch({
-      ...{ tree: this.#tree, words, earlier },
+      tree: this.#tree,
+      words: this.#words,
+      earlier,
       isWanted: (at) => this.#passes(at) && !this.#hasInView(at),
       labelOf: (at) => this.labelOf(at),
     });
   }
 
   #passes(at: number): boolean {
-    const isOnlyCalls = this.#previews.known(at)?.isOnlyCalls ?? false;
-    return filterLets(this.#filter, { entry: this.#tree.entries[at]!, label: this.labelOf(at), isOnlyCalls });
+    const isOnlyCalls = this.#previews[at]?.isOnlyCalls ?? false;
+    return filterLets(this.#filter, { entry: this.entryAt(at), label: this.labelOf(at), isOnlyCalls });
   }
 
   /** True where all words stand in what a row shows. */
   #hasInView(at: number): boolean {
     if (this.#words.length === 0) return true;
-    const text = this.#previews.known(at)?.searched ?? this.#tree.entries[at]!.kind;
+    const text = this.#previews[at]?.searched ?? this.entryAt(at).kind;
     const label = this.labelOf(at)?.toLowerCase();
     return this.#words.every((word) => text.includes(word) || label?.includes(word) === true);
   }
@@ -141,10 +168,6 @@ class DeepSearch {
     this.#options = options;
     this.#left = tree.entries.length;
     this.#missed = earlier === undefined ? new Uint8Array(this.#left) : earlier.#missed.slice();
-  }
-
-  get isComplete(): boolean {
-    return this.#left === 0;
   }
 
   /** How much of the tree is searched, from 0 to 1. */
@@ -202,51 +225,7 @@ export interface Preview {
 
 const damaged: Preview = { text: "(damaged)", searched: "damaged", isOnlyCalls: false, timeMs: Number.NaN };
 
-/** Owner of the previews of a tree: each is read when it is asked for, or when `advance` comes to it. */
-class PreviewIndex {
-  readonly #tree: SessionTree;
-  readonly #previews: (Preview | undefined)[];
-  #next = 0;
-
-  constructor(tree: SessionTree) {
-    this.#tree = tree;
-    this.#previews = new Array(tree.entries.length).fill(undefined);
-  }
-
-  get isComplete(): boolean {
-    return this.#next >= this.#previews.length;
-  }
-
-  /** How much of the tree is read, from 0 to 1. */
-  get progress(): number {
-    return this.#previews.length === 0 ? 1 : this.#next / this.#previews.length;
-  }
-
-  /** Reads the next entries. The newest come first: they are looked for most. */
-  advance(count: number): void {
-    const { length } = this.#previews;
-    for (let read = 0; read < count && !this.isComplete; read += 1) {
-      this.#next += 1;
-      this.preview(length - this.#next);
-    }
-  }
-
-  /** What is known already. */
-  known(at: number): Preview | undefined {
-    return this.#previews[at];
-  }
-
-  preview(at: number): Preview {
-    const known = this.#previews[at];
-    if (known !== undefined) return known;
-    const entry = readEntry(this.#tree, at);
-    const preview = entry === undefined ? damaged : read(entry, this.#tree.entries[at]!.kind);
-    this.#previews[at] = preview;
-    return preview;
-  }
-}
-
-function read(entry: Entry, kind: string): Preview {
+function previewIn(entry: Entry, kind: string): Preview {
   const text = previewOf(entry);
   const tokens = entry.type === "compaction" ? entry.tokensBefore : undefined;
   return {
@@ -269,7 +248,7 @@ function readEntry(tree: SessionTree, at: number): Entry | undefined {
   try {
     return tree.entry(at) as Entry | undefined;
   } catch {
-    // Whoever goes there is told why; a preview is not worth more than to say that it cannot be read.
+    // Whoever goes there sees why; a preview only shows that it cannot be read.
     return undefined;
   }
 }
