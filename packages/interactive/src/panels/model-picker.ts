@@ -10,18 +10,18 @@ import {
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { textLines } from "./panel-frame.ts";
-import { type PickAction, PickList, type PickRow } from "./pick-list.ts";
+import { PickList, type PickRow } from "./pick-list.ts";
 
 interface PickModelPanelOptions {
   screen: Screen;
   shelf: ModelRegistry;
   /** `provider/id` of the model in use. */
   current: string;
-  /** The model in use itself: it is listed also where neither a key nor a server tells of it. */
+  /** The model in use itself: it is listed also where no key and no server brings it. */
   inUse?: CatalogueModel | undefined;
   query?: string;
   title?: string;
-  /** Makes a model the one to begin with; @returns what to say about it. Default: that cannot be done here. */
+  /** Makes a model the one to begin with; @returns a line about it. Default: that cannot be done here. */
   keep?: ((item: ModelItem) => string) | undefined;
 }
 
@@ -73,7 +73,15 @@ function modelList(
           show();
         },
       },
-      ...(keep === undefined ? [] : [keepAction(keep, (status) => list.update({ status }))]),
+      ...(keep === undefined
+        ? []
+        : [
+            {
+              key: "ctrl+s" as const,
+              does: "begin with it from now on",
+              run: (item: ModelItem | undefined) => item && list.update({ status: keptText(keep, item) }),
+            },
+          ]),
     ],
   });
   const arrived = (found: typeof usable) => {
@@ -101,19 +109,12 @@ function withInUse(
   return isListed ? usable : [{ model: inUse }, ...usable];
 }
 
-function keepAction(keep: (item: ModelItem) => string, say: (status: string) => void): PickAction<ModelItem> {
-  return {
-    key: "ctrl+s",
-    does: "begin with it from now on",
-    run: (item) => {
-      if (item === undefined) return;
-      try {
-        say(keep(item));
-      } catch (error) {
-        say(errorLine(error));
-      }
-    },
-  };
+function keptText(keep: (item: ModelItem) => string, item: ModelItem): string {
+  try {
+    return keep(item);
+  } catch (error) {
+    return errorLine(error);
+  }
 }
 
 /** A model as the list has it. */

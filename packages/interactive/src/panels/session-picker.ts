@@ -25,8 +25,14 @@ interface PickSessionOptions {
  * Lets the user choose among the recorded sessions: of this folder, or of all; by name, first words and folder, or by
  * their whole text. They can be named there, and deleted. @returns undefined where the user left it
  */
-export function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
-  return options.screen.show<SessionSummary>((done) => new SessionPicker(options, done).list);
+export async function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
+  let picker: SessionPicker | undefined;
+  const picked = await options.screen.show<SessionSummary>((done) => {
+    picker = new SessionPicker(options, done);
+    return picker.list;
+  });
+  picker?.stopSearch();
+  return picked;
 }
 
 /** Owner of which sessions are listed while one is picked. */
@@ -55,8 +61,8 @@ class SessionPicker {
       preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs }),
       noMatch: "Nothing matches; Ctrl-F looks through the whole texts.",
       picks: "open",
-      onPick: (session) => this.#leave(() => done(session)),
-      onCancel: () => this.#leave(() => done(undefined)),
+      onPick: done,
+      onCancel: () => done(undefined),
       onQuery: () => this.#queryChanged(),
       actions: [
         { key: "tab", does: "this folder or all", run: () => this.#toggleFolders() },
@@ -117,9 +123,8 @@ class SessionPicker {
     this.#show();
   }
 
-  #leave(then: () => void): void {
+  stopSearch(): void {
     this.#searching.abort();
-    then();
   }
 
   /** Other things can be done meanwhile. */
@@ -138,16 +143,21 @@ class SessionPicker {
     const status = `Searching ${counted(sessions.length, "session")} for “${query}” …`;
     this.list.update({ status, empty: "Nothing found so far." });
     this.#show();
-    const unread = await searchTexts({
-      sessions,
-      query,
-      signal,
-      onHit: ({ session, snippet }) => {
+    let unread = 0;
+    for (const session of sessions) {
+      // Keys come between two of them.
+      await new Promise((resolve) => setImmediate(resolve));
+      if (signal.aborted) return;
+      try {
+        const snippet = firstHit(session.file, query);
+        if (snippet === undefined) continue;
         this.#hits = [...(this.#hits ?? []), { ...session, snippet }];
         this.#show();
-      },
-    });
-    if (signal.aborted) return;
+      } catch {
+        // A session that cannot be read is counted; the others are still looked through.
+        unread += 1;
+      }
+    }
     const failed = unread === 0 ? "" : ` ${counted(unread, "session")} could not be read.`;
     const found = counted(this.#hits.length, "session");
     this.list.update({
@@ -201,7 +211,7 @@ class SessionPicker {
     this.list.update({ status: "The session is back." });
   }
 
-  /** One thing at a time; what fails is told below the list. */
+  /** One thing at a time; what fails stands below the list. */
   #guard(act: () => Promise<void>): void {
     if (this.#isAsking) return;
     this.#isAsking = true;
@@ -222,41 +232,7 @@ function nameFile(file: string, name: string, onNotice: (message: string) => voi
   }
 }
 
-/** A session that holds what was looked for. */
-interface TextHit {
-  session: SessionSummary;
-  /** The first place, with some text around it. */
-  snippet: string;
-}
-
-interface SearchTextsOptions {
-  sessions: readonly SessionSummary[];
-  query: string;
-  /** Ends the search. */
-  signal: AbortSignal;
-  onHit: (hit: TextHit) => void;
-}
-
-/**
- * Looks through the whole text of sessions, branches included, one session after the other; keys are heard between
- * two of them. @returns how many could not be read
- */
-async function searchTexts({ sessions, query, signal, onHit }: SearchTextsOptions): Promise<number> {
-  let unread = 0;
-  for (const session of sessions) {
-    await new Promise((resolve) => setImmediate(resolve));
-    if (signal.aborted) return unread;
-    try {
-      const snippet = firstHit(session.file, query);
-      if (snippet !== undefined) onHit({ session, snippet });
-    } catch {
-      // A session that cannot be read is counted; the others are still looked through.
-      unread += 1;
-    }
-  }
-  return unread;
-}
-
+/** The first place in the whole text of a session, branches included, with some text around it. */
 function firstHit(file: string, query: string): string | undefined {
   const session = openSession(file, { onNotice: () => {} });
   try {

@@ -207,12 +207,8 @@ export class Submitting {
     if (status === "failed" && this.#context?.chat.hasTold(error) !== true)
       this.#options.notify(errorText(error), "error");
     if (status === "paused") this.#options.notify("Compacted, and waiting: the next prompt goes on.");
-    this.#giveBack(unsent);
-    if (!this.#context?.host.agent.isBusy) this.#typedOf.clear();
-  }
-
-  #giveBack(unsent: readonly PromptInput[]): void {
     this.#options.editor.giveBack(...this.#asTyped(unsent));
+    if (!this.#context?.host.agent.isBusy) this.#typedOf.clear();
   }
 
   /** Without the files that they name. Of images that nothing names, as extensions send them, it is told. */

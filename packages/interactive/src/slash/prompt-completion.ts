@@ -114,11 +114,9 @@ export class PromptCompletion implements AutocompleteProvider {
       label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
       description,
     }));
-    const others = (this.#context?.host.workshop.extensions.commands ?? []).map(({ name, description }) => ({
-      value: name,
-      label: name,
-      ...(description === undefined ? {} : { description }),
-    }));
+    const others = (this.#context?.host.workshop.extensions.commands ?? []).map(({ name, description }) =>
+      itemOf({ value: name, label: name, description }),
+    );
     return suggestions(
       fuzzyFilter([...own, ...others], name, ({ value }) => value),
       prefix,
@@ -132,14 +130,7 @@ export class PromptCompletion implements AutocompleteProvider {
     if (context === undefined) return null;
     if (command !== undefined) return suggestions(await this.#completed(command, args, context), args);
     const items = await context.host.workshop.extensions.completeCommand(name, args);
-    return suggestions(
-      items.map(({ value, label, description }) => ({
-        value,
-        label,
-        ...(description === undefined ? {} : { description }),
-      })),
-      args,
-    );
+    return suggestions(items.map(itemOf), args);
   }
 
   /** Undefined where another key came first. */
@@ -170,8 +161,15 @@ function isTypable({ value }: AutocompleteItem): boolean {
 }
 
 function printableItem({ value, label, description }: AutocompleteItem): AutocompleteItem {
-  const told = description === undefined ? {} : { description: oneLine(description) };
-  return { value, label: printable(label), ...told };
+  return itemOf({ value, label: printable(label), description: description && oneLine(description) });
+}
+
+/** The library tells an item without a description from one whose description is undefined. */
+function itemOf({
+  description,
+  ...item
+}: Omit<AutocompleteItem, "description"> & { description?: string | undefined }): AutocompleteItem {
+  return { ...item, ...(description !== undefined && { description }) };
 }
 
 function mentionOf(path: string, label: string): AutocompleteItem {
