@@ -1,6 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** An error as the chat tells it: what happened, and how to mend it. */
+/** An error as the chat shows it: what happened, and how to mend it. */
 export function errorText(error: unknown): string {
   if (BonsaiError.is(error)) return `${error.message} [${error.code}]\n${error.hint}`;
   return error instanceof Error ? error.message : String(error);

@@ -22,7 +22,7 @@ export interface InteractiveContext {
   submit(text: string, behavior?: StreamingBehavior): void;
   /** Runs the command that a key stands for; where it is refused, nothing comes into the editor. */
   pressed(command: string): void;
-  /** To be called when the context has changed and no event says so. */
+  /** To be called when the context has changed without an event. */
   contextChanged(): void;
   /** Runs what Esc aborts before it stops the agent. */
   interruptible<Value>(task: (signal: AbortSignal) => Promise<Value>): Promise<Value>;

@@ -4,7 +4,7 @@ import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
 
 const drainMs = 500;
 
-/** The screen that one lives in: until the user quits. @param terminal for tests; default the process's own */
+/** Runs the interactive mode until the user quits. @param terminal for tests; default the process's own */
 export function runInteractive(
   call: AgentCall,
   terminal: Terminal = new ProcessTerminal(),
@@ -15,7 +15,7 @@ export function runInteractive(
       const entrance = enter(call, terminal, signal);
       const { screen, editor, quitting } = entrance;
       const release = quitting.guard(screen);
-      let tellHowToGoOn = () => {};
+      let printHowToGoOn = () => {};
       try {
         // Behind the first frame: it takes longer than everything before.
         const [{ live }, { killRunningCommands }] = await Promise.all([
@@ -26,7 +26,7 @@ export function runInteractive(
           screen.stop();
           killRunningCommands();
         };
-        tellHowToGoOn = await live(entrance);
+        printHowToGoOn = await live(entrance);
       } catch (error) {
         // Whoever quits while the session is being opened has not failed.
         if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;
@@ -39,7 +39,7 @@ export function runInteractive(
         release();
         screen.stop();
       }
-      tellHowToGoOn();
+      printHowToGoOn();
       return signal.aborted ? ExitCode.cancelled : ExitCode.done;
     },
     () => atOnce(),

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { visibleWidth } from "../src/terminal/tui.ts";
-import { answer, bash, opened, result, stored, timestamp } from "./chat-room.ts";
+import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
 const wild = fc.string({
   unit: fc.constantFrom(

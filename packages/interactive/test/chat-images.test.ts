@@ -5,7 +5,7 @@ import { setCapabilityOverrides } from "@earendil-works/pi-tui";
 import { afterEach, expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { inlineImage } from "../src/terminal/inline-image.ts";
-import { answer, opened, result, stored, timestamp } from "./chat-room.ts";
+import { answer, opened, result, stored, timestamp } from "./chat-setup.ts";
 import { openInteractive } from "./harness.ts";
 import type { HeadlessTerminal } from "./headless-terminal.ts";
 

@@ -1,6 +1,6 @@
 import { history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { answer, bash, opened, result, stored, timestamp } from "./chat-room.ts";
+import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
 describe("a session is shown", () => {
   test("with what was said, done and put out, folded", () => {

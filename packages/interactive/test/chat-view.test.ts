@@ -2,7 +2,7 @@
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
-import { answer, bash, opened, result, stored, timestamp } from "./chat-room.ts";
+import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
 describe("what is being said is shown", () => {
   test("as it comes; a retry voids what came before", async () => {

@@ -7,7 +7,7 @@ import { agentProject } from "../../app/test/agent-project.ts";
 import { modelSummary } from "../../app/test/model-summary.ts";
 import { longSession } from "../../app/test/sample-session.ts";
 import { openInteractive } from "./harness.ts";
-import { longPlay, type OpenedLong, openLong as openLongRoom } from "./long-room.ts";
+import { longPlay, type OpenedLong, openLong as openLongSession } from "./long-setup.ts";
 
 const summary = modelSummary();
 const play = longPlay;
@@ -16,7 +16,7 @@ const refusing: Scenario = { ...play, summary: [{ error: { status: 400, message:
 const slow: Scenario = { ...play, summary: [{ text: summary, delayMs: 60_000 }] };
 
 /** On a session that is larger than the window. */
-const openLong = (scenario: Scenario, env: Record<string, string> = {}) => openLongRoom({ scenario, env });
+const openLong = (scenario: Scenario, env: Record<string, string> = {}) => openLongSession({ scenario, env });
 
 function times(text: string, part: string): number {
   return text.split(part).length - 1;

@@ -43,15 +43,15 @@ describe("context report", () => {
         const settings = compactionSettings({ preset, enabled });
         const model = { contextWindow, maxOutputTokens: 8_000 };
         const report = reportOf(tree, { settings, model });
-        const { parts, unexplainedTokens, totalTokens, room, largest } = report;
+        const { parts, unexplainedTokens, totalTokens, window, largest } = report;
         const explained = parts.reduce((sum, { tokens }) => sum + tokens, 0);
         expect(explained + unexplainedTokens).toBe(totalTokens);
         expect(unexplainedTokens).toBeGreaterThanOrEqual(0);
         expect(parts.every(({ tokens, items }) => tokens > 0 && items > 0)).toBe(true);
-        expect(room === undefined).toBe(contextWindow === 0);
-        if (room !== undefined) {
+        expect(window === undefined).toBe(contextWindow === 0);
+        if (window !== undefined) {
           const used = Math.min(totalTokens, contextWindow);
-          expect(used + room.freeTokens + room.reserveTokens).toBe(contextWindow);
+          expect(used + window.freeTokens + window.reserveTokens).toBe(contextWindow);
         }
         expect(largest.length).toBeLessThanOrEqual(10);
       }),
@@ -148,20 +148,20 @@ describe("context report", () => {
     expect(textOf(report, 80)).toContain("Context: ~");
   });
 
-  test("the room ends where compaction begins; beyond it the reserve gives way", () => {
+  test("the window is free up to where compaction begins; beyond it the reserve gives way", () => {
     const budgets = { windowTokens: 100_000, reserveTokens: 16_384, keepTokens: 0, outputTokens: 8_000 };
     const limit = thresholdTokens(chars4, budgets)!;
-    expect(reportOf("U:100 A:10@20000").room).toEqual({
+    expect(reportOf("U:100 A:10@20000").window).toEqual({
       windowTokens: 100_000,
       freeTokens: limit - 20_000,
       reserveTokens: 16_384,
       thresholdTokens: limit,
     });
     const over = reportOf("U:100 A:10@90000");
-    expect(over.room).toMatchObject({ freeTokens: 0, reserveTokens: 10_000 });
+    expect(over.window).toMatchObject({ freeTokens: 0, reserveTokens: 10_000 });
     expect(textOf(over, 80)).toContain("compaction begins with the next request");
     const off = reportOf("U", { settings: compactionSettings({ estimator: "chars4", enabled: false }) });
-    expect(off.room).toMatchObject({ thresholdTokens: undefined, reserveTokens: 0 });
+    expect(off.window).toMatchObject({ thresholdTokens: undefined, reserveTokens: 0 });
     expect(textOf(off, 80)).toContain("Automatic compaction is off");
     expect(textOf(reportOf("U:100 A:10@120000"), 80)).toContain("more than the window holds");
     expect(textOf(reportOf("U", { model: {} as ContextReportOptions["model"] }), 80)).toContain(

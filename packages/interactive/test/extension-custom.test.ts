@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shown, withExtension } from "./extension-room.ts";
+import { shown, withExtension } from "./extension-setup.ts";
 
 test("a component stands in the place of the editor, has the keys, and gives a value", async () => {
   const { terminal, command } = await withExtension(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shown, withExtension } from "./extension-room.ts";
+import { shown, withExtension } from "./extension-setup.ts";
 
 test("an overlay stands over the chat, and Esc is its own", async () => {
   const { terminal, command } = await withExtension(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withExtension } from "./extension-room.ts";
+import { withExtension } from "./extension-setup.ts";
 import { openInteractive } from "./harness.ts";
 
 test("messages and entries are drawn by their renderers, unfolded too; one that fails is told once", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withExtension } from "./extension-room.ts";
+import { withExtension } from "./extension-setup.ts";
 
 test("widget, header, footer and the words beside the spinner stand there until they are taken away", async () => {
   const { terminal, command } = await withExtension(

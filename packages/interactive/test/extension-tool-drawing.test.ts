@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withExtension } from "./extension-room.ts";
+import { withExtension } from "./extension-setup.ts";
 
 const callsTool = {
   contextWindow: 100_000,

@@ -1,62 +1,62 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { command, opened, say, sessionsOf } from "./command-room.ts";
+import { command, opened, say, sessionsOf } from "./command-setup.ts";
 import { openInteractive } from "./harness.ts";
 
 test("/name names the session, by what stands behind it or by what is typed", async () => {
-  const room = await opened();
-  await say(room, "hello");
-  command(room, "/name The first one");
-  await room.terminal.until("called “The first one”");
-  command(room, "/name");
-  await room.terminal.until("Name of this session");
-  room.terminal.type(", renamed\n");
-  await room.terminal.until("called “The first one, renamed”");
-  expect(sessionsOf(room)[0]?.name).toBe("The first one, renamed");
+  const ui = await opened();
+  await say(ui, "hello");
+  command(ui, "/name The first one");
+  await ui.terminal.until("called “The first one”");
+  command(ui, "/name");
+  await ui.terminal.until("Name of this session");
+  ui.terminal.type(", renamed\n");
+  await ui.terminal.until("called “The first one, renamed”");
+  expect(sessionsOf(ui)[0]?.name).toBe("The first one, renamed");
 });
 
 test("/thinking sets the level, and refuses what is none", async () => {
-  const room = await opened();
-  command(room, "/thinking enormous");
-  await room.terminal.until("“enormous” is no level");
-  command(room, "/thinking high");
-  await room.terminal.until("Thinking is high");
-  command(room, "/thinking");
-  expect(await room.terminal.until("How much the model thinks")).toContain("high ●");
-  room.terminal.type("off\n");
-  await room.terminal.until("Thinking is off");
+  const ui = await opened();
+  command(ui, "/thinking enormous");
+  await ui.terminal.until("“enormous” is no level");
+  command(ui, "/thinking high");
+  await ui.terminal.until("Thinking is high");
+  command(ui, "/thinking");
+  expect(await ui.terminal.until("How much the model thinks")).toContain("high ●");
+  ui.terminal.type("off\n");
+  await ui.terminal.until("Thinking is off");
 });
 
 test("/session tells file, id, entries, tokens, cost and compactions", async () => {
-  const room = await opened();
-  await say(room, "hello");
-  command(room, "/session");
-  const screen = await room.terminal.until("compactions");
-  const [session] = sessionsOf(room);
+  const ui = await opened();
+  await say(ui, "hello");
+  command(ui, "/session");
+  const screen = await ui.terminal.until("compactions");
+  const [session] = sessionsOf(ui);
   for (const word of [session!.id, "entries", "tokens", "cost"]) expect(screen).toContain(word);
 });
 
 test("/session says where there is no model yet", async () => {
-  const room = openInteractive({ withModel: false, rows: 40 });
-  await room.terminal.until("/login stores a key");
-  command(room, "/session");
-  const screen = await room.terminal.until(/cost +\$0/);
+  const ui = openInteractive({ withModel: false, rows: 40 });
+  await ui.terminal.until("/login stores a key");
+  command(ui, "/session");
+  const screen = await ui.terminal.until(/cost +\$0/);
   expect(screen).toMatch(/model +none yet/);
   expect(screen).toMatch(/context +~[\d,]+ tokens, window unknown/);
 });
 
 test("/trust tells what a project brings, and trusts it once the user says yes", async () => {
-  const room = await opened();
-  command(room, "/trust");
-  await room.terminal.until("Trust this project?");
-  room.terminal.press("enter");
-  await room.terminal.until((screen) => !screen.includes("Trust this project?"));
-  expect(existsSync(join(room.project.home, "trust.json"))).toBe(false);
-  command(room, "/trust");
-  await room.terminal.until("Trust this project?");
-  room.terminal.press("y", "enter");
-  await room.terminal.until("is trusted.");
-  command(room, "/trust off");
-  await room.terminal.until("no longer trusted");
+  const ui = await opened();
+  command(ui, "/trust");
+  await ui.terminal.until("Trust this project?");
+  ui.terminal.press("enter");
+  await ui.terminal.until((screen) => !screen.includes("Trust this project?"));
+  expect(existsSync(join(ui.project.home, "trust.json"))).toBe(false);
+  command(ui, "/trust");
+  await ui.terminal.until("Trust this project?");
+  ui.terminal.press("y", "enter");
+  await ui.terminal.until("is trusted.");
+  command(ui, "/trust off");
+  await ui.terminal.until("no longer trusted");
 });

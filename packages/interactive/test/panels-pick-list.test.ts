@@ -19,7 +19,7 @@ function rowsOfList({ title, rows, preview }: { title: string; rows: number; pre
   return list.render(40);
 }
 
-test("a title of three lines leaves room for all of the list on a low screen", () => {
+test("a title of three lines leaves space for all of the list on a low screen", () => {
   const title = `Settings, /home/${"somebody/".repeat(10)}settings.json`;
   const lines = rowsOfList({ title, rows: 20, preview: ["a", "b", "c", "d", "e"] });
   expect(lines.length).toBeLessThanOrEqual(18);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { expect, test } from "vitest";
 import { type OpenedInteractive, openInteractive } from "./harness.ts";
-import { longPlay, openLong } from "./long-room.ts";
+import { longPlay, openLong } from "./long-setup.ts";
 
 const RULE = "Never push to main.";
 
@@ -23,30 +23,30 @@ function lastOf(file: string, type: string) {
 }
 
 test("/pin pins a text: it stands in the chat, and every compaction carries it word for word", async () => {
-  const room = await opened();
-  command(room, `/pin ${RULE}`);
-  await room.terminal.until(`Pinned: ${RULE}`);
-  command(room, `/pin ${RULE}`);
-  await room.terminal.until("That is pinned already.");
-  command(room, "/compact");
-  await room.terminal.until("Compacted: ");
-  expect(lastOf(room.file, "compaction").summary).toContain(`<pinned>\n${RULE}\n</pinned>`);
-  await room.end();
-  const again = await opened(room.file);
+  const ui = await opened();
+  command(ui, `/pin ${RULE}`);
+  await ui.terminal.until(`Pinned: ${RULE}`);
+  command(ui, `/pin ${RULE}`);
+  await ui.terminal.until("That is pinned already.");
+  command(ui, "/compact");
+  await ui.terminal.until("Compacted: ");
+  expect(lastOf(ui.file, "compaction").summary).toContain(`<pinned>\n${RULE}\n</pinned>`);
+  await ui.end();
+  const again = await opened(ui.file);
   command(again, "/pin");
   expect(await again.terminal.until("every compaction keeps it")).toContain(`› ${RULE}`);
 });
 
 test("/pin alone lists what is pinned: Enter shows the whole text, Delete takes it back", async () => {
-  const room = await opened();
-  const { terminal } = room;
-  command(room, "/pin");
+  const ui = await opened();
+  const { terminal } = ui;
+  command(ui, "/pin");
   await terminal.until("Nothing is pinned.");
-  command(room, `/pin ${RULE}`);
+  command(ui, `/pin ${RULE}`);
   await terminal.until("Pinned: ");
-  command(room, `/pin First line.\n${"word ".repeat(80)}\nthe last line`);
+  command(ui, `/pin First line.\n${"word ".repeat(80)}\nthe last line`);
   await terminal.until("the last line");
-  command(room, "/pin");
+  command(ui, "/pin");
   await terminal.until("every compaction keeps it");
   terminal.press("down");
   terminal.press("enter");
@@ -59,49 +59,49 @@ test("/pin alone lists what is pinned: Enter shows the whole text, Delete takes 
   await terminal.until("Nothing is pinned any more.");
   terminal.press("escape");
   await terminal.until(`Unpinned: ${RULE}`);
-  command(room, "/compact");
+  command(ui, "/compact");
   await terminal.until("Compacted: ");
-  expect(lastOf(room.file, "compaction").summary).not.toContain("<pinned>");
+  expect(lastOf(ui.file, "compaction").summary).not.toContain("<pinned>");
 });
 
 test("what cannot be pinned comes back into the editor, with the reason", async () => {
-  const room = await opened();
-  command(room, `/pin ${"x".repeat(4_100)}`);
-  const screen = await room.terminal.until("at most 4,000 characters");
+  const ui = await opened();
+  command(ui, `/pin ${"x".repeat(4_100)}`);
+  const screen = await ui.terminal.until("at most 4,000 characters");
   expect(screen).toContain(`${"x".repeat(40)}\n`);
-  room.terminal.press("ctrl+c");
-  command(room, "/pin");
-  await room.terminal.until("Nothing is pinned.");
+  ui.terminal.press("ctrl+c");
+  command(ui, "/pin");
+  await ui.terminal.until("Nothing is pinned.");
 });
 
 test("a text that is pinned while the agent works is there before its next request, also after a stop", async () => {
   const slow: Scenario = { ...longPlay, turn: [{ text: "Well.", delayMs: 60_000 }] };
-  const room = openInteractive({ scenario: slow, rows: 40 });
-  await room.terminal.until("/100k");
-  room.terminal.type("hello\n");
-  await room.terminal.until("Waiting for the model");
-  command(room, `/pin ${RULE}`);
-  await room.terminal.until("Will be pinned before the next request");
-  command(room, `/pin ${RULE}`);
-  await room.terminal.until("That is pinned already.");
-  command(room, "/pin");
-  await room.terminal.until("every compaction keeps it");
-  room.terminal.press("escape");
-  await room.terminal.until((screen) => !screen.includes("every compaction keeps it"));
-  room.terminal.press("escape");
-  await room.terminal.until(` Pinned: ${RULE}`);
-  command(room, "/pin");
-  await room.terminal.until("every compaction keeps it");
+  const ui = openInteractive({ scenario: slow, rows: 40 });
+  await ui.terminal.until("/100k");
+  ui.terminal.type("hello\n");
+  await ui.terminal.until("Waiting for the model");
+  command(ui, `/pin ${RULE}`);
+  await ui.terminal.until("Will be pinned before the next request");
+  command(ui, `/pin ${RULE}`);
+  await ui.terminal.until("That is pinned already.");
+  command(ui, "/pin");
+  await ui.terminal.until("every compaction keeps it");
+  ui.terminal.press("escape");
+  await ui.terminal.until((screen) => !screen.includes("every compaction keeps it"));
+  ui.terminal.press("escape");
+  await ui.terminal.until(` Pinned: ${RULE}`);
+  command(ui, "/pin");
+  await ui.terminal.until("every compaction keeps it");
 });
 
 test("the tree goes to a pin, and to before it", async () => {
-  const room = await opened();
-  const { terminal } = room;
-  command(room, `/pin ${RULE}`);
+  const ui = await opened();
+  const { terminal } = ui;
+  command(ui, `/pin ${RULE}`);
   await terminal.until("Pinned: ");
   terminal.type("go on\n");
   await terminal.until("Well.");
-  command(room, "/tree");
+  command(ui, "/tree");
   await terminal.until(/pin +Never push/);
   terminal.press("up");
   terminal.press("up");
@@ -109,50 +109,50 @@ test("the tree goes to a pin, and to before it", async () => {
   await terminal.until(/No summary/i);
   terminal.press("enter");
   await terminal.until(/Pinned: Never push to main\.\s/);
-  command(room, "/pin");
+  command(ui, "/pin");
   await terminal.until("every compaction keeps it");
 });
 
 test.each(["/clone", "/fork"])("%s keeps what is pinned, also behind a compaction", async (copy) => {
-  const room = await opened();
-  const { terminal } = room;
-  command(room, `/pin ${RULE}`);
+  const ui = await opened();
+  const { terminal } = ui;
+  command(ui, `/pin ${RULE}`);
   await terminal.until("Pinned: ");
-  command(room, "/compact");
+  command(ui, "/compact");
   await terminal.until("Compacted: ");
   terminal.type("go on\n");
   await terminal.until("Well.");
-  command(room, copy);
+  command(ui, copy);
   if (copy === "/fork") {
     await terminal.until("which message is written anew");
     terminal.press("enter");
   }
   await terminal.until(/This is a (copy|new session)/);
   terminal.press("ctrl+c");
-  command(room, "/pin");
+  command(ui, "/pin");
   expect(await terminal.until("every compaction keeps it")).toContain(`› ${RULE}`);
   terminal.press("escape");
   await terminal.until((screen) => !screen.includes("every compaction keeps it"));
-  command(room, "/export out.md");
+  command(ui, "/export out.md");
   await terminal.until(/out\.md/);
-  expect(readFileSync(join(room.project.cwd, "out.md"), "utf8")).toContain(RULE);
+  expect(readFileSync(join(ui.project.cwd, "out.md"), "utf8")).toContain(RULE);
 });
 
 test("/undo keeps a pin, and it can be taken back behind that", async () => {
-  const room = await opened();
-  const { terminal } = room;
-  command(room, `/pin ${RULE}`);
+  const ui = await opened();
+  const { terminal } = ui;
+  command(ui, `/pin ${RULE}`);
   await terminal.until("Pinned: ");
-  command(room, "/compact");
+  command(ui, "/compact");
   await terminal.until("Compacted: ");
-  command(room, "/undo");
+  command(ui, "/undo");
   await terminal.until("was taken back");
-  command(room, "/pin");
+  command(ui, "/pin");
   await terminal.until("every compaction keeps it");
   terminal.press("delete");
   await terminal.until("Nothing is pinned any more.");
   terminal.press("escape");
   await terminal.until(`Unpinned: ${RULE}`);
-  command(room, "/pin");
+  command(ui, "/pin");
   await terminal.until("Nothing is pinned. ");
 });

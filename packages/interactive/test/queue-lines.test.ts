@@ -33,6 +33,6 @@ test("what is too much is counted", () => {
   `);
 });
 
-test("an empty queue takes no room", () => {
+test("an empty queue takes no line", () => {
   expect(lines({ steering: [], followUps: [] })).toEqual([]);
 });

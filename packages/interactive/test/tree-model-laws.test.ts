@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { TreeModel } from "../src/tree/tree-model.ts";
 import { isWork } from "../src/tree/tree-search.ts";
-import { goTo, treeOf } from "./tree-room.ts";
+import { goTo, treeOf } from "./tree-setup.ts";
 
 const trees = treeArbitrary({ maxSteps: 24, maxTokens: 6 }).map(treeOf);
 const keys = fc.array(fc.constantFrom("up", "down", "left", "right", "filter", "search", "clear", "read"), {

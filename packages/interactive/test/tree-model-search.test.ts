@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { branchy, treeOf } from "./tree-room.ts";
+import { branchy, treeOf } from "./tree-setup.ts";
 
 describe("acceptance 36: filter, folds and search", () => {
   test("a selection that is hidden moves to the nearest ancestor that is shown, and comes back", () => {

@@ -1,7 +1,7 @@
 import { history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { TreeModel } from "../src/tree/tree-model.ts";
-import { branchy, treeOf } from "./tree-room.ts";
+import { branchy, treeOf } from "./tree-setup.ts";
 
 describe("what is shown", () => {
   test("the active branch comes first, each run below its branch", () => {

@@ -78,7 +78,7 @@ describe("the panel", () => {
 
   test("folds, filters and fits 40 columns of a short terminal", async () => {
     const { terminal } = await openSample(sampleLines(), { columns: 40, rows: 16 });
-    // What was told while the session was being opened leaves room for the chat: it is told once.
+    // What was notified while the session was being opened leaves space for the chat: it stands there once.
     expect(terminal.scrollback().match(/was begun in/g)).toHaveLength(1);
     terminal.type("/tree\n");
     await terminal.until("Esc leave");

@@ -16,7 +16,7 @@ interface AnswerViewOptions {
 /** One answer, in the order in which the model gave it: texts and thoughts, and the calls between them. */
 export class AnswerView implements Component {
   readonly #options: AnswerViewOptions;
-  #said: AnswerBlock[] = [];
+  #parts: AnswerBlock[] = [];
   #calls: { id: string; name: string; block: ToolBlock }[] = [];
   #end: LineBlock | undefined;
   /** And nothing more is known of it. */
@@ -33,16 +33,16 @@ export class AnswerView implements Component {
   /** What there is now takes the place of what was: after a retry that can be less. */
   set(message: AssistantMessage): void {
     const blocks: (AnswerBlock | ToolBlock)[] = [];
-    let said: unknown[] = [];
-    let saidCount = 0;
+    let parts: unknown[] = [];
+    let partCount = 0;
     let callCount = 0;
     const flush = () => {
-      if (said.length > 0) blocks.push(this.#saidAt(saidCount++, said));
-      said = [];
+      if (parts.length > 0) blocks.push(this.#partAt(partCount++, parts));
+      parts = [];
     };
     const calls = toolCalls(message);
     for (const part of contentBlocks(message.content)) {
-      if (part.type !== "toolCall") said.push(part);
+      if (part.type !== "toolCall") parts.push(part);
       else {
         flush();
         blocks.push(this.#callAt(callCount, calls[callCount]!));
@@ -50,7 +50,7 @@ export class AnswerView implements Component {
       }
     }
     flush();
-    this.#said.length = saidCount;
+    this.#parts.length = partCount;
     this.#calls.length = callCount;
     this.#blocks = blocks;
   }
@@ -58,7 +58,7 @@ export class AnswerView implements Component {
   /** The message is whole: how it ended is shown where that is worth a line. */
   end(message: AssistantMessage): void {
     this.set(message);
-    for (const block of this.#said) block.end();
+    for (const block of this.#parts) block.end();
     const end = endLine(message);
     this.#hasFailed = end?.look === "error";
     this.#end = end && new LineBlock(end, this.#options.looks);
@@ -94,11 +94,11 @@ export class AnswerView implements Component {
     this.#end?.invalidate();
   }
 
-  #saidAt(at: number, content: readonly unknown[]): AnswerBlock {
-    const block = this.#said[at] ?? new AnswerBlock(content, this.#options.looks);
+  #partAt(at: number, content: readonly unknown[]): AnswerBlock {
+    const block = this.#parts[at] ?? new AnswerBlock(content, this.#options.looks);
     block.expand(this.#isExpanded);
     block.set(content);
-    this.#said[at] = block;
+    this.#parts[at] = block;
     return block;
   }
 
@@ -117,7 +117,7 @@ export class AnswerView implements Component {
 
 type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter">;
 
-/** What the model said and thought between two calls of tools. */
+/** What the model wrote and thought between two calls of tools. */
 export class AnswerBlock extends ChatBlock<AnswerLooks> {
   #content: readonly unknown[] = [];
   /** Of the content, for what is being streamed changes in place. */

@@ -53,7 +53,7 @@ interface ChatPathOptions {
 }
 
 /**
- * The latest of what stands on the path to the leaf, as it was said: also what a compaction took out of the model's view,
+ * The latest of what stands on the path to the leaf, as it was stored: also what a compaction took out of the model's view,
  * and what is masked in it. Goes back from the leaf, so that a long history costs no more than a short one.
  */
 export function chatPath(
@@ -77,7 +77,7 @@ export function chatPath(
   return { items: items.reverse(), hasEarlier: id !== null && !seen.has(id) };
 }
 
-/** What later entries say of earlier ones; the path is gone back, so the first that is met is the latest. */
+/** What later entries change of earlier ones; the path is gone back, so the first that is met is the latest. */
 class PathMarks {
   readonly #edits = new Map<string, ContextEditEntry>();
   readonly #undone = new Set<string | undefined>();

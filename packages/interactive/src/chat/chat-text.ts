@@ -4,7 +4,7 @@ import { withoutTerminalControls } from "@bonsai-agent/messages";
 import type { Style } from "../terminal/theme.ts";
 import { wrapTextWithAnsi } from "../terminal/tui.ts";
 
-// Whatever models, tools and files say is made printable here, before it gets its look.
+// Whatever comes from models, tools and files is made printable here, before it gets its look.
 
 /** A text in lines of at most `width` columns, each with the look. @param indent stands before every line */
 export function textLines(text: string, width: number, style: Style = plain, indent = " "): string[] {
@@ -39,8 +39,8 @@ export function wrapped(
   style: Style = plain,
   indent = " ",
 ): string[] {
-  const room = Math.max(1, width - indent.length);
-  return lines.flatMap((line) => wrapTextWithAnsi(line, room)).map((line) => `${indent}${style(line)}`);
+  const columns = Math.max(1, width - indent.length);
+  return lines.flatMap((line) => wrapTextWithAnsi(line, columns)).map((line) => `${indent}${style(line)}`);
 }
 
 function plain(text: string): string {

@@ -22,7 +22,7 @@ interface Foldable extends Component {
   expand(isExpanded: boolean): void;
 }
 
-/** Owner of what the chat shows: what the session has at its leaf, and what is being said. */
+/** Owner of what the chat shows: what the session has at its leaf, and what the model is answering. */
 export class ChatView {
   readonly #screen: Screen;
   readonly #looks: ChatLooks;
@@ -36,8 +36,8 @@ export class ChatView {
   #isExpanded = false;
   /** How much stood there when another session was asked for. */
   #leftAt = Number.POSITIVE_INFINITY;
-  /** Failures of runs. */
-  readonly #told = new WeakSet<Error>();
+  /** Failures of runs that are shown. */
+  readonly #failures = new WeakSet<Error>();
 
   /** @param drawings how extensions draw what is theirs; default: they do not */
   constructor(screen: Screen, drawings?: ChatDrawings) {
@@ -108,7 +108,7 @@ export class ChatView {
    * @param succeeded what has just been done: failures of it are out of date
    */
   rebuild(session: Session, succeeded?: Attempt): void {
-    const told = this.#unread(session).filter((each) => !isOutdated(each, succeeded));
+    const unread = this.#unread(session).filter((each) => !isOutdated(each, succeeded));
     this.#leftAt = Number.POSITIVE_INFINITY;
     this.#session = session;
     this.#screen.chat.clear();
@@ -119,14 +119,14 @@ export class ChatView {
     const { items, hasEarlier } = this.#history.path(session);
     if (hasEarlier) this.line({ text: "Earlier messages: /tree shows them", look: "muted" });
     for (const item of items) this.#show(item);
-    for (const each of told) this.#add(each);
+    for (const each of unread) this.#add(each);
     this.#screen.redrawOther();
   }
 
-  /** What was told while the session was being opened, or since the last message of it: nobody may have read it yet. */
+  /** Lines from before the session was open, or behind its last message: nobody may have read them yet. */
   #unread(session: Session): Foldable[] {
     if (this.#session === undefined) return this.#shown;
-    // Of another session, what was told since somebody wanted to go there.
+    // Of another session, the lines since the user wanted to go there.
     if (this.#session !== session)
       return this.#shown.slice(this.#leftAt).filter((each) => each instanceof LineBlock);
     const unread = this.#shown.slice(this.#shown.findLastIndex((each) => !(each instanceof LineBlock)) + 1);
@@ -168,13 +168,13 @@ export class ChatView {
     this.line(noticeLine({ level, message }, subject));
 
   /** True where a run's failure is shown, with what to do. */
-  hasTold(error: RunResult["error"]): boolean {
-    return error !== undefined && this.#told.has(error);
+  showsFailure(error: RunResult["error"]): boolean {
+    return error !== undefined && this.#failures.has(error);
   }
 
   #ended({ status, error }: RunResult): void {
     if (status !== "failed" || error === undefined) return;
-    this.#told.add(error);
+    this.#failures.add(error);
     const line = noticeLine({ level: "error", message: errorText(error) });
     const last = this.#shown.findLast((each) => !(each instanceof LineBlock));
     if (!(last instanceof AnswerView && last.explain(line))) this.line(line);
@@ -198,7 +198,7 @@ export class ChatView {
     this.#screen.chat.addChild(block);
   }
 
-  /** Draws also where nothing is new: what is shown already may say more. */
+  /** Draws also where nothing is new: what is shown already may have grown. */
   #addNew(block: Foldable | undefined): void {
     if (block !== undefined) this.#add(block);
     this.#screen.redraw();

@@ -21,7 +21,7 @@ export class CodeHighlighter {
   lines(code: string, language: string | undefined, style: Styles): string[] {
     const name = language?.trim().split(/[\s,{]/)[0] ?? "";
     if (name === "" || code.length > MAX_HIGHLIGHTED_CHARS) return code.split("\n");
-    // Where it cannot be loaded, code stays plain: nothing that has to be told.
+    // Where it cannot be loaded, code stays plain, which is no failure.
     if (this.#library === undefined) this.load().catch(() => {});
     if (this.#library?.getLanguage(name) === undefined) return code.split("\n");
     return styledLines(this.#library.highlight(code, { language: name, ignoreIllegals: true }).value, style);

@@ -15,7 +15,7 @@ interface ImageLook {
   indent?: string;
 }
 
-/** Of one block, folded, so many images are drawn; of the others, a line says that they are there. */
+/** Of one block, folded, so many images are drawn; each other is a line. */
 const FOLDED_IMAGES = 2;
 
 /** A block with images: drawn where the terminal can, else a line each. */

@@ -7,7 +7,7 @@ import { colouredLines, hangingLines } from "./chat-text.ts";
 export interface LineSubject {
   /** The entry that it is about: the line goes when the chat is built anew without that entry. */
   aboutEntryId?: string | undefined;
-  /** It says that an attempt failed: the line goes when another attempt succeeds. */
+  /** The attempt whose failure it is: the line goes when another attempt succeeds. */
   attempt?: Attempt | undefined;
 }
 
@@ -34,7 +34,7 @@ export type Notify = (message: string, level?: NoticeLevel, subject?: LineSubjec
 const looks: Readonly<Record<NoticeLevel, StyleName>> = { info: "muted", warning: "warning", error: "error" };
 const marks: Readonly<Record<NoticeLevel, string>> = { info: "i", warning: "!", error: "✗" };
 
-/** A notice as the chat shows it: the mark tells the level where there are no colours. */
+/** A notice as the chat shows it: the mark shows the level where there are no colours. */
 export function noticeLine({ level, message }: Notice, subject: LineSubject = {}): ChatLine {
   return { text: markedText(marks[level], message), look: looks[level], ...subject };
 }

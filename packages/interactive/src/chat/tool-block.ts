@@ -191,7 +191,7 @@ interface DiffLine {
 const noNewline = /^\\ /;
 
 /**
- * A unified difference, line by line: what it says in its headers stands in the line that is marked as a hunk. What
+ * A unified difference, line by line: what is in its headers stands in the line that is marked as a hunk. What
  * differs and would not be seen is made visible: blanks at the end, returns, a missing newline.
  */
 export function diffLines(diff: string): DiffLine[] {
@@ -209,8 +209,8 @@ function diffLine(line: string, tellsReturns: boolean): DiffLine {
   if (noNewline.test(line)) return { kind: "hunk", text: "no newline at the end" };
   const kind = kindOf(line);
   const text = line.replace(/\r$/, tellsReturns && kind !== "hunk" ? "␍" : "");
-  const told = kind === "same" || kind === "hunk" ? text : withBlanks(text);
-  return { kind, text: printableLines(told).join(" ") };
+  const shown = kind === "same" || kind === "hunk" ? text : withBlanks(text);
+  return { kind, text: printableLines(shown).join(" ") };
 }
 
 /** Those at the end, behind the sign. */
@@ -228,7 +228,7 @@ function kindOf(text: string): DiffLineKind {
   return text.startsWith("-") ? "removed" : "same";
 }
 
-/** What the details of `edit` and `write` say of a change; undefined for those of other tools. */
+/** The change in the details of `edit` and `write`; undefined for those of other tools. */
 export function changeOf(details: unknown): { diff: string; added: number; removed: number } | undefined {
   if (typeof details !== "object" || details === null) return undefined;
   const { diff, added, removed } = details as Record<string, unknown>;

@@ -8,7 +8,7 @@ import { ImageBlock } from "./image-block.ts";
 /** A pasted log must not push everything else off the screen. */
 const fold = { head: 30, tail: 5 };
 
-/** What the user said, on a ground of its own. */
+/** A message of the user's, on a ground of its own. */
 export class UserBlock extends ImageBlock {
   #content: unknown;
 

@@ -102,10 +102,10 @@ export class ToolDrawing {
     const renderer = this.#options.renderer();
     if (renderer === undefined) return undefined;
     const { isAlone } = renderer;
-    const room = Math.max(1, isAlone ? width : width - indent);
+    const columns = Math.max(1, isAlone ? width : width - indent);
     const call = this.#drawCall(renderer, now);
     const result = this.#drawResult(renderer, now);
-    return { isAlone, call: chatLines(call, room), result: chatLines(result, room) };
+    return { isAlone, call: chatLines(call, columns), result: chatLines(result, columns) };
   }
 
   #drawCall(renderer: ToolRenderer, now: ToolCallNow): DrawnComponent | undefined {

@@ -46,7 +46,7 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
   };
   const all = {
     ...more,
-    // Of the library, a request can say that all has to be drawn anew.
+    // Of the library, a request can be for all to be drawn anew.
     requestRender: (isAll?: boolean) => tui.requestRender(isAll === true),
     terminal: tui.terminal,
   };
@@ -83,7 +83,7 @@ function guarded(component: Component, notify: (message: string) => void): Compo
   };
 }
 
-// What a component may say beside texts: looks, links, and where the cursor stands. It can have got anything else from a
+// What a component may write beside texts: looks, links, and where the cursor stands. It can have got anything else from a
 // file or a model, and would hand it to the terminal.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const allowed = /(\x1b\[[\d;:]*m|\x1b\]8;[^\x00-\x1f]*(?:\x07|\x1b\\)|\x1b_pi:c\x07)/;

@@ -16,7 +16,7 @@ import { drawnLines, extensionTui } from "./extension-tui.ts";
 interface StandingViewsOptions {
   screen: Screen;
   lines: ExtensionLines;
-  /** Absolute; whose git branch a footer tells. */
+  /** Absolute; whose git branch a footer shows. */
   cwd: string;
   notify: (message: string, level: AgentNotice["level"]) => void;
 }

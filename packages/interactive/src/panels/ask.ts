@@ -14,7 +14,7 @@ import {
 
 // Panels of the commands: they stand over whatever panel asks, and do not wait for the dialogs of extensions.
 
-/** @returns true only where the user said yes */
+/** @returns true only for a yes */
 export async function askYes(
   screen: Screen,
   question: Pick<ConfirmPanelOptions, "title" | "message" | "typeThrough">,
@@ -144,7 +144,7 @@ function choice({ screen, title, options, onDone }: ChoiceOptions): Panel {
   const list: PickList<{ option: string; at: number }> = new PickList({
     place: screen,
     title: plain(title),
-    // Two options can have the same words: their place tells them apart.
+    // Two options can have the same words: their place is the difference.
     items: options.map((option, at) => ({ option, at })),
     key: ({ at }) => String(at),
     text: ({ option }) => plain(option),

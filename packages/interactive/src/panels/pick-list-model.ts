@@ -90,12 +90,12 @@ export class PickListModel<Item> {
 
   /** The matches that fit `rows`, with the selected one among them, and how many stand before. */
   window(rows: number): { first: number; items: readonly Item[] } {
-    const room = Math.max(1, rows);
-    const latest = Math.max(0, this.#matches.length - room);
+    const height = Math.max(1, rows);
+    const latest = Math.max(0, this.#matches.length - height);
     if (this.#at < this.#first) this.#first = this.#at;
-    if (this.#at >= this.#first + room) this.#first = this.#at - room + 1;
+    if (this.#at >= this.#first + height) this.#first = this.#at - height + 1;
     this.#first = Math.min(this.#first, latest);
-    return { first: this.#first, items: this.#matches.slice(this.#first, this.#first + room) };
+    return { first: this.#first, items: this.#matches.slice(this.#first, this.#first + height) };
   }
 
   #match(selected: string | undefined): void {

@@ -85,7 +85,7 @@ export class PickList<Item> extends FieldPanel<TextField> {
     this.#empty = options.empty ?? "Nothing here.";
   }
 
-  /** Changes what the list says of itself. @param status a line below the list; undefined takes it away */
+  /** Changes the texts around the list. @param status a line below the list; undefined takes it away */
   update({ title, empty, status }: { title?: string; empty?: string; status?: string | undefined }): void {
     this.#title = title ?? this.#title;
     this.#empty = empty ?? this.#empty;
@@ -125,13 +125,13 @@ export class PickList<Item> extends FieldPanel<TextField> {
     const title = titleLines(theme, this.#title, width).slice(0, Math.max(1, open - leastRows));
     const free = open - title.length;
     const about = this.#preview(width, free - leastRows);
-    // Where there is room, one line of the chat is seen above.
-    const room = Math.max(leastRows, Math.min(mostRows, free - about.length - 1));
+    // Where it fits, one line of the chat is seen above.
+    const height = Math.max(leastRows, Math.min(mostRows, free - about.length - 1));
     return [
       rule(theme, width),
       ...title,
       ...this.field.render(width),
-      ...this.#listLines(room, width),
+      ...this.#listLines(height, width),
       ...status,
       ...about,
       ...hints,
@@ -155,14 +155,14 @@ export class PickList<Item> extends FieldPanel<TextField> {
     this.#options.onQuery?.(query);
   }
 
-  #listLines(room: number, width: number): string[] {
+  #listLines(height: number, width: number): string[] {
     const { theme } = this.#options.place;
     const { matches, total, position } = this.model;
     if (matches.length === 0) {
       const words = total === 0 ? this.#empty : (this.#options.noMatch ?? "Nothing matches.");
       return textLines(words, width).map(theme.style.muted);
     }
-    const { first, items } = this.model.window(room);
+    const { first, items } = this.model.window(height);
     const lines = items.map((item, at) =>
       this.#rowLine(item, first + at === position, Math.min(width, mostRowColumns)),
     );
@@ -177,12 +177,12 @@ export class PickList<Item> extends FieldPanel<TextField> {
     const head = isSelected ? " › " : "   ";
     const sign = mark === "" ? "" : ` ${oneLine(mark)}`;
     const end = oneLine(detail);
-    const room = width - visibleWidth(head) - visibleWidth(sign) - 1;
+    const columns = width - visibleWidth(head) - visibleWidth(sign) - 1;
     const endWidth = visibleWidth(end);
-    const hasEnd = end !== "" && room - endWidth - 2 >= Math.min(18, visibleWidth(oneLine(label)));
-    const labelRoom = Math.max(1, hasEnd ? room - endWidth - 2 : room);
-    const text = truncateToWidth(oneLine(label), labelRoom, "…");
-    const gap = hasEnd ? " ".repeat(Math.max(1, room - visibleWidth(text) - endWidth)) : "";
+    const hasEnd = end !== "" && columns - endWidth - 2 >= Math.min(18, visibleWidth(oneLine(label)));
+    const labelColumns = Math.max(1, hasEnd ? columns - endWidth - 2 : columns);
+    const text = truncateToWidth(oneLine(label), labelColumns, "…");
+    const gap = hasEnd ? " ".repeat(Math.max(1, columns - visibleWidth(text) - endWidth)) : "";
     const look = isSelected ? style.accent : isDim ? style.dim : (plain: string) => plain;
     const line = `${look(head + text)}${style.success(sign)}${gap}${hasEnd ? style.muted(end) : ""}`;
     return truncateToWidth(line, width);

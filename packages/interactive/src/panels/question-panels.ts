@@ -33,7 +33,7 @@ export interface ConfirmPanelOptions {
 /** Keys that go from one answer to the other. */
 const changes: readonly KeyId[] = ["left", "right", "tab"];
 
-/** A question with yes or no; whoever only presses Enter has said no. */
+/** A question with yes or no; Enter alone is a no. */
 export class ConfirmPanel implements Panel {
   readonly #options: ConfirmPanelOptions;
   readonly #text: ScrolledText;

@@ -77,8 +77,8 @@ class ReportPanel implements Panel {
     if (this.#made?.width === width) return this.#made.lines;
     const { lines, screen } = this.#options;
     const hasColour = screen.theme.scheme !== "none";
-    const room = Math.max(1, width - 1);
-    const made = [...lines(room)].map((line) => truncateToWidth(` ${renderLine(line, hasColour)}`, width));
+    const columns = Math.max(1, width - 1);
+    const made = [...lines(columns)].map((line) => truncateToWidth(` ${renderLine(line, hasColour)}`, width));
     this.#made = { width, lines: made };
     this.#shown = undefined;
     return made;

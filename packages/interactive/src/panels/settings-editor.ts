@@ -22,13 +22,13 @@ interface EditSettingsOptions {
   home: string;
   /** What holds here now, and where it comes from. */
   inForce: () => Pick<SettingSourceOptions, "settings" | "layers">;
-  /** Told after each change: what can hold at once does then. */
+  /** Called after each change: what can hold at once does then. */
   onChange: (setting: CommonSetting) => void;
 }
 
 /** Lets the user change the common settings in the user's own file. @throws BonsaiError for a file that cannot be used */
 export async function editSettings(options: EditSettingsOptions): Promise<void> {
-  // Wrong before anything was changed: whoever edits the file is told, not this list.
+  // A file that is wrong before anything was changed is no business of the list.
   validSettings(readSettings(options.home));
   await options.screen.show<undefined>((done) => new SettingsEditor(options, () => done(undefined)).list);
 }
@@ -173,18 +173,18 @@ function numberProblem(text: string, { path }: CommonSetting, home: string): str
   }
 }
 
-/** What holds of a setting here, and who says so. */
+/** What holds of a setting here, and where it comes from. */
 interface SettingSource {
   /** What holds here. */
   value: unknown;
   /** What would hold without a word of the user's, or of those who count more. */
   usual: unknown;
-  /** What the user's own file says, or leaves to the default. */
+  /** The value in the user's own file, or the default that it leaves. */
   own: unknown;
   isOwn: boolean;
-  /** Who says otherwise than the user's own file: a project's file, a variable, a flag. */
+  /** What counts more than the user's own file: a project's file, a variable, a flag. */
   over: SettingsLayer | undefined;
-  /** The preset, where it says otherwise than Bonsai does. */
+  /** The preset, where its value is not Bonsai's own. */
   preset: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export function settingsFile(home: string): string {
   return join(home, "settings.json");
 }
 
-/** What the user's file says; empty without one. @throws BonsaiError `settings_unreadable` */
+/** The settings in the user's file; empty without one. @throws BonsaiError `settings_unreadable` */
 export function readSettings(home: string): Section {
   const value = readJsonFile(settingsFile(home)) ?? {};
   // What is no object is refused, with words, by whoever validates it.

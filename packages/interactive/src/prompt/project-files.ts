@@ -126,7 +126,7 @@ function rankOf(path: string, query: string): number | undefined {
   if (name.startsWith(query)) return 0;
   if (name.includes(query)) return 1;
   if (path.includes(query)) return 2;
-  // Most files of a project are told apart by this, which costs less than a score.
+  // Most files of a project are ruled out by this, which costs less than a score.
   if (!hasLetters(path, query)) return undefined;
   const { matches, score } = fuzzyMatch(query, path);
   return matches ? 3 + 1 / (1 + Math.exp(-score / 100)) : undefined;

@@ -24,7 +24,7 @@ const lineSchema = z.object({ text: z.string() });
 
 export interface PromptHistoryOptions {
   home: string;
-  /** Told once where the file cannot be read or written; the prompts of this call are remembered all the same. */
+  /** Called once where the file cannot be read or written; the prompts of this call are remembered all the same. */
   onNotice: (message: string) => void;
 }
 
@@ -61,7 +61,7 @@ export class PromptHistory {
     });
   }
 
-  /** The file as it was stays beside it, so that this is told once. */
+  /** The file as it was stays beside it, so that this is notified once. */
   #setAside(strangeLines: number): void {
     const beside = `${this.#file}.damaged`;
     this.#write(() => copyFileSync(this.#file, beside));

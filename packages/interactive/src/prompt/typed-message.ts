@@ -23,7 +23,7 @@ export function typedMessage({ text, images }: SentMessage, cwd: string): TypedM
   return { text: typed, lostImages: Math.max(0, images - (filesOf(typed, cwd)?.images.length ?? 0)) };
 }
 
-/** What is told of images that do not come back; undefined where there are none. */
+/** The notice of images that do not come back; undefined where there are none. */
 export function lostImagesText({ lostImages }: TypedMessage): string | undefined {
   if (lostImages === 0) return undefined;
   const what = lostImages === 1 ? "An image" : `${lostImages} images`;
@@ -43,7 +43,7 @@ function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> |
   try {
     return mentionedFiles([text], { cwd });
   } catch {
-    // Whoever sends the text is told why.
+    // Sending the text is an error.
     return undefined;
   }
 }
@@ -58,8 +58,8 @@ export function sentMessage(session: Session, entryId: string): SentMessage {
 }
 
 /**
- * Puts a message of the user's into the editor as it was typed, where nothing is typed yet. What cannot come back is
- * told.
+ * Puts a message of the user's into the editor as it was typed, where nothing is typed yet. What cannot come back is a
+ * notice.
  */
 export function fillEditor({ editor, host, notify }: FillEditorContext, sent: SentMessage): void {
   const message = typedMessage(sent, host.workshop.cwd);

@@ -66,7 +66,7 @@ export class GracePeriod {
   }
 }
 
-/** Waits until nothing is being stopped any more: what is sent before that is handed back, not said. */
+/** Waits until nothing is being stopped any more: what is sent before that comes back. */
 export async function untilStopped(agent: () => Pick<Agent, "signal" | "idle">): Promise<void> {
   while (agent().signal?.aborted === true) await agent().idle();
 }

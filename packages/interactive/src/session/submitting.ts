@@ -42,7 +42,7 @@ export class Submitting {
   /** What was typed, by what was sent of it: the files that it names are in there. */
   readonly #typedOf = new Map<string, string>();
   /** Several texts can have one result. */
-  readonly #told = new WeakSet<RunResult>();
+  readonly #handled = new WeakSet<RunResult>();
   #turn: Promise<void> = Promise.resolve();
 
   constructor(options: SubmittingOptions) {
@@ -54,7 +54,7 @@ export class Submitting {
     this.#context = context;
     const early = this.#held.splice(0);
     if (words.length > 0) this.submit(words.join(" "), { words });
-    else if (tellFirstRun(context) && context.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
+    else if (notifyFirstRun(context) && context.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
       this.submit("/demo");
     for (const { text, ...options } of early) this.submit(text, options);
   }
@@ -112,7 +112,7 @@ export class Submitting {
     return !this.#takenBack.has(typed);
   }
 
-  /** What goes wrong is told, and what was typed comes back; of a command alone, there is nothing to keep. */
+  /** What goes wrong is a notice, and what was typed comes back; of a command alone, there is nothing to keep. */
   async #take(typed: Typed, context: InteractiveContext): Promise<void> {
     try {
       await this.#send(typed, context);
@@ -201,17 +201,17 @@ export class Submitting {
   }
 
   #ended(result: RunResult): void {
-    if (this.#told.has(result)) return;
-    this.#told.add(result);
+    if (this.#handled.has(result)) return;
+    this.#handled.add(result);
     const { status, error, unsent = [] } = result;
-    if (status === "failed" && this.#context?.chat.hasTold(error) !== true)
+    if (status === "failed" && this.#context?.chat.showsFailure(error) !== true)
       this.#options.notify(errorText(error), "error");
     if (status === "paused") this.#options.notify("Compacted, and waiting: the next prompt goes on.");
     this.#options.editor.giveBack(...this.#asTyped(unsent));
     if (!this.#context?.host.agent.isBusy) this.#typedOf.clear();
   }
 
-  /** Without the files that they name. Of images that nothing names, as extensions send them, it is told. */
+  /** Without the files that they name. Images that nothing names, as extensions send them, are lost, which is a notice. */
   #asTyped(sent: readonly PromptInput[]): string[] {
     const cwd = this.#context?.host.workshop.cwd ?? ".";
     return sent.map(({ text, images = [] }) => {
@@ -233,8 +233,8 @@ const firstRunLines = [
   "/login stores a key; a local server (Ollama, llama.cpp, …) is just found.",
 ].join("\n");
 
-/** Says what works without a model. @returns false where there is one, and nothing was said */
-function tellFirstRun({ host, notify }: InteractiveContext): boolean {
+/** Notifies what works without a model. @returns false where there is one */
+function notifyFirstRun({ host, notify }: InteractiveContext): boolean {
   if (!isNoModel(host.agent.model)) return false;
   notify(firstRunLines);
   return true;
@@ -247,7 +247,7 @@ async function hasModel(context: InteractiveContext): Promise<boolean> {
   reloadModels(context);
   const usable = await defaultModel(workshop.shelf);
   if (usable === undefined) {
-    tellFirstRun(context);
+    notifyFirstRun(context);
     return false;
   }
   await agent.setModel(usable.model);

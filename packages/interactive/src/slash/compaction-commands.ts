@@ -82,7 +82,7 @@ function isSame(one: CompactionOutcome, other: CompactionOutcome): boolean {
 
 /**
  * What `/compact` would do now, as `bonsai compact --dry-run` shows it. Asks nobody and writes nothing. Where the status is
- * not `planned`, `/compact` would do nothing, and `detail` says why.
+ * not `planned`, `/compact` would do nothing, and `detail` has the reason.
  */
 export function compactionPreview(asked: {
   session: Session;

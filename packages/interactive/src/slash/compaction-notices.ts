@@ -8,7 +8,7 @@ import type { Notice } from "../chat/line-block.ts";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 
-/** How a compaction ended, as far as its events tell. */
+/** How a compaction ended, as far as its events have it. */
 interface EndedCompaction {
   outcome: CompactionOutcome;
   /** The stored entry, where a summary was made. */
@@ -19,7 +19,7 @@ interface EndedCompaction {
 }
 
 /**
- * What a user is told of it; undefined where something else tells it: the warning of a threshold compaction that
+ * The notice of it; undefined where there is another: the warning of a threshold compaction that
  * failed, the error of the run whose overflow could not be recovered from.
  */
 export function compactionWords(ended: EndedCompaction): Notice | undefined {
@@ -67,7 +67,7 @@ function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction):
 /** What was tried in parts can turn out to fit into one. */
 function wayOf(rung: RungName, requests: number | undefined): string | undefined {
   const way = rung === "chunks" && requests === 1 ? "summarise" : rung;
-  // What an edited file says may be anything.
+  // In an edited file, it may be anything.
   return Object.hasOwn(ways, way) ? ways[way] : undefined;
 }
 
@@ -101,7 +101,7 @@ function sizes({ tokensBefore, tokensAfter }: CompactionOutcome): string {
   return `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
 }
 
-/** What a detail says behind its first sentence: why it was the digest's, that the context is too large still. */
+/** What stands in a detail behind its first sentence: why it was the digest's, that the context is too large still. */
 function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome): string[] {
   const at = detail.search(/(?<=\.) /);
   const more = at < 0 ? [] : [detail.slice(at + 1)];
@@ -119,9 +119,9 @@ export function skippedWords({ status, detail }: { status: string; detail: strin
 
 function cancelledWords(outcome: CompactionOutcome): string {
   const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
-  const told = `Compaction cancelled${by}; nothing was changed.`;
+  const text = `Compaction cancelled${by}; nothing was changed.`;
   const reason = refusalOf(outcome);
-  return reason === undefined ? told : `${told} ${reason}`;
+  return reason === undefined ? text : `${text} ${reason}`;
 }
 
 /** Why somebody other than the user's key stopped a compaction; the user knows what the key was for. */
@@ -137,7 +137,7 @@ function failedWords({ detail }: CompactionOutcome, error: Error | undefined): s
 
 /**
  * Shows each compaction when it has ended: the chat as the session is now, and below it what was done. That one failed
- * for the threshold, or that the breaker opened, is told by the agent's notices, once.
+ * for the threshold, or that the breaker opened, is a notice of the agent's.
  * @returns ends it
  */
 export function followCompactions(
@@ -146,7 +146,7 @@ export function followCompactions(
 ): () => void {
   let maskedResults = 0;
   let error: Error | undefined;
-  /** An extension that lets no automatic compaction happen says so before every request. */
+  /** Of an extension that refuses every automatic compaction, before every request. */
   let refusal: string | undefined;
   const ends = [
     lifecycle.on("auto_compaction_start", () => {

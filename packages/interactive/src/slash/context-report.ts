@@ -36,7 +36,7 @@ interface LargeItem {
 }
 
 /** How the window is divided, in tokens. Used, free and reserve add up to the window while what is used fits into it. */
-export interface ContextRoom {
+export interface ContextWindow {
   windowTokens: number;
   /** Left before compaction begins; where that is switched off, left of the window. */
   freeTokens: number;
@@ -62,7 +62,7 @@ export interface ContextReport {
   /** The estimated part of `totalTokens`: all of it, or what came after the last answer. */
   estimatedTokens: number;
   /** Undefined where the model's window is unknown. */
-  room: ContextRoom | undefined;
+  window: ContextWindow | undefined;
   /** The largest messages first, at most ten. */
   largest: readonly LargeItem[];
 }
@@ -93,7 +93,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
     totalTokens: tokens,
     isEstimate: source === "estimate",
     estimatedTokens: trailingTokens,
-    room: roomOf(options, tokens),
+    window: windowOf(options, tokens),
     largest: largestOf(items, estimator, size),
   };
 }
@@ -157,7 +157,7 @@ function isMasked(message: Message): boolean {
   return message.role === "toolResult" && messageText(message) === MASK_PLACEHOLDER;
 }
 
-function roomOf({ settings, model }: ContextReportOptions, totalTokens: number): ContextRoom | undefined {
+function windowOf({ settings, model }: ContextReportOptions, totalTokens: number): ContextWindow | undefined {
   const budgets = budgetsFor({ settings, model });
   const { windowTokens } = budgets;
   if (windowTokens === undefined) return undefined;

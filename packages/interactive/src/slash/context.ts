@@ -6,7 +6,7 @@ import type { InteractiveContext, SlashCommand } from "../interactive-context.ts
 import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
 import { isRough } from "../status/footer-source.ts";
-import { type ContextPart, type ContextReport, type ContextRoom, contextReport } from "./context-report.ts";
+import { type ContextPart, type ContextReport, type ContextWindow, contextReport } from "./context-report.ts";
 
 export const contextCommand: SlashCommand = {
   name: "context",
@@ -31,7 +31,7 @@ async function showContext({ host, screen }: InteractiveContext): Promise<void> 
 }
 
 /** Below, what can be missed is left out. */
-const ROOMY_COLUMNS = 60;
+const WIDE_COLUMNS = 60;
 const MAX_BAR_COLUMNS = 100;
 
 interface Row {
@@ -44,15 +44,16 @@ interface Row {
 
 /** Where the tokens of the next request are: a bar, a table and the largest messages. */
 export function* contextReportView(report: ContextReport, width: number): Generator<Line> {
-  const { totalTokens, room } = report;
+  const { totalTokens, window } = report;
   yield* wrap(headline(report), width).map((line) => [span(line, "bold")]);
   const used = report.parts.map(partRow);
   const rows = [...used, ...unexplainedRow(report)];
-  const left = room === undefined ? [] : roomRows(room);
+  const left = window === undefined ? [] : windowRows(window);
   const barParts = [...rows, ...left].map(
     ({ tokens, glyph, style }): BarPart => ({ value: tokens, glyph, style }),
   );
-  if (totalTokens > 0 || room !== undefined) yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
+  if (totalTokens > 0 || window !== undefined)
+    yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
   yield [];
   const total = {
     name: "in all",
@@ -68,15 +69,15 @@ export function* contextReportView(report: ContextReport, width: number): Genera
     wholeShares(outer)[0],
   );
   yield* rowTable([...rows, total, ...left], [...shares, all, ...others], width);
-  yield* room === undefined ? [] : thresholdLines(room, totalTokens, width);
+  yield* window === undefined ? [] : thresholdLines(window, totalTokens, width);
   if (report.largest.length > 0) yield* largestTable(report, width);
 }
 
-function headline({ totalTokens, estimatedTokens, room }: ContextReport): string {
+function headline({ totalTokens, estimatedTokens, window }: ContextReport): string {
   const mark = isRough({ tokens: totalTokens, estimatedTokens }) ? "~" : "";
   const tokens = `${mark}${count(totalTokens)}`;
-  if (room === undefined) return `Context: ${tokens} tokens; the model's window is unknown`;
-  return `Context: ${tokens} of ${counted(room.windowTokens, "token")} (${percent(totalTokens, room.windowTokens)})`;
+  if (window === undefined) return `Context: ${tokens} tokens; the model's window is unknown`;
+  return `Context: ${tokens} of ${counted(window.windowTokens, "token")} (${percent(totalTokens, window.windowTokens)})`;
 }
 
 const labels: Readonly<Record<string, string>> = {
@@ -119,7 +120,7 @@ function unexplainedRow({ unexplainedTokens: tokens, isEstimate }: ContextReport
   return [{ tokens, style: "gray", name: "not accounted for", glyph: "▪", note }];
 }
 
-function roomRows({ freeTokens, reserveTokens, thresholdTokens }: ContextRoom): Row[] {
+function windowRows({ freeTokens, reserveTokens, thresholdTokens }: ContextWindow): Row[] {
   const free = { name: "free", tokens: freeTokens, glyph: "·", style: "gray", note: "" } as const;
   if (thresholdTokens === undefined) return [free];
   return [
@@ -134,18 +135,18 @@ function rowTable(rows: readonly Row[], shares: readonly string[], width: number
     [span(name, name === "in all" ? "bold" : undefined)],
     [count(tokens)],
     [shares[at]!],
-    [span(width < ROOMY_COLUMNS ? "" : note, "gray")],
+    [span(width < WIDE_COLUMNS ? "" : note, "gray")],
   ]);
   const columns = [{}, { flexible: true }, { align: "right" }, { align: "right" }, {}] as const;
-  return table(cells, { columns: width < ROOMY_COLUMNS ? columns.slice(0, 4) : columns, width });
+  return table(cells, { columns: width < WIDE_COLUMNS ? columns.slice(0, 4) : columns, width });
 }
 
-function* thresholdLines(room: ContextRoom, totalTokens: number, width: number): Generator<Line> {
+function* thresholdLines(window: ContextWindow, totalTokens: number, width: number): Generator<Line> {
   yield [];
-  for (const text of wrap(thresholdText(room, totalTokens), width)) yield [span(text, "gray")];
+  for (const text of wrap(thresholdText(window, totalTokens), width)) yield [span(text, "gray")];
 }
 
-function thresholdText({ thresholdTokens, windowTokens }: ContextRoom, totalTokens: number): string {
+function thresholdText({ thresholdTokens, windowTokens }: ContextWindow, totalTokens: number): string {
   if (totalTokens > windowTokens)
     return "This is more than the window holds: /compact, or choose a larger model.";
   if (thresholdTokens === undefined) return "Automatic compaction is off; /compact works.";
@@ -157,13 +158,13 @@ function thresholdText({ thresholdTokens, windowTokens }: ContextRoom, totalToke
 function* largestTable({ largest }: ContextReport, width: number): Generator<Line> {
   yield [];
   yield [span(largest.length === 1 ? "The largest message" : "The largest messages", "bold")];
-  const isRoomy = width >= ROOMY_COLUMNS;
+  const isWide = width >= WIDE_COLUMNS;
   const rows = largest.map(({ entryId, kind, tokens, preview }): Line[] => [
     [count(tokens)],
     [span(kind, kindStyle(kind))],
-    ...(isRoomy ? [[span(entryId, "gray")]] : []),
+    ...(isWide ? [[span(entryId, "gray")]] : []),
     [preview],
   ]);
-  const columns = [{ align: "right" }, {}, ...(isRoomy ? [{}] : []), { flexible: true }] as const;
+  const columns = [{ align: "right" }, {}, ...(isWide ? [{}] : []), { flexible: true }] as const;
   yield* table(rows, { columns, width });
 }

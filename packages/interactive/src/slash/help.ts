@@ -111,7 +111,7 @@ function section(title: string, rows: readonly Row[], width: number): Line[] {
   ];
 }
 
-/** Side by side where both have room, else the description below. */
+/** Side by side where both fit, else the description below. */
 function rowLines([name, description]: Row, columns: number, width: number): Line[] {
   const fits =
     textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;

@@ -52,7 +52,7 @@ function pickedProvider(
   });
 }
 
-/** The key itself is shown nowhere, and told to nobody. */
+/** The key itself is shown nowhere. */
 async function storeKey(
   config: ProviderConfig,
   context: InteractiveContext,

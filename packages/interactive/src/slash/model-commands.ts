@@ -66,7 +66,7 @@ async function isSet(words: string, context: InteractiveContext): Promise<boolea
 /** Of words that name no model. */
 const searchCodes: ReadonlySet<string> = new Set(["model_unknown", "model_ambiguous", "provider_unknown"]);
 
-/** In the user's own settings; what the project says counts more. */
+/** In the user's own settings; those of the project count more. */
 function keepModel(reference: string, context: InteractiveContext): string {
   const { workshop } = context.host;
   writeSetting(workshop.home, ["model"], reference);

@@ -164,7 +164,7 @@ function printableItem({ value, label, description }: AutocompleteItem): Autocom
   return itemOf({ value, label: printable(label), description: description && oneLine(description) });
 }
 
-/** The library tells an item without a description from one whose description is undefined. */
+/** To the library, an undefined description is not the same as none. */
 function itemOf({
   description,
   ...item

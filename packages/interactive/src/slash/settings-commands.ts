@@ -30,7 +30,7 @@ export const settingsCommand: SlashCommand = {
   },
 };
 
-/** What a flag, the environment or the project says otherwise stays so. */
+/** What a flag, the environment or the project sets otherwise stays so. */
 function takeEffect(setting: CommonSetting, context: InteractiveContext): void {
   const before = context.host.workshop.settings.thinking;
   useSettings(context);

@@ -11,7 +11,7 @@ interface ActivityLineOptions {
   theme: Theme;
   now: () => number;
   redraw: () => void;
-  /** False once the agent is idle, also where no event has told of it. */
+  /** False once the agent is idle, also where no event has reported it. */
   isBusy: () => boolean;
 }
 
@@ -68,9 +68,9 @@ export function activityLines(
   const { style } = theme;
   const time = `  ${elapsed(nowMs - sinceMs)}`;
   const sign = ` ${frames[frame % frames.length]} `;
-  const room = width - visibleWidth(sign) - visibleWidth(time);
-  if (room < 1) return ["", cutText(sign, width)];
-  return ["", `${style.accent(sign)}${style.muted(cutText(text, room))}${style.dim(time)}`];
+  const columns = width - visibleWidth(sign) - visibleWidth(time);
+  if (columns < 1) return ["", cutText(sign, width)];
+  return ["", `${style.accent(sign)}${style.muted(cutText(text, columns))}${style.dim(time)}`];
 }
 
 /** A short length of time: `7s`, `1m 05s`, `2h 03m`. */

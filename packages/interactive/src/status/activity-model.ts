@@ -17,7 +17,7 @@ interface Cancellable extends Doing {
 }
 
 /**
- * Owner of what is going on, as far as its user should see it. Knows no terminal and no clock: whoever calls says what
+ * Owner of what is going on, as far as its user should see it. Knows no terminal and no clock: whoever calls gives the
  * time it is.
  */
 export class ActivityModel {
@@ -203,7 +203,7 @@ interface Retry {
 
 const retryText = /^(?<why>[\s\S]*?) ?Retry (?<attempt>\d+) of (?<max>\d+) in (?<seconds>\d+) s\.$/;
 
-/** What a notice says of a retry; undefined where it speaks of something else. */
+/** The retry in a notice; undefined for any other notice. */
 export function retryOf({ code, message }: Pick<AgentNotice, "code" | "message">): Retry | undefined {
   if (code !== "model_retry") return undefined;
   const { why = "", attempt, max, seconds } = retryText.exec(message)?.groups ?? {};
@@ -224,7 +224,7 @@ interface FollowActivityOptions {
   changed: () => void;
 }
 
-/** Has the model know what the events say. */
+/** Brings what the events report into the model. */
 export function followActivity({ lifecycle, model, now, changed }: FollowActivityOptions): void {
   type Payload<Name extends keyof LifecycleEvents> = Parameters<Handler<LifecycleEvents[Name]>>[0];
   /** @param handle false where nothing has changed */

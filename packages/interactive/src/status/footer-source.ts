@@ -25,7 +25,7 @@ interface FooterSourceOptions {
 const QUICKLY_COUNTED = 1_000;
 
 /**
- * Owner of what the footer says. It is worked out anew when something that it says has changed, not for each frame: the
+ * Owner of what the footer shows. It is worked out anew when something of it has changed, not for each frame: the
  * context of a long session takes its time.
  */
 export class FooterSource {
@@ -72,7 +72,7 @@ export class FooterSource {
     this.refresh();
   }
 
-  /** To be called when something has changed that no event says. */
+  /** To be called when something has changed without an event. */
   refresh(): void {
     this.#facts = undefined;
     this.#options.redraw();
@@ -103,7 +103,7 @@ export class FooterSource {
     this.#branch = gitBranch(this.#options.cwd);
   }
 
-  /** No event says that a compaction was taken back: the entry at the leaf does. */
+  /** No event reports that a compaction was taken back: the entry at the leaf does. */
   #checkUndo({ session }: Agent): void {
     const { leafId } = session;
     if (leafId === null || leafId === this.#leafId) return;

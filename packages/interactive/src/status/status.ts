@@ -77,7 +77,7 @@ export class Status {
     lifecycle.on("session_info_changed", () => this.#retitle());
   }
 
-  /** @returns true for what is seen here, and need not be told again: a request that is tried again */
+  /** @returns true for a retry of a request: it is shown here, and needs no line in the chat */
   showsRetry(notice: Pick<AgentNotice, "code" | "message">): boolean {
     const retry = retryOf(notice);
     if (retry === undefined) return false;
@@ -86,7 +86,7 @@ export class Status {
     return true;
   }
 
-  /** What is said beside the spinner while a run goes on; undefined: what it does. */
+  /** What stands beside the spinner while a run goes on; undefined: what it does. */
   setWorkingMessage(words: string | undefined): void {
     this.#model.setWorkingMessage(words);
     this.#line.changed();
@@ -124,12 +124,12 @@ export class Status {
     this.#source.contextCounted();
   }
 
-  /** To be called when the context has changed and no event has told so. */
+  /** To be called when the context has changed without an event. */
   contextChanged(): void {
     this.#source.refresh();
   }
 
-  /** Shows for so long a line that says what a key would do. */
+  /** Shows for so long a line about what a key would do. */
   hint(text: string, forMs: number): void {
     this.#showHint(text);
     this.#hinting = setTimeout(() => this.#showHint(undefined), forMs).unref();

@@ -15,7 +15,7 @@ interface Rgb {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The scheme to begin with, before the terminal was asked: what the environment says, else dark. */
+/** The scheme to begin with, before the terminal was asked: what the environment names, else dark. */
 export function schemeOfEnvironment(env: Environment): ColorScheme {
   if (env.NO_COLOR || env.TERM === "dumb") return "none";
   return schemeOfColorFgBg(env.COLORFGBG) ?? "dark";
@@ -26,7 +26,7 @@ export function schemeOfBackground({ r, g, b }: Rgb): "dark" | "light" {
   return relativeLuminance({ r, g, b }) > 0.18 ? "light" : "dark";
 }
 
-/** Some terminals tell foreground and background as numbers of the first sixteen colours: `15;0`, `0;default;15`. */
+/** Some terminals give foreground and background as numbers of the first sixteen colours: `15;0`, `0;default;15`. */
 function schemeOfColorFgBg(value: string | undefined): "dark" | "light" | undefined {
   const last = value?.split(";").at(-1);
   if (last === undefined || !/^\d{1,2}$/.test(last)) return undefined;
@@ -89,13 +89,13 @@ export function applyTheme(screen: Pick<Screen, "theme" | "tui">, choice: ThemeC
   askBackground(screen);
 }
 
-/** What the user's own file says of the theme: the first frame does not wait until all settings are read. */
+/** The theme of the user's own file: the first frame does not wait until all settings are read. */
 export function themeAtStart(home: string): ThemeChoice {
   try {
     const { theme } = JSON.parse(readFileSync(join(home, "settings.json"), "utf8")) as { theme?: unknown };
     return theme === "dark" || theme === "light" ? theme : "auto";
   } catch {
-    // No file, or one that cannot be read: whoever reads all of it says so.
+    // No file, or one that cannot be read: reading all of it is an error later.
     return "auto";
   }
 }
@@ -105,8 +105,8 @@ const answerWithinMs = 1_000;
 
 /**
  * The library asks tmux whether it passes links on before it draws anything, and waits for the answer. Here there are no
- * links until tmux has said so.
- * @returns asks it, to be called once the first frame is drawn; `onLinks` is told when there are links from now on
+ * links until tmux has answered.
+ * @returns asks it, to be called once the first frame is drawn; `onLinks` is called when there are links from now on
  */
 export function linksOfTmux(env: NodeJS.ProcessEnv): (onLinks: () => void) => void {
   const isTmux = env.TMUX || env.TERM?.startsWith("tmux");
@@ -114,9 +114,9 @@ export function linksOfTmux(env: NodeJS.ProcessEnv): (onLinks: () => void) => vo
   setCapabilityOverrides({ hyperlinks: false });
   const words = ["display-message", "-p", "#{client_termfeatures}"];
   return (onLinks) => {
-    const onAnswer = (error: Error | null, told: string) => {
+    const onAnswer = (error: Error | null, answer: string) => {
       // Without an answer there are none.
-      if (error !== null || !told.trim().split(",").includes("hyperlinks")) return;
+      if (error !== null || !answer.trim().split(",").includes("hyperlinks")) return;
       setCapabilityOverrides({ hyperlinks: true });
       onLinks();
     };

@@ -18,7 +18,7 @@ export interface InlineImage {
   id: number;
 }
 
-export interface InlineImageRoom {
+export interface InlineImageSpace {
   maxColumns: number;
   maxRows: number;
   /** Columns that stay free before it. */
@@ -56,10 +56,10 @@ function hasItsEnd(data: string, mimeType: string): boolean {
  * The image as lines, one for each row that it takes; only one of them draws. @returns undefined where the terminal
  * cannot draw it
  */
-export function inlineImageLines(image: InlineImage, room: InlineImageRoom): string[] | undefined {
+export function inlineImageLines(image: InlineImage, space: InlineImageSpace): string[] | undefined {
   const { images: protocol } = getCapabilities();
-  const { columns, rows } = sizeInCells(image, room);
-  const right = room.indent > 0 ? `\x1b[${room.indent}C` : "";
+  const { columns, rows } = sizeInCells(image, space);
+  const right = space.indent > 0 ? `\x1b[${space.indent}C` : "";
   if (protocol === "kitty") {
     // The protocol knows no other format.
     if (image.mimeType !== "image/png") return undefined;
@@ -82,7 +82,7 @@ export function drawsImage(line: string): boolean {
 /** As large as it is, or smaller. */
 function sizeInCells(
   { widthPx, heightPx }: InlineImage,
-  { maxColumns, maxRows }: InlineImageRoom,
+  { maxColumns, maxRows }: InlineImageSpace,
 ): { columns: number; rows: number } {
   const cell = getCellDimensions();
   const width = widthPx / cell.widthPx;

@@ -14,7 +14,7 @@ import {
 } from "./keys.ts";
 import type { KeyId } from "./tui.ts";
 
-/** What the user's file of keys says, and what is wrong in it. */
+/** What is in the user's file of keys, and what is wrong there. */
 interface KeybindingsRead {
   bindings: KeyBindings;
   /** One sentence or two each; everything else in the file holds. */

@@ -148,9 +148,9 @@ export function reflow(
   const rowsAbove =
     heights.slice(0, cursorRow).reduce((sum, each) => sum + each, 0) + Math.floor(cursorColumn / columns);
   let pushed = 0;
-  for (let room = rowsAbove + 1 - rows; pushed < cursorRow; pushed += 1) {
-    room -= heights[pushed]!;
-    if (room < 0) break;
+  for (let excess = rowsAbove + 1 - rows; pushed < cursorRow; pushed += 1) {
+    excess -= heights[pushed]!;
+    if (excess < 0) break;
   }
   const rowsMoreBelow = heights.slice(cursorRow).reduce((sum, each) => sum + each - 1, 0);
   return { pushed, rowsAbove, rowsMoreBelow };

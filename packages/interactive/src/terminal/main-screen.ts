@@ -15,7 +15,7 @@ interface MainScreenOptions {
 /**
  * The library's renderer clears the terminal's scrollback, and prints all anew, when something changes above the screen
  * and with each size of the terminal. Here the scrollback is never touched: the library is given the lines alone that
- * belong on the screen, and above them those that have to scroll off it. Which those are, `screenPlan` says.
+ * belong on the screen, and above them those that have to scroll off it. `screenPlan` knows which.
  */
 export class MainScreen extends LibraryScreen {
   readonly #kept: ReadonlySet<Component>;

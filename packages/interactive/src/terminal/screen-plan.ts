@@ -159,7 +159,7 @@ export interface Frame {
   readonly kept: number;
 }
 
-/** So many lines say where something stands. */
+/** So many lines mark a place. */
 const LANDMARK_LINES = 4;
 
 /** @returns the first line that differs; the length of the shorter one where none does */
@@ -169,7 +169,7 @@ function firstDifference(before: Frame, after: Frame): number {
   return end;
 }
 
-/** So many lines above what differs say what it belongs to. */
+/** So many lines above what differs can belong to it. */
 const MOST_HEAD_LINES = 10;
 
 /** @returns where the paragraph or the block begins in which two frames differ first */
@@ -205,7 +205,7 @@ function stillAt(before: Frame, from: number, after: Frame): number | undefined 
   return isThere ? start : undefined;
 }
 
-/** So many letters say where a text goes on. */
+/** So many letters mark a place in a text. */
 const LANDMARK_LETTERS = 60;
 /** More text does not come in a frame. */
 const MOST_NEW_LETTERS = 20_000;

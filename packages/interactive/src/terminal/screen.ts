@@ -201,7 +201,7 @@ interface UntilLeftOptions<Value, Entry> {
   /** Where the entry stands, as the last, until it is left. */
   among: (Entry & Leavable)[];
   enter: (leave: (value?: Value) => void) => Entry;
-  /** Told when it stands there; also when it has been left at once. */
+  /** Called when it stands there; also when it has been left at once. */
   onEntered?: (entry: Entry) => void;
   onLeft: (entry: Entry) => void;
   /** Leaves it: the value is then undefined. */

@@ -169,24 +169,24 @@ export class TreePanel extends FieldPanel<TextField> {
     return [truncateToWidth(`${name}  ${style.muted(place)}`, width, "…")];
   }
 
-  #list(width: number, room: number): string[] {
+  #list(width: number, height: number): string[] {
     const { model, screen, now } = this.#options;
     const { rows, selectedRow } = model;
-    this.#page = Math.max(1, room - 1);
+    this.#page = Math.max(1, height - 1);
     if (rows.length === 0)
       return [truncateToWidth(screen.theme.style.muted(` ${emptyWords(model)}`), width, "…")];
     // What comes before is looked for more than what comes after.
-    this.#first ??= selectedRow - Math.floor((room * 2) / 3);
-    const first = Math.min(this.#first, selectedRow, Math.max(0, rows.length - room));
-    this.#first = Math.max(0, first, selectedRow - room + 1);
+    this.#first ??= selectedRow - Math.floor((height * 2) / 3);
+    const first = Math.min(this.#first, selectedRow, Math.max(0, rows.length - height));
+    this.#first = Math.max(0, first, selectedRow - height + 1);
     const nowMs = now();
     return rows
-      .slice(this.#first, this.#first + room)
+      .slice(this.#first, this.#first + height)
       .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs }));
   }
 
-  #padded(lines: string[], room: number): string[] {
-    this.#height = Math.min(room, Math.max(this.#height, lines.length));
+  #padded(lines: string[], height: number): string[] {
+    this.#height = Math.min(height, Math.max(this.#height, lines.length));
     return [...lines, ...new Array<string>(this.#height - lines.length).fill("")];
   }
 

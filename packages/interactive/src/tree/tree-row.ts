@@ -13,7 +13,7 @@ interface TreeRowOptions {
   nowMs: number;
 }
 
-/** From so many columns on, rows tell when their entries were written. */
+/** From so many columns on, rows show when their entries were written. */
 const columnsWithAges = 56;
 
 /** One row of the tree: guides, mark, kind, label, preview and age. */
@@ -21,7 +21,7 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const { model, theme, width } = options;
   const isSelected = model.selected === at;
   const tail = rowTail(at, options);
-  const room = width - spansWidth(tail);
+  const columns = width - spansWidth(tail);
   const head: LookSpan[] = [
     { text: isSelected ? "› " : "  ", style: theme.style.accent },
     { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
@@ -29,8 +29,8 @@ export function treeRow(at: number, options: TreeRowOptions): string {
     ...content(model, at, options),
   ];
   const spans = isSelected ? head.map(({ text }) => ({ text })) : head;
-  const gap = Math.max(0, room - spansWidth(spans));
-  const line = fitSpans(spans, room) + (gap > 0 ? " ".repeat(gap) : "");
+  const gap = Math.max(0, columns - spansWidth(spans));
+  const line = fitSpans(spans, columns) + (gap > 0 ? " ".repeat(gap) : "");
   const end = fitSpans(isSelected ? tail.map(({ text }) => ({ text })) : tail, width);
   const whole = `${line}${end}`.trimEnd();
   return isSelected ? theme.style.selected(theme.style.bold(whole)) : whole;

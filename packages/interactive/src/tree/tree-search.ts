@@ -288,8 +288,8 @@ function filterLets(filter: TreeFilter, { entry, label, isOnlyCalls }: FilteredE
   }
 }
 
-/** False for entries that only say something about others: no place where somebody would want to stand. */
-export function isWork({ type }: Pick<TreeEntry, "type">): boolean {
+/** False for entries that are only notes about others: no place where somebody would want to stand. */
+export function isWork({ type }: Pick<OutlineEntry, "type">): boolean {
   return (
     type === "message" || type === "compaction" || type === "branch_summary" || type === "custom_message"
   );

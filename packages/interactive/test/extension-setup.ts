@@ -1,6 +1,6 @@
 import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 
-export interface ExtensionRoom extends OpenedInteractive {
+export interface OpenedExtension extends OpenedInteractive {
   /** Types a command and sends it. */
   command(text: string): void;
 }
@@ -9,7 +9,7 @@ export interface ExtensionRoom extends OpenedInteractive {
 export async function withExtension(
   body: string,
   options: OpenInteractiveOptions = {},
-): Promise<ExtensionRoom> {
+): Promise<OpenedExtension> {
   const files = { "drawn.mjs": `export default function (bonsai) {\n${body}\n}`, ...options.files };
   const opened = openInteractive({ ...options, files, argv: ["-e", "./drawn.mjs"] });
   const { terminal } = opened;

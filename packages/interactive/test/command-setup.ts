@@ -3,9 +3,9 @@ import { says } from "../../app/test/agent-project.ts";
 import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
 
 export async function opened(options: OpenInteractiveOptions = {}): Promise<OpenedInteractive> {
-  const room = openInteractive({ scenario: says("Good."), rows: 40, ...options });
-  await room.terminal.until("/100k");
-  return room;
+  const opened = openInteractive({ scenario: says("Good."), rows: 40, ...options });
+  await opened.terminal.until("/100k");
+  return opened;
 }
 
 /** In a folder that has a session about animals already. @param more said in it too */
