@@ -45,10 +45,10 @@ export class BlankTerminal implements Terminal {
   }
 
   /** Waits for a frame that has this, the last one among them; false when none comes in time. */
-  async until(text: string, patienceMs = 30_000): Promise<boolean> {
+  async until(text: string, timeoutMs = 30_000): Promise<boolean> {
     if (this.#last.includes(text)) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(resolve, patienceMs, false);
+    const timer = setTimeout(resolve, timeoutMs, false);
     void this.frameWith(text).then(() => resolve(true));
     return promise.finally(() => clearTimeout(timer));
   }

@@ -64,7 +64,7 @@ describe("the spinner turns", () => {
     expect(shown.render(80)).toEqual([""]);
   });
 
-  test("no longer when the agent is idle and nobody has told of the end", () => {
+  test("no longer when the agent is idle and no event has reported the end", () => {
     let isBusy = true;
     const { model, shown } = line(() => isBusy);
     model.branchSummaryBegan(Date.now());

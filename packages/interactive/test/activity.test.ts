@@ -143,7 +143,7 @@ describe("what goes on", () => {
     expect(model.doing(1)?.text).toBe("Summarising the branch… (F5 to cancel)");
   });
 
-  test("is what the lifecycle tells of", async () => {
+  test("is what the lifecycle reports", async () => {
     const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
     const model = new ActivityModel();
     const seen: (string | undefined)[] = [];

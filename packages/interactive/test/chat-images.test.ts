@@ -73,7 +73,7 @@ test("in iTerm2, it is drawn from its last row, into exactly its cells", () => {
   expect(drawn([image(png(45, 10))])[0]).toMatch(/^\x1b7\x1b\[3C\x1b\]1337;.*width=5;height=1:/);
 });
 
-test("where it cannot be drawn, a line tells of it", () => {
+test("where it cannot be drawn, a line stands for it", () => {
   const wide = image(png(1_000, 500));
   const broken: [string, unknown, Protocol][] = [
     ["no terminal for it", wide, null],

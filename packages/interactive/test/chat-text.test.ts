@@ -24,13 +24,13 @@ test("output stands as a terminal shows it in the end, without what steers one",
   expect(lines("x".repeat(1_000_000))[0]).toHaveLength(4_001);
 });
 
-test("an image is told by its kind and size", () => {
+test("an image is shown by its kind and size", () => {
   const data = Buffer.alloc(34_000).toString("base64");
   expect(imageMarker({ type: "image", data, mimeType: "image/png" })).toBe("[image image/png 34.0 kB]");
   expect(imageMarker({ type: "image" })).toBe("[image]");
 });
 
-test("a difference is told line by line, without what could steer a terminal", () => {
+test("a difference is shown line by line, without what could steer a terminal", () => {
   const diff = "@@ -1,2 +1,2 @@\n same\n-old\x1b[2J\n+new\tx\n\\ No newline at end of file\n";
   expect(diffLines(diff)).toEqual([
     { kind: "hunk", text: "@@ -1,2 +1,2 @@" },
@@ -74,7 +74,7 @@ test("highlighted code is read as pieces, each in its innermost scope", () => {
   ]);
 });
 
-test("what a call wrote into a new file is told, and a command that is longer than its line", () => {
+test("what a call wrote into a new file is shown, and a command that is longer than its line", () => {
   expect(writtenText({ path: "a", content: "x\n" }, { created: true })).toBe("x\n");
   expect(writtenText({ path: "a", content: "x\n" }, { created: false })).toBeUndefined();
   expect(writtenText(undefined, null)).toBeUndefined();

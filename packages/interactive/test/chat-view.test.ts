@@ -59,13 +59,13 @@ describe("what is being said is shown", () => {
   });
 });
 
-test("what is told goes on below its beginning where it is wrapped", () => {
+test("a notice goes on below its beginning where it is wrapped", () => {
   const { chat, text } = opened();
   chat.line({ text: "✗ The server did not answer [gone]\n  Start it, or name another one.", look: "error" });
   expect(text(24)).toBe("\n ✗ The server did not\n   answer [gone]\n   Start it, or name\n   another one.");
 });
 
-test("why a tool failed is told in up to three rows", () => {
+test("why a tool failed is shown in up to three rows", () => {
   const { session, chat, text } = opened();
   const why = "There is no nope.txt. Did you mean note.txt? Or one of the many others?";
   session.append([stored(answer([bash("c", "x")])), stored(result("c", why, { isError: true }))]);
@@ -75,13 +75,13 @@ test("why a tool failed is told in up to three rows", () => {
   );
 });
 
-test("a told line keeps its colours and nothing else that steers a terminal", () => {
+test("a coloured line keeps its colours and nothing else that steers a terminal", () => {
   const { chat, screen } = opened();
   chat.line({ text: "\x1b[31mred\x1b[39m \x1b[2Jcleared" });
   expect(screen.chat.render(40).join("")).toContain("\x1b[31mred\x1b[39m ␛[2Jcleared");
 });
 
-test("what was told since the last message stays when the chat is built anew; another session takes all its place", () => {
+test("a line since the last message stays when the chat is built anew; another session takes all its place", () => {
   const { session } = history("U A");
   const { chat, text } = opened(session);
   chat.line({ text: "while it was opened" });

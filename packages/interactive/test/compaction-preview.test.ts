@@ -5,7 +5,7 @@ import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { compactionPreview } from "../src/slash/compaction-commands.ts";
 
-test("/compact preview tells requests and price; an unknown price is not free", () => {
+test("/compact preview shows requests and price; an unknown price is not free", () => {
   const { session } = history("U:8000 A:8000 | U:30000 A:4000");
   const settings = compactionSettings({});
   const model: CatalogueModel = {

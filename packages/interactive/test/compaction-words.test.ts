@@ -30,7 +30,7 @@ function entry(fields: Partial<CompactionEntry>): CompactionEntry {
 
 const sizes = "Compacted: 123,456 → about 20,000 tokens";
 
-describe("what is told of a compaction", () => {
+describe("the notice of a compaction", () => {
   test.each<[string, Partial<CompactionEntry>, number, string]>([
     [
       "a summary",
@@ -81,7 +81,7 @@ describe("what is told of a compaction", () => {
     expect(words?.message).toBe(`${sizes}. ${still}`);
   });
 
-  test("a failure is told where nothing else tells it, with how to mend it", () => {
+  test("a failure is notified where nothing else shows it, with how to mend it", () => {
     const failed = outcome({ status: "failed", reason: "manual", detail: "Compaction failed. Causes: no." });
     const error = new BonsaiError({
       code: "compaction_failed",
@@ -97,7 +97,7 @@ describe("what is told of a compaction", () => {
       expect(compactionWords({ outcome: { ...failed, reason }, error })).toBeUndefined();
   });
 
-  test("nothing to compact is told to who asked", () => {
+  test("nothing to compact is notified to who asked", () => {
     const skipped = outcome({ status: "skipped", detail: "There is nothing to compact." });
     expect(compactionWords({ outcome: skipped })).toBeUndefined();
     expect(compactionWords({ outcome: { ...skipped, reason: "manual" } })?.message).toBe(skipped.detail);
@@ -106,8 +106,8 @@ describe("what is told of a compaction", () => {
   test("cancelled by the user, or by somebody else", () => {
     const cancelled = (detail: string) =>
       compactionWords({ outcome: outcome({ status: "cancelled", detail }) });
-    const told = "Compaction cancelled; nothing was changed.";
-    expect(cancelled("Compaction cancelled. It was aborted.")?.message).toBe(told);
-    expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${told} Not now.`);
+    const text = "Compaction cancelled; nothing was changed.";
+    expect(cancelled("Compaction cancelled. It was aborted.")?.message).toBe(text);
+    expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${text} Not now.`);
   });
 });

@@ -22,8 +22,8 @@ function times(text: string, part: string): number {
   return text.split(part).length - 1;
 }
 
-/** As one line: what is told is wrapped. */
-function told({ terminal }: Pick<OpenedLong, "terminal">): string {
+/** The screen as one line: notices are wrapped. */
+function flatScreen({ terminal }: Pick<OpenedLong, "terminal">): string {
   return terminal.scrollback().replaceAll(/\s+/g, " ");
 }
 
@@ -32,18 +32,20 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   const { terminal } = opened;
   terminal.type("/compact the tests\n");
   await terminal.until("Compacted: ");
-  expect(told(opened)).toMatch(
+  expect(flatScreen(opened)).toMatch(
     /\[compaction\] Compacted from 107,364 tokens.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request\./,
   );
   terminal.type("/undo\n");
   await terminal.until("taken back");
   await terminal.until(/~10\dk\/100k/);
-  expect(told(opened)).toMatch(/taken back: [\d,]+ → about 107,364 tokens\. ! That is above 83,616 tokens/);
+  expect(flatScreen(opened)).toMatch(
+    /taken back: [\d,]+ → about 107,364 tokens\. ! That is above 83,616 tokens/,
+  );
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");
 });
 
-test("/session tells which compactions hold where one is", async () => {
+test("/session shows which compactions hold where one is", async () => {
   const opened = await openLong(play);
   const { terminal } = opened;
   terminal.type("/compact\n");
@@ -81,10 +83,10 @@ test("a failed /compact says once why and what to do, and leaves the file as it 
   const before = readFileSync(opened.file, "utf8");
   opened.terminal.type("/compact\n");
   await opened.terminal.until("compaction_failed");
-  expect(told(opened)).toMatch(
+  expect(flatScreen(opened)).toMatch(
     /Compaction failed\. Causes: .*no summary today.*built-in digest.*`bonsai compact --digest`/,
   );
-  expect(times(told(opened), "Compaction failed.")).toBe(1);
+  expect(times(flatScreen(opened), "Compaction failed.")).toBe(1);
   expect(readFileSync(opened.file, "utf8")).toBe(before);
 });
 
@@ -107,7 +109,7 @@ test("Esc cancels a compaction, and nothing was changed", async () => {
   await terminal.until(/compacting/i);
   terminal.press("esc");
   await terminal.until("Compaction cancelled; nothing was changed.");
-  expect(times(told(opened), "Compaction cancelled")).toBe(1);
+  expect(times(flatScreen(opened), "Compaction cancelled")).toBe(1);
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
@@ -128,7 +130,7 @@ test("masks alone: how many results, and how much they freed", async () => {
   const opened = await openLong(play);
   opened.terminal.type("go on\n");
   await opened.terminal.until("Well.");
-  expect(told(opened)).toMatch(
+  expect(flatScreen(opened)).toMatch(
     /Masked \d+ old tool results, freeing [\d,]+ tokens: 10[\d,]+ → about [\d,]+ tokens\./,
   );
   expect(opened.terminal.scrollback()).not.toContain("[compaction]");
@@ -144,10 +146,10 @@ test("an overflow: the context is compacted, and the request is answered", async
   opened.terminal.type("go on\n");
   await opened.terminal.until(/After all|\[compaction\]|context_overflow/);
   await opened.terminal.until("After all.");
-  expect(times(told(opened), "Compacted: ")).toBe(1);
+  expect(times(flatScreen(opened), "Compacted: ")).toBe(1);
 });
 
-test("automatic compaction that fails is told of once each time; then the breaker says that it has opened", async () => {
+test("automatic compaction that fails is notified once each time; then the opened breaker is", async () => {
   const usage = { input: 95_000, output: 10 };
   const turn = [{ text: "Well.", usage }];
   const opened = await openLong({ ...refusing, turn }, { BONSAI_DISABLE_MASK: "1" });
@@ -156,9 +158,11 @@ test("automatic compaction that fails is told of once each time; then the breake
     terminal.type(`go on ${round}\n`);
     await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
   }
-  expect(times(told(opened), "Compaction failed.")).toBe(3);
-  expect(times(told(opened), "Automatic compaction is paused: 3 compactions in a row have failed.")).toBe(1);
-  expect(told(opened)).toContain("choose a model with a larger window.");
+  expect(times(flatScreen(opened), "Compaction failed.")).toBe(3);
+  expect(
+    times(flatScreen(opened), "Automatic compaction is paused: 3 compactions in a row have failed."),
+  ).toBe(1);
+  expect(flatScreen(opened)).toContain("choose a model with a larger window.");
 });
 
 test("the breaker closes again after a compaction that went well", async () => {
@@ -183,9 +187,9 @@ test("the breaker closes again after a compaction that went well", async () => {
     await terminal.until(() => times(terminal.scrollback(), "Well.") === said);
   };
   for (let round = 0; round < 4; round += 1) await goOn();
-  expect(told(opened)).toContain("Automatic compaction is paused");
+  expect(flatScreen(opened)).toContain("Automatic compaction is paused");
   terminal.type("/compact\n");
-  await terminal.until(() => times(told(opened), "Compacted: ") === 1);
+  await terminal.until(() => times(flatScreen(opened), "Compacted: ") === 1);
   const compactions = () => times(readFileSync(opened.file, "utf8"), '"type":"compaction"');
   const before = compactions();
   // So much has to be older than what is kept.
@@ -227,7 +231,7 @@ test("an overflow of a server: the context is compacted, the request sent again 
   terminal.type("go on\n");
   await terminal.until("After all.");
   expect(terminal.written.join("")).toContain("Context overflow detected, Auto-compacting...");
-  expect(times(told(opened), "Compacted: 131,072 → about")).toBe(1);
+  expect(times(flatScreen(opened), "Compacted: 131,072 → about")).toBe(1);
   const [refused = "", answered = ""] = turns.map((body) => JSON.stringify(body));
   expect(turns).toHaveLength(2);
   expect(answered.length).toBeLessThan(refused.length / 2);
@@ -254,10 +258,10 @@ test("/compact during a run waits for its place, and the run goes on", async () 
   terminal.type("/compact what was seen\n");
   await terminal.until("at the next place");
   await terminal.until("All seen.");
-  expect(times(told(opened), "Compacted: ")).toBe(1);
+  expect(times(flatScreen(opened), "Compacted: ")).toBe(1);
 });
 
-test("/compact whose place never came, for the work was stopped, is told of", async () => {
+test("/compact whose place never came, for the work was stopped, is notified", async () => {
   const turn = [{ text: "Looking around.", delayMs: 60_000 }];
   const opened = await openLong({ ...play, turn }, { BONSAI_DISABLE_AUTOCOMPACT: "1" });
   const { terminal } = opened;
@@ -267,7 +271,7 @@ test("/compact whose place never came, for the work was stopped, is told of", as
   await terminal.until("at the next place");
   terminal.press("esc");
   await terminal.until("Compaction cancelled; nothing was changed.");
-  expect(told(opened)).toContain("The user stopped the work before it began.");
+  expect(flatScreen(opened)).toContain("The user stopped the work before it began.");
 });
 
 test("/context is a panel: scrolled where it is tall, left by Esc, and the editor has what was typed", async () => {
@@ -286,7 +290,7 @@ test("/context is a panel: scrolled where it is tall, left by Esc, and the edito
   await terminal.until("still here");
 });
 
-test("an extension that lets no automatic compaction happen is told of once, with its reason", async () => {
+test("an extension that lets no automatic compaction happen is notified once, with its reason", async () => {
   const refusal = `export default (bonsai) => bonsai.on("session_before_compact", () => ({ cancel: true, reason: "Not on my watch." }));`;
   const usage = { input: 95_000, output: 10 };
   const project = agentProject({ ...play, turn: [{ text: "Well.", usage }] }, { "refusal.ts": refusal });
@@ -303,10 +307,10 @@ test("an extension that lets no automatic compaction happen is told of once, wit
     await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
   }
   expect(
-    times(told(opened), "Compaction cancelled by refusal.ts; nothing was changed. Not on my watch."),
+    times(flatScreen(opened), "Compaction cancelled by refusal.ts; nothing was changed. Not on my watch."),
   ).toBe(1);
   terminal.type("/compact\n");
-  await terminal.until(() => times(told(opened), "Not on my watch.") === 2);
+  await terminal.until(() => times(flatScreen(opened), "Not on my watch.") === 2);
 });
 
 test("a result that is larger than the window is shortened: what was done is said, and the chat says so of the result", async () => {
@@ -325,11 +329,11 @@ test("a result that is larger than the window is shortened: what was done is sai
   await opened.terminal.until("/8k");
   opened.terminal.type("read it\n");
   await opened.terminal.until("Seen.");
-  expect(told(opened)).toMatch(
+  expect(flatScreen(opened)).toMatch(
     /Shortened 1 large message, freeing [\d,]+ tokens: .* The session keeps it whole\./,
   );
-  expect(told(opened)).toContain("shortened: the model sees a part of it");
-  expect(told(opened)).not.toContain("masked");
+  expect(flatScreen(opened)).toContain("shortened: the model sees a part of it");
+  expect(flatScreen(opened)).not.toContain("masked");
 });
 
 test("after an overflow whose summary failed, the digest's line says why it was not the model's", async () => {
@@ -340,7 +344,7 @@ test("after an overflow whose summary failed, the digest's line says why it was 
   );
   opened.terminal.type("go on\n");
   await opened.terminal.until("After all.");
-  expect(told(opened)).toMatch(
+  expect(flatScreen(opened)).toMatch(
     /with the built-in digest.*The model's own summary failed: .*no summary today/,
   );
 });
@@ -356,7 +360,7 @@ test("a /compact that makes the context larger says so", async () => {
   }
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
-  expect(told(opened)).toContain(
+  expect(flatScreen(opened)).toContain(
     "The summary is longer than the little that it stands for; /undo takes it back.",
   );
 });
@@ -370,7 +374,7 @@ test("/compact preview shows the plan that /compact then carries out, and writes
   expect(terminal.screen()).toMatch(/summarised +\d+ items/);
   expect(terminal.screen()).toMatch(/Plan +107,364 →/);
   expect(terminal.screen()).toMatch(/→ about [\d,]+ tokens/);
-  expect(told(opened)).toContain("it is not written yet");
+  expect(flatScreen(opened)).toContain("it is not written yet");
   terminal.press("esc");
   await terminal.until((screen) => !screen.includes("What /compact would do"));
   expect(readFileSync(file, "utf8")).toBe(before);
@@ -407,10 +411,10 @@ test("an extension whose summary stands is named", async () => {
   await opened.terminal.until("k/100k");
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
-  expect(told(opened)).toMatch(/tokens, with the summary of \S*own-summary/);
+  expect(flatScreen(opened)).toMatch(/tokens, with the summary of \S*own-summary/);
 });
 
-test("what was told of a compaction goes with it, where the tree leads to before it", async () => {
+test("the notice of a compaction goes with it, where the tree leads to before it", async () => {
   const opened = await openLong(play);
   const { terminal } = opened;
   terminal.type("/compact\n");

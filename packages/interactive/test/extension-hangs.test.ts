@@ -104,7 +104,7 @@ test("one that hangs after a reload does not keep what is typed", async () => {
   await terminal.until("Second.");
 });
 
-test("one that hangs at what is told at rest is left behind at once, also at the end", async () => {
+test("one that hangs at an event at rest is left behind at once, also at the end", async () => {
   const source = `export default function (bonsai) {
     for (const event of ["session_info_changed", "model_select", "session_shutdown"])
       bonsai.on(event, () => new Promise(() => {}));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { withExtension } from "./extension-setup.ts";
 import { openInteractive } from "./harness.ts";
 
-test("messages and entries are drawn by their renderers, unfolded too; one that fails is told once", async () => {
+test("messages and entries are drawn by their renderers, unfolded too; one that fails is notified once", async () => {
   const { terminal, command } = await withExtension(`
     const lines = (...texts) => ({ render: () => texts });
     bonsai.registerMessageRenderer("card", ({ content }, { expanded }, theme) =>
@@ -37,7 +37,7 @@ test("of ten thousand lines of a renderer two thousand are shown, each as wide a
   await terminal.until("still quick");
 });
 
-test("an extension unfolds what is folded, and hears of the user's key", async () => {
+test("an extension unfolds what is folded, and gets the user's key", async () => {
   const { terminal, command } = await withExtension(`
     bonsai.registerCommand("fold", { handler(args, ctx) {
       if (args !== "") ctx.ui.setToolsExpanded(args === "open");

@@ -67,8 +67,8 @@ test.each([
 
 /** Tells each listener that a session was opened. */
 const opening = {
-  on: (name: string, heard: (event: object) => void) =>
-    name === "session_start" && heard({ reason: "startup" }),
+  on: (name: string, handler: (event: object) => void) =>
+    name === "session_start" && handler({ reason: "startup" }),
 };
 
 test("a short one, and one that ends in an answer, show at once how full they are", () => {

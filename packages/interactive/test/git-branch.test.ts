@@ -19,7 +19,7 @@ test("the branch of a repository is that of the folders in it", () => {
   expect(gitBranch(join(folder, "src", "deep"))).toBe("feature/apples");
 });
 
-test("a commit that is checked out is told by its first digits", () => {
+test("a commit that is checked out is shown by its first digits", () => {
   const folder = folderWith({ ".git/HEAD": "50cf1e9f0b8b3a3f0b8b3a3f0b8b3a3f0b8b3a3f\n" });
   expect(gitBranch(folder)).toBe("50cf1e9");
 });

@@ -17,7 +17,7 @@ export interface HeadlessTerminalOptions {
 export type Seen = string | RegExp | ((screen: string) => boolean);
 
 /** `until` gives up then, and shows the screen. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 /** A terminal without a window: keys are pressed, and what stands on its screen is read as text. */
 export class HeadlessTerminal implements Terminal {
@@ -133,7 +133,7 @@ export class HeadlessTerminal implements Terminal {
     for (const key of keys) this.send(keySequence(key));
   }
 
-  /** What a terminal would send, as it is. Nobody hears it before `start` and after `stop`. */
+  /** What a terminal would send, as it is. Nobody gets it before `start` and after `stop`. */
   send(data: string): void {
     this.#onInput?.(data);
   }
@@ -172,7 +172,7 @@ export class HeadlessTerminal implements Terminal {
       if (isSeen(screen, what)) resolve(screen);
       else if (this.#left !== undefined) giveUp(`${this.#left} before this came`);
     };
-    const timer = setTimeout(giveUp, patienceMs, "This never came");
+    const timer = setTimeout(giveUp, timeoutMs, "This never came");
     this.#waiting.add(look);
     // Once what was written so far is on the screen.
     this.#xterm.write("", look);
@@ -190,7 +190,7 @@ export class HeadlessTerminal implements Terminal {
     await this.until(() => true);
   }
 
-  /** Nothing more comes: who waits is told why. */
+  /** Nothing more comes: who waits gets the reason. */
   leave(why: string): void {
     this.#left = why;
     this.write("");

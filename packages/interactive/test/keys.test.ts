@@ -110,7 +110,7 @@ test("what is wrong in the file is named, and the rest of it holds", () => {
   expect(keys.label("suspend")).toBe("F9");
 });
 
-test("two actions on one key are told", () => {
+test("two actions on one key are notified", () => {
   expect(bindKeys(home({ expand: "f5", tree: "f5" }))).toEqual([
     expect.stringMatching(/"tree" and "expand" have the same key "f5"/),
   ]);

@@ -60,7 +60,7 @@ function lines(text: string): string[] {
 }
 
 /** What stands above the editor. */
-function told({ terminal }: Opened): string[] {
+function scrolledAndShown({ terminal }: Opened): string[] {
   const all = lines(terminal.scrollback());
   return all.slice(0, all.lastIndexOf("footer") - 3);
 }
@@ -71,14 +71,14 @@ test("lines that come scroll what is above, and each is there once", async () =>
     opened.chat.texts.push(`line ${at}`);
     await opened.draw();
   }
-  expect(told(opened)).toEqual([...shell, ...numbered(40)]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40)]);
 });
 
 test("many lines that come at once scroll too", async () => {
   const opened = await open();
   opened.chat.texts = numbered(40);
   await opened.draw();
-  expect(told(opened)).toEqual([...shell, ...numbered(40)]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40)]);
 });
 
 test.each([
@@ -95,7 +95,7 @@ test.each([
   const screen = lines(opened.terminal.screen());
   expect(screen.slice(0, -4)).toEqual(numbered(40).slice(-(rows - 4)));
   expect(screen.at(-1)).toBe("footer");
-  const all = told(opened);
+  const all = scrolledAndShown(opened);
   for (const line of [...shell, ...numbered(40)]) expect(all).toContain(line);
 });
 
@@ -109,7 +109,7 @@ test("fewer rows and as many again, over and over: no line is lost, and hardly o
   }
   opened.chat.texts = numbered(80);
   await opened.draw();
-  const all = told(opened);
+  const all = scrolledAndShown(opened);
   for (const line of [...shell, ...numbered(80)]) expect(all).toContain(line);
   expect(all.slice(-40)).toEqual(numbered(80).slice(-40));
   expect(all.length).toBeLessThan(shell.length + 80 + 10);
@@ -148,7 +148,7 @@ test("what changes above the screen leaves the scrollback alone, and what comes 
   await opened.draw();
   opened.chat.texts.push(...numbered(20, "later"));
   await opened.draw();
-  expect(told(opened)).toEqual([...shell, ...numbered(40), ...numbered(20, "later")]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), ...numbered(20, "later")]);
 });
 
 test("a table whose columns grow while it comes: the screen is true, and each line is there", async () => {
@@ -158,7 +158,7 @@ test("a table whose columns grow while it comes: the screen is true, and each li
     await opened.draw();
     expect(opened.terminal.screen()).toContain(`${" ".repeat(row >> 3)} ${row}`);
   }
-  expect(told(opened).map((line) => line.trim())).toEqual([
+  expect(scrolledAndShown(opened).map((line) => line.trim())).toEqual([
     ...shell,
     ...numbered(40, "").map((line) => line.trim()),
   ]);
@@ -181,7 +181,7 @@ test.each([3, 9, 30])("a panel of %i lines that comes and goes leaves nothing be
   }
   opened.chat.texts.push(...numbered(40, "later"));
   await opened.draw();
-  expect(told(opened)).toEqual([...shell, ...numbered(40), ...numbered(40, "later")]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), ...numbered(40, "later")]);
 });
 
 test("what is unfolded above the screen is printed below a rule; folded again, the screen alone changes", async () => {
@@ -193,15 +193,15 @@ test("what is unfolded above the screen is printed below a rule; folded again, t
   opened.screen.showUnfolded();
   await opened.draw();
   const printed = [...shell, ...numbered(34), "-----", ...unfolded];
-  expect(told(opened)).toEqual(printed);
+  expect(scrolledAndShown(opened)).toEqual(printed);
   opened.chat.texts = numbered(40);
   opened.screen.showUnfolded();
   await opened.draw();
   expect(lines(opened.terminal.screen()).slice(0, 6)).toEqual(numbered(40).slice(-6));
   opened.chat.texts.push(...numbered(20, "later"));
   await opened.draw();
-  expect(told(opened).slice(-20)).toEqual(numbered(20, "later"));
-  for (const line of printed.slice(0, -6)) expect(told(opened)).toContain(line);
+  expect(scrolledAndShown(opened).slice(-20)).toEqual(numbered(20, "later"));
+  for (const line of printed.slice(0, -6)) expect(scrolledAndShown(opened)).toContain(line);
 });
 
 test("of very much that is unfolded, the last thousand lines are printed", async () => {
@@ -211,7 +211,7 @@ test("of very much that is unfolded, the last thousand lines are printed", async
   opened.chat.texts = numbered(5_000, "unfolded");
   opened.screen.showUnfolded();
   await opened.draw();
-  const all = told(opened);
+  const all = scrolledAndShown(opened);
   expect(all.slice(0, shell.length)).toEqual(shell);
   expect(all.slice(-1_006)).toEqual(numbered(5_000, "unfolded").slice(-1_006));
   expect(all.length).toBeLessThan(1_200);
@@ -232,7 +232,12 @@ test.each([
   await opened.draw();
   expect(opened.terminal.screen()).not.toContain("line");
   const rule = before > 0 ? ["-----"] : [];
-  expect(told(opened)).toEqual([...shell, ...numbered(before), ...rule, ...numbered(after, "other")]);
+  expect(scrolledAndShown(opened)).toEqual([
+    ...shell,
+    ...numbered(before),
+    ...rule,
+    ...numbered(after, "other"),
+  ]);
 });
 
 test("another branch is printed from where it parts", async () => {
@@ -242,7 +247,7 @@ test("another branch is printed from where it parts", async () => {
   opened.chat.texts = [...numbered(20), ...numbered(30, "other")];
   opened.screen.showOther();
   await opened.draw();
-  expect(told(opened)).toEqual([...shell, ...numbered(40), "-----", ...numbered(30, "other")]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), "-----", ...numbered(30, "other")]);
 });
 
 test("a compaction below what is kept prints nothing twice", async () => {
@@ -252,7 +257,7 @@ test("a compaction below what is kept prints nothing twice", async () => {
   opened.chat.texts = [...numbered(40).slice(25), "compacted", "to less"];
   opened.screen.showOther();
   await opened.draw();
-  expect(told(opened)).toEqual([...shell, ...numbered(40), "compacted", "to less"]);
+  expect(scrolledAndShown(opened)).toEqual([...shell, ...numbered(40), "compacted", "to less"]);
 });
 
 test("whoever had the terminal meanwhile loses nothing", async () => {
@@ -264,7 +269,7 @@ test("whoever had the terminal meanwhile loses nothing", async () => {
   opened.screen.start();
   opened.screen.requestRender(true);
   await opened.draw();
-  const all = told(opened);
+  const all = scrolledAndShown(opened);
   for (const line of [...shell, ...numbered(40), "$ date", "today", "$ fg"]) expect(all).toContain(line);
   expect(lines(opened.terminal.screen()).slice(0, 6)).toEqual(numbered(40).slice(-6));
 });

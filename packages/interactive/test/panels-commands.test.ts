@@ -28,7 +28,7 @@ test("/thinking sets the level, and refuses what is none", async () => {
   await ui.terminal.until("Thinking is off");
 });
 
-test("/session tells file, id, entries, tokens, cost and compactions", async () => {
+test("/session shows file, id, entries, tokens, cost and compactions", async () => {
   const ui = await opened();
   await say(ui, "hello");
   command(ui, "/session");
@@ -46,7 +46,7 @@ test("/session says where there is no model yet", async () => {
   expect(screen).toMatch(/context +~[\d,]+ tokens, window unknown/);
 });
 
-test("/trust tells what a project brings, and trusts it once the user says yes", async () => {
+test("/trust shows what a project brings, and trusts it after a yes", async () => {
   const ui = await opened();
   command(ui, "/trust");
   await ui.terminal.until("Trust this project?");

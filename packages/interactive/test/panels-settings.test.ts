@@ -32,7 +32,7 @@ const summary = modelSummary();
 const darkAccent = "38;5;110m";
 const lightAccent = "38;5;25m";
 
-test("/settings writes a setting, told with its meaning, and takes it back", async () => {
+test("/settings writes a setting, shown with its meaning, and takes it back", async () => {
   const ui = await openedSettings();
   ui.terminal.type("keepRecent");
   expect(await ui.terminal.until("Default: 20000")).toContain("stay as they are");
@@ -74,7 +74,7 @@ test("a meaning that does not fit a low screen ends in a sign that there is more
   await terminal.until(/Holds at once\.\n─/);
 });
 
-test("a theme that is chosen is worn at once, and at the next start, whatever the background", async () => {
+test("a theme that is chosen is applied at once, and at the next start, whatever the background", async () => {
   const ui = await openedSettings({ env: { NO_COLOR: "" }, background: "#000000" });
   ui.terminal.type("theme");
   await ui.terminal.until("auto (default)");

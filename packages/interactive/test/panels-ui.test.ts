@@ -11,16 +11,16 @@ function open(size: { columns?: number; rows?: number } = {}) {
   const terminal = new HeadlessTerminal(size);
   const screen = new Screen({ terminal, theme: makeTheme("none") });
   const editor = new Editor(screen.tui, screen.theme.editor);
-  const told: string[] = [];
+  const notices: string[] = [];
   const end = new AbortController();
   const ui = extensionUi({
     ...{ screen, editor, cwd: tmpdir(), signal: end.signal, onWorkingMessage: expect.unreachable },
     chat: { isExpanded: false, toggleExpanded: expect.unreachable, showEntry: () => expect.unreachable() },
-    notify: (message) => told.push(message),
+    notify: (message) => notices.push(message),
   });
   screen.start(editor);
   onTestFinished(() => screen.stop());
-  return { terminal, screen, editor, ui, told, end };
+  return { terminal, screen, editor, ui, notices, end };
 }
 
 test("a choice is searched by typing; the Enter that may end a prompt takes nothing, the next does", async () => {
@@ -240,11 +240,11 @@ test("statuses are kept by key, on one line each", () => {
 });
 
 test("extensions notify, name the window, and write into the editor", async () => {
-  const { terminal, ui, told } = open();
+  const { terminal, ui, notices } = open();
   ui.notify("Done.");
   ui.setTitle("my\u0007 work");
   ui.setEditorText("a draft");
   await terminal.until("a draft");
-  expect([told, ui.getEditorText()]).toEqual([["Done."], "a draft"]);
+  expect([notices, ui.getEditorText()]).toEqual([["Done."], "a draft"]);
   expect(terminal.title).toBe("my␇ work");
 });

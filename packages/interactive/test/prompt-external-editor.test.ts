@@ -22,7 +22,7 @@ test.for([
 });
 
 test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :"])(
-  "an editor that fails is told, and the text stays: %s",
+  "an editor that fails is notified, and the text stays: %s",
   async (editor) => {
     const terminal = await opened(editor);
     terminal.press("ctrl+g");
@@ -33,20 +33,20 @@ test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :"])(
 );
 
 test("a Ctrl-C on the terminal ends the program that has it, and not bonsai", async () => {
-  const heard: unknown[] = [];
-  const hear = (name: unknown) => heard.push(name);
-  process.on("SIGINT", hear);
-  onTestFinished(() => void process.removeListener("SIGINT", hear));
+  const received: unknown[] = [];
+  const receive = (name: unknown) => received.push(name);
+  process.on("SIGINT", receive);
+  onTestFinished(() => void process.removeListener("SIGINT", receive));
   const go = join(testFolder(), "go");
   const terminal = await opened(`until [ -f ${go} ]; do sleep 0.02; done; printf ' and more' >>`);
   terminal.press("ctrl+g");
   expect(terminal.isStarted).toBe(false);
   process.emit("SIGINT");
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
   writeFileSync(go, "");
   await terminal.until("a text and more");
   process.emit("SIGINT");
-  expect(heard).toHaveLength(1);
+  expect(received).toHaveLength(1);
 });
 
 test("a program that writes is ended with bonsai", async () => {

@@ -34,7 +34,7 @@ test("a thousand are kept, and a file that grew far over that is cut", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test("lines that cannot be read are told once, and stay in a file beside; the others hold", () => {
+test("lines that cannot be read are notified once, and stay in a file beside; the others hold", () => {
   const { file, faults, open } = place();
   open().add("whole");
   appendFileSync(file, '{"other":1}\n{"text":"cu');
@@ -59,7 +59,7 @@ test("a line that a crash cuts between two reads does not take the next with it"
   expect(open().read()).toEqual(["whole", "after"]);
 });
 
-test("a file that cannot be written is told once, and nothing fails", () => {
+test("a file that cannot be written is notified once, and nothing fails", () => {
   const { file, faults, open } = place();
   mkdirSync(file);
   const history = open();

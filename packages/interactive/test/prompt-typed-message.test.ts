@@ -40,7 +40,7 @@ test.for([
   expect(typedMessage({ text, images: 0 }, project()).text).toBe(text);
 });
 
-test("images that nothing names are told", () => {
+test("images that nothing names are notified", () => {
   const cwd = project();
   const lost = (text: string, images: number) => lostImagesText(typedMessage({ text, images }, cwd));
   expect(lost("See @shot.png", 1)).toBeUndefined();
@@ -63,7 +63,7 @@ test("a message that /fork brings back names its files, and does not quote them"
   expect(screen).not.toContain("cannot come back");
 });
 
-test("what is taken back from the queue names its image; one that nothing names is told", async () => {
+test("what is taken back from the queue names its image; one that nothing names is notified", async () => {
   const project = agentProject({ contextWindow: 100_000, turn: [longStory], atEnd: "repeat" }, files);
   mkdirSync(join(project.home, "extensions"), { recursive: true });
   writeFileSync(

@@ -39,7 +39,7 @@ function times(terminal: HeadlessTerminal, line: string): number {
     .filter((each) => each.trim() === line).length;
 }
 
-test("an answer that is told while the terminal changes its size, again and again, is there from its beginning to its end", async () => {
+test("an answer that comes while the terminal changes its size, again and again, is there from its beginning to its end", async () => {
   const words = Array.from({ length: 120 }, (_, at) => `Paragraph ${at}.`);
   const turn = [{ text: words.join("\n\n"), delayMs: 4, chunkChars: 40 }];
   const { terminal } = openInteractive({ before, scenario: { contextWindow: 100_000, turn } });

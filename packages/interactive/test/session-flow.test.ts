@@ -64,7 +64,7 @@ test("without a model, the footer says what to do about it", async () => {
   expect(screen).not.toContain("none");
 });
 
-test("an extension's command that bonsai has itself is told, and bonsai's stands", async () => {
+test("an extension's command that bonsai has itself is notified, and bonsai's stands", async () => {
   const project = agentProject(says("Good."));
   mkdirSync(join(project.home, "extensions"));
   writeFileSync(
@@ -122,7 +122,7 @@ test("/export writes Markdown, and no file twice", async () => {
   expect(existsSync(join(home, "talk.md"))).toBe(true);
 });
 
-test("/reload tells how many extensions came, and which did not", async () => {
+test("/reload notifies how many extensions came, and which did not", async () => {
   const project = agentProject(says("Good."));
   const folder = join(project.home, "extensions");
   const { terminal } = openInteractive({ project });
@@ -186,7 +186,7 @@ test("where the first run is to be shown, the demonstration plays by itself, and
   await terminal.until("Stopped.");
 });
 
-test("an extension that never comes is told by a line, takes what is typed, and does not keep the user", async () => {
+test("an extension that never comes is shown by a line, takes what is typed, and does not keep the user", async () => {
   const project = agentProject(says("Good."));
   mkdirSync(join(project.home, "extensions"));
   writeFileSync(

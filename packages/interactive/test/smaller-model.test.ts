@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { says } from "../../app/test/agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
-test("a model whose window the context has outgrown is told, with what happens next", async () => {
+test("a model whose window the context has outgrown is notified, with what happens next", async () => {
   const scenario = says(`Long. ${"word ".repeat(6_000)}`);
   const { terminal, project } = openInteractive({ columns: 240, scenario });
   const use = (name: string, contextWindow: number) => {

@@ -125,7 +125,7 @@ test("the window is called after the session, else after its folder", async () =
   expect(terminal.screen()).toContain("Prune the apples");
 });
 
-test("right after a compaction the size of the context is an estimate, marked alike wherever it is told", async () => {
+test("right after a compaction the size of the context is an estimate, marked alike wherever it is shown", async () => {
   const { terminal } = openInteractive({
     scenario: {
       ...{ contextWindow: 200_000, turn: [{ text: "Good." }], summary: [{ text: summary }] },

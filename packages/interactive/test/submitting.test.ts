@@ -14,7 +14,7 @@ test("words of the command line are the first prompt", async () => {
   expect(terminal.screen()).toContain("fix the test");
 });
 
-test("an unknown command is told with the nearest one, and stands in the editor again", async () => {
+test("an unknown command is notified with the nearest one, and stands in the editor again", async () => {
   const { terminal } = openInteractive({ scenario: says("Never said.") });
   await terminal.until("/100k");
   terminal.type("/exprot notes.md\n");
@@ -23,7 +23,7 @@ test("an unknown command is told with the nearest one, and stands in the editor 
   expect(screen.split("/exprot notes.md")).toHaveLength(2);
 });
 
-test("a command that cannot be carried out is told, and is not in the way of the next", async () => {
+test("a command that cannot be carried out is notified, and is not in the way of the next", async () => {
   const { terminal } = openInteractive({ scenario: says("Never said.") });
   await terminal.until("/100k");
   terminal.type("/undo\n");
@@ -47,7 +47,7 @@ test("a command behind ! runs, and its output is shown", async () => {
   await terminal.until("42");
 });
 
-test("a file named with @ goes along; one that is not there is told, and the text comes back", async () => {
+test("a file named with @ goes along; one that is not there is notified, and the text comes back", async () => {
   const { terminal, project } = openInteractive({
     scenario: says("Read."),
     files: { "notes.md": "All my secrets." },

@@ -29,7 +29,7 @@ test("links are links where tmux says that it passes them on", async () => {
   expect(terminal.written.join("")).toContain("\u001b]8;;https://example.com/page");
 });
 
-test("where tmux does not answer, nobody waits for it, and links are told in full", async () => {
+test("where tmux does not answer, nobody waits for it, and links are written in full", async () => {
   const terminal = await drawn(tmux("exec tail -f /dev/null"));
   expect(terminal.screen()).toContain("the page (https://example.com/page)");
 });

@@ -65,12 +65,12 @@ test("without a message there is nothing to fork, to copy or to label", async ()
 
 /** What the flow touches, without a terminal. */
 function fakeWork(typed: string, agent: object) {
-  const told: string[] = [];
+  const notices: string[] = [];
   let text = typed;
   const work = {
     host: { agent: { session: { entry: () => undefined }, ...agent }, workshop: { cwd: "." } },
     screen: { redraw: () => {} },
-    chat: { rebuild: () => told.push("rebuilt") },
+    chat: { rebuild: () => notices.push("rebuilt") },
     editor: {
       offerText: (offered: string) => {
         if (text !== "") return false;
@@ -78,10 +78,10 @@ function fakeWork(typed: string, agent: object) {
         return true;
       },
     },
-    notify: (message: string) => told.push(message),
+    notify: (message: string) => notices.push(message),
     interruptible: (task: (signal: AbortSignal) => unknown) => task(new AbortController().signal),
   } as unknown as InteractiveContext;
-  return { work, told, text: () => text };
+  return { work, notices, text: () => text };
 }
 
 test.each([
@@ -89,9 +89,9 @@ test.each([
   ["typed already", "try again", "typed already"],
 ])("acceptance 33: with %j in the editor, %j leaves %j there", async (typed, editorText, expected) => {
   const navigate = async () => ({ status: "moved", editorText });
-  const { work, told, text } = fakeWork(typed, { navigate });
+  const { work, notices, text } = fakeWork(typed, { navigate });
   await navigateFlow(work, "u1", {});
   expect(text()).toBe(expected);
-  expect(told[0]).toBe("rebuilt");
-  expect(told.slice(1).join()).toEqual(typed === "" ? "" : expect.stringContaining("stays in the editor"));
+  expect(notices[0]).toBe("rebuilt");
+  expect(notices.slice(1).join()).toEqual(typed === "" ? "" : expect.stringContaining("stays in the editor"));
 });

@@ -32,14 +32,14 @@ function fakeHost(session: Session) {
   const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveContext;
   const onCounted = vi.fn();
   readAhead(work, onCounted);
-  return { agent, onCounted, tell: (name: string) => handlers.get(name)?.() };
+  return { agent, onCounted, notify: (name: string) => handlers.get(name)?.() };
 }
 
 test("what was read ahead is not read again, and what is appended since is there", () => {
   vi.useFakeTimers();
   const { session } = openChain(300);
-  const { tell, onCounted } = fakeHost(session);
-  tell("session_start");
+  const { notify, onCounted } = fakeHost(session);
+  notify("session_start");
   vi.runAllTimers();
   expect(onCounted).toHaveBeenCalledOnce();
   const read = vi.spyOn(session.store, "read");
@@ -55,16 +55,16 @@ test("nothing is read ahead while the agent works, nor of a session that was lef
   vi.useFakeTimers();
   const { session } = openChain(30);
   const read = vi.spyOn(session.store, "read");
-  const { agent, tell } = fakeHost(session);
+  const { agent, notify } = fakeHost(session);
   agent.isBusy = true;
-  tell("session_start");
+  notify("session_start");
   vi.advanceTimersByTime(5_000);
   expect(read).not.toHaveBeenCalled();
-  tell("session_shutdown");
+  notify("session_shutdown");
   session.close();
   expect(vi.getTimerCount()).toBe(0);
   agent.isBusy = false;
-  tell("session_start");
+  notify("session_start");
   vi.runAllTimers();
   expect(read).not.toHaveBeenCalled();
 });

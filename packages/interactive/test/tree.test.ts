@@ -200,7 +200,7 @@ describe("acceptance 34: the summary of the branch", () => {
     expect(session().leafId).toBe(entry?.id);
   });
 
-  test("with a focus, the model is told what to dwell on; Esc at the focus leads back", async () => {
+  test("with a focus, the model is asked what to dwell on; Esc at the focus leads back", async () => {
     const { terminal, choose, question, session } = await openSample();
     await choose("makes it worse");
     await question(2);
@@ -268,7 +268,7 @@ describe("acceptance 34: the summary of the branch", () => {
     expect([session().leafId, session().entries().length]).toEqual([oldLeaf, before]);
   });
 
-  test("a failure is told once, nothing has changed, and the digest can be taken instead", async () => {
+  test("a failure is notified once, nothing has changed, and the digest can be taken instead", async () => {
     const scenario: Scenario = { contextWindow: 100_000, turn: [{ text: "Good." }] };
     const { terminal, choose, question, session } = await openSample(sampleLines(), { scenario });
     await choose("makes it worse");
