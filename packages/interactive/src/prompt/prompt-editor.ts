@@ -7,17 +7,26 @@ import type { Screen } from "../terminal/screen.ts";
 import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-input.ts";
-import { MOST_PROMPTS, type PromptHistory } from "./prompt-history.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
 
 /** What may hold a key, and belongs in no file. */
 const secret = /^\/login\s/;
 
+/** The most prompts that are kept. */
+export const MOST_PROMPTS = 1_000;
+
+/** What the history of prompts is to the editor, which is there before the history is loaded. */
+interface EarlierPrompts {
+  /** Oldest first. */
+  read(): string[];
+  add(text: string): void;
+}
+
 /** Where the user types. Nothing that stands in it is ever overwritten from outside. */
 export class PromptEditor extends OpenEditor {
   readonly #screen: Screen;
-  #history: PromptHistory | undefined;
+  #history: EarlierPrompts | undefined;
   /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
   #staleList: object | undefined;
 
@@ -31,7 +40,7 @@ export class PromptEditor extends OpenEditor {
   }
 
   /** Takes the prompts of earlier sessions, and adds to them: from now on, and what was submitted already. */
-  useHistory(history: PromptHistory): void {
+  useHistory(history: EarlierPrompts): void {
     const submitted = this.earlierTexts.splice(0).reverse();
     for (const text of history.read()) this.#remember(text);
     this.#history = history;

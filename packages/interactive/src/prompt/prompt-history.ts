@@ -14,9 +14,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
+import { MOST_PROMPTS } from "./prompt-editor.ts";
 
-/** The most prompts that are kept. */
-export const MOST_PROMPTS = 1_000;
 /** A longer prompt is remembered until the program ends, and not in the file. */
 const MOST_PROMPT_CHARS = 100_000;
 
