@@ -1,5 +1,5 @@
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
-import { enter } from "./session/entrance.ts";
+import { showFirstFrame } from "./session/first-frame.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
 
 const drainMs = 500;
@@ -12,8 +12,8 @@ export function runInteractive(
   let atOnce = () => {};
   return call.io.interruptible(
     async (signal) => {
-      const entrance = enter(call, terminal, signal);
-      const { screen, editor, quitting } = entrance;
+      const firstFrame = showFirstFrame(call, terminal, signal);
+      const { screen, editor, quitting } = firstFrame;
       const release = quitting.guard(screen);
       let printHowToGoOn = () => {};
       try {
@@ -26,7 +26,7 @@ export function runInteractive(
           screen.stop();
           killRunningCommands();
         };
-        printHowToGoOn = await live(entrance);
+        printHowToGoOn = await live(firstFrame);
       } catch (error) {
         // Whoever quits while the session is being opened has not failed.
         if (!quitting.signal.aborted || error !== quitting.signal.reason) throw error;

@@ -53,7 +53,7 @@ export class ChatDrawings {
       redraw();
     };
     const renderer = () => renderers()?.tool(name);
-    return new ToolDrawing({ ...{ renderer, toolCallId, cwd, invalidate }, theme: this.#theme });
+    return new ToolDrawing({ renderer, toolCallId, cwd, invalidate, theme: this.#theme });
   }
 }
 
@@ -130,7 +130,11 @@ export class ToolDrawing {
   #context(now: ToolCallNow, lastComponent: Component | undefined): ToolRenderContext {
     const { toolCallId, cwd, invalidate } = this.#options;
     return {
-      ...{ args: now.args, toolCallId, cwd, invalidate, lastComponent },
+      args: now.args,
+      toolCallId,
+      cwd,
+      invalidate,
+      lastComponent,
       state: this.#state,
       executionStarted: now.state !== "waiting",
       argsComplete: now.state !== "waiting",

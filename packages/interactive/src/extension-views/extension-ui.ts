@@ -35,7 +35,7 @@ export interface ExtensionUi extends FrontEndUI {
 
 /** All that extensions ask and show; commands ask by it too. */
 export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
-  const { screen, notify, chat, cwd, signal } = options;
+  const { screen, notify, editor, chat, cwd, signal, onWorkingMessage } = options;
   const rest = new TypingRest(screen);
   const untilRest = (end: AbortSignal) => rest.reached(end);
   const lines = new ExtensionLines(() => screen.redraw());
@@ -45,20 +45,6 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
     ...dialogs({ screen, untilRest, signal }),
     custom: customView({ screen, notify, untilRest, signal }),
     ...standingViews({ screen, lines, cwd, notify }),
-    ...wordsUi(options),
-    getToolsExpanded: () => chat.isExpanded,
-    setToolsExpanded(isExpanded) {
-      if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
-    },
-    showEntry: (entry) => chat.showEntry(entry),
-  };
-}
-
-type WordsUi = Pick<FrontEndUI, "notify" | "setTitle" | "setEditorText" | "getEditorText"> &
-  Pick<FrontEndDrawing, "setWorkingMessage">;
-
-function wordsUi({ screen, notify, editor, onWorkingMessage }: ExtensionUiOptions): WordsUi {
-  return {
     notify: (message, type = "info") => notify(message, type === "info" ? "info" : "warning"),
     setTitle: (title) => screen.tui.terminal.setTitle(printable(title)),
     setEditorText(text) {
@@ -68,5 +54,10 @@ function wordsUi({ screen, notify, editor, onWorkingMessage }: ExtensionUiOption
     getEditorText: () => editor.getText(),
     setWorkingMessage: (message) =>
       onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
+    getToolsExpanded: () => chat.isExpanded,
+    setToolsExpanded(isExpanded) {
+      if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
+    },
+    showEntry: (entry) => chat.showEntry(entry),
   };
 }

@@ -18,18 +18,15 @@ export function sessionText({ name = "", firstWords = "", cwd, id, digest }: Ses
   return [name, firstWords, cwd, id, digest?.summary ?? ""].join(" ");
 }
 
-interface SessionRowOptions {
-  nowMs: number;
-  /** The session's file that is worked in. */
-  inUse?: string | undefined;
-  /** True where sessions of all folders are listed. */
-  hasFolders: boolean;
-  cwd: string;
-}
-
+/** @param hasFolders true where sessions of all folders are listed; `inUse` is the file of the session that is open */
 export function sessionRow(
   session: ListedSession,
-  { nowMs, inUse, hasFolders, cwd }: SessionRowOptions,
+  {
+    nowMs,
+    hasFolders,
+    cwd,
+    inUse,
+  }: { nowMs: number; hasFolders: boolean; cwd: string; inUse?: string | undefined },
 ): PickRow {
   const when = age(session.lastActivityMs, nowMs);
   const folder = hasFolders ? `${lastFolder(session.cwd, cwd)} · ` : "";

@@ -5,8 +5,8 @@ import type { PromptEditor } from "../prompt/prompt-editor.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
-import type { Quitting } from "./entrance.ts";
 import { writeOutside } from "./external-editor.ts";
+import type { Quitting } from "./first-frame.ts";
 import type { GracePeriod } from "./grace-period.ts";
 import type { Submitting } from "./submitting.ts";
 

@@ -19,15 +19,15 @@ import { slashCommands } from "../slash/slash-commands.ts";
 import { Status } from "../status/status.ts";
 import { applyTheme } from "../terminal/capabilities.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
-import type { Entrance } from "./entrance.ts";
+import type { FirstFrame } from "./first-frame.ts";
 import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
 import { readAhead } from "./read-ahead.ts";
 import { Submitting } from "./submitting.ts";
 
 /** Opens the session, and runs until the user quits. @returns prints how to go on, once the screen is left */
-export async function live(entrance: Entrance): Promise<() => void> {
-  const parts = makeParts(entrance);
+export async function live(firstFrame: FirstFrame): Promise<() => void> {
+  const parts = makeParts(firstFrame);
   const { chat, status, editor } = parts;
   for (const message of bindKeys(parts.home)) chat.notify(message, "warning");
   try {
@@ -43,8 +43,8 @@ export async function live(entrance: Entrance): Promise<() => void> {
 type Parts = ReturnType<typeof makeParts>;
 
 /** What there is before a session is open. */
-function makeParts(entrance: Entrance) {
-  const { call, screen, editor, quitting } = entrance;
+function makeParts(firstFrame: FirstFrame) {
+  const { call, screen, editor, quitting } = firstFrame;
   const { cwd } = call.io;
   const home = bonsaiHome({ ...call.io.env });
   /** Undefined before the session is open. */
@@ -88,7 +88,7 @@ function makeParts(entrance: Entrance) {
   editor.useHistory(new PromptHistory({ home, onNotice: (message) => notify(message, "warning") }));
   const completion = new PromptCompletion({ cwd, commands: slashCommands, notify });
   editor.setAutocompleteProvider(completion);
-  for (const text of entrance.takeEarly()) editor.onSubmit(text);
+  for (const text of firstFrame.takeEarly()) editor.onSubmit(text);
   screen.tui.addInputListener((data) => keyHandler.onKey(data));
   return {
     call,

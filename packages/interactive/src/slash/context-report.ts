@@ -178,7 +178,8 @@ function largestOf(
 ): LargeItem[] {
   return items
     .map(({ entryId, message }) => ({
-      ...{ entryId, message },
+      entryId,
+      message,
       tokens: size.ofEstimate(estimator.message(message)),
     }))
     .sort((one, other) => other.tokens - one.tokens)

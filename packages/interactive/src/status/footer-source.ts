@@ -9,12 +9,12 @@ import { isNoModel } from "../no-model.ts";
 import type { FooterFacts } from "./footer.ts";
 import { SessionCost } from "./session-cost.ts";
 
-interface FooterSourceOptions {
+export interface FooterSourceOptions {
   /** Absolute; where tools work. */
   cwd: string;
-  /** As the footer shows it. */
+  /** As the footer shows it, with `~`. */
   folder: string;
-  /** Undefined before the session is open. */
+  /** Undefined before the session is open; asked whenever it is needed, for it changes. */
   agent: () => Agent | undefined;
   /** Short texts of extensions, in the order in which they are shown. Default: none. */
   statuses?: () => readonly string[];

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { keys } from "../terminal/keys.ts";
@@ -7,21 +7,13 @@ import type { Screen } from "../terminal/screen.ts";
 import { ActivityLine } from "./activity-line.ts";
 import { ActivityModel, followActivity, retryOf } from "./activity-model.ts";
 import { Footer } from "./footer.ts";
-import { FooterSource } from "./footer-source.ts";
+import { FooterSource, type FooterSourceOptions } from "./footer-source.ts";
 import { type Held, QueueLines } from "./queue-lines.ts";
 
-export interface StatusOptions {
+interface StatusOptions extends Omit<FooterSourceOptions, "redraw"> {
   screen: Screen;
-  /** Absolute; where tools work. */
-  cwd: string;
-  /** As the footer shows it, with `~`. */
-  folder: string;
-  /** Undefined before the session is open; asked whenever it is needed, for it changes. */
-  agent: () => Agent | undefined;
   /** What was typed and has not reached the agent: shown as queued too. Default: nothing. */
   held?: () => readonly Held[];
-  /** What extensions put into the footer. Default: nothing. */
-  statuses?: () => readonly string[];
   /** Default `Date.now`. */
   now?: () => number;
 }

@@ -2,24 +2,8 @@ import { join } from "node:path";
 import { readJsonFile } from "@bonsai-agent/app/json-file";
 import { nearestWord } from "@bonsai-agent/app/nearest-word";
 import { z } from "zod";
-import {
-  actionNames,
-  actions,
-  isOfEditor,
-  type KeyBindings,
-  keyRule,
-  keys,
-  libraryBindings,
-  readKey,
-} from "./keys.ts";
+import { actionNames, actions, isOfEditor, keyRule, keys, libraryBindings, readKey } from "./keys.ts";
 import type { KeyId } from "./tui.ts";
-
-/** What is in the user's file of keys, and what is wrong there. */
-interface KeybindingsRead {
-  bindings: KeyBindings;
-  /** One sentence or two each; everything else in the file holds. */
-  faults: readonly string[];
-}
 
 const fileSchema = z.record(z.string(), z.unknown());
 const keysSchema = z.union([z.string().transform((key) => [key]), z.array(z.string())]);
@@ -29,39 +13,33 @@ export function keybindingsFile(home: string): string {
   return join(home, "keybindings.json");
 }
 
-/** Binds the keys of `<home>/keybindings.json`, each anew. @returns what is wrong in the file */
+/**
+ * Binds the keys of `<home>/keybindings.json`, each anew: `{"action": "key"}` or `{"action": ["key", "key"]}`; no key at all
+ * is an empty list. @returns what is wrong in the file; everything else in it holds
+ */
 export function bindKeys(home: string): readonly string[] {
-  const { bindings, faults } = readKeybindings(keybindingsFile(home));
-  keys.bind(bindings);
-  return faults;
-}
-
-/** Reads `{"action": "key"}` and `{"action": ["key", "key"]}`; no key at all is an empty list. */
-function readKeybindings(file: string): KeybindingsRead {
-  const value = valueIn(file);
-  if ("fault" in value) return { bindings: {}, faults: [value.fault] };
-  const read = fileSchema.safeParse(value.json === undefined ? {} : value.json);
-  if (!read.success)
-    return {
-      bindings: {},
-      faults: [`${file} is no object; it should be like {"expand": "ctrl+e"}. All keys have their default.`],
-    };
+  const file = keybindingsFile(home);
   const bindings: Record<string, KeyId[]> = {};
   const faults: string[] = [];
-  for (const [name, given] of Object.entries(read.data)) {
+  for (const [name, given] of Object.entries(rowsIn(file, (fault) => faults.push(fault)))) {
     const row = readRow(name, given);
     if (row.keys !== undefined) bindings[name] = row.keys;
     faults.push(...row.faults.map((fault) => `${file}: ${fault}`));
   }
-  return { bindings, faults: [...faults, ...twice(bindings).map((fault) => `${file}: ${fault}`)] };
+  keys.bind(bindings);
+  return [...faults, ...twice(bindings).map((fault) => `${file}: ${fault}`)];
 }
 
-function valueIn(file: string): { json: unknown } | { fault: string } {
+function rowsIn(file: string, onFault: (fault: string) => void): Record<string, unknown> {
   try {
-    return { json: readJsonFile(file) };
+    const value = readJsonFile(file);
+    const read = fileSchema.safeParse(value === undefined ? {} : value);
+    if (read.success) return read.data;
+    onFault(`${file} is no object; it should be like {"expand": "ctrl+e"}. All keys have their default.`);
   } catch (error) {
-    return { fault: `The keys have their default: ${(error as Error).message}` };
+    onFault(`The keys have their default: ${(error as Error).message}`);
   }
+  return {};
 }
 
 function readRow(name: string, given: unknown): { keys?: KeyId[]; faults: string[] } {

@@ -59,9 +59,10 @@ interface ScreenPlanOptions {
   change: ScreenChange;
 }
 
-export function screenPlan({ shown, frame, rows, onScreen, change }: ScreenPlanOptions): ScreenPlan {
+export function screenPlan(options: ScreenPlanOptions): ScreenPlan {
+  const { frame, rows, onScreen } = options;
   const top = Math.max(0, frame.lines.length - rows);
-  const { before, from } = startOf({ shown, frame, top, change });
+  const { before, from } = startOf(options, top);
   // Of what is not kept, nothing scrolls off.
   const above = frame.lines.slice(from, Math.min(top, frame.kept));
   const scrolled = Math.min(frame.kept, Math.max(from, top));
@@ -79,15 +80,8 @@ interface Start {
   from: number;
 }
 
-interface StartOptions {
-  shown: Shown;
-  frame: Frame;
-  /** The first line that is on the screen then. */
-  top: number;
-  change: ScreenChange;
-}
-
-function startOf({ shown, frame, top, change }: StartOptions): Start {
+/** @param top the first line that is on the screen then */
+function startOf({ shown, frame, change }: ScreenPlanOptions, top: number): Start {
   switch (change.kind) {
     case "begin":
       return { before: { kind: "foreign" }, from: Math.min(shown.scrolled, frame.kept) };

@@ -142,8 +142,7 @@ export class Screen {
     make: (done: (value: Value | undefined) => void) => Panel,
     signal?: AbortSignal,
   ): Promise<Value | undefined> {
-    return untilLeft({
-      among: this.#panels,
+    return untilLeft(this.#panels, {
       enter: (leave: (value?: Value) => void) => ({ panel: make(leave) }),
       onEntered: () => this.#stand(),
       onLeft: () => this.#stand(),
@@ -156,8 +155,7 @@ export class Screen {
     make: (done: (value: Value | undefined) => void) => Panel,
     { options, onHandle, signal }: ShowOverOptions,
   ): Promise<Value | undefined> {
-    return untilLeft({
-      among: this.#overlays,
+    return untilLeft(this.#overlays, {
       enter: (leave: (value?: Value) => void) => ({
         handle: this.#tui.showOverlay(make(leave), options),
         takesKeys: options.nonCapturing !== true,
@@ -197,45 +195,40 @@ export class Screen {
   }
 }
 
-interface UntilLeftOptions<Value, Entry> {
-  /** Where the entry stands, as the last, until it is left. */
-  among: (Entry & Leavable)[];
-  enter: (leave: (value?: Value) => void) => Entry;
-  /** Called when it stands there; also when it has been left at once. */
-  onEntered?: (entry: Entry) => void;
-  onLeft: (entry: Entry) => void;
-  /** Leaves it: the value is then undefined. */
-  signal?: AbortSignal | undefined;
-}
-
 interface Leavable {
   /** Leaves it without a value; a second call does nothing. */
   leave: () => void;
 }
 
-/** Has something stand among others until it is left. @returns with what it was left */
-function untilLeft<Value, Entry extends object>({
-  among,
-  enter,
-  onEntered,
-  onLeft,
-  signal,
-}: UntilLeftOptions<Value, Entry>): Promise<Value | undefined> {
+interface EntryOptions<Value, Entry> {
+  enter: (leave: (value?: Value) => void) => Entry;
+  /** Called when it stands there; also when it has been left at once. */
+  onEntered: (entry: Entry) => void;
+  onLeft: (entry: Entry) => void;
+  /** Leaves it: the value is then undefined. */
+  signal: AbortSignal | undefined;
+}
+
+/** Has an entry stand in a list, as the last, until it is left. @returns with what it was left */
+function untilLeft<Value, Entry extends object>(
+  list: (Entry & Leavable)[],
+  { enter, onEntered, onLeft, signal }: EntryOptions<Value, Entry>,
+): Promise<Value | undefined> {
   return new Promise((resolve) => {
     const leave = (value?: Value) => {
-      const at = among.findIndex((each) => each.leave === leaveEmpty);
+      const at = list.findIndex((each) => each.leave === leaveEmpty);
       if (at < 0) return;
-      const [entry] = among.splice(at, 1);
+      const [entry] = list.splice(at, 1);
       signal?.removeEventListener("abort", leaveEmpty);
       onLeft(entry!);
       resolve(value);
     };
     const leaveEmpty = () => leave();
     const entry = { ...enter(leave), leave: leaveEmpty };
-    among.push(entry);
+    list.push(entry);
     if (signal?.aborted) leave();
     else signal?.addEventListener("abort", leaveEmpty, { once: true });
-    onEntered?.(entry);
+    onEntered(entry);
   });
 }
 

@@ -12,7 +12,7 @@ import { makeTheme } from "../terminal/theme.ts";
 import type { Terminal } from "../terminal/tui.ts";
 
 /** What the first frame shows. Everything else is loaded behind it. */
-export interface Entrance {
+export interface FirstFrame {
   readonly call: AgentCall;
   readonly screen: Screen;
   readonly editor: PromptEditor;
@@ -21,7 +21,7 @@ export interface Entrance {
   takeEarly(): string[];
 }
 
-export function enter(call: AgentCall, terminal: Terminal, signal: AbortSignal): Entrance {
+export function showFirstFrame(call: AgentCall, terminal: Terminal, signal: AbortSignal): FirstFrame {
   const theme = makeTheme(schemeOfEnvironment(call.io.env));
   theme.choose(themeAtStart(bonsaiHome({ ...call.io.env })));
   const screen = new Screen({ terminal, theme, isXtermJs: call.io.env.TERM_PROGRAM === "vscode" });
