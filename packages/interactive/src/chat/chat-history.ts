@@ -31,7 +31,7 @@ export class ChatHistory {
 export interface ChatItem {
   entry: Entry;
   /** The latest edit of it: what the model sees in its place. */
-  edit?: ContextEditEntry;
+  edit?: ContextEditEntry | undefined;
   /** A compaction that no longer counts. */
   isUndone?: boolean;
 }
@@ -61,37 +61,23 @@ export function chatPath(
   { maxItems = 200, floorId, isDrawn = () => false }: ChatPathOptions = {},
 ): ChatPath {
   const items: ChatItem[] = [];
-  const marks = new PathMarks();
+  // What later entries change of earlier ones: the first that is met is the latest.
+  const edits = new Map<string, ContextEditEntry>();
+  const undone = new Set<string | undefined>();
   const seen = new Set<string>();
   let id = session.leafId;
   while (id !== null && !seen.has(id) && items.length < maxItems) {
     seen.add(id);
     const entry = session.entry(id);
     if (entry === undefined) break;
+    undone.add(undoneBy(entry));
+    if (entry.type === "context_edit" && !edits.has(entry.targetId)) edits.set(entry.targetId, entry);
     if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
-      items.push(marks.item(entry));
-    else marks.note(entry);
+      items.push({ entry, edit: edits.get(entry.id), isUndone: undone.has(entry.id) });
     id = entry.parentId;
     if (entry.id === floorId) break;
   }
   return { items: items.reverse(), hasEarlier: id !== null && !seen.has(id) };
-}
-
-/** What later entries change of earlier ones; the path is gone back, so the first that is met is the latest. */
-class PathMarks {
-  readonly #edits = new Map<string, ContextEditEntry>();
-  readonly #undone = new Set<string | undefined>();
-
-  note(entry: Entry): void {
-    if (entry.type === "context_edit" && !this.#edits.has(entry.targetId))
-      this.#edits.set(entry.targetId, entry);
-    this.#undone.add(undoneBy(entry));
-  }
-
-  item(entry: Entry): ChatItem {
-    const edit = this.#edits.get(entry.id);
-    return { entry, ...(edit && { edit }), isUndone: this.#undone.has(entry.id) };
-  }
 }
 
 /** The oldest entry that an opened session has in memory; undefined where it has the whole path. */

@@ -36,8 +36,8 @@ export class ChatImages {
     this.#held = this.#held.filter((held) => held.holder !== holder);
     for (const image of images) if (image !== undefined) this.#held.push({ holder, image });
     const count = keptCount(this.#held.map(({ image }) => image.data.length));
-    const letGo = this.#held.splice(0, this.#held.length - count);
-    for (const each of new Set(letGo.map(({ holder }) => holder))) each.invalidate();
+    const dropped = this.#held.splice(0, this.#held.length - count);
+    for (const each of new Set(dropped.map(({ holder }) => holder))) each.invalidate();
     return images;
   }
 

@@ -20,10 +20,15 @@ interface EditSettingsOptions {
   screen: Screen;
   shelf: ModelRegistry;
   home: string;
-  /** What holds here now, and where it comes from. */
-  inForce: () => Pick<SettingSourceOptions, "settings" | "layers">;
+  inForce: () => SettingsInForce;
   /** Called after each change: what can hold at once does then. */
   onChange: (setting: CommonSetting) => void;
+}
+
+/** The settings that hold here, and where they come from. */
+interface SettingsInForce {
+  settings: unknown;
+  layers: readonly SettingsLayer[];
 }
 
 /** Lets the user change the common settings in the user's own file. @throws BonsaiError for a file that cannot be used */
@@ -69,7 +74,7 @@ class SettingsEditor {
   #source(setting: CommonSetting): SettingSource {
     const { home, inForce } = this.#options;
     const name = settingName(setting);
-    const source = this.#sources.get(name) ?? settingSource(setting, { home, ...inForce() });
+    const source = this.#sources.get(name) ?? settingSource(setting, home, inForce());
     this.#sources.set(name, source);
     return source;
   }
@@ -188,17 +193,11 @@ interface SettingSource {
   preset: string | undefined;
 }
 
-interface SettingSourceOptions {
-  home: string;
-  /** The settings that hold here, and where they come from. */
-  settings: unknown;
-  layers: readonly SettingsLayer[];
-}
-
 /** @throws BonsaiError for the user's file, where it cannot be used */
 function settingSource(
   { path }: CommonSetting,
-  { home, settings, layers }: SettingSourceOptions,
+  home: string,
+  { settings, layers }: SettingsInForce,
 ): SettingSource {
   const file = readSettings(home);
   const usual = valueAt(validSettings(withValue(file, path, undefined)), path);

@@ -62,7 +62,7 @@ async function inFile(text: string, change: (file: string) => Promise<void>): Pr
 
 /** A Ctrl-C on the terminal is for the program that has it. @returns ends that */
 function ignoreInterrupts(): () => void {
-  const letGo = (["SIGINT", "SIGQUIT"] as const).map((name) => {
+  const restores = (["SIGINT", "SIGQUIT"] as const).map((name) => {
     const listeners = process.listeners(name);
     const ignore = () => {};
     process.removeAllListeners(name);
@@ -73,7 +73,7 @@ function ignoreInterrupts(): () => void {
     };
   });
   return () => {
-    for (const each of letGo) each();
+    for (const each of restores) each();
   };
 }
 

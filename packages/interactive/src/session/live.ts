@@ -173,7 +173,7 @@ async function runSession(parts: Parts, host: AgentHost): Promise<void> {
   applyTheme(screen, host.workshop.settings.theme);
   followSessions(context);
   readAhead(context, () => status.contextCounted());
-  followCompactions(context, host.workshop.lifecycle);
+  followCompactions(context);
   host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
   screen.redraw();
   keyHandler.begin(context);

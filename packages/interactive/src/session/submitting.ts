@@ -106,7 +106,7 @@ export class Submitting {
   }
 
   /** @returns false where it was taken back meanwhile */
-  #letGo(typed: Typed): boolean {
+  #release(typed: Typed): boolean {
     this.#held = this.#held.filter((each) => each !== typed);
     this.#options.redraw();
     return !this.#takenBack.has(typed);
@@ -118,7 +118,7 @@ export class Submitting {
       await this.#send(typed, context);
     } catch (error) {
       this.#options.notify(errorText(error), "error");
-      if (this.#letGo(typed) && slashCommandOf(typed.text)?.args !== "")
+      if (this.#release(typed) && slashCommandOf(typed.text)?.args !== "")
         this.#options.editor.giveBack(...typedTexts([typed]));
     }
   }
@@ -178,7 +178,7 @@ export class Submitting {
     const { quotes, images } = mentionedFiles(words, context.host.workshop.call.io);
     const isAnswered = await hasModel(context);
     await untilStopped(() => context.host.agent);
-    if (!this.#letGo(typed)) return {};
+    if (!this.#release(typed)) return {};
     if (!isAnswered) {
       this.#options.editor.giveBack(...typedTexts([typed]));
       return {};
@@ -192,7 +192,7 @@ export class Submitting {
   /** What needs the agent at rest stands in the editor again where that does not come soon. */
   async #isAtRest(typed: Typed, { host }: InteractiveContext, what: string): Promise<boolean> {
     const rests = await this.#options.gracePeriod.soon(host.agent);
-    if (!this.#letGo(typed)) return false;
+    if (!this.#release(typed)) return false;
     if (rests && !host.agent.isBusy) return true;
     const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
     this.#options.notify(message, "warning");

@@ -24,7 +24,7 @@ import { isNoModel } from "../no-model.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
 import { showReport } from "../panels/report-panel.ts";
-import { compactionWords, skippedWords } from "./compaction-notices.ts";
+import { compactionNotice, skippedNotice } from "./compaction-notices.ts";
 
 export const compactCommand: SlashCommand = {
   name: "compact",
@@ -54,7 +54,7 @@ async function showPreview({ host, screen, notify }: InteractiveContext): Promis
     model: isNoModel(model) ? undefined : model,
     fixedTexts: fixedTexts(() => ({ systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() })),
   });
-  if (result.status !== "planned") return notify(skippedWords(result).message);
+  if (result.status !== "planned") return notify(skippedNotice(result).message);
   await showReport(screen, lines);
 }
 
@@ -69,7 +69,7 @@ async function askForCompaction(asked: { focus?: string }, context: InteractiveC
       context.notify("The context will be compacted at the next place in the work.");
     const outcome = await agent.requestCompaction(asked);
     // What never began has no event.
-    const words = ended.some((each) => isSame(each, outcome)) ? undefined : compactionWords({ outcome });
+    const words = ended.some((each) => isSame(each, outcome)) ? undefined : compactionNotice({ outcome });
     if (words !== undefined) context.notify(words.message, words.level);
   } finally {
     stop();

@@ -1,8 +1,6 @@
-import type { LifecycleEvents } from "@bonsai-agent/agent";
 import { count, counted, usd } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
-import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import type { Notice } from "../chat/line-block.ts";
 import { errorText } from "../error-text.ts";
@@ -22,21 +20,21 @@ interface EndedCompaction {
  * The notice of it; undefined where there is another: the warning of a threshold compaction that
  * failed, the error of the run whose overflow could not be recovered from.
  */
-export function compactionWords(ended: EndedCompaction): Notice | undefined {
+export function compactionNotice(ended: EndedCompaction): Notice | undefined {
   const { outcome, error } = ended;
   switch (outcome.status) {
     case "compacted":
-      return { level: "info", message: compactedWords(ended) };
+      return { level: "info", message: compactedText(ended) };
     case "masked":
-      return { level: "info", message: maskedWords(ended) };
+      return { level: "info", message: maskedText(ended) };
     case "skipped":
-      return outcome.reason === "manual" ? skippedWords(outcome) : undefined;
+      return outcome.reason === "manual" ? skippedNotice(outcome) : undefined;
     case "cancelled":
-      return { level: "info", message: cancelledWords(outcome) };
-    case "failed":
-      return outcome.reason === "manual"
-        ? { level: "error", message: failedWords(outcome, error) }
-        : undefined;
+      return { level: "info", message: cancelledText(outcome) };
+    case "failed": {
+      const message = error === undefined ? outcome.detail : errorText(error);
+      return outcome.reason === "manual" ? { level: "error", message } : undefined;
+    }
   }
 }
 
@@ -50,7 +48,7 @@ const ways: Readonly<Record<RungName, string>> = {
   truncate: "with a summary, and the largest tool results shortened",
 };
 
-function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
+function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   // An extension's own details are no manifest.
   const { rung, requests, costUsd } = manifestOf(entry) ?? {};
   const isForeign = entry?.fromHook === true;
@@ -58,7 +56,7 @@ function compactedWords({ outcome, entry, maskedResults = 0 }: EndedCompaction):
   const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
   const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
-  const cut = cutWords(outcome);
+  const cut = cutTexts(outcome);
   const how = [...(way === undefined ? [] : [way]), ...cost, ...masked, ...cut].join("; ");
   const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
@@ -77,7 +75,7 @@ function foreignWay({ decidedBy }: CompactionOutcome): string {
 }
 
 /** What else was taken from the model's view: messages that stay in part, or without their images. */
-function cutWords({ steps }: CompactionOutcome): string[] {
+function cutTexts({ steps }: CompactionOutcome): string[] {
   return steps === undefined
     ? []
     : [
@@ -88,11 +86,11 @@ function cutWords({ steps }: CompactionOutcome): string[] {
       ];
 }
 
-function maskedWords({ outcome, maskedResults = 0 }: EndedCompaction): string {
+function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
   const { shortened = 0, withoutMedia = 0 } = outcome.steps ?? {};
   const freed = outcome.tokensBefore - outcome.tokensAfter;
   const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
-  const done = [...masked, ...cutWords(outcome)].join(" and ");
+  const done = [...masked, ...cutTexts(outcome)].join(" and ");
   const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps ${maskedResults + shortened + withoutMedia === 1 ? "it" : "them"} whole.`;
   return [text, ...caveat(outcome)].join(" ");
 }
@@ -111,13 +109,13 @@ function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome
 }
 
 /** Why there was nothing to do for the user's own `/compact`, and what would change that. */
-export function skippedWords({ status, detail }: { status: string; detail: string }): Notice {
+export function skippedNotice({ status, detail }: { status: string; detail: string }): Notice {
   const isAllRecent = status === "nothing-to-compact" || detail.includes("recent enough to be kept");
   const more = isAllRecent ? " A smaller keepRecentTokens in /settings keeps less; a focus does not." : "";
   return { level: "info", message: `${detail}${more}` };
 }
 
-function cancelledWords(outcome: CompactionOutcome): string {
+function cancelledText(outcome: CompactionOutcome): string {
   const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
   const text = `Compaction cancelled${by}; nothing was changed.`;
   const reason = refusalOf(outcome);
@@ -131,47 +129,36 @@ function refusalOf({ status, detail }: CompactionOutcome): string | undefined {
   return reason === "" || reason === "It was aborted." ? undefined : reason;
 }
 
-function failedWords({ detail }: CompactionOutcome, error: Error | undefined): string {
-  return error === undefined ? detail : errorText(error);
-}
-
 /**
  * Shows each compaction when it has ended: the chat as the session is now, and below it what was done. That one failed
  * for the threshold, or that the breaker opened, is a notice of the agent's.
- * @returns ends it
  */
-export function followCompactions(
-  context: Pick<InteractiveContext, "host" | "chat" | "notify">,
-  lifecycle: Lifecycle<LifecycleEvents>,
-): () => void {
+export function followCompactions({ host, chat, notify }: InteractiveContext): void {
+  const { lifecycle } = host.workshop;
   let maskedResults = 0;
   let error: Error | undefined;
-  /** Of an extension that refuses every automatic compaction, before every request. */
+  /** An extension that refuses every automatic compaction does so before every request. */
   let refusal: string | undefined;
-  const ends = [
-    lifecycle.on("auto_compaction_start", () => {
-      maskedResults = 0;
-      error = undefined;
-    }),
-    lifecycle.on("session_mask", ({ entries }) => {
-      maskedResults = entries.length;
-    }),
-    lifecycle.on("session_compact_failed", (failed) => {
-      error = failed.error;
-    }),
-    lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
-      const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
-      if (hasChanged) context.chat.rebuild(context.host.agent.session, "compaction");
-      const earlier = refusal;
-      refusal = refusalOf(outcome);
-      if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
-      const words = compactionWords({ outcome, entry: result, maskedResults, error });
-      const { leafId } = context.host.agent.session;
-      const about = hasChanged ? { aboutEntryId: leafId ?? undefined } : { attempt: "compaction" as const };
-      if (words !== undefined) context.notify(words.message, words.level, about);
-    }),
-  ];
-  return () => {
-    for (const end of ends) end();
-  };
+  lifecycle.on("auto_compaction_start", () => {
+    maskedResults = 0;
+    error = undefined;
+  });
+  lifecycle.on("session_mask", ({ entries }) => {
+    maskedResults = entries.length;
+  });
+  lifecycle.on("session_compact_failed", (failed) => {
+    error = failed.error;
+  });
+  lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
+    const { session } = host.agent;
+    const hasChanged = outcome.status === "compacted" || outcome.status === "masked";
+    if (hasChanged) chat.rebuild(session, "compaction");
+    const earlier = refusal;
+    refusal = refusalOf(outcome);
+    if (refusal !== undefined && refusal === earlier && outcome.reason !== "manual") return;
+    const notice = compactionNotice({ outcome, entry: result, maskedResults, error });
+    const aboutEntryId = session.leafId ?? undefined;
+    if (notice !== undefined)
+      notify(notice.message, notice.level, hasChanged ? { aboutEntryId } : { attempt: "compaction" });
+  });
 }

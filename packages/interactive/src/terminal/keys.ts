@@ -76,7 +76,7 @@ export function shownKey(key: KeyId): string {
 }
 
 /** Keys by action, or by the name of one of the library's bindings. */
-export type KeyBindings = Readonly<Record<string, readonly KeyId[]>>;
+type KeyBindings = Readonly<Record<string, readonly KeyId[]>>;
 
 /** The library's own bindings that a user of the main screen meets: there, the terminal itself scrolls and copies. */
 export const libraryBindings: readonly string[] = Object.keys(TUI_KEYBINDINGS).filter(
@@ -108,10 +108,10 @@ class Keys {
       idOf(name),
       [...keys],
     ]);
-    const robbed: [string, KeyId[]][] = actionNames
+    const reduced: [string, KeyId[]][] = actionNames
       .filter((name) => bindings[name] === undefined && actions[name].keys.some((key) => taken.has(key)))
       .map((name) => [idOf(name), actions[name].keys.filter((key) => !taken.has(key))]);
-    this.#manager = new KeybindingsManager(definitions, Object.fromEntries([...robbed, ...given]));
+    this.#manager = new KeybindingsManager(definitions, Object.fromEntries([...reduced, ...given]));
     setKeybindings(this.#manager);
   }
 

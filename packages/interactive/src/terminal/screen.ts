@@ -49,7 +49,7 @@ export class Screen {
   #editor: Component | undefined;
   #isOn = false;
   readonly #panels: ({ panel: Panel } & Leavable)[] = [];
-  #letGo = new AbortController();
+  #panelsLeft = new AbortController();
   /** What stands over everything: the latest is in front. */
   readonly #overlays: ({ handle: OverlayHandle; takesKeys: boolean } & Leavable)[] = [];
 
@@ -170,14 +170,14 @@ export class Screen {
   }
 
   /** Aborts when everybody who waits at a panel now is let go: whoever would show another then does not. */
-  get letGo(): AbortSignal {
-    return this.#letGo.signal;
+  get panelsLeft(): AbortSignal {
+    return this.#panelsLeft.signal;
   }
 
   /** Everybody who waits at a panel is let go. */
   leaveAll(): void {
-    this.#letGo.abort();
-    this.#letGo = new AbortController();
+    this.#panelsLeft.abort();
+    this.#panelsLeft = new AbortController();
     for (const { leave } of [...this.#overlays, ...this.#panels]) leave();
     // What a component laid over the screen itself.
     while (this.#tui.isOverlaid) this.#tui.hideOverlay();

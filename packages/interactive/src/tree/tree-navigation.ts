@@ -10,8 +10,8 @@ import type { TreeFilter } from "./tree-search.ts";
 /** `/tree`: shows the tree, and goes where the user wants to. */
 export async function openTree(context: InteractiveContext): Promise<void> {
   const model = openTreeModel(context, "default");
-  const { letGo } = context.screen;
-  while (!letGo.aborted) {
+  const { panelsLeft } = context.screen;
+  while (!panelsLeft.aborted) {
     const at = await pickEntry(context, model, { title: "Session tree", choice: "go there" });
     if (at === undefined) return;
     if (model.isHere(at)) return context.notify(alreadyHere);
@@ -75,10 +75,10 @@ const withDigest = "Summarise with the built-in digest";
  * @param hasFailed a summary was asked for and failed: the digest, which needs no model, is among the choices
  */
 async function askSummary(
-  { ui, screen: { letGo } }: InteractiveContext,
+  { ui, screen: { panelsLeft } }: InteractiveContext,
   hasFailed: boolean,
 ): Promise<SummaryChoice | undefined> {
-  while (!letGo.aborted) {
+  while (!panelsLeft.aborted) {
     const choice = await ui.select("Keep a summary of the branch that you leave?", [
       ...choices,
       ...(hasFailed ? [withDigest] : []),

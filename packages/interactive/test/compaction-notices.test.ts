@@ -2,7 +2,7 @@ import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { compactionWords } from "../src/slash/compaction-notices.ts";
+import { compactionNotice } from "../src/slash/compaction-notices.ts";
 
 function outcome(fields: Partial<CompactionOutcome>): CompactionOutcome {
   const sizes = { tokensBefore: 123_456, tokensAfter: 20_000 };
@@ -71,13 +71,13 @@ describe("the notice of a compaction", () => {
     ["details that are no manifest", { details: { manifest: "odd" } }, 0, `${sizes}.`],
     ["no details", { details: null }, 0, `${sizes}.`],
   ])("%s", (_name, fields, maskedResults, message) => {
-    const words = compactionWords({ outcome: outcome({}), entry: entry(fields), maskedResults });
+    const words = compactionNotice({ outcome: outcome({}), entry: entry(fields), maskedResults });
     expect(words).toEqual({ level: "info", message });
   });
 
   test("what does not fit still is said with it", () => {
     const still = "It still holds 20,000 tokens, more than the model's window of 8,000: keep less.";
-    const words = compactionWords({ outcome: outcome({ detail: `The context was compacted. ${still}` }) });
+    const words = compactionNotice({ outcome: outcome({ detail: `The context was compacted. ${still}` }) });
     expect(words?.message).toBe(`${sizes}. ${still}`);
   });
 
@@ -88,24 +88,24 @@ describe("the notice of a compaction", () => {
       message: failed.detail,
       hint: "Use the digest.",
     });
-    expect(compactionWords({ outcome: failed, error })).toEqual({
+    expect(compactionNotice({ outcome: failed, error })).toEqual({
       level: "error",
       message: "Compaction failed. Causes: no. [compaction_failed]\nUse the digest.",
     });
-    expect(compactionWords({ outcome: failed })?.message).toBe("Compaction failed. Causes: no.");
+    expect(compactionNotice({ outcome: failed })?.message).toBe("Compaction failed. Causes: no.");
     for (const reason of ["threshold", "overflow"] as const)
-      expect(compactionWords({ outcome: { ...failed, reason }, error })).toBeUndefined();
+      expect(compactionNotice({ outcome: { ...failed, reason }, error })).toBeUndefined();
   });
 
   test("nothing to compact is notified to who asked", () => {
     const skipped = outcome({ status: "skipped", detail: "There is nothing to compact." });
-    expect(compactionWords({ outcome: skipped })).toBeUndefined();
-    expect(compactionWords({ outcome: { ...skipped, reason: "manual" } })?.message).toBe(skipped.detail);
+    expect(compactionNotice({ outcome: skipped })).toBeUndefined();
+    expect(compactionNotice({ outcome: { ...skipped, reason: "manual" } })?.message).toBe(skipped.detail);
   });
 
   test("cancelled by the user, or by somebody else", () => {
     const cancelled = (detail: string) =>
-      compactionWords({ outcome: outcome({ status: "cancelled", detail }) });
+      compactionNotice({ outcome: outcome({ status: "cancelled", detail }) });
     const text = "Compaction cancelled; nothing was changed.";
     expect(cancelled("Compaction cancelled. It was aborted.")?.message).toBe(text);
     expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${text} Not now.`);
