@@ -35,6 +35,11 @@ export function titleLines(theme: Theme, title: string, width: number): string[]
   return textLines(title, width).map((line) => theme.style.bold(line));
 }
 
+/** The title of a question, as long as the answer has its place below it. */
+export function headingLines({ theme, rows }: PanelPlace, title: string, width: number): string[] {
+  return titleLines(theme, title, width).slice(0, Math.max(1, rows - 8));
+}
+
 /** Text of whatever origin as lines that fit. */
 export function textLines(text: string, width: number): string[] {
   return printableLines(text).flatMap((line) =>
@@ -54,6 +59,16 @@ export function hintLines(theme: Theme, hints: readonly KeyHint[], width: number
     } else line = joined;
   }
   return [...lines, line].map((each) => theme.style.dim(fit(each, width)));
+}
+
+/** The lines of a panel between its two rules, with the keys at the end. */
+export function framed(
+  theme: Theme,
+  width: number,
+  lines: readonly string[],
+  hints: readonly KeyHint[],
+): string[] {
+  return [rule(theme, width), ...lines, ...hintLines(theme, hints, width), rule(theme, width)];
 }
 
 /** A path that is whole, but for the user's home. */

@@ -5,15 +5,15 @@ import { Editor, getKeybindings, type KeyId, matchesKey } from "../terminal/tui.
 import { isTypedText } from "../terminal/typed-input.ts";
 import {
   FieldPanel,
+  framed,
+  headingLines,
   hintLines,
   type KeyHint,
   keyName,
   type PanelPlace,
-  rule,
   scrollStep,
   TextField,
   textLines,
-  titleLines,
 } from "./panel-frame.ts";
 
 export interface ConfirmPanelOptions {
@@ -82,40 +82,32 @@ export class ConfirmPanel implements Panel {
   }
 
   render(width: number): string[] {
-    const { place, title } = this.#options;
-    const { theme, rows } = place;
-    const heading = titleLines(theme, title, width).slice(0, Math.max(1, rows - 8));
-    const { selected, muted } = theme.style;
+    const { place, title, onLeave, typeThrough } = this.#options;
+    const heading = headingLines(place, title, width);
+    const { selected, muted } = place.theme.style;
     const [yes, no] = [" Yes ", " No "];
-    return [
-      rule(theme, width),
+    const letters: KeyHint[] =
+      typeThrough === undefined
+        ? [
+            ["y", "yes"],
+            ["n", "no"],
+          ]
+        : [["y or n", "choose"]];
+    const lines = [
       ...heading,
-      ...this.#text.render(width, Math.max(2, rows - heading.length - 8)),
+      ...this.#text.render(width, Math.max(2, place.rows - heading.length - 8)),
       ` ${this.#isYes ? selected(yes) : muted(yes)} ${this.#isYes ? muted(no) : selected(no)}`,
       ...(this.#isTyping ? textLines("What you type goes where you were typing.", width).map(muted) : []),
-      ...hintLines(
-        theme,
-        [
-          ...this.#letterHints(),
-          ["Tab", "change"],
-          [keyName("tui.select.confirm"), "take it"],
-          [keyName("tui.select.cancel"), this.#options.onLeave === undefined ? "no" : "not now"],
-        ],
-        width,
-      ),
-      rule(theme, width),
     ];
+    return framed(place.theme, width, lines, [
+      ...letters,
+      ["Tab", "change"],
+      [keyName("tui.select.confirm"), "take it"],
+      [keyName("tui.select.cancel"), onLeave === undefined ? "no" : "not now"],
+    ]);
   }
 
   invalidate(): void {}
-
-  #letterHints(): KeyHint[] {
-    if (this.#options.typeThrough !== undefined) return [["y or n", "choose"]];
-    return [
-      ["y", "yes"],
-      ["n", "no"],
-    ];
-  }
 }
 
 export interface InputPanelOptions {
@@ -154,24 +146,17 @@ export class InputPanel extends FieldPanel<TextField> {
 
   render(width: number): string[] {
     const { place, title } = this.#options;
-    const { theme, rows } = place;
-    const heading = titleLines(theme, title, width).slice(0, Math.max(1, rows - 8));
-    return [
-      rule(theme, width),
+    const heading = headingLines(place, title, width);
+    const lines = [
       ...heading,
-      ...this.#text.render(width, Math.max(2, rows - heading.length - 8)),
+      ...this.#text.render(width, Math.max(2, place.rows - heading.length - 8)),
       ...this.field.render(width),
-      ...(this.#problem === undefined ? [] : textLines(this.#problem, width).map(theme.style.error)),
-      ...hintLines(
-        theme,
-        [
-          [keyName("tui.select.confirm"), "take it"],
-          [keyName("tui.select.cancel"), "leave"],
-        ],
-        width,
-      ),
-      rule(theme, width),
+      ...(this.#problem === undefined ? [] : textLines(this.#problem, width).map(place.theme.style.error)),
     ];
+    return framed(place.theme, width, lines, [
+      [keyName("tui.select.confirm"), "take it"],
+      [keyName("tui.select.cancel"), "leave"],
+    ]);
   }
 
   #take(): void {
@@ -213,18 +198,15 @@ export class EditorPanel extends FieldPanel<Editor> {
 
   render(width: number): string[] {
     const { screen, title } = this.#options;
+    const hints: KeyHint[] = [
+      [keyName("tui.input.submit"), "take it"],
+      [keyName("tui.input.newLine"), "new line"],
+      [keyName("tui.select.cancel"), "leave"],
+    ];
     return [
-      ...titleLines(screen.theme, title, width).slice(0, Math.max(1, screen.rows - 8)),
+      ...headingLines(screen, title, width),
       ...this.field.render(width),
-      ...hintLines(
-        screen.theme,
-        [
-          [keyName("tui.input.submit"), "take it"],
-          [keyName("tui.input.newLine"), "new line"],
-          [keyName("tui.select.cancel"), "leave"],
-        ],
-        width,
-      ),
+      ...hintLines(screen.theme, hints, width),
     ];
   }
 }

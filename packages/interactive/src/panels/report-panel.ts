@@ -1,7 +1,7 @@
 import { type Line, renderLine } from "@bonsai-agent/app/line";
 import type { Panel, Screen } from "../terminal/screen.ts";
 import { getKeybindings, truncateToWidth } from "../terminal/tui.ts";
-import { hintLines, type KeyHint, keyName, rule, scrollStep } from "./panel-frame.ts";
+import { framed, type KeyHint, keyName, scrollStep } from "./panel-frame.ts";
 
 interface ReportPanelOptions {
   screen: Screen;
@@ -46,14 +46,12 @@ class ReportPanel implements Panel {
   handleInput(data: string): void {
     const { screen, leave } = this.#options;
     const bindings = getKeybindings();
-    if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm")) {
-      leave();
-      return;
+    const step = scrollStep(data, this.#rows());
+    if (bindings.matches(data, "tui.select.cancel") || bindings.matches(data, "tui.select.confirm")) leave();
+    else if (step !== 0) {
+      this.#top += step;
+      screen.redraw();
     }
-    const top = this.#top + scrollStep(data, this.#rows());
-    if (top === this.#top) return;
-    this.#top = top;
-    screen.redraw();
   }
 
   #frame(lines: readonly string[], rows: number, width: number): string[] {
@@ -61,12 +59,7 @@ class ReportPanel implements Panel {
     const scroll: KeyHint = [`${keyName("tui.select.up")}/${keyName("tui.select.down")}`, "scroll"];
     const close: KeyHint = [keyName("tui.select.cancel"), "close"];
     const hints = lines.length > rows ? [scroll, close] : [close];
-    return [
-      rule(theme, width),
-      ...lines.slice(this.#top, this.#top + rows),
-      ...hintLines(theme, hints, width),
-      rule(theme, width),
-    ];
+    return framed(theme, width, lines.slice(this.#top, this.#top + rows), hints);
   }
 
   #rows(): number {

@@ -116,21 +116,12 @@ function rowLines([name, description]: Row, columns: number, width: number): Lin
   const fits =
     textWidth(name) + BLANKS_AROUND_NAME <= columns && width - columns >= LEAST_DESCRIPTION_COLUMNS;
   const indent = " ".repeat(fits ? columns : 4);
-  const [first, ...more] = wrapped(description, width - indent.length).map((text) => `${indent}${text}`);
+  const texts = wrapped(description, width - indent.length);
+  const below = (lines: readonly string[]) => lines.map((text): Line => [`${indent}${text}`]);
   if (!fits)
-    return [
-      ...wrapped(name, width - 2).map((text): Line => [span(`  ${text}`, "cyan")]),
-      ...lines(first, more),
-    ];
-  const rest = (first ?? "").slice(columns);
-  return [
-    ["  ", span(name, "cyan"), " ".repeat(columns - 2 - textWidth(name)), rest],
-    ...lines(undefined, more),
-  ];
-}
-
-function lines(first: string | undefined, more: readonly string[]): Line[] {
-  return [...(first === undefined ? [] : [first]), ...more].map((text) => [text]);
+    return [...wrapped(name, width - 2).map((text): Line => [span(`  ${text}`, "cyan")]), ...below(texts)];
+  const [first = "", ...more] = texts;
+  return [["  ", span(name, "cyan"), " ".repeat(columns - 2 - textWidth(name)), first], ...below(more)];
 }
 
 function wrapped(text: string, columns: number): string[] {

@@ -1,15 +1,15 @@
 import { betweenKeys } from "../between-keys.ts";
 import {
   FieldPanel,
-  hintLines,
+  framed,
   type KeyHint,
   keyName,
-  rule,
+  scrollStep,
   TextField,
   titleLines,
 } from "../panels/panel-frame.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { getKeybindings, type Keybinding, type KeyId, matchesKey, truncateToWidth } from "../terminal/tui.ts";
+import { getKeybindings, type KeyId, matchesKey, truncateToWidth } from "../terminal/tui.ts";
 import type { TreeModel } from "./tree-model.ts";
 import { treeRow } from "./tree-row.ts";
 
@@ -66,9 +66,7 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   handleInput(data: string): void {
-    const action = treeAction(data);
-    if (action !== undefined) this.#actions()[action]();
-    else {
+    if (!this.#act(data)) {
       this.field.handleInput(data);
       this.#options.model.setSearch(this.field.getValue());
     }
@@ -108,23 +106,30 @@ export class TreePanel extends FieldPanel<TextField> {
     this.#stopReading = undefined;
   }
 
-  #actions(): Record<TreeAction, () => void> {
-    const { model } = this.#options;
-    return {
-      up: () => model.move(-1),
-      down: () => model.move(1),
-      pageUp: () => model.move(-this.#page),
-      pageDown: () => model.move(this.#page),
-      first: () => model.move(Number.NEGATIVE_INFINITY),
-      last: () => model.move(Number.POSITIVE_INFINITY),
-      fold: () => model.foldOrUp(),
-      unfold: () => model.unfoldOrDown(),
-      nextFilter: () => model.nextFilter(),
-      previousFilter: () => model.nextFilter(-1),
-      label: () => this.#withSelected(this.#options.onLabel),
-      choose: () => this.#withSelected(this.#options.done),
-      leave: () => this.#leave(),
-    };
+  /** @returns false for a key that belongs to the search */
+  #act(data: string): boolean {
+    const { model, done, onLabel } = this.#options;
+    const keys = getKeybindings();
+    const step = scrollStep(data, this.#page);
+    const own: readonly (readonly [KeyId, () => void])[] = [
+      ["home", () => model.move(Number.NEGATIVE_INFINITY)],
+      ["end", () => model.move(Number.POSITIVE_INFINITY)],
+      ["left", () => model.foldOrUp()],
+      ["right", () => model.unfoldOrDown()],
+      ["tab", () => model.nextFilter()],
+      ["ctrl+f", () => model.nextFilter()],
+      ["shift+tab", () => model.nextFilter(-1)],
+      ["ctrl+l", () => this.#withSelected(onLabel)],
+    ];
+    if (step !== 0) model.move(step);
+    else if (keys.matches(data, "tui.select.confirm")) this.#withSelected(done);
+    else if (keys.matches(data, "tui.select.cancel")) this.#leave();
+    else {
+      const [, act] = own.find(([key]) => matchesKey(data, key)) ?? [];
+      act?.();
+      return act !== undefined;
+    }
+    return true;
   }
 
   #withSelected(act: ((at: number) => void) | undefined): void {
@@ -146,16 +151,10 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   #draw(width: number, rows: number): string[] {
-    const { screen } = this.#options;
-    const { theme } = screen;
-    return [
-      rule(theme, width),
-      ...this.#head(width),
-      ...this.field.render(width).map((line) => truncateToWidth(line, width, "")),
-      ...this.#padded(this.#list(width, rows), rows),
-      ...this.#hints(width),
-      rule(theme, width),
-    ];
+    const { theme } = this.#options.screen;
+    const field = this.field.render(width).map((line) => truncateToWidth(line, width, ""));
+    const list = this.#padded(this.#list(width, rows), rows);
+    return framed(theme, width, [...this.#head(width), ...field, ...list], this.#hints());
   }
 
   #head(width: number): string[] {
@@ -190,66 +189,19 @@ export class TreePanel extends FieldPanel<TextField> {
     return [...lines, ...new Array<string>(this.#height - lines.length).fill("")];
   }
 
-  #hints(width: number): string[] {
-    const { screen, choice, onLabel, model } = this.#options;
-    const hints: KeyHint[] = [
+  #hints(): KeyHint[] {
+    const { choice, onLabel, model } = this.#options;
+    return [
       [keyName("tui.select.confirm"), choice],
       ["←→", "fold, unfold"],
       ["Tab", "filter"],
       ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
     ];
-    return hintLines(screen.theme, hints, width);
   }
 }
 
 function emptyWords({ search, filter }: TreeModel): string {
   if (search !== "") return "Nothing matches.";
   return filter === "labelled" ? "No entry has a label." : "There is nothing to show.";
-}
-
-/** What can be done in the tree, beside the search. */
-type TreeAction =
-  | "up"
-  | "down"
-  | "pageUp"
-  | "pageDown"
-  | "first"
-  | "last"
-  | "fold"
-  | "unfold"
-  | "nextFilter"
-  | "previousFilter"
-  | "label"
-  | "choose"
-  | "leave";
-
-/** Those that the user binds for all lists. */
-const bindings: readonly (readonly [TreeAction, Keybinding])[] = [
-  ["up", "tui.select.up"],
-  ["down", "tui.select.down"],
-  ["pageUp", "tui.select.pageUp"],
-  ["pageDown", "tui.select.pageDown"],
-  ["choose", "tui.select.confirm"],
-  ["leave", "tui.select.cancel"],
-];
-
-const fixed: readonly (readonly [TreeAction, KeyId])[] = [
-  ["first", "home"],
-  ["last", "end"],
-  ["fold", "left"],
-  ["unfold", "right"],
-  ["nextFilter", "tab"],
-  ["nextFilter", "ctrl+f"],
-  ["previousFilter", "shift+tab"],
-  ["label", "ctrl+l"],
-];
-
-/** What a key does in the tree; undefined where it belongs to the search. */
-function treeAction(data: string): TreeAction | undefined {
-  const manager = getKeybindings();
-  return (
-    bindings.find(([, binding]) => manager.matches(data, binding))?.[0] ??
-    fixed.find(([, key]) => matchesKey(data, key))?.[0]
-  );
 }
