@@ -5,7 +5,7 @@ import {
   type BranchSummaryEntry,
   type CompactionEntry,
   type CustomEntry,
-  pinChangeIn,
+  pinChange,
 } from "@bonsai-agent/session";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { textLines, wrapped } from "./chat-text.ts";
@@ -89,7 +89,7 @@ export class NoteBlock extends ImageBlock {
   protected lines(width: number): string[] {
     const { style } = this.looks.theme;
     const { customType, content } = this.#note;
-    const pin = pinChangeIn(this.#note);
+    const pin = pinChange(this.#note);
     if (pin !== undefined) {
       const text = `${pin.isPinned ? "Pinned" : "Unpinned"}: ${pin.text}`;
       return this.#body(textLines(text, width, pin.isPinned ? style.accent : style.muted));

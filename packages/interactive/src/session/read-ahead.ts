@@ -17,7 +17,7 @@ export function readAhead({ host }: Pick<InteractiveContext, "host">, onCounted:
   const waitMs = () => (host.agent.isBusy ? busyMs : 0);
   function* steps(session: Session): Generator<void> {
     try {
-      for (const read of [() => RecordKinds.of(session).readAhead(), () => countAhead(session)])
+      for (const read of [() => session.readTreeAhead(), () => countAhead(session)])
         for (const _ of read()) {
           if (session !== host.agent.session) return;
           yield;

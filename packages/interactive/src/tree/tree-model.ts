@@ -1,4 +1,4 @@
-import type { SessionTree } from "@bonsai-agent/app/session-tree";
+import type { SessionTree } from "@bonsai-agent/session";
 import { none, TreeLayout, type TreeShape, treeShape } from "./tree-layout.ts";
 import { filterAfter, isWork, type TreeFilter, TreeSearch } from "./tree-search.ts";
 

@@ -96,7 +96,7 @@ async function askSummary(
 /** The tree of the session as it is now. */
 export function openTreeModel(context: InteractiveContext, filter: TreeFilter): TreeModel {
   const { session } = context.host.agent;
-  return new TreeModel({ tree: sessionTree(session, treeOutline(session)), leafId: session.leafId, filter });
+  return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter });
 }
 
 /** Shows the tree until an entry is chosen; undefined where the user left. The model keeps where the user was. */

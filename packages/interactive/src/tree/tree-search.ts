@@ -42,7 +42,7 @@ export class TreeSearch {
     return Math.min(length === 0 ? 1 : this.#readCount / length, this.#deep?.progress ?? 1);
   }
 
-  entryAt(at: number): OutlineEntry {
+  entryAt(at: number): TreeEntry {
     return this.#tree.entries[at]!;
   }
 
@@ -289,7 +289,7 @@ function filterLets(filter: TreeFilter, { entry, label, isOnlyCalls }: FilteredE
 }
 
 /** False for entries that are only notes about others: no place where somebody would want to stand. */
-export function isWork({ type }: Pick<OutlineEntry, "type">): boolean {
+export function isWork({ type }: Pick<TreeEntry, "type">): boolean {
   return (
     type === "message" || type === "compaction" || type === "branch_summary" || type === "custom_message"
   );
