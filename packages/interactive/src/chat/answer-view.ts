@@ -33,23 +33,24 @@ export class AnswerView implements Component {
   /** What there is now takes the place of what was: after a retry that can be less. */
   set(message: AssistantMessage): void {
     const blocks: (AnswerBlock | ToolBlock)[] = [];
+    const calls = toolCalls(message);
     let parts: unknown[] = [];
     let partCount = 0;
     let callCount = 0;
-    const flush = () => {
+    const endPart = () => {
       if (parts.length > 0) blocks.push(this.#partAt(partCount++, parts));
       parts = [];
     };
-    const calls = toolCalls(message);
     for (const part of contentBlocks(message.content)) {
-      if (part.type !== "toolCall") parts.push(part);
-      else {
-        flush();
-        blocks.push(this.#callAt(callCount, calls[callCount]!));
-        callCount += 1;
+      if (part.type !== "toolCall") {
+        parts.push(part);
+        continue;
       }
+      endPart();
+      blocks.push(this.#callAt(callCount, calls[callCount]!));
+      callCount += 1;
     }
-    flush();
+    endPart();
     this.#parts.length = partCount;
     this.#calls.length = callCount;
     this.#blocks = blocks;

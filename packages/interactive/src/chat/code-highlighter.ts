@@ -1,5 +1,5 @@
 import type { HLJSApi } from "highlight.js";
-import type { Theme } from "../terminal/theme.ts";
+import type { StyleName, Theme } from "../terminal/theme.ts";
 
 type Styles = Theme["style"];
 
@@ -40,47 +40,37 @@ export class CodeHighlighter {
 function styledLines(html: string, style: Styles): string[] {
   const lines = [""];
   for (const { text, scope } of codeSpans(html)) {
-    const look = scope === undefined ? undefined : lookOf(scope, style);
+    const name = looks.get(scope?.split(/[_. ]/)[0] ?? "");
     text.split("\n").forEach((part, at) => {
       if (at > 0) lines.push("");
-      if (part !== "") lines[lines.length - 1] += look === undefined ? part : look(part);
+      if (part !== "") lines[lines.length - 1] += name === undefined ? part : style[name](part);
     });
   }
   return lines;
 }
 
-function lookOf(scope: string, style: Styles): Styles[keyof Styles] | undefined {
-  const [kind = ""] = scope.split(/[_. ]/);
-  switch (kind) {
-    case "keyword":
-    case "built":
-    case "selector-tag":
-    case "name":
-      return style.accent;
-    case "string":
-    case "regexp":
-    case "addition":
-      return style.success;
-    case "comment":
-    case "quote":
-    case "meta":
-      return style.muted;
-    case "number":
-    case "literal":
-    case "symbol":
-      return style.warning;
-    case "title":
-    case "type":
-    case "attr":
-    case "attribute":
-    case "section":
-      return style.toolName;
-    case "deletion":
-      return style.error;
-    default:
-      return undefined;
-  }
-}
+/** By the first word of a scope. */
+const looks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
+  ["keyword", "accent"],
+  ["built", "accent"],
+  ["selector-tag", "accent"],
+  ["name", "accent"],
+  ["string", "success"],
+  ["regexp", "success"],
+  ["addition", "success"],
+  ["comment", "muted"],
+  ["quote", "muted"],
+  ["meta", "muted"],
+  ["number", "warning"],
+  ["literal", "warning"],
+  ["symbol", "warning"],
+  ["title", "toolName"],
+  ["type", "toolName"],
+  ["attr", "toolName"],
+  ["attribute", "toolName"],
+  ["section", "toolName"],
+  ["deletion", "error"],
+]);
 
 /** A piece of code and what it is, in the highlighter's word. */
 interface CodeSpan {

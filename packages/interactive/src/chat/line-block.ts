@@ -4,7 +4,7 @@ import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
 /** Until when a line holds. Default: as long as the chat. */
-export interface LineSubject {
+interface LineSubject {
   /** The entry that it is about: the line goes when the chat is built anew without that entry. */
   aboutEntryId?: string | undefined;
   /** The attempt whose failure it is: the line goes when another attempt succeeds. */
@@ -21,7 +21,7 @@ export interface ChatLine extends LineSubject {
 /** What can fail, and be tried in another way. */
 export type Attempt = "compaction" | "move";
 
-export type NoticeLevel = AgentNotice["level"] | "error";
+type NoticeLevel = AgentNotice["level"] | "error";
 
 export interface Notice {
   level: NoticeLevel;

@@ -9,7 +9,7 @@ import { customView } from "./custom-views.ts";
 import { extensionTheme } from "./extension-theme.ts";
 import { ExtensionLines, standingViews } from "./standing-views.ts";
 
-export interface ExtensionUiOptions {
+interface ExtensionUiOptions {
   screen: Screen;
   notify: (message: string, level: AgentNotice["level"]) => void;
   /** Where the user types. */
@@ -28,7 +28,7 @@ export interface ExtensionUiOptions {
   signal: AbortSignal;
 }
 
-export interface ExtensionUi extends FrontEndUI {
+interface ExtensionUi extends FrontEndUI {
   /** What extensions show beside the chat; the footer reads its statuses. */
   readonly extensionLines: ExtensionLines;
 }

@@ -110,18 +110,13 @@ export function dialogs({ screen, untilRest, signal: ended }: DialogsOptions): D
   return {
     select: async (title, options, settings) => {
       if (options.length === 0) return undefined;
-      return show<string>((done) => choice({ screen, title, options, onDone: done }), settings);
+      return show<string>((done) => choice(screen, { title, options }, done), settings);
     },
     confirm: async (title, message, settings) =>
       (await show<boolean>((done) => {
         const typeThrough = (data: string) => screen.typeThrough(data);
-        return new ConfirmPanel({
-          place: screen,
-          title: plain(title),
-          message: plain(message),
-          onAnswer: done,
-          typeThrough,
-        });
+        const question = { title: plain(title), message: plain(message), typeThrough };
+        return new ConfirmPanel({ place: screen, ...question, onAnswer: done });
       }, settings)) === true,
     input: (title, placeholder, settings) =>
       show<string>(
@@ -133,14 +128,12 @@ export function dialogs({ screen, untilRest, signal: ended }: DialogsOptions): D
   };
 }
 
-interface ChoiceOptions {
-  screen: Screen;
-  title: string;
-  options: readonly string[];
-  onDone: (option: string | undefined) => void;
-}
-
-function choice({ screen, title, options, onDone }: ChoiceOptions): Panel {
+/** @param onDone called with undefined where the user left it */
+function choice(
+  screen: Screen,
+  { title, options }: { title: string; options: readonly string[] },
+  onDone: (option: string | undefined) => void,
+): Panel {
   const list: PickList<{ option: string; at: number }> = new PickList({
     place: screen,
     title: plain(title),

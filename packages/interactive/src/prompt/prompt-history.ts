@@ -21,7 +21,7 @@ const MOST_PROMPT_CHARS = 100_000;
 
 const lineSchema = z.object({ text: z.string() });
 
-export interface PromptHistoryOptions {
+interface PromptHistoryOptions {
   home: string;
   /** Called once where the file cannot be read or written; the prompts of this call are remembered all the same. */
   onNotice: (message: string) => void;

@@ -90,21 +90,7 @@ function makeParts(firstFrame: FirstFrame) {
   editor.setAutocompleteProvider(completion);
   for (const text of firstFrame.takeEarly()) editor.onSubmit(text);
   screen.tui.addInputListener((data) => keyHandler.onKey(data));
-  return {
-    call,
-    home,
-    screen,
-    editor,
-    quitting,
-    opened,
-    chat,
-    status,
-    ui,
-    gracePeriod,
-    submitting,
-    keyHandler,
-    completion,
-  };
+  return { ...firstFrame, home, opened, chat, status, ui, gracePeriod, submitting, keyHandler, completion };
 }
 
 async function openSession(parts: Parts): Promise<void> {

@@ -2,7 +2,7 @@ import { basename, dirname, join } from "node:path";
 import { type BarPart, bar, kindStyle, type Line, type Style, span, table } from "@bonsai-agent/app/line";
 import { count, counted, percent, percents, sizeSource, wholeShares } from "@bonsai-agent/app/numbers";
 import { wrap } from "@bonsai-agent/app/terminal-text";
-import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import type { SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
 import { isRough } from "../status/footer-source.ts";
@@ -12,23 +12,20 @@ export const contextCommand: SlashCommand = {
   name: "context",
   description: "Show where the tokens of the context are",
   worksWhileBusy: true,
-  run: (_args, context) => showContext(context),
+  async run(_args, { host: { agent, workshop }, screen }) {
+    const report = contextReport({
+      session: agent.session,
+      systemPrompt: agent.systemPrompt,
+      tools: agent.tools.declarations(),
+      settings: workshop.settings.compaction,
+      model: isNoModel(agent.model) ? noSizes : agent.model,
+    });
+    await showReport(screen, (width) => contextReportView(report, width));
+  },
 };
 
 /** Where there is no model yet, nobody knows its window. */
 const noSizes = { contextWindow: 0, maxOutputTokens: 0 };
-
-async function showContext({ host, screen }: InteractiveContext): Promise<void> {
-  const { agent, workshop } = host;
-  const report = contextReport({
-    session: agent.session,
-    systemPrompt: agent.systemPrompt,
-    tools: agent.tools.declarations(),
-    settings: workshop.settings.compaction,
-    model: isNoModel(agent.model) ? noSizes : agent.model,
-  });
-  await showReport(screen, (width) => contextReportView(report, width));
-}
 
 /** Below, what can be missed is left out. */
 const WIDE_COLUMNS = 60;
@@ -55,13 +52,8 @@ export function* contextReportView(report: ContextReport, width: number): Genera
   if (totalTokens > 0 || window !== undefined)
     yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
   yield [];
-  const total = {
-    name: "in all",
-    tokens: totalTokens,
-    glyph: " ",
-    style: "bold",
-    note: sizeSource(report),
-  } as const;
+  const note = sizeSource(report);
+  const total: Row = { name: "in all", tokens: totalTokens, glyph: " ", style: "bold", note };
   const outer = [totalTokens, ...left.map(({ tokens }) => tokens)];
   const [all = "", ...others] = percents(outer);
   const shares = percents(

@@ -10,7 +10,7 @@ import {
 } from "../terminal/tui.ts";
 import { typableText } from "../terminal/typed-input.ts";
 
-export interface PromptCompletionOptions {
+interface PromptCompletionOptions {
   /** The project's folder. */
   cwd: string;
   commands: readonly SlashCommand[];

@@ -1,8 +1,9 @@
 import { existsSync, statSync } from "node:fs";
 import type { AgentState } from "@bonsai-agent/agent";
+import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { liveCompactions } from "@bonsai-agent/app/compaction-record";
 import { age, bytes, count, counted, percent } from "@bonsai-agent/app/numbers";
-import { FactCounter, freeAmong, type IsFree } from "@bonsai-agent/app/session-facts";
+import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { costText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { SlashCommand } from "../interactive-context.ts";
@@ -15,11 +16,7 @@ export const sessionCommand: SlashCommand = {
   description: "File, id, entries, tokens, cost and compactions of this session",
   worksWhileBusy: true,
   run(_args, { host, notify }) {
-    const { agent, workshop } = host;
-    const rows = sessionRows(agent.session, agent.state, {
-      nowMs: workshop.call.io.now(),
-      isFree: freeAmong([...workshop.shelf.catalogue.models, agent.state.model]),
-    });
+    const rows = sessionRows(host);
     const nameWidth = Math.max(...rows.map(([name]) => name.length));
     const lines = rows.map(([name, value]) => `${name.padEnd(nameWidth)}  ${value}`);
     notify(lines.join("\n"));
@@ -27,11 +24,9 @@ export const sessionCommand: SlashCommand = {
 };
 
 /** What is known of a session, by name. */
-function sessionRows(
-  session: Session,
-  state: AgentState,
-  { nowMs, isFree }: { nowMs: number; isFree: IsFree },
-): [string, string][] {
+function sessionRows({ agent: { session, state }, workshop }: AgentHost): [string, string][] {
+  const nowMs = workshop.call.io.now();
+  const isFree = freeAmong([...workshop.shelf.catalogue.models, state.model]);
   const counter = new FactCounter(session.header);
   for (const { entry } of session.scan()) counter.add(entry);
   const { counts, usage, cost, models, lastActivity } = counter.facts();

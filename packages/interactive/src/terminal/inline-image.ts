@@ -18,7 +18,7 @@ export interface InlineImage {
   id: number;
 }
 
-export interface InlineImageSpace {
+interface InlineImageSpace {
   maxColumns: number;
   maxRows: number;
   /** Columns that stay free before it. */

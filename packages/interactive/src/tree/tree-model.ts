@@ -2,7 +2,7 @@ import type { SessionTree } from "@bonsai-agent/session";
 import { none, TreeLayout, type TreeShape, treeShape } from "./tree-layout.ts";
 import { filterAfter, isWork, type TreeFilter, TreeSearch } from "./tree-search.ts";
 
-export interface TreeModelOptions {
+interface TreeModelOptions {
   tree: SessionTree;
   leafId: string | null;
   /** Default "default". */

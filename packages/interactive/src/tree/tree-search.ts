@@ -212,7 +212,7 @@ function excerptOf(text: string, words: readonly string[]): string {
 }
 
 /** What is known of an entry once it was read. */
-export interface Preview {
+interface Preview {
   text: string;
   /** In lower case, for the search. */
   searched: string;
