@@ -1,5 +1,5 @@
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import type { ComponentKeybindings, ComponentTui } from "@bonsai-agent/extension";
+import type { ComponentKeybindings, ComponentTui } from "@bonsai-agent/extension/host";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import {

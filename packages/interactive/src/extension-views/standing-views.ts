@@ -6,7 +6,7 @@ import type {
   FooterData,
   FrontEndDrawing,
   FrontEndUI,
-} from "@bonsai-agent/extension";
+} from "@bonsai-agent/extension/host";
 import { textLines } from "../panels/panel-frame.ts";
 import { gitBranch } from "../status/footer-source.ts";
 import type { Screen } from "../terminal/screen.ts";
