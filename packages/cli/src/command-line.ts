@@ -34,21 +34,23 @@ async function runWithExtensionFlags(
   }
 }
 
-async function runProgram(argv: readonly string[], io: CliIo, flags?: ExtensionFlags): Promise<ExitCode> {
+async function runProgram(
+  argv: readonly string[],
+  io: CliIo,
+  flags: ExtensionFlags = new Map(),
+): Promise<ExitCode> {
   let exitCode: ExitCode = ExitCode.done;
   const program = new Command("bonsai").option("--json", "print JSON");
   settle(program, io);
-  for (const form of grammar) {
-    const done = (code: ExitCode) => {
-      exitCode = code;
-    };
-    program.addCommand(commandOf({ form, io, done, ...(flags === undefined ? {} : { flags }) }));
-  }
+  const done = (code: ExitCode) => {
+    exitCode = code;
+  };
+  for (const form of grammar) program.addCommand(commandOf({ form, io, done, flags }));
   await program.parseAsync(argv, { from: "user" });
   return exitCode;
 }
 
-/** The flags of the extensions that a line names for its command; what they are, the line itself cannot tell. */
+/** The flags of the extensions that a line names for its command; which they are, only the extensions know. */
 async function commandFlags(argv: readonly string[], io: CliIo): Promise<ExtensionFlags> {
   const name = argv.find((word) => grammar.some((form) => form.name === word));
   const form = grammar.find((each) => each.name === name);
@@ -70,7 +72,7 @@ interface CommandParts {
   io: CliIo;
   done: (code: ExitCode) => void;
   /** Those of the extensions that the line names. */
-  flags?: ExtensionFlags;
+  flags: ExtensionFlags;
 }
 
 function commandOf({ form, io, done, flags }: CommandParts): Command {
@@ -82,14 +84,14 @@ function commandOf({ form, io, done, flags }: CommandParts): Command {
   for (const option of form.options ?? []) command.addOption(optionOf(option));
   command.option("--json", "print JSON; an error is JSON on stderr");
   command.addHelpText("after", examples(form));
-  const added = addedOptions(command, flags ?? new Map());
+  const added = addedOptions(command, flags);
   return command.action(async () => {
     const options = command.optsWithGlobals();
-    const { run } = await form.load();
+    const run = await form.load();
     const output = new Output(io, options.json === true);
     const args = form.args.map((_, at) => command.processedArgs[at] as string | undefined);
-    const extensionFlags = flags === undefined ? {} : { extensionFlags: givenFlags(command, added) };
-    done((await run({ args, options, io, output, ...extensionFlags })) ?? ExitCode.done);
+    const extensionFlags = givenFlags(command, added);
+    done((await run({ args, options, io, output, extensionFlags })) ?? ExitCode.done);
   });
 }
 

@@ -34,7 +34,7 @@ export function addedOptions(command: Command, flags: ExtensionFlags): ReadonlyM
   return new Map(own.map(([name, flag]) => [name, addedOption(command, name, flag)]));
 }
 
-/** What the command line said of them, by name. */
+/** Their values on the command line, by name. */
 export function givenFlags(
   command: Command,
   added: ReadonlyMap<string, Option>,

@@ -8,7 +8,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 /** Codes of errors that are the caller's wording, not a failure of the work. */
 const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);
 
-/** Prints an error as JSON or for a human, on stderr, and tells the exit code. */
+/** Prints an error as JSON or for a human, on stderr, and returns the exit code. */
 export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {
   const known = BonsaiError.is(error) ? error : unexpected(error);
   const { code, message, hint } = known;

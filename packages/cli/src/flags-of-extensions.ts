@@ -32,14 +32,14 @@ export async function flagsOfExtensions(
 }
 
 /** Help does not wait longer for an extension that does not come to an end. */
-const patienceMs = 2_000;
+const mostWaitMs = 2_000;
 
 /** The flags of the extensions that a call would load. Help comes whatever is wrong with them. */
 export async function foundFlags(argv: readonly string[], io: CliIo): Promise<NamedFlags> {
   const words = argv.filter((word) => !["--help", "-h", "help"].includes(word));
   try {
     const flags = flagsOfExtensions(agentCall([...words, "--quiet"], io));
-    return (await untilAborted(flags, AbortSignal.timeout(patienceMs))) ?? [];
+    return (await untilAborted(flags, AbortSignal.timeout(mostWaitMs))) ?? [];
   } catch (error) {
     // What is wrong with settings or extensions, the call itself will say.
     if (BonsaiError.is(error)) return [];

@@ -1,6 +1,6 @@
 import type { ExitCode, Invocation } from "@bonsai-agent/app/invocation";
 
-/** What a module in `commands/` exports as `run`. Returns the exit code; nothing means done. */
+/** Runs one call of a command. Returns the exit code; nothing means done. */
 type Command = (invocation: Invocation) => Promise<ExitCode | undefined>;
 
 /** The grammar of one command. */
@@ -13,7 +13,7 @@ export interface CommandGrammar {
   readonly options?: readonly OptionGrammar[];
   /** Commands that work as they stand, with what they do. */
   readonly examples: readonly (readonly [command: string, effect: string])[];
-  load(): Promise<{ run: Command }>;
+  load(): Promise<Command>;
 }
 
 /**
@@ -98,7 +98,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai sessions", "what was worked on lately"],
       ["bonsai sessions --cwd . --json", "the sessions of this folder, for a script"],
     ],
-    load: () => import("./commands/sessions.ts"),
+    load: async () => (await import("./commands/sessions.ts")).run,
   },
   {
     name: "show",
@@ -108,7 +108,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai show session.jsonl", "a session file at a glance"],
       ["bonsai show 3f2a --json", "the same of a recorded session, for a script"],
     ],
-    load: () => import("./commands/show.ts"),
+    load: async () => (await import("./commands/show.ts")).run,
   },
   {
     name: "context",
@@ -120,7 +120,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai context session.jsonl --leaf 0000010c", "the context at an earlier place"],
       ["bonsai context session.jsonl --json | jq '.[0].message'", "the first message that the model sees"],
     ],
-    load: () => import("./commands/context.ts"),
+    load: async () => (await import("./commands/context.ts")).run,
   },
   {
     name: "tree",
@@ -131,7 +131,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai tree session.jsonl", "the branches, long runs folded"],
       ["bonsai tree session.jsonl --all | less", "every entry"],
     ],
-    load: () => import("./commands/tree.ts"),
+    load: async () => (await import("./commands/tree.ts")).run,
   },
   {
     name: "search",
@@ -142,7 +142,7 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--regex", description: "read the query as a regular expression" },
     ],
     examples: [["bonsai search session.jsonl 'rate limit'", "where rate limits were spoken of"]],
-    load: () => import("./commands/search.ts"),
+    load: async () => (await import("./commands/search.ts")).run,
   },
   {
     name: "goto",
@@ -163,7 +163,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai goto session.jsonl 0000010c", "go back to an entry"],
       ["bonsai goto session.jsonl 0000010c --summarize", "and keep what was learnt on the branch left"],
     ],
-    load: () => import("./commands/goto.ts"),
+    load: async () => (await import("./commands/goto.ts")).run,
   },
   {
     name: "compact",
@@ -203,14 +203,14 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "let a model summarise"],
       ["bonsai compact session.jsonl -e ./my-summary.ts", "let an extension summarise, or say no"],
     ],
-    load: () => import("./commands/compact.ts"),
+    load: async () => (await import("./commands/compact.ts")).run,
   },
   {
     name: "undo",
     summary: "Undo the latest compaction",
     args: [session],
     examples: [["bonsai undo session.jsonl", "the whole history is back in the model's view"]],
-    load: () => import("./commands/undo.ts"),
+    load: async () => (await import("./commands/undo.ts")).run,
   },
   {
     name: "fork",
@@ -222,7 +222,7 @@ export const grammar: readonly CommandGrammar[] = [
     examples: [
       ["bonsai fork session.jsonl 0000010c -o try.jsonl", "try another way without touching this one"],
     ],
-    load: () => import("./commands/fork.ts"),
+    load: async () => (await import("./commands/fork.ts")).run,
   },
   {
     name: "import",
@@ -241,7 +241,7 @@ export const grammar: readonly CommandGrammar[] = [
     examples: [
       ["bonsai import rollout-2026-11-20.jsonl -o session.jsonl", "a Codex transcript becomes a session"],
     ],
-    load: () => import("./commands/import.ts"),
+    load: async () => (await import("./commands/import.ts")).run,
   },
   {
     name: "export",
@@ -253,7 +253,7 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "-o, --output <file>", description: "where to write; default: standard output" },
     ],
     examples: [["bonsai export session.jsonl -o session.md", "to read or to share"]],
-    load: () => import("./commands/export.ts"),
+    load: async () => (await import("./commands/export.ts")).run,
   },
   {
     name: "doctor",
@@ -267,7 +267,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai doctor session.jsonl", "what is wrong with it"],
       ["bonsai doctor session.jsonl --repair -o mended.jsonl", "a copy without the damage"],
     ],
-    load: () => import("./commands/doctor.ts"),
+    load: async () => (await import("./commands/doctor.ts")).run,
   },
   {
     name: "trust",
@@ -278,7 +278,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai trust", "use the settings and run the extensions in .bonsai of this folder; they are listed"],
       ["bonsai trust ../shop --untrust", "and no longer those of another"],
     ],
-    load: () => import("./commands/trust.ts"),
+    load: async () => (await import("./commands/trust.ts")).run,
   },
   {
     name: "install",
@@ -288,21 +288,21 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai install npm:NAME", "a package of npm, or its newest version; scripts of packages are not run"],
       ["bonsai install ./my-summary.ts", "a module of one's own, used where it lies"],
     ],
-    load: () => import("./commands/install.ts"),
+    load: async () => (await import("./commands/packages.ts")).install,
   },
   {
     name: "list",
     summary: "List packages and extensions: what runs in this folder, and where it comes from",
     args: [],
     examples: [["bonsai list", "what was installed, what was found, and what is wrong with it"]],
-    load: () => import("./commands/list.ts"),
+    load: async () => (await import("./commands/list.ts")).run,
   },
   {
     name: "remove",
     summary: "Remove an installed package",
     args: [["<package>", "its name, or the path that was installed"]],
     examples: [["bonsai remove NAME", "its extensions run no more; a path of one's own stays as it is"]],
-    load: () => import("./commands/remove.ts"),
+    load: async () => (await import("./commands/packages.ts")).remove,
   },
   {
     name: "models",
@@ -314,7 +314,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai models sonnet --all", "every model of that name"],
       ["bonsai models --json | jq -r '.[] | .provider + \"/\" + .id'", "for a script"],
     ],
-    load: () => import("./commands/models.ts"),
+    load: async () => (await import("./commands/models.ts")).run,
   },
   {
     name: "demo",
@@ -325,6 +325,6 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai demo", "see what a compaction does, without a key"],
       ["bonsai demo --json", "every request and what happened in between, for a script"],
     ],
-    load: () => import("@bonsai-agent/app/demo"),
+    load: async () => (await import("@bonsai-agent/app/demo")).run,
   },
 ];

@@ -2,7 +2,7 @@ import { ExitCode } from "@bonsai-agent/app/invocation";
 import { bonsaiVersion } from "./version.ts";
 
 /** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
-const patienceMs = 2_000;
+const endGraceMs = 2_000;
 const argv = process.argv.slice(2);
 if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) printVersion();
 else await runProgram();
@@ -20,9 +20,9 @@ async function runProgram(): Promise<void> {
   const unwritten = firstWriteError(() => interruptRunning("Nobody reads what is printed."));
   const io = processIo();
   process.exitCode = await run(argv, io);
-  if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), patienceMs).unref();
+  if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();
   const error = await unwritten();
-  setTimeout(() => process.exit(), patienceMs).unref();
+  setTimeout(() => process.exit(), endGraceMs).unref();
   if (error === undefined) return;
   const { reportFailure } = await import("./failure.ts");
   process.exitCode = reportFailure(error, io, wantsJson(argv));
@@ -42,7 +42,7 @@ function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefi
     // Work that was interrupted has said how it ended.
     else if (!interrupt()) process.exit(process.exitCode ?? 0);
   });
-  // Nobody is left to be told.
+  // Nobody is left to read it.
   process.stderr.on("error", () => {});
   // The event comes a moment after the callback.
   const settle = (resolve: (error: Error | undefined) => void) => setImmediate(() => resolve(first));

@@ -63,7 +63,7 @@ export function isAgentLine(argv: readonly string[], io: CliIo): boolean {
 const commandNames = grammar.map(({ name }) => name);
 
 function refuseMistyped(first: string, rest: readonly string[], io: CliIo): void {
-  // A flag is no word; which flags there are, the agent's own grammar knows.
+  // A flag is not a word; which flags there are, the agent's own grammar knows.
   if (first.startsWith("-")) return;
   const meant = nearestWord(first.toLowerCase(), [...commandNames, "help"]);
   const asksHelp = rest.length === 1 && (rest[0] === "--help" || rest[0] === "-h");

@@ -6,7 +6,7 @@ import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
 import { patience } from "@bonsai-agent/app/questions";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { isTrusted } from "@bonsai-agent/app/trust";
-import type { ExtensionHost, FlagOptions, FrontEndUI } from "@bonsai-agent/extension/host";
+import type { ExtensionHost, FlagOptions } from "@bonsai-agent/extension/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
@@ -19,26 +19,26 @@ export interface OpenSessionExtensionsOptions {
   /** Interrupts the command: questions are then answered as if nobody were there. */
   signal: AbortSignal;
   /** The model that the command was given; asked once the extensions, which may bring it, are loaded. */
-  findModel?: (shop: ModelAccess) => Promise<CatalogueModel>;
+  findModel?: (models: ModelAccess) => Promise<CatalogueModel>;
   /** Called before an extension shows or asks something. */
   onShow?: () => void;
 }
 
 /** The extensions of a command that works on a session without an agent. */
 export interface SessionExtensions {
-  /** To be handed to what is done with the session. */
+  /** For what is done with the session. */
   lifecycle: Lifecycle<LifecycleEvents>;
   /** What `findModel` found. */
   model: CatalogueModel | undefined;
   readonly flags: ReadonlyMap<string, FlagOptions>;
   /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
-  shop(): Promise<ModelAccess>;
-  /** Tells the extensions, and unloads them. To be called before the session is closed. */
+  models(): Promise<ModelAccess>;
+  /** Notifies the extensions, and unloads them. To be called before the session is closed. */
   close(): Promise<void>;
 }
 
 /**
- * Loads the extensions that flags, settings and folders name, and tells them of the session. Undefined where none can
+ * Loads the extensions that flags, settings and folders name, and notifies them of the session. Undefined where none can
  * be found: then nothing was loaded.
  * @throws BonsaiError where one that `-e` names cannot be loaded
  */
@@ -55,21 +55,33 @@ export async function openSessionExtensions({
   const choice = () => extensionChoice(invocation, { home, settings });
   if (!mayHaveExtensions(choice())) return undefined;
   const onNotice: ExtensionHost["onNotice"] = (notice) => output.notify(notice);
-  const terminal = terminalUi({ io, output, signal, ...(onShow === undefined ? {} : { onShow }) });
+  const terminal = terminalUi({ io, output, signal, ...(onShow && { onShow }) });
   const { ui, setTimer } = patience(terminal);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
-  const shop = once(() => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) }));
+  const models = once(() => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) }));
   let model: CatalogueModel | undefined;
-  const host = hostOf(
-    { cwd: io.cwd, lifecycle, ui, model: () => model, onNotice, flagValues: invocation.extensionFlags },
-    session,
-    shop,
-    home,
-  );
+  const host: ExtensionHost = {
+    mode: "print",
+    cwd: io.cwd,
+    lifecycle,
+    ui,
+    session: () => session,
+    agent: () => undefined,
+    model: () => model,
+    models: async () => {
+      const { shelf, models: client } = await models();
+      return { catalogue: shelf.catalogue, keys: shelf.keys, client };
+    },
+    // The command ends by itself.
+    shutdown: () => {},
+    isProjectTrusted: () => isTrusted(io.cwd, home),
+    flag: (name) => invocation.extensionFlags?.get(name),
+    onNotice,
+  };
   const extensions = new CallExtensions({ choice, host });
   const end = () => {
     extensions.unload();
@@ -77,7 +89,7 @@ export async function openSessionExtensions({
   };
   try {
     await extensions.open();
-    model = await findModel?.(await shop());
+    model = await findModel?.(await models());
   } catch (error) {
     end();
     throw error;
@@ -86,58 +98,21 @@ export async function openSessionExtensions({
     await lifecycle.notify("session_start", { type: "session_start", reason: "startup" }, { signal });
   return {
     lifecycle,
-    shop,
+    models,
     model,
     flags: extensions.flags,
     async close() {
       // Also after an interruption: who opened something at the start closes it now.
-      if (session !== undefined) await tellEnd(lifecycle);
+      const ending = { signal: AbortSignal.timeout(endGraceMs) };
+      if (session !== undefined)
+        await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, ending);
       end();
     },
   };
 }
 
-/** As long as an agent waits for them. */
-const closePatienceMs = 5_000;
-
-async function tellEnd(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
-  const patience = new AbortController();
-  const timer = setTimeout(() => patience.abort(), closePatienceMs);
-  try {
-    const { signal } = patience;
-    await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "quit" }, { signal });
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-type HostParts = Pick<ExtensionHost, "cwd" | "lifecycle" | "onNotice"> & {
-  ui: FrontEndUI | undefined;
-  model: () => CatalogueModel | undefined;
-  flagValues: Invocation["extensionFlags"];
-};
-
-function hostOf(
-  parts: HostParts,
-  session: Session | undefined,
-  shop: () => Promise<ModelAccess>,
-  home: string,
-): ExtensionHost {
-  return {
-    ...parts,
-    mode: "print",
-    session: () => session,
-    agent: () => undefined,
-    models: async () => {
-      const { shelf, models } = await shop();
-      return { catalogue: shelf.catalogue, keys: shelf.keys, client: models };
-    },
-    // The command ends by itself.
-    shutdown: () => {},
-    isProjectTrusted: () => isTrusted(parts.cwd, home),
-    flag: (name) => parts.flagValues?.get(name),
-  };
-}
+/** As long as an agent waits for its extensions at the end. */
+const endGraceMs = 5_000;
 
 function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | undefined;

@@ -19,13 +19,13 @@ export interface SummaryMakers {
   summariser?: Summariser;
   /** The extensions that `-e` names. */
   lifecycle?: CompactionLifecycle;
-  /** The extension whose word stood in a field of an event's decision. */
-  decidedBy(field: "compaction" | "summary" | "cancel"): string | undefined;
+  /** The extension whose word stood in a field of an event's decision; nothing where none had the last word. */
+  decidedBy(field: "compaction" | "summary" | "cancel" | undefined): { decidedBy?: string };
 }
 
 /**
- * Does something with the model and the extensions that a command names, around which the extensions are told of the
- * session. What was not named is not loaded.
+ * Does something with the model and the extensions that a command names, between the notices that the
+ * session starts and ends, which the extensions get. What was not named is not loaded.
  * @throws BonsaiError for a name that means no model, and an extension that cannot be loaded; then nothing is done
  */
 export async function withSummaryMakers<Result>(
@@ -40,8 +40,8 @@ export async function withSummaryMakers<Result>(
   return work({ summariser: await namedSummariser(options.invocation, reference), decidedBy: nobody });
 }
 
-function nobody(): undefined {
-  return undefined;
+function nobody(): { decidedBy?: string } {
+  return {};
 }
 
 async function withExtensions<Result>(
@@ -67,7 +67,7 @@ async function withExtensions<Result>(
     const summariser =
       model === undefined
         ? {}
-        : { summariser: modelSummariser(await opened.shop(), model, invocation.output) };
+        : { summariser: modelSummariser(await opened.models(), model, invocation.output) };
     return await work({ ...summariser, ...watched(opened.lifecycle) });
   } finally {
     await opened.close();
@@ -88,13 +88,16 @@ function watched(lifecycle: CompactionLifecycle): Required<Pick<SummaryMakers, "
       notify: (name, payload, options) => lifecycle.notify(name, payload, options),
       hasHandlers: (name) => lifecycle.hasHandlers(name),
     },
-    decidedBy: (field) => sources[field],
+    decidedBy(field) {
+      const name = field && sources[field];
+      return name === undefined ? {} : { decidedBy: name };
+    },
   };
 }
 
 /**
  * The built-in digest. It works in one go, in which no signal reaches the process: a turn of the event loop before
- * and after lets a Ctrl-C be heard while there is still nothing written.
+ * and after lets Ctrl-C in while nothing is written yet.
  */
 export function interruptibleDigest(): Summariser {
   const digest = digestSummariser();

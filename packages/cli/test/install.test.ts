@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "no
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { testFolder } from "../../app/test/sample-session.ts";
-import type { InstallReport, PackageReport } from "../src/commands/install.ts";
 import type { ListReport } from "../src/commands/list.ts";
+import type { InstallReport, PackageReport } from "../src/commands/packages.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const module = "export default () => {};\n";

@@ -40,32 +40,32 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
  * so that the size afterwards is known, not guessed.
  */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
-  tellWhoIsNotAsked(invocation);
+  const { io, options, output } = invocation;
+  if (options.extension !== undefined)
+    output.notify({
+      code: "extension_not_asked",
+      message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
+    });
   const imported = transcriptSession(invocation);
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
-  const leafId = leafOf(session, invocation);
-  // All of it on one stage, so that the context is in memory once.
-  const { session: stage } = rehearsal(session, leafId);
-  const before = contextBefore(stage);
+  // Planned and rehearsed in one copy, so that the context is in memory once.
+  const { session: copy } = rehearsal(session, leafOf(session, invocation));
+  const before = copy.projection().items;
   const asked = await askedModel(invocation);
-  const { focus } = invocation.options;
   const planned = planCompaction({
-    session: stage,
-    settings,
-    ...model(invocation),
-    ...(asked === undefined ? {} : { summariser: asked.summariser }),
-    ...(typeof focus === "string" ? { focus } : {}),
+    ...taskOf(copy, settings, invocation),
+    ...(asked && { summariser: asked.summariser }),
   });
-  if (asked !== undefined) {
-    const cost = plannedCost(planned, asked.model);
-    return finish(invocation, { result: planned, before, file: session.file, ...(cost && { cost }) });
-  }
-  if (planned.status !== "planned")
-    return finish(invocation, { result: planned, before, file: session.file });
-  const rehearsed = await invocation.io.interruptible((signal) =>
-    withProgress(invocation.io, progressLabel, () => compacted(stage, settings, { invocation, signal })),
-  );
-  return finish(invocation, { result: foretold(planned, rehearsed), before, file: session.file });
+  const isRehearsed = asked === undefined && planned.status === "planned";
+  const result = isRehearsed
+    ? await io.interruptible((signal) =>
+        withProgress(io, progressLabel, async () =>
+          foretold(planned, await compacted(copy, settings, { invocation, signal })),
+        ),
+      )
+    : planned;
+  const cost = asked && plannedCost(planned, asked.model);
+  return finish(invocation, { result, before, file: session.file, ...(cost && { cost }) });
 }
 
 /** The model that `--model` names, for its sizes and prices: it needs no key. */
@@ -76,14 +76,6 @@ async function askedModel(invocation: Invocation) {
   return namedModel(invocation, reference);
 }
 
-function tellWhoIsNotAsked({ options, output }: Invocation): void {
-  if (options.extension === undefined) return;
-  output.notify({
-    code: "extension_not_asked",
-    message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
-  });
-}
-
 function foretold(planned: CompactionResult, rehearsed: CompactionResult): CompactionResult {
   const { status, summary, tokensAfter, sizes, rung } = rehearsed;
   return status === "compacted" && summary !== undefined
@@ -92,38 +84,32 @@ function foretold(planned: CompactionResult, rehearsed: CompactionResult): Compa
 }
 
 function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
-  return invocation.io.interruptible(async (signal) => {
+  const { io } = invocation;
+  return io.interruptible(async (signal) => {
     const target = openCompactionTarget(invocation);
+    const { session, isCopy } = target;
     try {
-      const before = contextBefore(target.stage);
-      const done = await withProgress(invocation.io, progressLabel, (onShow) =>
-        withSummaryMakers({ invocation, session: target.stage, signal, onShow }, async (makers) => {
-          const result = await compacted(target.stage, settings, { invocation, signal, makers });
-          return { result, ...decidedBy(result, makers) };
+      const before = session.projection().items;
+      const done = await withProgress(io, progressLabel, (onShow) =>
+        withSummaryMakers({ invocation, session, signal, onShow }, async (makers) => {
+          const result = await compacted(session, settings, { invocation, signal, makers });
+          return { result, ...makers.decidedBy(decidingField(result)) };
         }),
       );
-      const file = isDone(done.result) ? target.carryOut() : undefined;
-      return finish(invocation, { ...done, before, file, isCopy: target.isCopy });
+      const { status } = done.result;
+      // Exit code 0 means that the copy is there, also where there was nothing to do.
+      const file = status === "failed" || status === "cancelled" ? undefined : target.carryOut();
+      return finish(invocation, { ...done, before, file, isCopy });
     } finally {
       target.close();
     }
   });
 }
 
-/** The extension that had the last word: by its summary, also one that could not be used, or by its no. */
-function decidedBy({ status, entry }: CompactionResult, makers: SummaryMakers): { decidedBy?: string } {
-  const named =
-    status === "cancelled"
-      ? makers.decidedBy("cancel")
-      : status === "failed" || entry?.fromHook === true
-        ? makers.decidedBy("compaction")
-        : undefined;
-  return named === undefined ? {} : { decidedBy: named };
-}
-
-/** Done is also what there was nothing to do about: exit code 0 means that the copy is there. */
-function isDone({ status }: CompactionResult): boolean {
-  return status !== "failed" && status !== "cancelled";
+/** What of an extension had the last word: its no, or its summary, also one that could not be used. */
+function decidingField({ status, entry }: CompactionResult): "cancel" | "compaction" | undefined {
+  if (status === "cancelled") return "cancel";
+  return status === "failed" || entry?.fromHook === true ? "compaction" : undefined;
 }
 
 interface Compacting {
@@ -138,26 +124,24 @@ function compacted(
   settings: CompactionSettings,
   { invocation, signal, makers }: Compacting,
 ): Promise<CompactionResult> {
-  const { focus } = invocation.options;
   const { summariser, lifecycle } = makers ?? {};
   return runCompaction({
-    session,
-    settings,
+    ...taskOf(session, settings, invocation),
     signal,
     digest: interruptibleDigest(),
-    ...(summariser === undefined ? {} : { summariser }),
-    ...(lifecycle === undefined ? {} : { lifecycle }),
-    ...model(invocation),
-    ...(typeof focus === "string" ? { focus } : {}),
+    ...(summariser && { summariser }),
+    ...(lifecycle && { lifecycle }),
   });
 }
 
-function model({ options }: Invocation): { model?: { contextWindow: number } } {
-  return typeof options.window === "number" ? { model: { contextWindow: options.window } } : {};
-}
-
-function contextBefore(session: Session): readonly ProjectionItem[] {
-  return session.projection().items;
+function taskOf(session: Session, settings: CompactionSettings, { options }: Invocation) {
+  const { window, focus } = options;
+  return {
+    session,
+    settings,
+    ...(typeof window === "number" ? { model: { contextWindow: window } } : {}),
+    ...(typeof focus === "string" ? { focus } : {}),
+  };
 }
 
 interface Finished {
@@ -173,7 +157,7 @@ interface Finished {
   isCopy?: boolean;
 }
 
-/** A failure is told twice: as a status among the results, and as an error. */
+/** A failure shows twice: as a status among the results, and as an error. */
 function finish({ io, output }: Invocation, finished: Finished): ExitCode {
   const { result, decidedBy, before } = finished;
   const { error, status } = result;
@@ -191,19 +175,19 @@ function finish({ io, output }: Invocation, finished: Finished): ExitCode {
 }
 
 /** Where a compaction takes place. */
-export interface CompactionTarget {
-  /** What is compacted: the session itself, or where `--leaf` names another place, a rehearsal standing there. */
-  stage: Session;
+interface CompactionTarget {
+  /** What is compacted: the session itself, or where `--leaf` names another place, a copy in memory that stands there. */
+  session: Session;
   /** It goes to a file of its own. */
   isCopy: boolean;
-  /** Writes what the stage came to, and gives back the file that holds it: with `-o`, only now there is one. */
+  /** Writes what came of it, and gives back the file that holds it: with `-o`, only now there is one. */
   carryOut(): string;
   /** Ends the use of it. What was not carried out is as it was found. */
   close(): void;
 }
 
 /** The named session, or with `-o` a copy of it; of another agent's transcript, always a new session. */
-export function openCompactionTarget(invocation: Invocation): CompactionTarget {
+function openCompactionTarget(invocation: Invocation): CompactionTarget {
   const named = outputFile(invocation);
   const imported = transcriptSession(invocation);
   const path = named ?? (imported && unusedSessionFile(imported, invocation.io));
@@ -213,7 +197,7 @@ export function openCompactionTarget(invocation: Invocation): CompactionTarget {
     const session = imported ? written(copy.temporaryPath, imported) : copied(copy.temporaryPath, invocation);
     return target({ session, copy, invocation });
   } catch (error) {
-    copy?.discard();
+    copy.discard();
     throw error;
   }
 }
@@ -229,7 +213,7 @@ function target({ session, copy, invocation }: Opened): CompactionTarget {
   const leafId = leafOf(session, invocation);
   const rehearsed = leafId === session.leafId ? undefined : rehearsal(session, leafId);
   return {
-    stage: rehearsed?.session ?? session,
+    session: rehearsed?.session ?? session,
     isCopy: copy !== undefined,
     carryOut: () => {
       if (rehearsed !== undefined) repeat(session, leafId, rehearsed.added());
@@ -254,15 +238,13 @@ function copied(copy: string, invocation: Invocation): Session {
   const origin = openNamedSession(invocation);
   const old = (origin.header.version ?? 1) < SESSION_VERSION;
   if (old) cloneSession(origin, { file: copy });
-  else copyBytes(origin.file!, copy);
+  else {
+    copyFileSync(origin.file!, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    chmodSync(copy, 0o600);
+  }
   origin.close();
-  // What is to be known about it was told of the origin.
+  // Its notices came with the origin.
   return openSession(copy);
-}
-
-function copyBytes(origin: string, copy: string): void {
-  copyFileSync(origin, copy, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  chmodSync(copy, 0o600);
 }
 
 /** What was rehearsed elsewhere is written in one go: a run that is cancelled or fails has written nothing. */

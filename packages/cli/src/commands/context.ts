@@ -139,7 +139,7 @@ interface Share {
   style?: Style | undefined;
 }
 
-/** One bar for each role, and all of them in one; they add up to the tokens that `bonsai show` tells. */
+/** One bar for each role, and all of them in one; they add up to the tokens of `bonsai show`. */
 function* shares(
   items: readonly ContextItem[],
   size: ContextViewOptions["size"],

@@ -6,7 +6,7 @@ import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Problem, repairSession } from "@bonsai-agent/session";
 
-/** Prints an array of problems; empty for a sound file. A repaired copy is told of on stderr. */
+/** Prints an array of problems; empty for a sound file. A repaired copy is a notice. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output } = invocation;
   if (options.output !== undefined && options.repair !== true) throw outputWithoutRepair();

@@ -36,7 +36,10 @@ async function navigate(session: Session, invocation: Invocation): Promise<Navig
           signal,
           ...summaryOptions(invocation, makers),
         });
-        return { ...navigation, ...decidedBy(navigation, makers) };
+        const { status, summaryEntry } = navigation;
+        const isTheirs = summaryEntry?.fromHook === true;
+        const field = status === "cancelled" ? "cancel" : isTheirs ? "summary" : undefined;
+        return { ...navigation, ...makers.decidedBy(field) };
       }),
     ),
   );
@@ -52,17 +55,6 @@ function summaryOptions(invocation: Invocation, { summariser, lifecycle }: Summa
     ...(typeof focus === "string" ? { focus } : {}),
     ...(typeof label === "string" ? { label } : {}),
   };
-}
-
-/** The extension that had the last word: by its summary, or by its no. */
-function decidedBy({ status, summaryEntry }: Navigation, makers: SummaryMakers): { decidedBy?: string } {
-  const named =
-    status === "cancelled"
-      ? makers.decidedBy("cancel")
-      : summaryEntry?.fromHook === true
-        ? makers.decidedBy("summary")
-        : undefined;
-  return named === undefined ? {} : { decidedBy: named };
 }
 
 function gotoReport(
@@ -137,7 +129,7 @@ export function* gotoView({ report, session, width, asksSummary }: GotoViewOptio
     ];
 }
 
-/** The start of a message tells which it is. */
+/** The start of a message is enough to know it by. */
 const mostLines = 20;
 
 function placeLine(words: string, id: string | null, session: Session, width: number): Line {

@@ -9,7 +9,7 @@ import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { type FindProblem, type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
 import { type InstalledPackage, installedPackages, packageExtensions } from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { type PackageReport, packageReport } from "./install.ts";
+import { type PackageReport, packageReport } from "./packages.ts";
 
 /** Lists what would run here; nothing of it is run. */
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -19,7 +19,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     extensionChoice(invocation, { home, settings: agentCallSettings(invocation) }),
   );
   const packages = installedPackages(home).packages.map(listedPackage);
-  const told = new Set(
+  const known = new Set(
     packages.flatMap(({ problems }) => problems).map(({ path, message }) => path + message),
   );
   const others = found.extensions.filter(({ origin }) => origin !== "package");
@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const report: ListReport = {
     packages,
     extensions: others.filter(isSound(unreadable)).map(({ path, origin }) => ({ path, origin })),
-    problems: [...found.problems.filter(({ path, message }) => !told.has(path + message)), ...unreadable],
+    problems: [...found.problems.filter(({ path, message }) => !known.has(path + message)), ...unreadable],
   };
   output.result(report, () => listView(report, { width: output.width, cwd: io.cwd, home }));
 }

@@ -1,18 +1,16 @@
 import { join } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Column, fitLine, type Line, span, table } from "@bonsai-agent/app/line";
-import type { ModelAccess } from "@bonsai-agent/app/model-choice";
+import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
 import { counted, price, tokens } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
+import { type Notice, withProgress } from "@bonsai-agent/app/output";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import {
   type Catalogue,
   type CatalogueModel,
   defaultModel,
-  fileKeys,
   type KeyFile,
-  loadCatalogue,
   usableModels,
 } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -23,7 +21,7 @@ export function run(invocation: Invocation): Promise<undefined> {
     const { openSessionExtensions } = await import("../session-extensions.ts");
     const extensions = await openSessionExtensions({ invocation, signal });
     try {
-      await print(invocation, await extensions?.shop());
+      await print(invocation, await extensions?.models());
     } finally {
       await extensions?.close();
     }
@@ -31,39 +29,26 @@ export function run(invocation: Invocation): Promise<undefined> {
   });
 }
 
-async function print(invocation: Invocation, shop: ModelAccess | undefined): Promise<void> {
+async function print(invocation: Invocation, models: ModelAccess | undefined): Promise<void> {
   const { args, options, io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
-  const { keys, catalogue } = shop?.shelf ?? (await knownModels(invocation, home));
-  const usual = agentCallSettings(invocation).model;
+  const settings = agentCallSettings(invocation);
+  const onNotice = (notice: Notice) => output.notify(notice);
+  const { keys, catalogue } = (models ?? (await openModels({ io, home, settings, onNotice }))).shelf;
   const rows = await withProgress(io, "Asking local servers", () =>
-    modelRows({ catalogue, keys, usual, authFile: join(home, "auth.json") }),
+    modelRows({ catalogue, keys, usual: settings.model, authFile: join(home, "auth.json") }),
   );
-  const asked = options.all === true ? rows : rows.filter(({ usable }) => usable);
-  const shown = asked.filter((row) => isMeant(row, args[0]));
+  const all = options.all === true;
+  const [search] = args;
+  const shown = rows.filter((row) => (all || row.usable) && isMeant(row, search));
+  const { asOf, providers } = catalogue;
+  const keyNames = providers.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []);
   output.result(shown, () =>
-    modelsView({
-      shown,
-      rows,
-      search: args[0],
-      all: options.all === true,
-      asOf: catalogue.asOf,
-      keyNames: catalogue.providers.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []),
-      home,
-      width: output.width,
-    }),
+    modelsView({ shown, rows, search, all, asOf, keyNames, home, width: output.width }),
   );
 }
 
-async function knownModels(
-  { io, output }: Invocation,
-  home: string,
-): Promise<Pick<Shelf, "keys" | "catalogue">> {
-  const keys = fileKeys({ home, env: io.env, onNotice: (notice) => output.notify(notice) });
-  return { keys, catalogue: await loadCatalogue({ home, env: io.env }) };
-}
-
-interface Shelf {
+interface KnownModels {
   catalogue: Catalogue;
   keys: KeyFile;
   /** `provider/id` that the settings name. */
@@ -72,7 +57,7 @@ interface Shelf {
 }
 
 /** Usable models where they stand in the catalogue, and what only a server knows behind its provider's others. */
-async function modelRows({ catalogue, keys, usual, authFile }: Shelf): Promise<ModelRow[]> {
+async function modelRows({ catalogue, keys, usual, authFile }: KnownModels): Promise<ModelRow[]> {
   const usable = await usableModels({ catalogue, keys });
   const chosen = usual ?? referenceOf((await defaultModel({ catalogue, keys }))?.model);
   const known = new Set(usable.map(({ model }) => referenceOf(model)));

@@ -177,10 +177,10 @@ const factNameWidth = 10;
 /** A value too long for its line goes on below, so that a path can be copied. */
 function factLines(name: string, value: Line, width: number): Line[] {
   const head = span(`  ${name.padEnd(factNameWidth)} `, "gray");
-  const room = width - lineWidth([head]);
-  if (lineWidth(value) <= room) return [[head, ...value]];
+  const valueWidth = width - lineWidth([head]);
+  if (lineWidth(value) <= valueWidth) return [[head, ...value]];
   const text = value.map((part) => (typeof part === "string" ? part : part.text)).join("");
-  return wrap(oneLine(text, 2000), room).map((line, at) => [
+  return wrap(oneLine(text, 2000), valueWidth).map((line, at) => [
     at === 0 ? head : " ".repeat(lineWidth([head])),
     line,
   ]);
@@ -205,8 +205,8 @@ function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): L
 function lastWrite({ lastActivity, lastWrite }: ShowReport, nowMs: number): [string, Line][] {
   if (lastWrite === null) return [];
   const ms = Date.parse(lastWrite);
-  const said = lastActivity === null ? "" : age(Date.parse(lastActivity), nowMs);
-  return age(ms, nowMs) === said ? [] : [["last write", [age(ms, nowMs), span(`  ${moment(ms)}`, "gray")]]];
+  const known = lastActivity === null ? "" : age(Date.parse(lastActivity), nowMs);
+  return age(ms, nowMs) === known ? [] : [["last write", [age(ms, nowMs), span(`  ${moment(ms)}`, "gray")]]];
 }
 
 function* section(title: string, rows: Line[][], width: number): Generator<Line> {
@@ -238,7 +238,7 @@ function gauge(share: number, maxWidth: number, style: Style | undefined): Line 
   return bar([{ value: 1, glyph: "█", style }], { width: Math.max(1, Math.round(share * maxWidth)) });
 }
 
-/** The parts are told only where all of them are known: nobody tells what they are of an unknown whole. */
+/** The parts are shown only where all of them are known. */
 function usageRows({ usage, cost }: ShowReport): Line[][] {
   const kinds = [
     ["input", usage.input, usage.cost.input],

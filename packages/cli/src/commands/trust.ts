@@ -31,9 +31,9 @@ function remains(folder: string, home: string): boolean {
 
 function lines(report: TrustReport): Line[] {
   const { folder, trusted, changed } = report;
-  const told = trusted ? "is trusted: its own settings and extensions are used" : "is not trusted";
+  const state = trusted ? "is trusted: its own settings and extensions are used" : "is not trusted";
   const before = changed ? "" : trusted ? " (as before)" : " (it was not before)";
-  const first: Line = [span(folder, "bold"), ` ${told}${before}.`];
+  const first: Line = [span(folder, "bold"), ` ${state}${before}.`];
   if (!trusted) return [first];
   if (isNothing(report)) return [first, ["It has none now; those that come later will be used."]];
   return [first, ...projectUseLines(report, folder).map((line): Line => ["  ", line])];

@@ -13,8 +13,8 @@ export interface EventJson {
 }
 
 /**
- * Events whose payload is not told as it is: it grows with the session, or it is no data. Everything else is told in
- * full, without its signal.
+ * Events whose payload is not written as it is: it grows with the session, or it is no data. Everything else is written
+ * in full, without its signal.
  */
 const shortened: { [Event in Name]?: (payload: Payload<Event>) => Record<string, unknown> } = {
   message_update: ({ assistantMessageEvent: { message: _message, ...update } }) => ({ update }),
@@ -58,14 +58,14 @@ export function eventJson(name: Name, payload: object): EventJson {
   return { type: name, ...fields };
 }
 
-/** Tells every event of the lifecycle as JSON; the events wait for what `tell` gives back. */
-export function tellEvents(
+/** Hands over every event of the lifecycle as JSON; the events wait for what `write` gives back. */
+export function writeEvents(
   lifecycle: Lifecycle<LifecycleEvents>,
-  tell: (event: EventJson) => Promise<void> | undefined,
+  write: (event: EventJson) => Promise<void> | undefined,
 ): void {
   for (const name of Object.keys(lifecycleEventRules) as Name[]) {
     const handler = async (payload: object): Promise<undefined> => {
-      await tell(eventJson(name, payload));
+      await write(eventJson(name, payload));
       return undefined;
     };
     lifecycle.on(name, handler as never, { source: "json" } as never);
@@ -89,10 +89,10 @@ export function errorJson(error: unknown): ErrorJson {
   };
 }
 
-/** A model as programs are told of it: its headers may hold secrets. */
+/** A model as programs see it: its headers may hold secrets. */
 export type ModelJson = Omit<CatalogueModel, "headers" | "apiKeyEnv" | "baseUrl">;
 
 export function modelJson(model: CatalogueModel): ModelJson {
-  const { headers: _headers, apiKeyEnv: _apiKeyEnv, baseUrl: _baseUrl, ...told } = model;
-  return told;
+  const { headers: _headers, apiKeyEnv: _apiKeyEnv, baseUrl: _baseUrl, ...shown } = model;
+  return shown;
 }

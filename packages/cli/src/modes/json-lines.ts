@@ -6,8 +6,8 @@ export class JsonLinesOut {
   readonly #stream: OutStream;
   readonly #interrupted: AbortSignal;
   #hasWritten = false;
-  /** While the stream is full: resolves when there is room. */
-  #room: Promise<void> | undefined;
+  /** While the stream is full: resolves when more can be written. */
+  #drain: Promise<void> | undefined;
 
   /** @param interrupted once aborted, nobody is waited for any more: who stopped reading does not stop the end */
   constructor(stream: OutStream, interrupted: AbortSignal) {
@@ -20,12 +20,12 @@ export class JsonLinesOut {
     return this.#hasWritten;
   }
 
-  /** Written at once; resolves when there is room for more. */
+  /** Written at once; resolves when more can be written. */
   write(value: unknown): Promise<void> {
     this.#hasWritten = true;
     const isFull = this.#stream.write(`${outputJson(value)}\n`) === false;
-    if (isFull && !this.#interrupted.aborted) this.#room ??= this.#drained();
-    return this.#room ?? Promise.resolve();
+    if (isFull && !this.#interrupted.aborted) this.#drain ??= this.#drained();
+    return this.#drain ?? Promise.resolve();
   }
 
   /** A stream whose reader left never drains. */
@@ -36,7 +36,7 @@ export class JsonLinesOut {
     const end = () => {
       for (const event of events) stream.removeListener?.(event, end);
       this.#interrupted.removeEventListener("abort", end);
-      this.#room = undefined;
+      this.#drain = undefined;
       resolve();
     };
     for (const event of events) stream.once?.(event, end);

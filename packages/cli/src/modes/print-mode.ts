@@ -1,6 +1,4 @@
 import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
-import { AgentHost } from "@bonsai-agent/app/agent-host";
-import { type AppContext, openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import type { OutStream } from "@bonsai-agent/app/io";
 import { fitLine, type Line, span } from "@bonsai-agent/app/line";
@@ -22,63 +20,34 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { reportFailure } from "../failure.ts";
-import { terminalUi } from "../terminal-ui.ts";
-import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
-import { interruptibleCall, promptUntil } from "./run-prompt.ts";
+import type { PromptInput } from "./prompt-input.ts";
+import { interruptibleCall, runPrompt } from "./run-prompt.ts";
 
 /**
  * One prompt, its answer on stdout, everything else on stderr.
  * @param given the prompt, where it was read already
  */
 export function runPrint(call: AgentCall, given?: PromptInput): Promise<ExitCode> {
-  return interruptibleCall(call, async (signal) => {
+  return interruptibleCall(call, (signal) => {
     const screen = new AnswerScreen(call.io.stdout);
     const progress = new PrintProgress(call, screen);
     const cost = new RunCost();
-    const ui = terminalUi({ io: call.io, output: call.output, signal, onShow: () => screen.endLine() });
-    try {
-      const workshop = await openAppContext(call, {
-        tell: (notice) => progress.notice(notice),
-        ui,
-        signal,
-        listen: (lifecycle) => {
-          for (const listener of [cost, progress, screen]) listener.listen(lifecycle);
-        },
-      });
-      try {
-        const input = given ?? (await requiredPrompt(workshop.call));
-        return await run({ call, workshop, screen, progress, cost, input, signal });
-      } finally {
-        workshop.close();
-      }
-    } finally {
-      ui?.close();
-    }
+    return runPrompt({
+      call,
+      given,
+      signal,
+      onNotice: (notice) => progress.notice(notice),
+      listen: (lifecycle) => {
+        for (const listener of [cost, progress, screen]) listener.listen(lifecycle);
+      },
+      onShow: () => screen.endLine(),
+      onEnd: (result, host) => {
+        const code = finish(call, screen, result);
+        progress.ended(result, host.agent.state, cost);
+        return code;
+      },
+    });
   });
-}
-
-interface Print {
-  call: AgentCall;
-  workshop: AppContext;
-  screen: AnswerScreen;
-  progress: PrintProgress;
-  cost: RunCost;
-  input: PromptInput;
-  signal: AbortSignal;
-}
-
-async function run({ call, workshop, screen, progress, cost, input, signal }: Print): Promise<ExitCode> {
-  const host = await AgentHost.open(workshop);
-  try {
-    await host.start();
-    const result = await promptUntil(host, input, signal);
-    const code = finish(call, screen, result);
-    progress.result(result);
-    progress.ended(result, host.agent.state, cost);
-    return code;
-  } finally {
-    await host.close();
-  }
 }
 
 function finish({ io }: AgentCall, screen: AnswerScreen, { status, answer, error }: RunResult): ExitCode {
@@ -106,28 +75,28 @@ export class PrintProgress {
       const call = callPreview(toolName, args);
       for (const other of running.values()) other.wasAlone = false;
       running.set(toolCallId, { call, wasAlone: running.size === 0 });
-      this.#say([span("· ", "cyan"), span(call, "gray")]);
+      this.#print([span("· ", "cyan"), span(call, "gray")]);
     });
     lifecycle.on("tool_execution_end", ({ toolCallId, toolName, result, isError }) => {
       const { call, wasAlone } = running.get(toolCallId) ?? { call: toolName, wasAlone: true };
       running.delete(toolCallId);
       const which = wasAlone ? toolName : call;
-      if (isError) this.#say([span("✗ ", "red"), `${which}: ${failurePreview(result.content)}`]);
+      if (isError) this.#print([span("✗ ", "red"), `${which}: ${failurePreview(result.content)}`]);
     });
     lifecycle.on("session_mask", ({ entries, freedTokens }) =>
-      this.#say([
+      this.#print([
         `Cleared ${counted(entries.length, "old tool result")}: ${count(freedTokens)} tokens less.`,
       ]),
     );
     // Not at its start: often there is nothing to compact.
     lifecycle.on("session_before_compact", ({ reason }) => {
       const why = reason === "overflow" ? "Context overflow detected, " : "";
-      this.#say([span(`${why}Auto-compacting…`, "yellow")]);
+      this.#print([span(`${why}Auto-compacting…`, "yellow")]);
       return undefined;
     });
     lifecycle.on("auto_compaction_end", (event) => {
       const line = compactionLine(event);
-      if (line !== undefined) this.#say(line);
+      if (line !== undefined) this.#print(line);
     });
   }
 
@@ -136,28 +105,26 @@ export class PrintProgress {
     this.#call.output.notify(notice);
   }
 
-  /** What the answer itself does not say. */
-  result({ status, answer }: RunResult): void {
-    if (status === "paused")
-      this.#say(["Paused after a compaction, as the settings want it; `bonsai -c` goes on."]);
-    else if (status === "done" && answer?.stopReason === "length")
-      this.#say(["The answer was cut off at the model's output cap; `bonsai -c` goes on."]);
-  }
-
-  /** The last line: what it took, and how to go on. A command that asked no model took nothing. */
+  /** The last lines: what the answer does not say, what it took, and how to go on. */
   ended(
-    { status }: RunResult,
+    { status, answer }: RunResult,
     { sessionId, sessionFile, leafId, model }: AgentState,
     { usage, cost }: RunCost,
   ): void {
+    if (status === "paused")
+      this.#print(["Paused after a compaction, as the settings want it; `bonsai -c` goes on."]);
+    else if (status === "done" && answer?.stopReason === "length")
+      this.#print(["The answer was cut off at the model's output cap; `bonsai -c` goes on."]);
     const isKept = sessionFile !== undefined && leafId !== null;
+    // A command that asked no model took nothing.
     if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
-    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${spentWords(cost.cost((each) => freeAmong([model])(each)))}`;
+    const known = cost.cost((each) => freeAmong([model])(each));
+    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${spentWords(known)}`;
     const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
-    this.#say([span(`${spent} · ${goOn}`, "gray")]);
+    this.#print([span(`${spent} · ${goOn}`, "gray")]);
   }
 
-  #say(line: Line): void {
+  #print(line: Line): void {
     this.#screen.endLine();
     const { output } = this.#call;
     output.notice(fitLine(line, Math.max(output.noticeWidth, 100)));

@@ -44,7 +44,7 @@ export async function requiredPrompt(call: AgentCall): Promise<PromptInput> {
 /** About a million tokens; no model takes more. */
 const mostBytes = 4_000_000;
 /** A pipe that nobody writes to and nobody closes looks like a program that hangs. */
-const patienceMs = 3_000;
+const noticeAfterMs = 3_000;
 
 /**
  * What was piped into the process, up to its end; empty where nothing was.
@@ -55,7 +55,7 @@ async function readPipedText({ io, output }: AgentCall): Promise<string> {
   if (stdin === undefined || stdin.isTTY) return "";
   const timer = setTimeout(() => {
     output.notify(waiting);
-  }, patienceMs);
+  }, noticeAfterMs);
   const parts: Buffer[] = [];
   let bytes = 0;
   try {

@@ -1,79 +1,104 @@
 import { existsSync } from "node:fs";
-import type { Agent, AgentNotice, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { type AgentNotice, type LifecycleEvents, type RunResult } from "@bonsai-agent/agent";
 import { killRunningCommands } from "@bonsai-agent/agent/host";
-import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import type { CallExtensions } from "@bonsai-agent/app/call-extensions";
+import { AgentHost } from "@bonsai-agent/app/agent-host";
+import { openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { nearestWord } from "@bonsai-agent/app/nearest-word";
 import { untilAborted } from "@bonsai-agent/app/questions";
 import type { CommandInfo } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { PromptInput } from "./prompt-input.ts";
+import { terminalUi } from "../terminal-ui.ts";
+import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
+
+export interface RunPromptOptions<Value> {
+  call: AgentCall;
+  /** The prompt, where it was read already. */
+  given?: PromptInput | undefined;
+  signal: AbortSignal;
+  onNotice: (notice: AgentNotice) => void;
+  listen: (lifecycle: Lifecycle<LifecycleEvents>) => void;
+  /** Called before a question is shown: what else is on the screen ends its line. */
+  onShow?: () => void;
+  /** Called before the session starts. */
+  onOpen?: (host: AgentHost) => Promise<void>;
+  /** Called while the session is still open. */
+  onEnd: (result: RunResult, host: AgentHost) => Value;
+}
 
 /**
- * Sends a prompt, or runs the extension's command that it is. The signal that interrupts the call aborts the work in
- * good order.
+ * Opens the session of a call, sends its prompt, waits for the end and closes everything: what print and JSON mode have
+ * in common.
  */
-export async function promptUntil(
-  host: AgentHost,
-  input: PromptInput,
-  signal: AbortSignal,
-): Promise<RunResult> {
+export async function runPrompt<Value>(options: RunPromptOptions<Value>): Promise<Value> {
+  const { call, given, signal, onNotice, listen, onShow, onOpen, onEnd } = options;
+  const ui = terminalUi({ io: call.io, output: call.output, signal, ...(onShow && { onShow }) });
+  try {
+    const app = await openAppContext(call, { tell: onNotice, ui, signal, listen });
+    try {
+      const input = given ?? (await requiredPrompt(app.call));
+      const host = await AgentHost.open(app);
+      try {
+        await onOpen?.(host);
+        await host.start();
+        return onEnd(await promptUntil(host, input, signal), host);
+      } finally {
+        await host.close();
+      }
+    } finally {
+      app.close();
+    }
+  } finally {
+    ui?.close();
+  }
+}
+
+/** The signal that interrupts the call aborts the work in good order. */
+async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSignal): Promise<RunResult> {
   if (signal.aborted) return { status: "aborted" };
   const stop = () => void host.agent.abort();
   signal.addEventListener("abort", stop, { once: true });
   try {
-    return await say(host, input, signal);
+    return await send(host, input, signal);
   } finally {
     signal.removeEventListener("abort", stop);
   }
 }
 
-async function say(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
-  const { extensions, lifecycle, seat } = host.workshop;
+/** Sends a prompt, or runs the extension's command that it is. */
+async function send(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
+  const { extensions, seat, onNotice } = host.workshop;
   // An extension may have given the agent work when the session started.
   await host.agent.idle();
   if (signal.aborted) return { status: "aborted" };
   if (seat.ending.aborted) return { status: "handled" };
-  if (extensions.hasCommand(text))
-    return runCommandToEnd({ extensions, lifecycle, agent: () => host.agent }, text, signal);
+  if (extensions.hasCommand(text)) return runCommandToEnd(host, text, signal);
   const notice = noSuchCommand(text, extensions.commands);
-  if (notice !== undefined) host.workshop.onNotice(notice);
+  if (notice !== undefined) onNotice(notice);
   return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
 }
 
-/** Where commands of extensions run. */
-interface CommandPlace {
-  extensions: CallExtensions;
-  lifecycle: Lifecycle<LifecycleEvents>;
-  /** The agent at work; a command can go on in another. */
-  agent: () => Agent;
-}
-
 /**
- * Runs a command of an extension, and waits for the work that it gave the agent.
+ * Runs a command of an extension, and waits for the work that it gave the agent; it can go on in another session.
  * @returns the result of the last run that came of it; `handled` where none did
  * @throws BonsaiError `extension_command_failed`
  */
-async function runCommandToEnd(
-  { extensions, lifecycle, agent }: CommandPlace,
-  text: string,
-  signal: AbortSignal,
-): Promise<RunResult> {
+async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSignal): Promise<RunResult> {
+  const { extensions, lifecycle } = host.workshop;
   let last: RunResult = { status: "handled" };
   const stopListening = lifecycle.on("agent_end", ({ result }) => {
     last = result;
   });
   try {
     await untilAborted(extensions.runCommand(text), signal);
-    while (agent().isBusy && !signal.aborted) await untilAborted(agent().idle(), signal);
+    while (host.agent.isBusy && !signal.aborted) await untilAborted(host.agent.idle(), signal);
   } finally {
     stopListening();
   }
   return signal.aborted ? { status: "aborted" } : last;
 }
 
-/** What to tell of a text that looks like the command of an extension and is none: it goes to the model as it stands. */
+/** The notice for a text that looks like the command of an extension and is none: it goes to the model as it stands. */
 export function noSuchCommand(text: string, commands: readonly CommandInfo[]): AgentNotice | undefined {
   const [, name] = /^\s*\/([a-z][\w:-]*)(?=\s|$)/i.exec(text) ?? [];
   // It may as well begin with a path.

@@ -46,7 +46,7 @@ export const overlapping: ReadonlySet<RpcCommandName> = new Set([
   "bash",
 ]);
 
-/** What each command does. A handler throws what its response is to tell. */
+/** What each command does. A handler throws the error of its response. */
 export const rpcHandlers: Handlers = {
   prompt,
   steer: (work, input) => queue(work, input, "steer"),
@@ -120,7 +120,7 @@ export const rpcHandlers: Handlers = {
   },
 };
 
-type Said = Pick<RpcParams<"prompt">, "message" | "images">;
+type Input = Pick<RpcParams<"prompt">, "message" | "images">;
 
 /** A command of an extension runs at once, also while the agent works: what it gives the agent, it queues itself. */
 async function prompt(
@@ -131,15 +131,15 @@ async function prompt(
   if (!extensions.hasCommand(input.message)) {
     const notice = noSuchCommand(input.message, extensions.commands);
     if (notice !== undefined) onNotice(notice);
-    return say(work, input, streamingBehavior);
+    return send(work, input, streamingBehavior);
   }
   await untilAborted(extensions.runCommand(input.message), work.stopped);
   return { queued: false };
 }
 
 /** @throws BonsaiError `rpc_command_invalid` for a command of an extension: it cannot wait in the queue */
-function queue(work: RpcWork, input: Said, behavior: "steer" | "followUp"): Promise<{ queued: boolean }> {
-  if (!work.host.workshop.extensions.hasCommand(input.message)) return say(work, input, behavior);
+function queue(work: RpcWork, input: Input, behavior: "steer" | "followUp"): Promise<{ queued: boolean }> {
+  if (!work.host.workshop.extensions.hasCommand(input.message)) return send(work, input, behavior);
   throw new BonsaiError({
     code: "rpc_command_invalid",
     message: `${input.message.split(/\s/, 1)} is a command of an extension, which is no text to queue.`,
@@ -147,9 +147,9 @@ function queue(work: RpcWork, input: Said, behavior: "steer" | "followUp"): Prom
   });
 }
 
-async function say(
+async function send(
   { host: { agent }, runs }: RpcWork,
-  { message, images }: Said,
+  { message, images }: Input,
   behavior: PromptOptions["behavior"],
 ): Promise<{ queued: boolean }> {
   const queued = agent.isBusy;
@@ -221,7 +221,7 @@ async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): P
   return { sessionId: session.id, ...file, cancelled: !gone };
 }
 
-/** The session before is told as the parent; one without an entry has no file that could be named. */
+/** The session before is the parent; one without an entry has no file that could be named. */
 function newChoice(host: AgentHost): SessionChoice {
   const { file, leafId } = host.agent.session;
   return freshChoice(host, leafId === null ? undefined : file);

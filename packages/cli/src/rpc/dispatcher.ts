@@ -31,7 +31,7 @@ const stopping: ReadonlySet<RpcCommandName> = new Set(["abort", "abort_compactio
 const mostWaiting = 64;
 
 /** What stops things waits so long for its turn. */
-const patienceMs = 500;
+const mostWaitMs = 500;
 
 /**
  * Answers each command once. Commands begin in the order in which they came. Answers to questions overtake them, for a
@@ -84,10 +84,10 @@ export class RpcDispatcher {
     };
     const before = this.#last;
     this.#last = before.then(stop);
-    const blocked = [this.#options.questionWaits(), delay(patienceMs, undefined, { ref: false })];
+    const blocked = [this.#options.questionWaits(), delay(mostWaitMs, undefined, { ref: false })];
     Promise.race([before, ...blocked]).then(
       () => (isAnswered ? undefined : stop()),
-      // Whoever waits for the turn is told.
+      // Whoever waits for the turn gets the error.
       () => {},
     );
   }
@@ -137,7 +137,7 @@ type ReadCommand = {
   [Name in RpcCommandName]: { id: RpcId | undefined; name: Name; params: RpcParams<Name> };
 }[RpcCommandName];
 
-/** A line that is no command: what can be said of it. */
+/** A line that is not a command: what is known of it. */
 interface UnreadableCommand {
   id: RpcId | undefined;
   command: string | null;

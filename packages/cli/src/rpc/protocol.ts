@@ -12,13 +12,13 @@ const text = z.string();
 const name = z.string().min(1);
 const image = z.strictObject({ type: z.literal("image"), data: name, mimeType: name });
 const images = z.array(image).optional();
-const said = { message: name, images };
+const input = { message: name, images };
 
 /** The fields of each command beside `type` and `id`. The one table of commands. */
 export const rpcCommands = {
-  prompt: { ...said, streamingBehavior: z.enum(["steer", "followUp"]).optional() },
-  steer: said,
-  follow_up: said,
+  prompt: { ...input, streamingBehavior: z.enum(["steer", "followUp"]).optional() },
+  steer: input,
+  follow_up: input,
   abort: {},
   compact: { customInstructions: text.optional() },
   abort_compaction: {},
@@ -55,11 +55,6 @@ export type RpcParams<Name extends RpcCommandName> = z.output<z.ZodObject<(typeo
 
 /** Given back with the response to it. */
 export type RpcId = string | number;
-
-/** A line on standard input. */
-type RpcCommand = {
-  [Name in RpcCommandName]: { id?: RpcId; type: Name } & z.input<z.ZodObject<(typeof rpcCommands)[Name]>>;
-}[RpcCommandName];
 
 /** What the responses carry as `data`. */
 export interface RpcData {
@@ -116,7 +111,7 @@ interface RpcExtensionCommand {
 export interface RpcExtensions {
   loaded: readonly LoadedExtension[];
   failed: readonly { path: string; error: ErrorJson }[];
-  /** What the command line can say to them. */
+  /** What the command line can set. */
   flags: readonly ({ name: string } & FlagOptions)[];
 }
 
@@ -143,7 +138,7 @@ export type RpcResponse =
 export type RpcNote =
   /** Something that a user should know and that did not stop the work. */
   | { type: "notice"; level: "info" | "warning"; code: string; message: string }
-  /** Texts that were queued and neither said nor stored when the run had ended, oldest first. */
+  /** Texts that were queued and neither sent nor stored when the run had ended, oldest first. */
   | { type: "unsent"; inputs: readonly { message: string; images?: readonly ImageContent[] }[] }
   /** The run ended without `agent_end`, for a reason beyond it, like a full disk. */
   | { type: "run_failed"; error: ErrorJson };
@@ -151,7 +146,7 @@ export type RpcNote =
 const id = z.string().min(1);
 const timeout = z.number().optional();
 
-/** The fields of each request beside `type`, `id` and `method`. The one table of what a client may be asked or told. */
+/** The fields of each request beside `type`, `id` and `method`. The one table of what a client may be asked or shown. */
 export const uiRequests = {
   select: { title: text, options: z.array(text), timeout },
   confirm: { title: text, message: text, timeout },

@@ -3,7 +3,7 @@ import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { refuseWords } from "../agent-call.ts";
-import { type EventJson, tellEvents } from "../modes/event-json.ts";
+import { type EventJson, writeEvents } from "../modes/event-json.ts";
 import { JsonLinesOut, linesIn } from "../modes/json-lines.ts";
 import { interruptibleCall } from "../modes/run-prompt.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
@@ -19,7 +19,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     const asked = new RpcUi((request) => void out.write(request));
     const runs = new RpcRuns(note);
     let host: AgentHost | undefined;
-    const tell = (event: EventJson) => {
+    const write = (event: EventJson) => {
       if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
       return out.write(event);
     };
@@ -28,7 +28,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       ui: asked.ui,
       signal,
       listen: (lifecycle) => {
-        tellEvents(lifecycle, tell);
+        writeEvents(lifecycle, write);
         runs.listen(lifecycle);
       },
     });

@@ -46,24 +46,12 @@ export class RpcUi {
       return response?.cancelled !== true && response?.confirmed === true;
     },
     input: async (title, placeholder, settings) =>
-      typed(
-        await this.#ask(
-          { method: "input", title, ...(placeholder === undefined ? {} : { placeholder }) },
-          settings,
-        ),
-      ),
-    editor: async (title, prefill) =>
-      typed(await this.#ask({ method: "editor", title, ...(prefill === undefined ? {} : { prefill }) })),
+      typed(await this.#ask({ method: "input", title, placeholder }, settings)),
+    editor: async (title, prefill) => typed(await this.#ask({ method: "editor", title, prefill })),
     notify: (message, notifyType = "info") => this.#show({ method: "notify", message, notifyType }),
-    setStatus: (statusKey, statusText) =>
-      this.#show({ method: "setStatus", statusKey, ...(statusText === undefined ? {} : { statusText }) }),
-    setWidget: (widgetKey, widgetLines, { placement = "aboveEditor" } = {}) =>
-      this.#show({
-        method: "setWidget",
-        widgetKey,
-        ...(widgetLines === undefined ? {} : { widgetLines: [...widgetLines] }),
-        widgetPlacement: placement,
-      }),
+    setStatus: (statusKey, statusText) => this.#show({ method: "setStatus", statusKey, statusText }),
+    setWidget: (widgetKey, lines, { placement: widgetPlacement = "aboveEditor" } = {}) =>
+      this.#show({ method: "setWidget", widgetKey, widgetLines: lines && [...lines], widgetPlacement }),
     setTitle: (title) => this.#show({ method: "setTitle", title }),
     setEditorText: (text) => this.#show({ method: "set_editor_text", text }),
     // Only the client knows.
@@ -91,8 +79,7 @@ export class RpcUi {
       this.#open.set(id, settle);
       this.#opened.resolve();
       const { timeout } = settings;
-      const told = timeout === undefined ? question : { ...question, timeout };
-      this.#write({ type: "extension_ui_request", id, ...told } as UiRequest);
+      this.#write({ type: "extension_ui_request", id, ...question, timeout } as UiRequest);
     });
   }
 }

@@ -15,9 +15,9 @@ export class RpcRuns {
   readonly #note: (note: RpcNote) => void;
   readonly #waiting = new Set<() => void>();
   /** Texts that were queued in one run share its result. */
-  readonly #told = new WeakSet<RunResult>();
+  readonly #unsentNoted = new WeakSet<RunResult>();
 
-  /** @param note tells of what no response and no event tells */
+  /** @param note takes what is in no response and no event */
   constructor(note: (note: RpcNote) => void) {
     this.#note = note;
   }
@@ -42,7 +42,7 @@ export class RpcRuns {
       else this.#waiting.add(accept);
       const failed = (error: unknown) => {
         this.#waiting.delete(accept);
-        // Of a queued message, the run it waits for tells.
+        // The run that a queued message waits for has its own note.
         if (!isAccepted) reject(error);
         else if (!isQueued) this.#note({ type: "run_failed", error: errorJson(error) });
       };
@@ -50,15 +50,15 @@ export class RpcRuns {
         // What failed before the message was stored is the answer to it.
         if (result.status === "failed" && !isAccepted) reject(result.error);
         accept();
-        this.#tellUnsent(result);
+        this.#noteUnsent(result);
       };
       void this.track(run.then(ended, failed));
     });
   }
 
-  #tellUnsent(result: RunResult): void {
-    if (result.unsent === undefined || this.#told.has(result)) return;
-    this.#told.add(result);
+  #noteUnsent(result: RunResult): void {
+    if (result.unsent === undefined || this.#unsentNoted.has(result)) return;
+    this.#unsentNoted.add(result);
     const inputs = result.unsent.map(({ text, images }) => ({
       message: text,
       ...(images === undefined ? {} : { images }),

@@ -3,10 +3,40 @@ import { type Line, span } from "@bonsai-agent/app/line";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { wrap } from "@bonsai-agent/app/terminal-text";
-import { type Installation, type InstalledPackage, installPackage } from "@bonsai-agent/extension/install";
+import {
+  type Installation,
+  type InstalledPackage,
+  installPackage,
+  removePackage,
+} from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
 
-export function run({ args, io, output }: Invocation): Promise<ExitCode> {
+/** A package, in what `bonsai install`, `list` and `remove` print with `--json`. */
+export interface PackageReport {
+  /** The npm name; of what has none, its path. */
+  name: string;
+  /** Null where its package.json names none. */
+  version: string | null;
+  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
+  source: string;
+  /** Absolute: where its files are; of a lone module, the module itself. */
+  folder: string;
+}
+
+export function packageReport({ name, version, source, folder }: InstalledPackage): PackageReport {
+  return { name, version: version ?? null, source, folder };
+}
+
+/** What `bonsai install --json` prints. */
+export interface InstallReport extends PackageReport {
+  /** Absolute paths of the modules that are loaded from now on. */
+  extensions: readonly string[];
+  /** What went by the same name before. */
+  replaced: Pick<PackageReport, "version" | "source"> | null;
+}
+
+/** Installs a package of npm, or what lies at a path. */
+export function install({ args, io, output }: Invocation): Promise<ExitCode> {
   const source = args[0]!;
   const place = { home: bonsaiHome({ ...io.env }), cwd: io.cwd, env: io.env, now: io.now };
   return io.interruptible(async (signal) => {
@@ -33,32 +63,8 @@ function installReport({ package: installed, entries, replaced }: Installation):
   };
 }
 
-/** What `bonsai install --json` prints. */
-export interface InstallReport extends PackageReport {
-  /** Absolute paths of the modules that are loaded from now on. */
-  extensions: readonly string[];
-  /** What went by the same name before. */
-  replaced: Pick<PackageReport, "version" | "source"> | null;
-}
-
-/** A package, in what `bonsai install`, `list` and `remove` print with `--json`. */
-export interface PackageReport {
-  /** The npm name; of what has none, its path. */
-  name: string;
-  /** Null where its package.json names none. */
-  version: string | null;
-  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
-  source: string;
-  /** Absolute: where its files are; of a lone module, the module itself. */
-  folder: string;
-}
-
-export function packageReport({ name, version, source, folder }: InstalledPackage): PackageReport {
-  return { name, version: version ?? null, source, folder };
-}
-
 /** What was installed, what it brings, and what that means. */
-export function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
+function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
   const { name, version, source, folder, extensions } = report;
   const isCopy = folder !== source;
   const about = isCopy
@@ -79,4 +85,20 @@ function before({ version, source, replaced }: InstallReport): string {
   if (replaced === null) return "";
   if (replaced.version !== version) return `  before: ${replaced.version ?? replaced.source}`;
   return replaced.source === source ? "  as before" : `  before: ${replaced.source}`;
+}
+
+/** Takes an installed package out. */
+export async function remove({ args, io, output }: Invocation): Promise<undefined> {
+  const home = bonsaiHome({ ...io.env });
+  const report = packageReport(removePackage({ home, cwd: io.cwd, package: args[0]! }));
+  output.result(report, () => removedView(report, output.width));
+}
+
+function removedView({ name, version, source, folder }: PackageReport, width: number): Line[] {
+  const shownVersion = version === null ? "" : ` ${version}`;
+  const stays = folder === source ? [`${source} itself stays as it is.`] : [];
+  return [
+    [span("Removed", ["bold", "green"]), ` ${name}${shownVersion}`],
+    ...stays.flatMap((text) => wrap(text, width)).map((text): Line => [span(text, "gray")]),
+  ];
 }
