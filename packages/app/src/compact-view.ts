@@ -7,7 +7,7 @@ import {
   type ModelPrices,
   usdText,
 } from "@bonsai-agent/messages";
-import { type Line, span } from "./line.ts";
+import { type Line, paragraph, quoted, span } from "./line.ts";
 import { count, counted } from "./numbers.ts";
 import { type PlanPicture, planView } from "./plan-view.ts";
 import { printable, wrap } from "./terminal-text.ts";
@@ -37,9 +37,9 @@ const headings: Partial<Record<CompactionResult["status"], string>> = {
 export function* compactView(options: CompactViewOptions): Generator<Line> {
   const { result, picture, width } = options;
   if (!Object.hasOwn(headings, result.status)) {
-    yield* wrap(result.detail, width).map((line) => [line]);
+    yield* paragraph(result.detail, width);
     if (options.decidedBy !== undefined) yield [span("Decided by ", "gray"), span(options.decidedBy, "cyan")];
-    if (result.status === "already-compacted") yield* further(width);
+    if (result.status === "already-compacted") yield* paragraph(further, width, "gray");
     if (options.isCopy && options.file !== undefined) yield writtenTo(options.file);
     return;
   }
@@ -47,28 +47,15 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   yield* planView({ picture, width });
   yield [];
-  yield* plannedLines(options);
+  if (options.cost !== undefined) yield* paragraph(plannedText(options.cost), width);
   if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
   else yield* written(options);
 }
 
+const further = "A smaller `--keep`, like `--keep 8k`, compacts further.";
+
 function writtenTo(file: string): Line {
   return ["Written to ", span(file, "cyan")];
-}
-
-/** A summary that somebody else made is shown: nobody knows what it is like. */
-function quoted(text: string, width: number): Line[] {
-  return wrap(printable(text), width - 4).map((line) => [span("  │ ", "cyan"), line]);
-}
-
-function further(width: number): Line[] {
-  const hint = "A smaller `--keep`, like `--keep 8k`, compacts further.";
-  return wrap(hint, width).map((line) => [span(line, "gray")]);
-}
-
-function plannedLines({ cost, width }: CompactViewOptions): Line[] {
-  if (cost === undefined) return [];
-  return wrap(plannedText(cost), width).map((line) => [line]);
 }
 
 function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
@@ -99,18 +86,20 @@ function requestWords(result: CompactionResult): string {
 function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
   if (decidedBy !== undefined) {
     yield ["The summary of ", span(decidedBy, "cyan")];
-    yield* (result.summary ?? "").split("\n").flatMap((text) => quoted(text, width));
+    // A summary that somebody else made is shown: nobody knows what it is like.
+    const lines = (result.summary ?? "").split("\n").flatMap((text) => wrap(printable(text), width - 4));
+    yield* quoted(lines, "cyan");
     yield [];
   }
   if (file !== undefined) yield writtenTo(file);
   if (result.requests > 0) yield [requestWords(result)];
   const caveat = caveatOf(result);
-  if (caveat !== undefined) yield* wrap(caveat, width).map((text) => [span(text, "yellow")]);
+  if (caveat !== undefined) yield* paragraph(caveat, width, "yellow");
   const undo =
     result.status === "masked"
       ? "Old tool results are masked in the model's view only: the file has them whole."
       : "Nothing is lost from the file: `bonsai undo FILE` takes the compaction back.";
-  for (const text of wrap(undo, width)) yield [span(text, "gray")];
+  yield* paragraph(undo, width, "gray");
 }
 
 /** What the detail says behind its first sentence: that the context is too large still, why it was the digest's. */
@@ -119,68 +108,57 @@ function caveatOf({ detail }: CompactionResult): string | undefined {
   return at < 0 ? undefined : detail.slice(at + 1);
 }
 
+/** What of a result is reported, in this order. */
+const reportedFields = [
+  "status",
+  "reason",
+  "rung",
+  "tokensBefore",
+  "tokensAfter",
+  "sizes",
+  "firstKeptEntryId",
+  "splitTurn",
+  "summarizedEntryIds",
+  "turnPrefixEntryIds",
+  "keptEntryIds",
+  "readFiles",
+  "modifiedFiles",
+  "summary",
+  "entryId",
+  "requests",
+] as const satisfies readonly (keyof CompactionResult)[];
+
+type ReportedResult = Pick<CompactionResult, (typeof reportedFields)[number]>;
+
 /** What `bonsai compact --json` prints. */
-export type CompactionReport = Pick<
-  CompactionResult,
-  | "status"
-  | "reason"
-  | "rung"
-  | "tokensBefore"
-  | "tokensAfter"
-  | "sizes"
-  | "firstKeptEntryId"
-  | "splitTurn"
-  | "summarizedEntryIds"
-  | "turnPrefixEntryIds"
-  | "keptEntryIds"
-  | "readFiles"
-  | "modifiedFiles"
-  | "summary"
-  | "entryId"
-  | "requests"
-> & {
+export interface CompactionReport extends ReportedResult {
   /** Null where requests were made whose cost is not known. */
   costUsd: number | null;
   /** The extension whose summary it is, or that did not let it happen. */
-  decidedBy?: string;
-  /** Why, with the status `cancelled`. */
-  detail?: string;
+  decidedBy?: string | undefined;
   /** In a dry run with `--model`. */
-  planned?: PlannedCost;
-};
-
-/** A compaction that asked a model and tells no cost has an unknown one. */
-function compactionCost({ requests, costUsd }: CompactionResult): KnownCost {
-  return { usd: costUsd, certainty: requests > 0 && costUsd === 0 ? "unknown" : "known" };
+  planned?: PlannedCost | undefined;
+  /** Why, with the status `cancelled`. */
+  detail?: string | undefined;
 }
 
 export function compactionReport(
   result: CompactionResult,
-  { decidedBy, cost }: { decidedBy?: string; cost?: PlannedCost },
+  { decidedBy, cost }: { decidedBy?: string | undefined; cost?: PlannedCost | undefined },
 ): CompactionReport {
-  const { summary, entryId } = result;
+  const reported = Object.fromEntries(reportedFields.map((field) => [field, result[field]]));
   return {
-    status: result.status,
-    reason: result.reason,
-    rung: result.rung,
-    tokensBefore: result.tokensBefore,
-    tokensAfter: result.tokensAfter,
-    sizes: result.sizes,
-    firstKeptEntryId: result.firstKeptEntryId,
-    splitTurn: result.splitTurn,
-    summarizedEntryIds: result.summarizedEntryIds,
-    turnPrefixEntryIds: result.turnPrefixEntryIds,
-    keptEntryIds: result.keptEntryIds,
-    readFiles: result.readFiles,
-    modifiedFiles: result.modifiedFiles,
-    ...(summary === undefined ? {} : { summary }),
-    ...(entryId === undefined ? {} : { entryId }),
-    requests: result.requests,
+    ...(reported as unknown as ReportedResult),
     costUsd: knownUsd(compactionCost(result)),
-    ...(decidedBy === undefined ? {} : { decidedBy }),
-    ...(cost === undefined ? {} : { planned: cost }),
-    ...(result.status === "cancelled" ? { detail: result.detail } : {}),
+    decidedBy,
+    planned: cost,
+    detail: result.status === "cancelled" ? result.detail : undefined,
   };
+}
+
+/** A compaction that asked a model and has no cost has an unknown one. */
+function compactionCost({ requests, costUsd }: CompactionResult): KnownCost {
+  return { usd: costUsd, certainty: requests > 0 && costUsd === 0 ? "unknown" : "known" };
 }
 
 /** What a compaction would ask of a model, and what that would cost. */

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { count, largest } from "./numbers.ts";
-import { printable, textWidth, truncate } from "./terminal-text.ts";
+import { printable, textWidth, truncate, wrap } from "./terminal-text.ts";
 
 /** Names of colours and modifiers, as `styleText` takes them. */
 export type Style = Parameters<typeof styleText>[0];
@@ -51,6 +51,22 @@ export function renderLine(line: Line, colour: boolean): string {
     })
     .join("")
     .trimEnd();
+}
+
+/** A text in lines of at most `width` columns, `indent` of them blank; default 0. */
+export function paragraph(text: string, width: number, style?: Style, indent = 0): Line[] {
+  const blank = " ".repeat(indent);
+  return wrap(text, width - indent).map((line) => [span(`${blank}${line}`, style)]);
+}
+
+/** Lines with a mark before the first of them, and the others below its text. */
+export function marked({ text: mark, style }: Span, lines: readonly string[]): Line[] {
+  return lines.map((line, at) => [span(at === 0 ? mark : " ".repeat(mark.length), style), line]);
+}
+
+/** Lines of somebody else, behind an edge. */
+export function quoted(lines: readonly string[], style: Style): Line[] {
+  return lines.map((line) => [span("  │ ", style), line]);
 }
 
 /** A text that fills what is left is cut as well: more of the line follows it. */

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import type { CliIo, OutStream } from "./io.ts";
-import { type Line, renderLine, span } from "./line.ts";
+import { type Line, marked, renderLine, span } from "./line.ts";
 import { bytes } from "./numbers.ts";
 import { printableLines, wrap } from "./terminal-text.ts";
 
@@ -93,7 +93,7 @@ export class Output {
     if (this.wantsJson) this.#io.stderr.write(`${outputJson({ notice: { code, message } })}\n`);
     else {
       const lines = printableLines(message).flatMap((line) => wrap(line, this.noticeWidth - 2));
-      this.notice(...lines.map((line, at) => [span(at === 0 ? "! " : "  ", ["bold", "yellow"]), line]));
+      this.notice(...marked(span("! ", ["bold", "yellow"]), lines));
     }
   }
 

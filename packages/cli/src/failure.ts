@@ -21,16 +21,16 @@ export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): Ex
 }
 
 function failureLines(error: BonsaiError, io: CliIo, width: number): Line[] {
-  const [first = "", ...rest] = paragraph(`${error.message} [${error.code}]`, width);
+  const [first = "", ...rest] = wrapped(`${error.message} [${error.code}]`, width);
   return [
     [span("✗ ", "red"), span(first, "bold")],
     ...rest.map((line) => ["  ", span(line, "bold")]),
-    ...paragraph(error.hint, width).map((line) => ["  ", line]),
-    ...(io.env.BONSAI_DEBUG ? paragraph(causes(error), 200).map((line) => ["  ", span(line, "gray")]) : []),
+    ...wrapped(error.hint, width).map((line) => ["  ", line]),
+    ...(io.env.BONSAI_DEBUG ? wrapped(causes(error), 200).map((line) => ["  ", span(line, "gray")]) : []),
   ];
 }
 
-function paragraph(text: string, width: number): string[] {
+function wrapped(text: string, width: number): string[] {
   return printableLines(text).flatMap((line) => wrap(line, width));
 }
 

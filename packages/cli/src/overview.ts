@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ExitCode } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
-import { type Line, span } from "@bonsai-agent/app/line";
+import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { largest } from "@bonsai-agent/app/numbers";
 import { Output } from "@bonsai-agent/app/output";
 import { printable, wrap } from "@bonsai-agent/app/terminal-text";
@@ -33,13 +33,14 @@ type AddedFlag = readonly [name: string, flag: { type: "boolean" | "string"; des
 
 /** What `bonsai` says when it is called without a command. */
 export function overview(width: number, added: readonly AddedFlag[] = []): Line[] {
+  const proseWidth = Math.min(width, 90);
   const nameWidth = largest(grammar.map((command) => command.name.length)) + 4;
   const flagWidth = Math.min(largest(agentFlags.map(({ flags }) => flags.length)) + 4, Math.floor(width / 2));
   return [
     [span("bonsai", ["bold", "green"])],
-    ...paragraph(about, width),
+    ...paragraph(about, proseWidth),
     [],
-    ...paragraph(work, width),
+    ...paragraph(work, proseWidth),
     [],
     [span("Flags of a prompt", "bold")],
     ...agentFlags.flatMap(({ flags, description }) => rowLines(flags, description, flagWidth, width)),
@@ -55,7 +56,7 @@ export function overview(width: number, added: readonly AddedFlag[] = []): Line[
     ["  bonsai show FILE"],
     ["  bonsai compact FILE --dry-run"],
     [],
-    ...paragraph("`bonsai COMMAND --help` says more, with examples. Each command takes --json.", width),
+    ...paragraph("`bonsai COMMAND --help` says more, with examples. Each command takes --json.", proseWidth),
   ];
 }
 
@@ -87,10 +88,6 @@ function rowLines(name: string, summary: string, nameWidth: number, width: numbe
     ],
   );
   return fits ? rows : [[span(shown, "cyan")], ...rows];
-}
-
-function paragraph(text: string, width: number): Line[] {
-  return wrap(text, Math.min(width, 90)).map((line) => [line]);
 }
 
 /**

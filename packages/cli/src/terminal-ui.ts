@@ -1,5 +1,5 @@
 import type { CliIo, InStream } from "@bonsai-agent/app/io";
-import { type Line, span } from "@bonsai-agent/app/line";
+import { type Line, marked, span } from "@bonsai-agent/app/line";
 import type { Output } from "@bonsai-agent/app/output";
 import { dialogEnd, oneAfterTheOther, untilAborted } from "@bonsai-agent/app/questions";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
@@ -53,9 +53,7 @@ export function terminalUi({
     notify: (message, type = "info") => {
       onShow();
       const [mark, style] = marks[type] ?? marks.info;
-      output.notice(
-        ...printableLines(message).map((line, at): Line => [span(at === 0 ? `${mark} ` : "  ", style), line]),
-      );
+      output.notice(...marked(span(`${mark} `, style), printableLines(message)));
     },
     // There is no place that stays: what comes and goes would only scroll by.
     setStatus: () => {},

@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { ExitCode, type Invocation } from "../invocation.ts";
 import type { CliIo } from "../io.ts";
-import { type Line, span } from "../line.ts";
+import { type Line, paragraph, span } from "../line.ts";
 import { count, usd } from "../numbers.ts";
 import { calledAs } from "../paths.ts";
 import { FactCounter } from "../session-facts.ts";
-import { wrap } from "../terminal-text.ts";
 import { treeView } from "../tree-view.ts";
 import { type Performance, perform } from "./stage.ts";
 import { StoryView, tokenChart } from "./story-view.ts";
@@ -82,10 +81,12 @@ function ending(performance: Performance, { io, costUsd, width }: EndingOptions)
     ...heading("Tokens of each request"),
     ...tokenChart(performance),
     ...heading("The bill"),
-    ...wrap(
+    ...paragraph(
       `${count(served.length)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,
-      width - 2,
-    ).map((line) => [`  ${line}`]),
+      width,
+      undefined,
+      2,
+    ),
     [],
     ["  session  ", span(sessionFile, "cyan")],
     ["  project  ", span(projectFolder, "cyan")],

@@ -1,11 +1,10 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { bar, kindStyle, type Line, type Style, span, table } from "@bonsai-agent/app/line";
+import { bar, kindStyle, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
 import { count, counted, percents, sizeSource } from "@bonsai-agent/app/numbers";
 import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { wrap } from "@bonsai-agent/app/terminal-text";
-import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
+import { contextSizeOf, readContext, sessionEstimate } from "@bonsai-agent/compaction";
 import type { ContextTokens, Message, TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 
@@ -103,9 +102,7 @@ export function* contextView({ items, size, leafId, width }: ContextViewOptions)
     yield* itemTable(items, width);
     yield [];
   }
-  yield* wrap(`${counted(items.length, "item")} at ${leafId ?? "the beginning"}`, width).map((line) => [
-    span(line, "bold"),
-  ]);
+  yield* paragraph(`${counted(items.length, "item")} at ${leafId ?? "the beginning"}`, width, "bold");
   if (size.tokens > 0) yield* shares(items, size, width);
 }
 

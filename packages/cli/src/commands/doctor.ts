@@ -1,8 +1,8 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span } from "@bonsai-agent/app/line";
+import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { openNamedSession, outputFile } from "@bonsai-agent/app/session-file";
-import { printable, wrap } from "@bonsai-agent/app/terminal-text";
+import { printable } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Problem, repairSession } from "@bonsai-agent/session";
 
@@ -61,7 +61,7 @@ export function* doctorView({ problems, file, copy, width }: DoctorViewOptions):
   if (copy !== undefined) yield ["The repaired copy is ", span(copy, "cyan")];
   else if (problems.length > 0) {
     const hint = "The session opens as it is; `--repair` writes a copy without the damage.";
-    for (const text of wrap(hint, width)) yield [span(text, "gray")];
+    yield* paragraph(hint, width, "gray");
   }
 }
 
@@ -69,6 +69,6 @@ function* problemLines({ line, kind, entryId, message, repair }: ProblemRow, wid
   const place = entryId === undefined ? "" : ` at ${entryId}`;
   yield [];
   yield [span(`line ${count(line)}`, "bold"), span(`  ${kind}${place}`, "yellow")];
-  for (const text of wrap(printable(message), width - 2)) yield [`  ${text}`];
-  for (const text of wrap(`→ ${printable(repair)}`, width - 2)) yield [span(`  ${text}`, "gray")];
+  yield* paragraph(printable(message), width, undefined, 2);
+  yield* paragraph(`→ ${printable(repair)}`, width, "gray", 2);
 }

@@ -1,5 +1,5 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { fitLine, kindStyle, type Line, span } from "@bonsai-agent/app/line";
+import { fitLine, kindStyle, type Line, quoted, span } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { kindOf, previewOf } from "@bonsai-agent/app/preview";
@@ -122,7 +122,7 @@ export function* gotoView({ report, session, width, asksSummary }: GotoViewOptio
   yield [];
   yield [span("This message is to be written anew:", "bold")];
   const lines = printableLines(report.editorText).flatMap((text) => wrap(text, width - 4));
-  for (const line of lines.slice(0, mostLines)) yield [span("  │ ", "cyan"), line];
+  yield* quoted(lines.slice(0, mostLines), "cyan");
   if (lines.length > mostLines)
     yield [
       span(`  … and ${counted(lines.length - mostLines, "line")} more; \`--json\` prints it whole.`, "gray"),

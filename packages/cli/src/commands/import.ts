@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span } from "@bonsai-agent/app/line";
+import { type Line, marked, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile } from "@bonsai-agent/app/session-file";
@@ -100,5 +100,5 @@ function places({ count: times, lines, records }: ImportNotice): string {
 const PLACES_SHOWN = 5;
 
 function hanging(text: string, width: number): Line[] {
-  return wrap(text, width - 2).map((line, at) => [span(at === 0 ? "! " : "  ", "yellow"), line]);
+  return marked(span("! ", "yellow"), wrap(text, width - 2));
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { extensionChoice } from "@bonsai-agent/app/extension-choice";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span, table } from "@bonsai-agent/app/line";
+import { type Line, marked, paragraph, span, table } from "@bonsai-agent/app/line";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { printable, wrap } from "@bonsai-agent/app/terminal-text";
@@ -117,14 +117,14 @@ function* packageLines(each: ListedPackage, options: ListViewOptions): Generator
 function* problemLines({ path, message, hint }: Problem, { width, cwd }: ListViewOptions): Generator<Line> {
   const what = message.includes(path) ? message : `${shownPath(path, cwd)}: ${message}`;
   const lines = wrap(printable(what), width - 4);
-  yield* lines.map((line, at): Line => [span(at === 0 ? "  ! " : "    ", ["bold", "yellow"]), line]);
-  yield* wrap(`→ ${printable(hint)}`, width - 4).map((line): Line => [span(`    ${line}`, "gray")]);
+  yield* marked(span("  ! ", ["bold", "yellow"]), lines);
+  yield* paragraph(`→ ${printable(hint)}`, width, "gray", 4);
 }
 
 function* nothing(home: string, width: number): Generator<Line> {
   yield ["No extensions."];
   const hint = `\`bonsai install npm:NAME\` brings one; a module in ${home}/extensions is one.`;
-  yield* wrap(hint, width).map((line): Line => [span(line, "gray")]);
+  yield* paragraph(hint, width, "gray");
 }
 
 /** What keeps a module from being read; undefined where it can be. Nothing of it is run. */

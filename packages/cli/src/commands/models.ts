@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Column, fitLine, type Line, span, table } from "@bonsai-agent/app/line";
+import { type Column, fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
 import { counted, price, tokens } from "@bonsai-agent/app/numbers";
 import { type Notice, withProgress } from "@bonsai-agent/app/output";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
-import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
   type Catalogue,
   type CatalogueModel,
@@ -219,26 +219,23 @@ function* footer({ shown, asOf, home, width }: ModelsViewOptions): Generator<Lin
   const providers = new Set(shown.map(({ provider }) => provider)).size;
   yield [span(`${counted(shown.length, "model")} of ${counted(providers, "provider")}`, "bold")];
   const chosen = shown.some(({ isDefault }) => isDefault) ? "● is used when no model is named. " : "";
-  for (const text of wrap(
-    `${chosen}Prices and sizes as of ${asOf}; ${home}/models.json changes them.`,
-    width,
-  ))
-    yield [span(text, "gray")];
+  const asOfNote = `Prices and sizes as of ${asOf}; ${home}/models.json changes them.`;
+  yield* paragraph(`${chosen}${asOfNote}`, width, "gray");
 }
 
 function* noMatch({ rows, search = "", all, width }: ModelsViewOptions): Generator<Line> {
   const finding = `No ${all ? "known" : "usable"} model matches ${JSON.stringify(search)}.`;
-  for (const text of wrap(finding, width)) yield [text];
+  yield* paragraph(finding, width);
   const usable = rows.filter((row) => row.usable).length;
   const hint = all
     ? "Any model of a known provider works as provider/id, listed or not."
     : `${counted(usable, "model")} can be used now; \`bonsai models ${search} --all\` looks among all ${rows.length}.`;
-  for (const text of wrap(hint, width)) yield [span(text, "gray")];
+  yield* paragraph(hint, width, "gray");
 }
 
 function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Generator<Line> {
   const state = "No model can be used yet: no key was found, and no local server answers.";
-  for (const text of wrap(state, width)) yield [span(text, ["bold", "yellow"])];
+  yield* paragraph(state, width, ["bold", "yellow"]);
   const ways: readonly (readonly [string, string])[] = [
     ["set a key", `export ${keyNames[0]}=… (or ${keyNames.slice(1).join(", ")})`],
     ["or store it", `${home}/auth.json: {"anthropic": {"type": "api_key", "key": "…"}}`],
@@ -248,9 +245,9 @@ function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Gen
   for (const [label, text] of ways) {
     yield [];
     yield [span(label, "bold")];
-    for (const line of wrap(text, width - 2)) yield [`  ${line}`];
+    yield* paragraph(text, width, undefined, 2);
   }
   yield [];
   const hint = `\`bonsai models --all\` lists the ${rows.length} known models; \`bonsai demo\` works without any.`;
-  for (const text of wrap(hint, width)) yield [span(text, "gray")];
+  yield* paragraph(hint, width, "gray");
 }

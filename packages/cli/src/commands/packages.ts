@@ -1,8 +1,7 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, span } from "@bonsai-agent/app/line";
+import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
-import { wrap } from "@bonsai-agent/app/terminal-text";
 import {
   type Installation,
   type InstalledPackage,
@@ -77,7 +76,7 @@ function installView(report: InstallReport, { width, cwd }: { width: number; cwd
       span(before(report), "gray"),
     ],
     ...extensions.map((path): Line => [span("  extension  ", "gray"), shownPath(path, cwd)]),
-    ...wrap(about, width).map((text): Line => [span(text, "gray")]),
+    ...paragraph(about, width, "gray"),
   ];
 }
 
@@ -96,9 +95,8 @@ export async function remove({ args, io, output }: Invocation): Promise<undefine
 
 function removedView({ name, version, source, folder }: PackageReport, width: number): Line[] {
   const shownVersion = version === null ? "" : ` ${version}`;
-  const stays = folder === source ? [`${source} itself stays as it is.`] : [];
   return [
     [span("Removed", ["bold", "green"]), ` ${name}${shownVersion}`],
-    ...stays.flatMap((text) => wrap(text, width)).map((text): Line => [span(text, "gray")]),
+    ...(folder === source ? paragraph(`${source} itself stays as it is.`, width, "gray") : []),
   ];
 }

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Column, fitLine, type Line, span, table } from "@bonsai-agent/app/line";
+import { type Column, fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
-import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
   bonsaiHome,
   type ChangedLines,
@@ -95,9 +95,8 @@ export function* sessionsView({
   nowMs,
 }: SessionsViewOptions): Generator<Line> {
   if (sessions.length === 0) {
-    for (const text of wrap(`No sessions in ${home}.`, width)) yield [text];
-    const hint = "Make one of another agent's transcript with `bonsai import`.";
-    for (const text of wrap(hint, width)) yield [span(text, "gray")];
+    yield* paragraph(`No sessions in ${home}.`, width);
+    yield* paragraph("Make one of another agent's transcript with `bonsai import`.", width, "gray");
   }
   yield* table(rowsOf({ sessions, width, nowMs }), { columns: columnsOf(sessions, width), width });
   for (const { file, reason } of skipped) yield [span(`! ${file}: ${reason}`, "yellow")];

@@ -8,6 +8,9 @@ import {
   kindStyle,
   type Line,
   lineWidth,
+  marked,
+  paragraph,
+  quoted,
   type Style,
   span,
   table,
@@ -180,10 +183,7 @@ function factLines(name: string, value: Line, width: number): Line[] {
   const valueWidth = width - lineWidth([head]);
   if (lineWidth(value) <= valueWidth) return [[head, ...value]];
   const text = value.map((part) => (typeof part === "string" ? part : part.text)).join("");
-  return wrap(oneLine(text, 2000), valueWidth).map((line, at) => [
-    at === 0 ? head : " ".repeat(lineWidth([head])),
-    line,
-  ]);
+  return marked(head, wrap(oneLine(text, 2000), valueWidth));
 }
 
 function contextFact({ context }: ShowReport): Line {
@@ -274,9 +274,9 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOp
   const when = span(`  ${age(Date.parse(record.lastCompactedAt), nowMs)}${times}`, "gray");
   if (lineWidth([title, when]) <= width) yield [title, when];
   else yield* [[title], [when]];
-  yield* wrap(becameSummary(record), width - 2).map((text) => [`  ${text}`]);
+  yield* paragraph(becameSummary(record), width, undefined, 2);
   yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
-  yield* quoted(record.summary, width);
+  yield* summaryLines(record.summary, width);
 }
 
 /** A compaction counts the messages of the context; those before an earlier one are in its summary already. */
@@ -293,9 +293,9 @@ function ordinal(value: number): string {
   return `${value}${ending}`;
 }
 
-function* quoted(text: string, width: number): Generator<Line> {
+function* summaryLines(text: string, width: number): Generator<Line> {
   const lines = printableLines(text).flatMap((line) => wrap(line, width - 4));
-  for (const line of lines.slice(0, shownSummaryLines)) yield [span("  │ ", "magenta"), line];
+  yield* quoted(lines.slice(0, shownSummaryLines), "magenta");
   if (lines.length > shownSummaryLines) {
     yield [span(`  │ … ${counted(lines.length - shownSummaryLines, "more line")} (--json has all)`, "gray")];
   }
