@@ -6,45 +6,46 @@ import type { Session } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
 import { chooseModel, findModel } from "./model-choice.ts";
 import { shownPath } from "./paths.ts";
-import { chooseSession, placeOf, type SessionChoice, sessionControl } from "./session-choice.ts";
+import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
 
 interface OpenHostOptions {
   /** Stands for the model where none can be used. Default: that is an error, `no_model`. */
   spareModel?: CatalogueModel | undefined;
 }
 
+type MoveReason = "new" | "resume" | "fork";
+
 interface HostParts extends OpenHostOptions {
-  workshop: AppContext;
+  app: AppContext;
   agent: Agent;
   startReason: SessionChoice["reason"];
 }
 
-/** Owner of the agent at work; another session means another agent in the same workshop. */
+/** Owner of the agent at work; another session means another agent of the same call. */
 export class AgentHost {
-  readonly workshop: AppContext;
+  readonly app: AppContext;
   readonly #startReason: SessionChoice["reason"];
   readonly #spareModel: CatalogueModel | undefined;
   #agent: Agent;
   /** One change of session after the other. */
   #moved: Promise<unknown> = Promise.resolve();
-  /** Stops the extensions that are asked whether the session may be left, and those that are told of the new one. */
+  /** Stops the extensions that are asked whether the session may be left, and those that the new one starts. */
   #asking = new AbortController();
   #moves = 0;
 
-  private constructor({ workshop, agent, startReason, spareModel }: HostParts) {
-    this.workshop = workshop;
+  private constructor({ app, agent, startReason, spareModel }: HostParts) {
+    this.app = app;
     this.#agent = agent;
     this.#startReason = startReason;
     this.#spareModel = spareModel;
-    workshop.seat.agent = agent;
-    workshop.seat.control = sessionControl(this);
+    app.activate(agent, sessionControl(this));
   }
 
-  /** Opens the session that the call asks for. Handlers on the lifecycle hear of it by `start`. */
-  static async open(workshop: AppContext, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
-    const choice = chooseSession(workshop.call, placeOf(workshop));
-    const agent = await agentFor(workshop, choice, { spareModel });
-    return new AgentHost({ workshop, agent, startReason: choice.reason, spareModel });
+  /** Opens the session that the call asks for. Handlers on the lifecycle get it by `start`. */
+  static async open(app: AppContext, { spareModel }: OpenHostOptions = {}): Promise<AgentHost> {
+    const choice = chooseSession(app);
+    const agent = await agentFor(app, choice, { spareModel });
+    return new AgentHost({ app, agent, startReason: choice.reason, spareModel });
   }
 
   get agent(): Agent {
@@ -53,8 +54,8 @@ export class AgentHost {
 
   /** To be called once everybody listens. */
   async start(): Promise<void> {
-    const { name } = this.workshop.call.options;
-    this.workshop.extensions.attach(this.#agent);
+    const { name } = this.app.call.options;
+    this.app.extensions.attach(this.#agent);
     const { signal } = this.#asking;
     await this.#whileMoving(() => this.#agent.start(this.#startReason, { signal }));
     if (typeof name === "string") await this.setName(name);
@@ -64,12 +65,12 @@ export class AgentHost {
     this.#agent.session.append({ type: "session_info", name });
     const event = { type: "session_info_changed" as const, name };
     const { signal } = this.#asking;
-    await this.#whileMoving(() => this.workshop.lifecycle.notify("session_info_changed", event, { signal }));
+    await this.#whileMoving(() => this.app.lifecycle.notify("session_info_changed", event, { signal }));
   }
 
   /** @throws BonsaiError, where the model is unknown; then nothing has changed. */
   async setModel(reference: string): Promise<CatalogueModel> {
-    const model = await findModel(this.workshop.shelf, reference);
+    const model = await findModel(this.app.models, reference);
     await this.#agent.setModel(model);
     return model;
   }
@@ -79,12 +80,26 @@ export class AgentHost {
    * @returns false where an extension did not let it happen
    */
   replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
-    return this.#move(() => this.#replace(reason, choice));
+    const file = choice.origin?.file;
+    const target = file === undefined ? {} : { targetSessionFile: file };
+    return this.#move(reason, choice, (options) =>
+      this.app.lifecycle.decide(
+        "session_before_switch",
+        { type: "session_before_switch", reason, ...target },
+        options,
+      ),
+    );
   }
 
   /** Goes on in a copy of the session up to an entry. @returns false where an extension did not let it happen */
   fork(entryId: string, choice: SessionChoice, position: "before" | "at" = "at"): Promise<boolean> {
-    return this.#move(() => this.#fork(entryId, choice, position));
+    return this.#move("fork", choice, (options) =>
+      this.app.lifecycle.decide(
+        "session_before_fork",
+        { type: "session_before_fork", entryId, position },
+        options,
+      ),
+    );
   }
 
   /** Stops whatever is going on; resolves when the agent is idle. */
@@ -107,8 +122,18 @@ export class AgentHost {
     this.#asking = new AbortController();
   }
 
-  #move(go: () => Promise<boolean>): Promise<boolean> {
-    const moved = this.#moved.then(() => this.#whileMoving(go));
+  /** @param decide asks the extensions whether it may happen */
+  #move(
+    reason: MoveReason,
+    choice: SessionChoice,
+    decide: (options: { signal: AbortSignal }) => Promise<{ result?: { cancel?: boolean } | undefined }>,
+  ): Promise<boolean> {
+    const move = async () => {
+      const { signal } = this.#asking;
+      const { result } = await decide({ signal });
+      return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, reason);
+    };
+    const moved = this.#moved.then(() => this.#whileMoving(move));
     this.#moved = moved.catch(() => {});
     return moved;
   }
@@ -122,41 +147,20 @@ export class AgentHost {
     }
   }
 
-  async #replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean> {
-    const file = choice.origin?.file;
-    const { signal } = this.#asking;
-    const { result } = await this.workshop.lifecycle.decide(
-      "session_before_switch",
-      { type: "session_before_switch", reason, ...(file === undefined ? {} : { targetSessionFile: file }) },
-      { signal },
-    );
-    return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, reason);
-  }
-
-  async #fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean> {
-    const { signal } = this.#asking;
-    const { result } = await this.workshop.lifecycle.decide(
-      "session_before_fork",
-      { type: "session_before_fork", entryId, position },
-      { signal },
-    );
-    return signal.aborted || result?.cancel === true ? false : this.#goOnIn(choice, "fork");
-  }
-
-  async #goOnIn(choice: SessionChoice, reason: "new" | "resume" | "fork"): Promise<true> {
+  async #goOnIn(choice: SessionChoice, reason: MoveReason): Promise<true> {
     const previous = this.#agent;
     const { model, thinking } = previous.state;
     const spareModel = this.#spareModel;
     const isSpare = model.provider === spareModel?.provider && model.id === spareModel.id;
     const before = { model: isSpare ? undefined : model, thinking };
-    const agent = await agentFor(this.workshop, choice, { before, spareModel });
+    const agent = await agentFor(this.app, choice, { before, spareModel });
     const { file, leafId } = previous.session;
     // A session without an entry has no file that could be named.
     const previousSessionFile = leafId === null ? undefined : file;
     await previous.close(reason, { targetSessionFile: agent.session.file });
     this.#agent = agent;
-    this.workshop.seat.agent = agent;
-    this.workshop.extensions.attach(agent);
+    this.app.activate(agent, sessionControl(this));
+    this.app.extensions.attach(agent);
     await agent.start(reason, { previousSessionFile, signal: this.#asking.signal });
     return true;
   }
@@ -173,40 +177,37 @@ interface Handover {
 }
 
 async function agentFor(
-  workshop: AppContext,
+  app: AppContext,
   choice: SessionChoice,
   { before, spareModel }: OpenHostOptions & { before?: Handover },
 ): Promise<Agent> {
-  const { call, home, cwd, models, lifecycle, onNotice, shelf, ui } = workshop;
+  const { call, home, cwd, models, lifecycle, onNotice, ui } = app;
   const { origin } = choice;
   const named =
     typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
-  const usual = workshop.settings.model;
-  const model = await chooseModel(shelf, { named, origin, before: before?.model, usual, spare: spareModel });
-  const settings = { ...workshop.settings, thinking: thinkingFor(workshop, origin, before) };
-  const smallModel = await smallModelOf(workshop);
+  const usual = app.settings.model;
+  const model = await chooseModel(models, { named, origin, before: before?.model, usual, spare: spareModel });
+  const settings = { ...app.settings, thinking: thinkingFor(app, origin, before) };
+  const smallModel = await smallModelOf(app);
   const session = choice.open();
-  noticeOtherFolder(session, workshop);
+  noticeOtherFolder(session, app);
   const confirmPath = askPath(ui);
-  const confirmLongRun = askLongRun(isAttended(call) ? ui : undefined);
+  // A script waits for the end of its prompt, and for nothing else.
+  const isAttended = call.options.mode === "tui" || call.options.mode === "rpc";
+  const confirmLongRun = askLongRun(isAttended ? ui : undefined);
   return openAgent({
     session,
     cwd,
     home,
     settings,
-    models,
+    models: models.client,
     model,
     lifecycle,
     onNotice,
-    ...(smallModel === undefined ? {} : { smallModel }),
-    ...(confirmPath === undefined ? {} : { confirmPath }),
-    ...(confirmLongRun === undefined ? {} : { confirmLongRun }),
+    ...(smallModel && { smallModel }),
+    ...(confirmPath && { confirmPath }),
+    ...(confirmLongRun && { confirmLongRun }),
   });
-}
-
-/** A script waits for the end of its prompt, and for nothing else. */
-function isAttended({ options }: AppContext["call"]): boolean {
-  return options.mode === "tui" || options.mode === "rpc";
 }
 
 function thinkingFor(
@@ -222,18 +223,18 @@ function thinkingFor(
 }
 
 /** Titles are not worth an error. */
-async function smallModelOf({ settings, shelf }: AppContext): Promise<CatalogueModel | undefined> {
+async function smallModelOf({ settings, models }: AppContext): Promise<CatalogueModel | undefined> {
   if (settings.smallModel === undefined) return undefined;
   try {
-    return await findModel(shelf, settings.smallModel);
+    return await findModel(models, settings.smallModel);
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
-    shelf.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
+    models.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
     return undefined;
   }
 }
 
-/** Never relative: what it would be relative to is what is told. */
+/** Never relative: what it would be relative to is the message. */
 const shownFolder = (folder: string) => shownPath(folder, folder);
 
 function noticeOtherFolder(session: Session, { cwd, onNotice }: AppContext): void {

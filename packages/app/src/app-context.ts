@@ -5,7 +5,6 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
-import type { FlagValue } from "@bonsai-agent/extension";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -13,41 +12,44 @@ import { CallExtensions } from "./call-extensions.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
 import { extensionChoice } from "./extension-choice.ts";
 import type { AgentCall } from "./invocation.ts";
-import { type ModelAccess, openModels } from "./model-choice.ts";
-import { patience, untilAborted } from "./questions.ts";
+import { type ModelRegistry, openModels } from "./model-choice.ts";
+import { pausedWhileAsking, untilAborted } from "./questions.ts";
 import { agentCallSettings, type SettingsCall } from "./settings.ts";
 import { isTrusted } from "./trust.ts";
 
 /** What every session of one call is worked on with. */
-export interface AppContext extends ModelAccess {
+export interface AppContext {
   /** With the flags of the extensions read. */
   call: AgentCall;
   home: string;
   cwd: string;
   settings: AgentSettings;
-  /** Shared by all agents of the call: who listens once hears all of them. */
+  models: ModelRegistry;
+  /** Shared by all agents of the call: a handler gets the events of all of them. */
   lifecycle: Lifecycle<LifecycleEvents>;
   extensions: CallExtensions;
-  /** Whoever opens an agent sits down here, for the extensions to see. */
-  seat: ActiveAgent;
+  /** Aborted when an extension asked for the end: nothing new is begun. */
+  ending: AbortSignal;
   /** Undefined where nobody can be asked. */
   ui: FrontEndUI | undefined;
-  /** Tells the user; the debug log hears it too. */
+  /** Notifies the user, and the debug log. */
   onNotice: (notice: AgentNotice) => void;
+  /** The agent that extensions work with from now on: they are loaded before there is one, and stay when another comes. */
+  activate(agent: Agent, control: SessionControl): void;
   /** Unloads the extensions. */
   close(): void;
 }
 
 interface OpenAppContextOptions {
-  tell: (notice: AgentNotice) => void;
+  onNotice: (notice: AgentNotice) => void;
   ui?: FrontEndUI | undefined;
   /** Names of commands that the front end has itself. Default: none. */
   reservedCommands?: readonly string[];
-  /** Interrupts the loading of extensions; `openWorkshop` then throws its reason. Default: never aborts. */
+  /** Interrupts the loading of extensions; `openAppContext` then throws its reason. Default: never aborts. */
   signal?: AbortSignal;
-  /** Listens before the extensions do: what is told does not depend on what they make of it. */
+  /** Called before extensions are loaded: its handlers come before theirs. */
   listen?: (lifecycle: Lifecycle<LifecycleEvents>) => void;
-  /** Told of each extension that lets the work wait, until it does so no longer. */
+  /** Called for each extension that lets the work wait; what it returns, when it does so no longer. */
   onWait?: (wait: HandlerWait) => () => void;
 }
 
@@ -58,10 +60,11 @@ interface OpenAppContextOptions {
  */
 export async function openAppContext(call: AgentCall, options: OpenAppContextOptions): Promise<AppContext> {
   const { io } = call;
+  const { cwd } = io;
   const { listen, reservedCommands, signal = new AbortController().signal } = options;
-  const { ui, setTimer } = patience(options.ui);
+  const { ui, setTimer } = pausedWhileAsking(options.ui);
   const home = bonsaiHome({ ...io.env });
-  const { log, onNotice } = voices(call, home, options.tell);
+  const { log, onNotice } = withLog(call, home, options.onNotice);
   const warn = ({ code, message }: { code: string; message: string }) =>
     onNotice({ level: "warning", code, message });
   const settingsCall = { ...call, output: { notify: warn } };
@@ -74,14 +77,32 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   });
   log?.listen(lifecycle);
   listen?.(lifecycle);
-  const shop = await openModels({ io, home, settings, onNotice: warn });
-  const seat = new ActiveAgent();
+  const models = await openModels({ io, home, settings, onNotice: warn });
+  const ending = new AbortController();
   let flags: ReadonlyMap<string, boolean | string> = new Map();
+  let active: { agent?: Agent; control?: SessionControl } = {};
+  const host: ExtensionHost = {
+    mode: modes[String(call.options.mode)] ?? "print",
+    cwd,
+    lifecycle,
+    ui,
+    get control() {
+      return active.control;
+    },
+    session: () => active.agent?.session,
+    agent: () => active.agent,
+    models: async () => models,
+    shutdown: () => ending.abort(),
+    isProjectTrusted: () => isTrusted(cwd, home),
+    flag: (name) => flags.get(name),
+    onNotice,
+    onEntry: (entry) => ui?.showEntry?.(entry),
+  };
   const extensions = new CallExtensions({
     choice: choices(settingsCall, home, settings),
-    host: agentExtensionHost({ call, home, lifecycle, shop, seat, ui, flags: () => flags, onNotice }),
-    ...(reservedCommands === undefined ? {} : { reservedCommands }),
-    ...(log === undefined ? {} : { onLoad: (report) => log.loaded(report) }),
+    host,
+    ...(reservedCommands && { reservedCommands }),
+    ...(log && { onLoad: (report) => log.loaded(report) }),
   });
   try {
     const opening = extensions.open();
@@ -92,11 +113,21 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
     const flagged = call.withFlags(extensions.flags);
     flags = flagged.values;
-    const close = () => extensions.unload();
-    const { cwd } = io;
     return {
-      ...{ call: flagged.call, home, cwd, settings, ...shop, lifecycle, extensions, seat, ui },
-      ...{ onNotice, close },
+      call: flagged.call,
+      home,
+      cwd,
+      settings,
+      models,
+      lifecycle,
+      extensions,
+      ending: ending.signal,
+      ui,
+      onNotice,
+      activate: (agent, control) => {
+        active = { agent, control };
+      },
+      close: () => extensions.unload(),
     };
   } catch (error) {
     extensions.unload();
@@ -104,19 +135,24 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   }
 }
 
-/** Who is told what happens. */
-function voices(
+const modes: Readonly<Record<string, ExtensionMode>> = {
+  text: "print",
+  json: "json",
+  rpc: "rpc",
+  tui: "tui",
+};
+
+/** With `--debug`, notices go to the log as well. */
+function withLog(
   { io, options }: AgentCall,
   home: string,
-  tell: (notice: AgentNotice) => void,
+  notify: (notice: AgentNotice) => void,
 ): { log: DebugLog | undefined; onNotice: (notice: AgentNotice) => void } {
-  const log =
-    options.debug === true
-      ? debugLog({ home, now: io.now, onFailure: (error) => tell(noLog(error)) })
-      : undefined;
+  if (options.debug !== true) return { log: undefined, onNotice: notify };
+  const log = debugLog({ home, now: io.now, onFailure: (error) => notify(noLog(error)) });
   const onNotice = (notice: AgentNotice) => {
-    log?.notice(notice);
-    tell(notice);
+    log.notice(notice);
+    notify(notice);
   };
   return { log, onNotice };
 }
@@ -138,63 +174,4 @@ function flagTaken(name: string): AgentNotice {
 
 function noLog({ message }: Error): AgentNotice {
   return { level: "warning", code: "log_failed", message: `No debug log is written: ${message}.` };
-}
-
-interface AgentExtensionHostOptions {
-  call: AgentCall;
-  home: string;
-  lifecycle: Lifecycle<LifecycleEvents>;
-  shop: ModelAccess;
-  seat: ActiveAgent;
-  ui: FrontEndUI | undefined;
-  /** Their values, once the command line was read again. */
-  flags: () => ReadonlyMap<string, FlagValue>;
-  onNotice: (notice: AgentNotice) => void;
-}
-
-/** What the extensions of an agent's call get of it. */
-function agentExtensionHost(options: AgentExtensionHostOptions): ExtensionHost {
-  const { call, home, lifecycle, seat, ui, flags, onNotice } = options;
-  const { shelf, models } = options.shop;
-  const { cwd } = call.io;
-  return {
-    mode: modes[String(call.options.mode)] ?? "print",
-    cwd,
-    lifecycle,
-    ui,
-    get control() {
-      return seat.control;
-    },
-    session: () => seat.agent?.session,
-    agent: () => seat.agent,
-    models: async () => ({ catalogue: shelf.catalogue, keys: shelf.keys, client: models }),
-    shutdown: () => seat.shutdown(),
-    isProjectTrusted: () => isTrusted(cwd, home),
-    flag: (name) => flags().get(name),
-    onNotice,
-    onEntry: (entry) => ui?.showEntry?.(entry),
-  };
-}
-
-const modes: Readonly<Record<string, ExtensionMode>> = {
-  text: "print",
-  json: "json",
-  rpc: "rpc",
-  tui: "tui",
-};
-
-/** Where extensions find who is at work: they are loaded before there is an agent, and stay when another comes. */
-class ActiveAgent {
-  agent: Agent | undefined;
-  control: SessionControl | undefined;
-  readonly #ending = new AbortController();
-
-  /** Aborted when an extension asked for the end: nothing new is begun. */
-  get ending(): AbortSignal {
-    return this.#ending.signal;
-  }
-
-  shutdown(): void {
-    this.#ending.abort();
-  }
 }

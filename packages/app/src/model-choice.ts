@@ -19,9 +19,11 @@ import type { CliIo } from "./io.ts";
 import type { Notice, Output } from "./output.ts";
 import { agentCallSettings } from "./settings.ts";
 
+/** The models that a call can use, and who asks them. */
 export interface ModelRegistry {
   catalogue: Catalogue;
   keys: KeyFile;
+  client: ModelClient;
   /** Where the path of a scenario file starts. */
   cwd: string;
   onNotice: (notice: Notice) => void;
@@ -45,34 +47,34 @@ export interface ModelWish {
  * usual one, else the first that can be used. A session's own that cannot be asked now is passed over with a notice.
  * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
  */
-export async function chooseModel(shelf: ModelRegistry, wish: ModelWish): Promise<CatalogueModel> {
-  if (wish.named !== undefined) return findModel(shelf, wish.named);
+export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promise<CatalogueModel> {
+  if (wish.named !== undefined) return findModel(models, wish.named);
   const own = wish.origin?.settings().model;
-  if (own === undefined) return otherModel(shelf, wish, { mustAnswer: false });
+  if (own === undefined) return otherModel(models, wish, { mustAnswer: false });
   const reference = `${own.provider}/${own.modelId}`;
-  const found = await usableModel(shelf, reference);
+  const found = await usableModel(models, reference);
   if (typeof found !== "string") return found;
   const gone = `This session was worked on with ${reference}, which cannot be used now: ${found}`;
-  const model = await otherModel(shelf, wish, { mustAnswer: true }).catch((error: unknown) => {
-    shelf.onNotice({ code: "session_model_gone", message: gone });
+  const model = await otherModel(models, wish, { mustAnswer: true }).catch((error: unknown) => {
+    models.onNotice({ code: "session_model_gone", message: gone });
     throw error;
   });
   const goesOn = model === wish.spare ? "" : ` It goes on with ${model.provider}/${model.id}.`;
-  shelf.onNotice({ code: "session_model_gone", message: `${gone}${goesOn}` });
+  models.onNotice({ code: "session_model_gone", message: `${gone}${goesOn}` });
   return model;
 }
 
 /** @param mustAnswer passes over a usual one that could not be asked, where another can */
 async function otherModel(
-  shelf: ModelRegistry,
+  models: ModelRegistry,
   { before, usual, spare }: ModelWish,
   { mustAnswer }: { mustAnswer: boolean },
 ): Promise<CatalogueModel> {
   if (before !== undefined) return before;
-  const usualModel = usual === undefined ? undefined : await findModel(shelf, usual);
-  if (usualModel !== undefined && !(mustAnswer && (await whyUnusable(usualModel, shelf)) !== undefined))
+  const usualModel = usual === undefined ? undefined : await findModel(models, usual);
+  if (usualModel !== undefined && !(mustAnswer && (await whyUnusable(usualModel, models)) !== undefined))
     return usualModel;
-  const usable = await defaultModel(shelf);
+  const usable = await defaultModel(models);
   const other = usable?.model ?? usualModel;
   if (other !== undefined) return other;
   if (spare !== undefined) return spare;
@@ -96,10 +98,10 @@ export async function findModel(
 }
 
 /** The model of an earlier day, or why it cannot be asked now: it may be gone, or its key, or its server. */
-async function usableModel(shelf: ModelRegistry, reference: string): Promise<CatalogueModel | string> {
+async function usableModel(models: ModelRegistry, reference: string): Promise<CatalogueModel | string> {
   try {
-    const model = await findModel(shelf, reference);
-    const why = await whyUnusable(model, shelf);
+    const model = await findModel(models, reference);
+    const why = await whyUnusable(model, models);
     return why === undefined ? model : `${why}.`;
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
@@ -107,35 +109,32 @@ async function usableModel(shelf: ModelRegistry, reference: string): Promise<Cat
   }
 }
 
-export interface OpenModelsOptions {
+interface OpenModelsOptions {
   io: CliIo;
   home: string;
   settings: AgentSettings;
   onNotice: (notice: Notice) => void;
 }
 
-/** Where models are found, and who asks them. */
-export interface ModelAccess {
-  shelf: ModelRegistry;
-  models: ModelClient;
-}
-
 /** @throws BonsaiError for a catalogue or keys that cannot be read. */
-export async function openModels({ io, home, settings, onNotice }: OpenModelsOptions): Promise<ModelAccess> {
+export async function openModels({
+  io,
+  home,
+  settings,
+  onNotice,
+}: OpenModelsOptions): Promise<ModelRegistry> {
   const { env, cwd } = io;
   const keys = fileKeys({ home, env, onNotice });
   const catalogue = await loadCatalogue({ home, env });
   const { bodyless429IsOverflow } = settings.compaction;
-  const models = new ModelClient({ keys, retry: settings.retry, bodyless429IsOverflow });
-  return { shelf: { catalogue, keys, cwd, onNotice }, models };
+  const client = new ModelClient({ keys, retry: settings.retry, bodyless429IsOverflow });
+  return { catalogue, keys, client, cwd, onNotice };
 }
 
-/** The model that `--model` names, as summariser. @throws BonsaiError for a name that means none. */
-export async function namedSummariser(invocation: Invocation, reference: string): Promise<Summariser> {
-  return (await namedModel(invocation, reference)).summariser;
-}
-
-/** The same with the model itself. Nothing is asked, so no key is needed. @throws as `namedSummariser` */
+/**
+ * The model that `--model` names, and the same as summariser. Nothing is asked, so no key is needed.
+ * @throws BonsaiError for a name that means none
+ */
 export async function namedModel(
   invocation: Invocation,
   reference: string,
@@ -143,12 +142,11 @@ export async function namedModel(
   const { io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(invocation);
-  const shop = await openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
-  const model = await findModel(shop.shelf, reference);
-  return { model, summariser: modelSummariser(shop, model, output) };
+  const models = await openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
+  const model = await findModel(models, reference);
+  return { model, summariser: modelSummariser(models.client, model, output) };
 }
 
-/** A model as summariser. */
-export function modelSummariser({ models }: ModelAccess, model: CatalogueModel, output: Output): Summariser {
-  return summariserFor({ models, model, onNotice: (notice) => output.notify(modelNotice(notice)) });
+export function modelSummariser(client: ModelClient, model: CatalogueModel, output: Output): Summariser {
+  return summariserFor({ models: client, model, onNotice: (notice) => output.notify(modelNotice(notice)) });
 }

@@ -76,12 +76,12 @@ export class Output {
   }
 
   /** Prints lines on stderr: what is worth knowing beside the result. */
-  notice(...lines: Line[]): void {
-    if (!this.#isQuiet) this.say(...lines);
+  note(...lines: Line[]): void {
+    if (!this.#isQuiet) this.question(...lines);
   }
 
   /** The same also where nothing but errors was asked for: a question that is waited for has to be seen. */
-  say(...lines: Line[]): void {
+  question(...lines: Line[]): void {
     const colour = wantsColour(this.#io, this.#io.stderr);
     this.#io.stderr.write(lines.map((line) => `${renderLine(line, colour)}\n`).join(""));
   }
@@ -93,7 +93,7 @@ export class Output {
     if (this.wantsJson) this.#io.stderr.write(`${outputJson({ notice: { code, message } })}\n`);
     else {
       const lines = printableLines(message).flatMap((line) => wrap(line, this.noticeWidth - 2));
-      this.notice(...marked(span("! ", ["bold", "yellow"]), lines));
+      this.note(...marked(span("! ", ["bold", "yellow"]), lines));
     }
   }
 
@@ -119,16 +119,18 @@ function* inPieces(parts: Iterable<string>): Generator<string> {
   if (text !== "") yield text;
 }
 
-/** Waits until there is room for more; a stream whose reader left never drains. */
-function drained(stream: OutStream): Promise<void> {
+/** Resolves when more can be written, or at the abort; a stream whose reader left never drains. */
+export function drained(stream: OutStream, signal?: AbortSignal): Promise<void> {
   if (stream.once === undefined) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const events = ["drain", "error", "close"] as const;
   const end = () => {
     for (const event of events) stream.removeListener?.(event, end);
+    signal?.removeEventListener("abort", end);
     resolve();
   };
   for (const event of events) stream.once(event, end);
+  signal?.addEventListener("abort", end);
   return promise;
 }
 

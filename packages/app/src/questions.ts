@@ -43,14 +43,11 @@ export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Prom
 
 type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
-/** A user interface whose questions are counted, and a timer for handlers that does not run out while one is open. */
-interface Patience<UI> {
-  ui: UI;
-  setTimer: SetTimer;
-}
-
-/** So that no extension is called slow because its user takes the time to think. */
-export function patience<UI extends FrontEndUI | undefined>(ui: UI): Patience<UI> {
+/**
+ * A user interface whose questions are counted, and a timer for handlers that does not run out while one is open: no
+ * extension is called slow because its user takes the time to think.
+ */
+export function pausedWhileAsking<UI extends FrontEndUI | undefined>(ui: UI): { ui: UI; setTimer: SetTimer } {
   let open = 0;
   const counted =
     <Args extends unknown[], Answer>(ask: Asked<Args, Answer>): Asked<Args, Answer> =>

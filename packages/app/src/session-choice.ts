@@ -17,8 +17,6 @@ import {
   type SkippedFile,
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
-import type { AgentCall } from "./invocation.ts";
-import type { Notice } from "./output.ts";
 import { pathInMemory } from "./rehearsal.ts";
 import { openSessionFile, resolveEntryId, sessionPath } from "./session-file.ts";
 
@@ -30,34 +28,32 @@ export interface SessionChoice {
   open(): Session;
 }
 
-/** What names sessions beside the flags. */
-interface SessionPlace {
-  home: string;
-  /** The working folder of a new session. */
-  cwd: string;
-  /** Told what is worth knowing of the sessions that are opened. */
-  onNotice: (notice: Notice) => void;
-}
-
-/** Where sessions of the workshop are. */
-export function placeOf({ home, cwd, shelf }: AppContext): SessionPlace {
-  return { home, cwd, onNotice: shelf.onNotice };
-}
-
 /** @throws BonsaiError `nothing_to_continue`, `session_not_found`, `session_ambiguous`, and what opening throws. */
-export function chooseSession(call: AgentCall, place: SessionPlace): SessionChoice {
-  const { options } = call;
+export function chooseSession(app: AppContext): SessionChoice {
+  const { options } = app.call;
+  const { leaf } = options;
   const named = options.session ?? options.resume;
-  if (typeof options.fork === "string") return fork(call, place, options.fork);
-  if (typeof named === "string") return existing(opened(sessionPath(named, call.io), call, place));
-  if (options.continue === true) return existing(opened(latestFile(place), call, place));
-  return newSession(place, options.session !== false);
+  if (typeof options.fork === "string") {
+    const origin = openNamed(options.fork, app);
+    return forkedSession(
+      origin,
+      typeof leaf === "string" ? resolveEntryId(origin, leaf) : origin.leafId,
+      app,
+    );
+  }
+  if (typeof named === "string") return existing(openNamed(named, app));
+  if (options.continue === true) return existing(opened(latestFile(app), app));
+  return newSession(app, options.session !== false);
+}
+
+function openNamed(name: string, app: AppContext): Session {
+  return opened(sessionPath(name, app.call.io), app);
 }
 
 /** Opens a session file; notices name it, for often the user did not. */
-function opened(file: string, call: Pick<AgentCall, "io" | "output">, { onNotice }: SessionPlace): Session {
+function opened(file: string, { call, models }: AppContext): Session {
   return openSessionFile(file, call, ({ code, message }) =>
-    onNotice({ code, message: message.includes(file) ? message : `${file}: ${message}` }),
+    models.onNotice({ code, message: message.includes(file) ? message : `${file}: ${message}` }),
   );
 }
 
@@ -66,8 +62,11 @@ function existing(session: Session): SessionChoice {
 }
 
 /** A new session, in memory or in a file among the recorded ones: it is there from the first entry on. */
-export function newSession(place: SessionPlace, isKept: boolean, parentSession?: string): SessionChoice {
-  const { cwd, home, onNotice } = place;
+export function newSession(
+  { cwd, home, models: { onNotice } }: AppContext,
+  isKept: boolean,
+  parentSession?: string,
+): SessionChoice {
   const open = () => {
     const id = crypto.randomUUID();
     const parent = parentSession === undefined ? {} : { parentSession };
@@ -79,28 +78,24 @@ export function newSession(place: SessionPlace, isKept: boolean, parentSession?:
   return { origin: undefined, reason: "startup", open };
 }
 
-function fork(call: AgentCall, place: SessionPlace, name: string): SessionChoice {
-  const origin = opened(sessionPath(name, call.io), call, place);
-  const { leaf } = call.options;
-  const at = typeof leaf === "string" ? resolveEntryId(origin, leaf) : origin.leafId;
-  return forkedSession(origin, at, place);
-}
-
 /** A copy of a session up to an entry, among the recorded ones. */
 export function forkedSession(
   origin: Session,
   at: string | null,
-  { home, cwd, onNotice }: SessionPlace,
+  { home, cwd, models: { onNotice } }: AppContext,
 ): SessionChoice {
   const open = () => openSession(forkSession(origin, { at, home, cwd }), { onNotice });
   return { origin, reason: "fork", open };
 }
 
-function latestFile({ home, cwd, onNotice }: SessionPlace): string {
+function latestFile({ home, cwd, models }: AppContext): string {
   const { sessions, skipped } = listSessions({ home, cwd });
   const [latest] = sessions;
   for (const { file, reason } of skipped.filter(isNewerThan(latest)))
-    onNotice({ code: "session_passed_over", message: `${file} is passed over: ${skipWords[reason]}.` });
+    models.onNotice({
+      code: "session_passed_over",
+      message: `${file} is passed over: ${skipWords[reason]}.`,
+    });
   if (latest !== undefined) return latest.file;
   throw new BonsaiError({
     code: "nothing_to_continue",
@@ -115,7 +110,7 @@ const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
   unreadable: "it cannot be read",
 };
 
-/** What was passed over on an earlier day already is not told again. */
+/** What was passed over on an earlier day already is no news. */
 function isNewerThan(latest: SessionSummary | undefined): (skipped: SkippedFile) => boolean {
   return ({ file }) =>
     (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > (latest?.lastActivityMs ?? 0);
@@ -123,7 +118,7 @@ function isNewerThan(latest: SessionSummary | undefined): (skipped: SkippedFile)
 
 /** What goes from session to session. */
 interface SessionMover {
-  readonly workshop: AppContext;
+  readonly app: AppContext;
   readonly agent: Agent;
   replace(reason: "new" | "resume", choice: SessionChoice): Promise<boolean>;
   fork(entryId: string, choice: SessionChoice, position: "before" | "at"): Promise<boolean>;
@@ -141,8 +136,8 @@ export function sessionControl(mover: SessionMover): SessionControl {
     navigateTree: async (targetId, { summarize, customInstructions, replaceInstructions, label }) => {
       const target = resolveEntryId(mover.agent.session, targetId);
       const { status } = await mover.agent.navigate(target, {
-        ...(summarize === undefined ? {} : { summarise: summarize }),
-        ...(customInstructions === undefined ? {} : { focus: customInstructions }),
+        ...(summarize !== undefined && { summarise: summarize }),
+        ...(customInstructions !== undefined && { focus: customInstructions }),
         ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
         ...(label === undefined ? {} : { label }),
       });
@@ -152,24 +147,23 @@ export function sessionControl(mover: SessionMover): SessionControl {
 }
 
 /** A new session, in memory where the one before is. */
-export function freshChoice({ workshop, agent }: SessionMover, parentSession?: string): SessionChoice {
-  return newSession(placeOf(workshop), agent.session.file !== undefined, parentSession);
+export function freshChoice({ app, agent }: SessionMover, parentSession?: string): SessionChoice {
+  return newSession(app, agent.session.file !== undefined, parentSession);
 }
 
-export function namedChoice({ workshop }: SessionMover, name: string): SessionChoice {
-  const session = opened(sessionPath(name, workshop.call.io), workshop.call, placeOf(workshop));
-  return { origin: session, reason: "resume", open: () => session };
+export function namedChoice({ app }: SessionMover, name: string): SessionChoice {
+  return existing(openNamed(name, app));
 }
 
 /** A copy up to an entry; "before": of a user's message, up to what stands before it. In memory where the session is. */
 export function forkChoice(
-  { workshop, agent }: SessionMover,
+  { app, agent }: SessionMover,
   entryId: string,
   position: "before" | "at" = "at",
 ): SessionChoice {
   const { session } = agent;
   const at = position === "at" ? entryId : placeBefore(session, entryId);
-  if (session.file !== undefined) return forkedSession(session, at, placeOf(workshop));
+  if (session.file !== undefined) return forkedSession(session, at, app);
   return { origin: session, reason: "fork", open: () => pathInMemory(session, at) };
 }
 

@@ -15,7 +15,7 @@ export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): Ex
   if (wantsJson) io.stderr.write(`${outputJson({ error: { code, message, hint } })}\n`);
   else {
     const output = new Output(io, false);
-    output.notice(...failureLines(known, io, output.noticeWidth - 2));
+    output.note(...failureLines(known, io, output.noticeWidth - 2));
   }
   return usageCodes.has(code) ? ExitCode.usage : ExitCode.failed;
 }

@@ -2,8 +2,8 @@ import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { CallExtensions } from "@bonsai-agent/app/call-extensions";
 import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
-import { patience } from "@bonsai-agent/app/questions";
+import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
+import { pausedWhileAsking } from "@bonsai-agent/app/questions";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { isTrusted } from "@bonsai-agent/app/trust";
 import type { ExtensionHost, FlagOptions } from "@bonsai-agent/extension/host";
@@ -19,7 +19,7 @@ export interface OpenSessionExtensionsOptions {
   /** Interrupts the command: questions are then answered as if nobody were there. */
   signal: AbortSignal;
   /** The model that the command was given; asked once the extensions, which may bring it, are loaded. */
-  findModel?: (models: ModelAccess) => Promise<CatalogueModel>;
+  findModel?: (models: ModelRegistry) => Promise<CatalogueModel>;
   /** Called before an extension shows or asks something. */
   onShow?: () => void;
 }
@@ -32,7 +32,7 @@ export interface SessionExtensions {
   model: CatalogueModel | undefined;
   readonly flags: ReadonlyMap<string, FlagOptions>;
   /** The models, those of extensions included. @throws BonsaiError for a catalogue or keys that cannot be read */
-  models(): Promise<ModelAccess>;
+  models(): Promise<ModelRegistry>;
   /** Notifies the extensions, and unloads them. To be called before the session is closed. */
   close(): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function openSessionExtensions({
   if (!mayHaveExtensions(choice())) return undefined;
   const onNotice: ExtensionHost["onNotice"] = (notice) => output.notify(notice);
   const terminal = terminalUi({ io, output, signal, ...(onShow && { onShow }) });
-  const { ui, setTimer } = patience(terminal);
+  const { ui, setTimer } = pausedWhileAsking(terminal);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
@@ -72,10 +72,7 @@ export async function openSessionExtensions({
     session: () => session,
     agent: () => undefined,
     model: () => model,
-    models: async () => {
-      const { shelf, models: client } = await models();
-      return { catalogue: shelf.catalogue, keys: shelf.keys, client };
-    },
+    models,
     // The command ends by itself.
     shutdown: () => {},
     isProjectTrusted: () => isTrusted(io.cwd, home),

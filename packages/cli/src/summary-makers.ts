@@ -36,8 +36,9 @@ export async function withSummaryMakers<Result>(
   const reference = typeof model === "string" ? model : undefined;
   if (extension !== undefined) return withExtensions(options, reference, work);
   if (reference === undefined) return work({ decidedBy: nobody });
-  const { namedSummariser } = await import("@bonsai-agent/app/model-choice");
-  return work({ summariser: await namedSummariser(options.invocation, reference), decidedBy: nobody });
+  const { namedModel } = await import("@bonsai-agent/app/model-choice");
+  const { summariser } = await namedModel(options.invocation, reference);
+  return work({ summariser, decidedBy: nobody });
 }
 
 function nobody(): { decidedBy?: string } {
@@ -59,7 +60,7 @@ async function withExtensions<Result>(
   const opened = await openSessionExtensions({
     ...options,
     invocation: alone,
-    ...(reference === undefined ? {} : { findModel: ({ shelf }) => findModel(shelf, reference) }),
+    ...(reference === undefined ? {} : { findModel: (models) => findModel(models, reference) }),
   });
   if (opened === undefined) return work({ decidedBy: nobody });
   try {
@@ -67,7 +68,7 @@ async function withExtensions<Result>(
     const summariser =
       model === undefined
         ? {}
-        : { summariser: modelSummariser(await opened.models(), model, invocation.output) };
+        : { summariser: modelSummariser((await opened.models()).client, model, invocation.output) };
     return await work({ ...summariser, ...watched(opened.lifecycle) });
   } finally {
     await opened.close();

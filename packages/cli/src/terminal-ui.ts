@@ -37,7 +37,7 @@ export function terminalUi({
   const ended = AbortSignal.any([signal, closed.signal]);
   const show = (...lines: Line[]) => {
     onShow();
-    output.say(...lines);
+    output.question(...lines);
   };
   /** Shows what stands before the cursor, and waits for the line behind it. */
   const ask = async (before: string, end: AbortSignal): Promise<string | undefined> => {
@@ -53,7 +53,7 @@ export function terminalUi({
     notify: (message, type = "info") => {
       onShow();
       const [mark, style] = marks[type] ?? marks.info;
-      output.notice(...marked(span(`${mark} `, style), printableLines(message)));
+      output.note(...marked(span(`${mark} `, style), printableLines(message)));
     },
     // There is no place that stays: what comes and goes would only scroll by.
     setStatus: () => {},

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";
-import { forkedSession, newSession, placeOf } from "@bonsai-agent/app/session-choice";
+import { forkedSession, newSession } from "@bonsai-agent/app/session-choice";
 import { expect, onTestFinished, test } from "vitest";
 import { agentCall } from "../src/agent-call.ts";
 import { agentProject, says } from "./agent-project.ts";
@@ -18,8 +18,8 @@ async function openHost(): Promise<AgentHost> {
     now: Date.now,
     interruptible: (work) => work(new AbortController().signal),
   });
-  const workshop = await openAppContext(call, { tell: () => {} });
-  const host = await AgentHost.open(workshop);
+  const app = await openAppContext(call, { onNotice: () => {} });
+  const host = await AgentHost.open(app);
   onTestFinished(() => host.close());
   await host.start();
   return host;
@@ -29,7 +29,7 @@ test("an extension can keep the user in the session: the same agent goes on, not
   const host = await openHost();
   const { agent } = host;
   const asked: unknown[] = [];
-  host.workshop.lifecycle.on(
+  host.app.lifecycle.on(
     "session_before_switch",
     (event) => {
       asked.push(event);
@@ -37,7 +37,7 @@ test("an extension can keep the user in the session: the same agent goes on, not
     },
     { source: "guard" },
   );
-  expect(await host.replace("new", newSession(placeOf(host.workshop), true))).toBe(false);
+  expect(await host.replace("new", newSession(host.app, true))).toBe(false);
   expect(host.agent).toBe(agent);
   expect(asked).toEqual([{ type: "session_before_switch", reason: "new" }]);
   expect((await host.agent.prompt("still here")).status).toBe("done");
@@ -49,7 +49,7 @@ test("an extension can refuse a fork: no copy is left", async () => {
   const { agent } = host;
   const { session } = agent;
   const asked: unknown[] = [];
-  host.workshop.lifecycle.on(
+  host.app.lifecycle.on(
     "session_before_fork",
     (event) => {
       asked.push(event);
@@ -59,7 +59,7 @@ test("an extension can refuse a fork: no copy is left", async () => {
   );
   const at = session.leafId!;
   let isMade = false;
-  const choice = forkedSession(session, at, placeOf(host.workshop));
+  const choice = forkedSession(session, at, host.app);
   const open = () => {
     isMade = true;
     return choice.open();

@@ -29,7 +29,7 @@ function fakeHost(session: Session) {
   const handlers = new Map<string, () => void>();
   const agent = { session, isBusy: false };
   const lifecycle = { on: (name: string, handler: () => void) => handlers.set(name, handler) };
-  const work = { host: { agent, workshop: { lifecycle } } } as unknown as InteractiveContext;
+  const work = { host: { agent, app: { lifecycle } } } as unknown as InteractiveContext;
   const onCounted = vi.fn();
   readAhead(work, onCounted);
   return { agent, onCounted, notify: (name: string) => handlers.get(name)?.() };

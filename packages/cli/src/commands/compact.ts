@@ -168,7 +168,7 @@ function finish({ io, output }: Invocation, finished: Finished): ExitCode {
   }
   if (error !== undefined) {
     if (decidedBy !== undefined && !output.wantsJson)
-      output.notice(["The summary came from ", span(decidedBy, "cyan"), "."]);
+      output.note(["The summary came from ", span(decidedBy, "cyan"), "."]);
     return reportFailure(error, io, output.wantsJson);
   }
   return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;

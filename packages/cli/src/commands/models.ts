@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Column, fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
-import { type ModelAccess, openModels } from "@bonsai-agent/app/model-choice";
+import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
 import { counted, price, tokens } from "@bonsai-agent/app/numbers";
 import { type Notice, withProgress } from "@bonsai-agent/app/output";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
@@ -29,12 +29,12 @@ export function run(invocation: Invocation): Promise<undefined> {
   });
 }
 
-async function print(invocation: Invocation, models: ModelAccess | undefined): Promise<void> {
+async function print(invocation: Invocation, models: ModelRegistry | undefined): Promise<void> {
   const { args, options, io, output } = invocation;
   const home = bonsaiHome({ ...io.env });
   const settings = agentCallSettings(invocation);
   const onNotice = (notice: Notice) => output.notify(notice);
-  const { keys, catalogue } = (models ?? (await openModels({ io, home, settings, onNotice }))).shelf;
+  const { keys, catalogue } = models ?? (await openModels({ io, home, settings, onNotice }));
   const rows = await withProgress(io, "Asking local servers", () =>
     modelRows({ catalogue, keys, usual: settings.model, authFile: join(home, "auth.json") }),
   );

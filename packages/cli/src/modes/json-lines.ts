@@ -1,5 +1,5 @@
 import type { OutStream } from "@bonsai-agent/app/io";
-import { outputJson } from "@bonsai-agent/app/output";
+import { drained, outputJson } from "@bonsai-agent/app/output";
 
 /** Writes values as JSON, one a line, in order. Who awaits `write` does not run ahead of the reader. */
 export class JsonLinesOut {
@@ -28,20 +28,9 @@ export class JsonLinesOut {
     return this.#drain ?? Promise.resolve();
   }
 
-  /** A stream whose reader left never drains. */
-  #drained(): Promise<void> {
-    const stream = this.#stream;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const events = ["drain", "error", "close"] as const;
-    const end = () => {
-      for (const event of events) stream.removeListener?.(event, end);
-      this.#interrupted.removeEventListener("abort", end);
-      this.#drain = undefined;
-      resolve();
-    };
-    for (const event of events) stream.once?.(event, end);
-    this.#interrupted.addEventListener("abort", end);
-    return stream.once === undefined ? Promise.resolve() : promise;
+  async #drained(): Promise<void> {
+    await drained(this.#stream, this.#interrupted);
+    this.#drain = undefined;
   }
 }
 

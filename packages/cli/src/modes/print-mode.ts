@@ -127,7 +127,7 @@ export class PrintProgress {
   #print(line: Line): void {
     this.#screen.endLine();
     const { output } = this.#call;
-    output.notice(fitLine(line, Math.max(output.noticeWidth, 100)));
+    output.note(fitLine(line, Math.max(output.noticeWidth, 100)));
   }
 }
 

@@ -34,7 +34,7 @@ export async function runPrompt<Value>(options: RunPromptOptions<Value>): Promis
   const { call, given, signal, onNotice, listen, onShow, onOpen, onEnd } = options;
   const ui = terminalUi({ io: call.io, output: call.output, signal, ...(onShow && { onShow }) });
   try {
-    const app = await openAppContext(call, { tell: onNotice, ui, signal, listen });
+    const app = await openAppContext(call, { onNotice, ui, signal, listen });
     try {
       const input = given ?? (await requiredPrompt(app.call));
       const host = await AgentHost.open(app);
@@ -67,11 +67,11 @@ async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSig
 
 /** Sends a prompt, or runs the extension's command that it is. */
 async function send(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
-  const { extensions, seat, onNotice } = host.workshop;
+  const { extensions, ending, onNotice } = host.app;
   // An extension may have given the agent work when the session started.
   await host.agent.idle();
   if (signal.aborted) return { status: "aborted" };
-  if (seat.ending.aborted) return { status: "handled" };
+  if (ending.aborted) return { status: "handled" };
   if (extensions.hasCommand(text)) return runCommandToEnd(host, text, signal);
   const notice = noSuchCommand(text, extensions.commands);
   if (notice !== undefined) onNotice(notice);
@@ -84,7 +84,7 @@ async function send(host: AgentHost, { text, images }: PromptInput, signal: Abor
  * @throws BonsaiError `extension_command_failed`
  */
 async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSignal): Promise<RunResult> {
-  const { extensions, lifecycle } = host.workshop;
+  const { extensions, lifecycle } = host.app;
   let last: RunResult = { status: "handled" };
   const stopListening = lifecycle.on("agent_end", ({ result }) => {
     last = result;

@@ -79,7 +79,7 @@ export const rpcHandlers: Handlers = {
     model: modelJson(await host.setModel(`${provider}/${modelId}`)),
   }),
   get_available_models: async ({ host }) => ({
-    models: (await usableModels(host.workshop.shelf)).map(({ model }) => modelJson(model)),
+    models: (await usableModels(host.app.models)).map(({ model }) => modelJson(model)),
   }),
   set_thinking_level: async ({ host }, { level }) => {
     await host.agent.setThinking(level);
@@ -98,7 +98,7 @@ export const rpcHandlers: Handlers = {
       return host.fork(at, forkChoice(host, at));
     }),
   get_commands: ({ host }) => ({
-    commands: host.workshop.extensions.commands.map(({ name, description, extensionPath }) => ({
+    commands: host.app.extensions.commands.map(({ name, description, extensionPath }) => ({
       name,
       ...(description === undefined ? {} : { description }),
       source: "extension",
@@ -108,7 +108,7 @@ export const rpcHandlers: Handlers = {
   get_extensions: ({ host }) => extensionsOf(host),
   reload: async ({ host, runs }) => {
     runs.refuseWhileBusy(host);
-    const { elapsedMs } = await host.workshop.extensions.reload();
+    const { elapsedMs } = await host.app.extensions.reload();
     return { ...extensionsOf(host), elapsedMs };
   },
   bash: ({ host }, { command, excludeFromContext = false }) =>
@@ -127,7 +127,7 @@ async function prompt(
   work: RpcWork,
   { streamingBehavior, ...input }: RpcParams<"prompt">,
 ): Promise<{ queued: boolean }> {
-  const { extensions, onNotice } = work.host.workshop;
+  const { extensions, onNotice } = work.host.app;
   if (!extensions.hasCommand(input.message)) {
     const notice = noSuchCommand(input.message, extensions.commands);
     if (notice !== undefined) onNotice(notice);
@@ -139,7 +139,7 @@ async function prompt(
 
 /** @throws BonsaiError `rpc_command_invalid` for a command of an extension: it cannot wait in the queue */
 function queue(work: RpcWork, input: Input, behavior: "steer" | "followUp"): Promise<{ queued: boolean }> {
-  if (!work.host.workshop.extensions.hasCommand(input.message)) return send(work, input, behavior);
+  if (!work.host.app.extensions.hasCommand(input.message)) return send(work, input, behavior);
   throw new BonsaiError({
     code: "rpc_command_invalid",
     message: `${input.message.split(/\s/, 1)} is a command of an extension, which is no text to queue.`,
@@ -186,7 +186,7 @@ async function navigateTree(
   return { ...moved, ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }) };
 }
 
-function sessionStats({ agent: { session, state }, workshop }: AgentHost): RpcSessionStats {
+function sessionStats({ agent: { session, state }, app }: AgentHost): RpcSessionStats {
   const counter = new FactCounter();
   let entryCount = 0;
   for (const { entry } of session.scan()) {
@@ -194,7 +194,7 @@ function sessionStats({ agent: { session, state }, workshop }: AgentHost): RpcSe
     entryCount += 1;
   }
   const { counts, usage, cost } = counter.facts();
-  const isFree = freeAmong([...workshop.shelf.catalogue.models, state.model]);
+  const isFree = freeAmong([...app.models.catalogue.models, state.model]);
   return {
     sessionId: session.id,
     ...(session.file === undefined ? {} : { sessionFile: session.file }),
@@ -227,7 +227,7 @@ function newChoice(host: AgentHost): SessionChoice {
   return freshChoice(host, leafId === null ? undefined : file);
 }
 
-function extensionsOf({ workshop: { extensions } }: AgentHost): RpcExtensions {
+function extensionsOf({ app: { extensions } }: AgentHost): RpcExtensions {
   return {
     loaded: extensions.loaded,
     failed: extensions.failed.map(({ path, error }) => ({ path, error: errorJson(error) })),

@@ -23,8 +23,8 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
       return out.write(event);
     };
-    const workshop = await openAppContext(call, {
-      tell: (notice) => note({ type: "notice", ...notice }),
+    const app = await openAppContext(call, {
+      onNotice: (notice) => note({ type: "notice", ...notice }),
       ui: asked.ui,
       signal,
       listen: (lifecycle) => {
@@ -33,13 +33,13 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
       },
     });
     try {
-      refuseWords(workshop.call);
-      host = await AgentHost.open(workshop);
+      refuseWords(app.call);
+      host = await AgentHost.open(app);
       await work({ host, runs, asked, out, signal });
     } finally {
       asked.close();
       await host?.close();
-      workshop.close();
+      app.close();
     }
     return signal.aborted ? ExitCode.cancelled : ExitCode.done;
   });
@@ -66,8 +66,8 @@ async function work({ host, runs, asked, out, signal }: Working): Promise<void> 
     },
     host.start(),
   );
-  const { call, seat } = host.workshop;
-  await serve({ call, dispatcher, asked, signal, ended: AbortSignal.any([stopped, seat.ending]) });
+  const { call, ending } = host.app;
+  await serve({ call, dispatcher, asked, signal, ended: AbortSignal.any([stopped, ending]) });
   asked.close();
   if (stopped.aborted) await host.stop();
   await runs.idle(host);

@@ -14,7 +14,7 @@ import { PickList, type PickRow } from "./pick-list.ts";
 
 interface PickModelPanelOptions {
   screen: Screen;
-  shelf: ModelRegistry;
+  models: ModelRegistry;
   /** `provider/id` of the model in use. */
   current: string;
   /** The model in use itself: it is listed also where no key and no server brings it. */
@@ -36,11 +36,11 @@ export async function pickModel(options: PickModelPanelOptions): Promise<ModelIt
 }
 
 function modelList(
-  { screen, shelf, current, inUse, query = "", title = "Model", keep }: PickModelPanelOptions,
+  { screen, models, current, inUse, query = "", title = "Model", keep }: PickModelPanelOptions,
   signal: AbortSignal,
   done: (item: ModelItem | undefined) => void,
 ): PickList<ModelItem> {
-  const { catalogue, keys } = shelf;
+  const { catalogue, keys } = models;
   let isAll = false;
   let usable: Awaited<ReturnType<typeof usableModels>> = [];
   const show = () => list.setItems(modelItems(withInUse(usable, inUse), catalogue, isAll));

@@ -18,7 +18,7 @@ import {
 
 interface EditSettingsOptions {
   screen: Screen;
-  shelf: ModelRegistry;
+  models: ModelRegistry;
   home: string;
   inForce: () => SettingsInForce;
   /** Called after each change: what can hold at once does then. */
@@ -124,9 +124,9 @@ class SettingsEditor {
   }
 
   async #chooseModel(setting: CommonSetting, now: unknown): Promise<void> {
-    const { screen, shelf } = this.#options;
+    const { screen, models } = this.#options;
     const current = typeof now === "string" ? now : "";
-    const picked = await pickModel({ screen, shelf, current, title: settingName(setting) });
+    const picked = await pickModel({ screen, models, current, title: settingName(setting) });
     if (picked !== undefined) this.#write(setting, picked.reference);
   }
 

@@ -127,7 +127,7 @@ async function openSession(parts: Parts): Promise<void> {
       await host.close();
     }
   } finally {
-    workshop.close();
+    app.close();
   }
 }
 
@@ -187,7 +187,7 @@ function followSessions({ host, chat, screen }: InteractiveContext): void {
     // The session that the program was started with stands there already, and under it what was notified since.
     if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
-    welcome(chat, host.agent, host.workshop.call.version);
+    welcome(chat, host.agent, host.app.call.version);
     screen.redraw();
   });
 }

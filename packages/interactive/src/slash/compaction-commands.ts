@@ -50,7 +50,7 @@ async function showPreview({ host, screen, notify }: InteractiveContext): Promis
   const { session, model } = agent;
   const { result, lines } = compactionPreview({
     session,
-    settings: workshop.settings.compaction,
+    settings: app.settings.compaction,
     model: isNoModel(model) ? undefined : model,
     fixedTexts: fixedTexts(() => ({ systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() })),
   });

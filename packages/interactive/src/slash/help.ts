@@ -20,7 +20,7 @@ async function showHelp(
   commands: readonly SlashCommand[],
   { host, screen }: InteractiveContext,
 ): Promise<void> {
-  const { extensions, home } = host.workshop;
+  const { extensions, home } = host.app;
   const facts: HelpFacts = {
     commands,
     moreCommands: extensions.commands,

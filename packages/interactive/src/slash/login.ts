@@ -12,7 +12,7 @@ export const loginCommand: SlashCommand = {
   argumentHint: "[provider]",
   worksWhileBusy: true,
   complete: (prefix, { host }) =>
-    keyed(host.workshop.shelf.catalogue.providers)
+    keyed(host.app.models.catalogue.providers)
       .filter(({ provider }) => provider.startsWith(prefix.trim()))
       .map(({ provider }) => ({ value: provider, label: provider })),
   async run(args, context) {
@@ -37,7 +37,7 @@ function pickedProvider(
   query: string,
   { host, screen }: InteractiveContext,
 ): Promise<ProviderConfig | undefined> {
-  const { keys } = host.workshop.shelf;
+  const { keys } = host.app.models;
   return askPick(screen, {
     title: "Whose key?",
     items: providers,

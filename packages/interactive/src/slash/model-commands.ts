@@ -27,7 +27,7 @@ export const modelCommand: SlashCommand = {
     const current = referenceOf(host.agent.model);
     const picked = await pickModel({
       screen,
-      shelf: host.workshop.shelf,
+      models: host.app.models,
       current,
       inUse: isNoModel(host.agent.model) ? undefined : host.agent.model,
       query: args,
@@ -108,7 +108,7 @@ export const thinkingCommand: SlashCommand = {
 /** Reads `models.json` anew. A file that cannot be read changes nothing. */
 export function reloadModels({ host, notify }: Pick<InteractiveContext, "host" | "notify">): void {
   try {
-    host.workshop.shelf.catalogue.reload();
+    host.app.models.catalogue.reload();
   } catch (error) {
     notify(errorText(error), "error");
   }

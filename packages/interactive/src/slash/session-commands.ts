@@ -128,7 +128,7 @@ export const exportCommand: SlashCommand = {
   worksWhileBusy: true,
   async run(args, { host, notify }) {
     const { session } = host.agent;
-    const { cwd } = host.workshop;
+    const { cwd } = host.app;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
     // With it comes a parser of Markdown, which no start needs.
     const { exportMarkdown } = await import("@bonsai-agent/transcripts");

@@ -18,7 +18,7 @@ export const settingsCommand: SlashCommand = {
     const changed = new Map<string, CommonSetting>();
     await editSettings({
       screen,
-      shelf,
+      models,
       home,
       inForce: () => ({ settings: host.workshop.settings, layers: settingsLayers(quietCall(context)) }),
       onChange: (setting) => {
@@ -69,7 +69,7 @@ export function useSettings(context: InteractiveContext): void {
 
 /** What is left aside was notified at the start. */
 function quietCall({ host }: InteractiveContext): SettingsCall {
-  return { ...host.workshop.call, output: { notify: () => {} } };
+  return { ...host.app.call, output: { notify: () => {} } };
 }
 
 const later =

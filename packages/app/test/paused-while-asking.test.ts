@@ -1,6 +1,6 @@
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { patience } from "../src/questions.ts";
+import { pausedWhileAsking } from "../src/questions.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -14,7 +14,7 @@ test("the timer of a handler does not run out while a question is open, and goes
   const answer = Promise.withResolvers<boolean>();
   const said: string[] = [];
   const own = { confirm: () => answer.promise, notify: (text: string) => said.push(text) };
-  const { ui, setTimer } = patience(own as unknown as FrontEndUI);
+  const { ui, setTimer } = pausedWhileAsking(own as unknown as FrontEndUI);
   const onSlow = vi.fn();
   setTimer(onSlow, 30_000);
   const confirmed = ui.confirm("Sure?", "");
@@ -29,7 +29,7 @@ test("the timer of a handler does not run out while a question is open, and goes
 });
 
 test("without a question it runs out once; what is called off does not, also after a question", async () => {
-  const { setTimer } = patience(undefined);
+  const { setTimer } = pausedWhileAsking(undefined);
   const [onSlow, calledOff] = [vi.fn(), vi.fn()];
   setTimer(onSlow, 30_000);
   setTimer(calledOff, 30_000)();
@@ -39,7 +39,7 @@ test("without a question it runs out once; what is called off does not, also aft
 
 test("a question that fails is no longer open", async () => {
   const own = { confirm: () => Promise.reject(new Error("gone")) };
-  const { ui, setTimer } = patience(own as unknown as FrontEndUI);
+  const { ui, setTimer } = pausedWhileAsking(own as unknown as FrontEndUI);
   await expect(ui.confirm("Sure?", "")).rejects.toThrow("gone");
   const onSlow = vi.fn();
   setTimer(onSlow, 30_000);
