@@ -114,7 +114,7 @@ export class AgentHost {
   }
 
   /**
-   * Stays in the session, where extensions have not yet said whether it may be left; goes on in a new one without those
+   * Stays in the session, where extensions have not yet decided whether it may be left; goes on in a new one without those
    * that hang at its start.
    */
   stopMoving(): void {
@@ -257,7 +257,7 @@ function askPath(ui: FrontEndUI | undefined): ConfirmPath | undefined {
     );
 }
 
-/** Asks whether a run that nobody said a word to may go on; undefined where nobody follows it: then it ends. */
+/** Asks whether a run without a word of the user may go on; undefined where nobody follows it: then it ends. */
 function askLongRun(ui: FrontEndUI | undefined): ConfirmLongRun | undefined {
   if (ui === undefined) return undefined;
   return ({ requests, signal }) => {

@@ -63,7 +63,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   const { cwd } = io;
   const { listen, reservedCommands, signal = new AbortController().signal } = options;
   const { ui, setTimer } = pausedWhileAsking(options.ui);
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
   const warn = ({ code, message }: { code: string; message: string }) =>
     onNotice({ level: "warning", code, message });

@@ -2,7 +2,6 @@ import type { Agent, AgentNotice } from "@bonsai-agent/agent";
 import type {
   ArgumentCompletion,
   CommandInfo,
-  ExtensionHost,
   Extensions,
   FlagOptions,
   ReloadOptions,
@@ -10,14 +9,10 @@ import type {
 } from "@bonsai-agent/extension/host";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { type ExtensionChoice, mayHaveExtensions } from "./extension-choice.ts";
+import type { StartExtensionsOptions } from "./start-extensions.ts";
 
-interface CallExtensionsOptions {
-  /** Asked again at each reload: settings and trust may have changed. */
-  choice: () => ExtensionChoice;
-  host: ExtensionHost;
-  /** Names of commands that the front end has itself. Default: none. */
-  reservedCommands?: readonly string[];
-  /** Told after each load. */
+interface CallExtensionsOptions extends Omit<StartExtensionsOptions, "first"> {
+  /** Called after each load. */
   onLoad?: (report: ReloadReport) => void;
 }
 
@@ -45,10 +40,10 @@ export class CallExtensions {
   async #open(choice: ExtensionChoice): Promise<void> {
     const startedMs = performance.now();
     this.#running = await this.#start(choice);
-    this.#tell(performance.now() - startedMs);
+    this.#notifyLoad(performance.now() - startedMs);
   }
 
-  /** What users are told of what the lifecycle noticed: once extensions are there, with places in their files. */
+  /** The notice for users of a notice of the lifecycle: once extensions are there, with places in their files. */
   noticeOf(notice: LifecycleNotice): AgentNotice {
     return this.#noticeOf(notice);
   }
@@ -104,7 +99,7 @@ export class CallExtensions {
   /** Loads all anew, also those that were put there since. */
   async reload(options: ReloadOptions = {}): Promise<ReloadReport> {
     const report = await (this.#running?.reload(options) ?? this.#begin(options));
-    this.#tell(report.elapsedMs);
+    this.#notifyLoad(report.elapsedMs);
     return report;
   }
 
@@ -131,7 +126,7 @@ export class CallExtensions {
     return startExtensions({ ...this.#options, first });
   }
 
-  #tell(elapsedMs: number): void {
+  #notifyLoad(elapsedMs: number): void {
     this.#options.onLoad?.({ loaded: this.loaded, failed: this.failed, elapsedMs });
   }
 }

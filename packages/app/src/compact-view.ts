@@ -102,7 +102,7 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
   yield* paragraph(undo, width, "gray");
 }
 
-/** What the detail says behind its first sentence: that the context is too large still, why it was the digest's. */
+/** What stands in the detail behind its first sentence: that the context is too large still, why it was the digest's. */
 function caveatOf({ detail }: CompactionResult): string | undefined {
   const at = detail.search(/(?<=\.) /);
   return at < 0 ? undefined : detail.slice(at + 1);

@@ -53,7 +53,7 @@ function recordedCount(...ranges: ({ count: number } | undefined)[]): number | n
 
 /**
  * The compactions of the path that are not undone, newest first: each is the live one of what stands before the next. One
- * walk up the path, which reads the few entries that can tell.
+ * walk up the path, which reads only compactions and custom entries.
  */
 export function liveCompactions(session: Session): CompactionEntry[] {
   const live: CompactionEntry[] = [];
@@ -87,7 +87,7 @@ const messageTypes: ReadonlySet<string> = new Set(["message", "custom_message"])
 export interface UndoReport {
   /** The compaction that counts no more. */
   compactionId: string;
-  /** The entry that says so. */
+  /** The entry that takes it back. */
   entryId: string;
   /** Estimates of the context. */
   tokensBefore: number;

@@ -68,7 +68,7 @@ function isFilled(folder: string): boolean {
   try {
     return existsSync(folder) && readdirSync(folder).length > 0;
   } catch {
-    // A file of that name, or a folder that may not be read: whoever looks for extensions there says so.
+    // A file of that name, or a folder that may not be read: whoever looks for extensions there throws the error.
     return true;
   }
 }

@@ -109,7 +109,7 @@ const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
 
 /**
  * The mentions in one argument of the command line, as they stand.
- * @param exists tells whether a path is there: punctuation behind one belongs to the sentence only where it is not
+ * @param exists whether a path is there: punctuation behind one belongs to the sentence only where it is not
  */
 export function mentionsIn(word: string, exists: (path: string) => boolean): Mention[] {
   // An argument of the shell's own quoting is one path, spaces and all.

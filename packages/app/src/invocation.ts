@@ -9,7 +9,7 @@ export interface Invocation {
   readonly options: Readonly<Record<string, unknown>>;
   readonly io: CliIo;
   readonly output: Output;
-  /** What was said of the flags of extensions; undefined where none was given. */
+  /** Values of the flags of extensions; undefined where there can be none. */
   readonly extensionFlags?: ReadonlyMap<string, boolean | string>;
 }
 
@@ -40,13 +40,13 @@ export interface ExtensionFlag {
 
 export type ExtensionFlags = ReadonlyMap<string, ExtensionFlag>;
 
-/** What a call says once the flags of its extensions are known. */
+/** A call, read with the flags of its extensions. */
 export interface FlaggedCall {
   call: AgentCall;
   /** The extensions' flags that were given, by name. */
   values: ReadonlyMap<string, boolean | string>;
 }
 
-/** What the process says when it ends. */
+/** How the process ends. */
 export const ExitCode = { done: 0, failed: 1, usage: 2, cancelled: 130 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];

@@ -150,7 +150,7 @@ async function interruptibleBySignals<T>(
   };
   for (const name of interrupting) process.on(name, interrupt);
   running.add(controller);
-  // Without it, the process would end in the middle of what never comes, of an extension for instance, and tell nobody.
+  // Without it, the process would end in the middle of what never comes, of an extension for instance, without a word.
   const alive = setInterval(() => {}, aliveMs);
   try {
     return await work(controller.signal);

@@ -140,7 +140,7 @@ export async function namedModel(
   reference: string,
 ): Promise<{ model: CatalogueModel; summariser: Summariser }> {
   const { io, output } = invocation;
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
   const models = await openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
   const model = await findModel(models, reference);

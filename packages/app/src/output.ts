@@ -65,7 +65,7 @@ export class Output {
     const { stdout } = this.#io;
     for (const piece of inPieces(parts)) {
       if (stdout.write(piece) === false) await drained(stdout);
-      // That its reader left, a process hears of between two turns.
+      // Only between two turns does a process notice that its reader left.
       else if (piece.length >= PIECE_CHARACTERS) await turn();
     }
   }
@@ -158,7 +158,7 @@ const invisible = /[^\P{Cc}\t\n\r]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u{e0000}-\u{e0fff}]
 
 /**
  * A value as JSON, for every reader: nothing in it steers a terminal or hides. What is nested deeper than JSON can be
- * written is named in its place; all around it is told.
+ * written is named in its place; all around it is written.
  */
 export function outputJson(value: unknown, indent = 0): string {
   return jsonWithin(value, { indent, outerLevels: 0 });

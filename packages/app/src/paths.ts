@@ -17,7 +17,7 @@ export function absolutePath(path: string, folder: string): string {
 }
 
 /**
- * What the command is called by whoever reads: `bonsai`, or what `BONSAI_CALLED_AS` says where it is on no path, as under
+ * What the command is called by whoever reads: `bonsai`, or the value of `BONSAI_CALLED_AS` where it is on no path, as under
  * `npm start`.
  */
 export function calledAs({ env }: Pick<CliIo, "env">): string {
@@ -30,7 +30,7 @@ export function resumeCommand(
   { env, cwd }: Pick<CliIo, "env" | "cwd">,
 ): string {
   const bonsai = calledAs({ env });
-  if (file.startsWith(bonsaiHome({ ...env }) + sep)) return `${bonsai} -r ${id}`;
+  if (file.startsWith(bonsaiHome(env) + sep)) return `${bonsai} -r ${id}`;
   const path = shownPath(file, cwd);
   // A shell does not look at ~ between quotes.
   return `${bonsai} --session ${/^[\w~./+:@-]+$/.test(path) ? path : `'${file.replaceAll("'", "'\\''")}'`}`;

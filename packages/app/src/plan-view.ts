@@ -73,7 +73,7 @@ interface PartSize {
   share: string;
 }
 
-/** A part takes rows in proportion to its tokens, at least one; its middle row, or its only one, says what it is. */
+/** A part takes rows in proportion to its tokens, at least one; its middle row, or its only one, has its name. */
 function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
   const look = looks[part.fate];
   const rows = Math.max(1, Math.round((part.tokens / Math.max(1, size.total)) * stackRows));

@@ -82,10 +82,10 @@ const PREVIEWED_CHARS = 4_000;
 
 /** A summary begins with a sentence in brackets that tells the model what it is: no news for a human. */
 function summaryPreview(summary: unknown): string {
-  const told = word(summary ?? "")
+  const body = word(summary ?? "")
     .slice(0, PREVIEWED_CHARS)
     .replace(/^\[[^\]]*\]\s*/, "");
-  return oneLine(told.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:"));
+  return oneLine(body.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:"));
 }
 
 function previewText(content: unknown): string {
@@ -106,16 +106,16 @@ export function callPreview(name: string, args: unknown): string {
   return oneLine(`${name} ${argumentPreview(args)}`, 160);
 }
 
-/** What a tool that failed said of it: its first line, or where a note like `[Exit code 1.]` ends it, what came right before. */
+/** The error of a tool: its first line, or where a note like `[Exit code 1.]` ends it, what came right before. */
 export function failurePreview(content: unknown): string {
   const lines = previewText(content)
     .split("\n")
     .filter((line) => line.trim() !== "");
-  const told = lines.at(-1)?.startsWith("[") ? lines.slice(-2) : lines.slice(0, 1);
-  return oneLine(told.join(" "), 160);
+  const shown = lines.at(-1)?.startsWith("[") ? lines.slice(-2) : lines.slice(0, 1);
+  return oneLine(shown.join(" "), 160);
 }
 
-/** The argument that tells most: a path or command when there is one. */
+/** The most telling argument: a path or command when there is one. */
 function argumentPreview(args: unknown): string {
   if (typeof args !== "object" || args === null) return "";
   const named = args as Record<string, unknown>;

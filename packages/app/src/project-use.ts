@@ -12,7 +12,7 @@ export interface ProjectUse {
   used: readonly string[];
   /** What cannot be used, and why. */
   missing: readonly { path: string; message: string }[];
-  /** What its settings say beside that, each value as JSON. */
+  /** What else its settings set, each value as JSON. */
   settings: readonly { name: string; value: string }[];
 }
 

@@ -174,7 +174,7 @@ function placeBefore(session: Session, entryId: string): string | null {
 
 /**
  * A new session's file that is made at the second append: the first, its header, waits in memory. Who opens a session
- * and says nothing leaves no file behind.
+ * and sends nothing leaves no file behind.
  */
 export class LateFileStore implements SessionStore {
   readonly readOnly = undefined;

@@ -142,7 +142,7 @@ function isFreeModel({ usdPerMillionTokens: prices }: Model): boolean {
 /** For commands that need models for nothing else: who cannot read the user's models knows of none that is free. */
 export async function freeModels({ env }: CliIo): Promise<IsFree> {
   try {
-    const { models } = await loadCatalogue({ home: bonsaiHome({ ...env }), env });
+    const { models } = await loadCatalogue({ home: bonsaiHome(env), env });
     return freeAmong(models);
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;

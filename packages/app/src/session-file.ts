@@ -12,7 +12,7 @@ export function openNamedSession(invocation: Invocation): Session {
   return openSessionFile(sessionFile(invocation), invocation);
 }
 
-/** Opens a session file; what its user should know about it is told, by default on stderr. */
+/** Opens a session file; its notices go to stderr by default. */
 export function openSessionFile(
   file: string,
   { io, output }: Pick<Invocation, "io" | "output">,
@@ -30,7 +30,7 @@ export function sessionFile({ args, io }: Invocation): string {
 export function sessionPath(name: string, io: CliIo): string {
   const path = absolutePath(name, io.cwd);
   if (existsSync(path)) return path;
-  return findSession({ session: name, cwd: io.cwd, home: bonsaiHome({ ...io.env }) });
+  return findSession({ session: name, cwd: io.cwd, home: bonsaiHome(io.env) });
 }
 
 /** The entry whose id is `id` or is the only one that begins so. */

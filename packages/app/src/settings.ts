@@ -10,7 +10,7 @@ import type { Output } from "./output.ts";
 import { absolutePath } from "./paths.ts";
 import { isTrusted } from "./trust.ts";
 
-/** What the settings of a call depend on, and who is told what is left aside. */
+/** What the settings of a call depend on, and who is notified of what is left aside. */
 export type SettingsCall = Pick<Invocation, "io" | "options"> & { readonly output: Pick<Output, "notify"> };
 
 /** The `compaction` settings of a call. */
@@ -21,9 +21,20 @@ export function callSettings(call: SettingsCall): CompactionSettings {
 /** The settings of a call: the user's file, the trusted project's over it, the environment, the flags. */
 export function agentCallSettings(call: SettingsCall): AgentSettings {
   const layers = settingsLayers(call);
-  const below = layers.filter(({ origin }) => origin !== "flag");
-  const section = below.reduce((base, { section: over }) => layered(base, over), {});
-  return withFlags(section, call.options);
+  const { options } = call;
+  try {
+    return agentSettings(layers.reduce((base: Section, { section: over }) => layered(base, over), {}));
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    // What stands below the flags is valid.
+    const flag = wrongFlag(error.message, options);
+    throw new BonsaiError({
+      code: "wrong_usage",
+      message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
+      hint: `Correct ${flag}, or leave it out.`,
+      cause: error,
+    });
+  }
 }
 
 /** Settings of one origin, as they were written. */
@@ -37,7 +48,7 @@ export interface SettingsLayer {
 /** Where the settings of a call come from, each over those before. @throws BonsaiError for a file that cannot be used */
 export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
   const { io, options } = call;
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const own = join(home, "settings.json");
   const project = projectSettingsFile(call, home);
   return [
@@ -50,23 +61,6 @@ export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
   ];
 }
 
-/** What stands below the flags is valid: what is wrong now is a flag. */
-function withFlags(section: Section, options: Section): AgentSettings {
-  const flags = flagLayers(options).reduce((base, { section: over }) => layered(base, over), {} as Section);
-  try {
-    return agentSettings(layered(section, flags));
-  } catch (error) {
-    if (!BonsaiError.is(error)) throw error;
-    const flag = wrongFlag(error.message, options);
-    throw new BonsaiError({
-      code: "wrong_usage",
-      message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
-      hint: `Correct ${flag}, or leave it out.`,
-      cause: error,
-    });
-  }
-}
-
 function wrongFlag(problem: string, options: Section): string {
   const named = /^The setting (thinking|tools)\b/.exec(problem)?.[1];
   if (named !== undefined && options[named] !== undefined) return `--${named}`;
@@ -75,7 +69,7 @@ function wrongFlag(problem: string, options: Section): string {
 
 type Section = Readonly<Record<string, unknown>>;
 
-/** Checked alone, so that a wrong value is told of with the name of its file. */
+/** Checked alone, so that the error of a wrong value names its file. */
 function fileSettings(file: string): Section {
   const settings = readJsonFile(file);
   if (settings === undefined) return {};
@@ -102,7 +96,7 @@ function withWholePaths(settings: Section, folder: string): Section {
 
 /** A path among extensions, from the folder of its file. */
 export function wholePath(path: string, folder: string): string {
-  // No path; whoever looks for it says what to do.
+  // Not a path; whoever looks for it has the remedy.
   if (path.startsWith("npm:")) return path;
   return absolutePath(path, folder);
 }
@@ -172,7 +166,7 @@ function isSection(value: unknown): value is Section {
 
 /**
  * The settings file of the project in the working folder; undefined where there is none, and where its folder was
- * never trusted: then its user is told.
+ * never trusted, which is a notice.
  */
 function projectSettingsFile({ io, output }: SettingsCall, home: string): string | undefined {
   const folder = workingFolder(io);

@@ -20,7 +20,7 @@ export { lifecycleNotice } from "@bonsai-agent/extension/host";
 
 export interface StartExtensionsOptions {
   host: ExtensionHost;
-  /** Asked at each reload. */
+  /** Asked again at each reload: settings and trust may have changed. */
   choice: () => ExtensionChoice;
   /** What is loaded first. */
   first: ExtensionChoice;
@@ -43,11 +43,16 @@ export async function startExtensions({
   const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
   if (missing !== undefined) throw notFound(missing);
   const find = findingAgain({ found, first, choice, onNotice: host.onNotice });
-  const held = new HeldNotices(host.onNotice);
+  // Until it is known which of them an error repeats.
+  let held: AgentNotice[] | undefined = [];
+  const onNotice = (notice: AgentNotice) => {
+    if (held === undefined) host.onNotice(notice);
+    else held.push(notice);
+  };
   keepOutputApart();
   surviveStrayErrors(host.onNotice);
   const extensions = await loadExtensions({
-    host: withNotices(host, (notice) => held.tell(notice)),
+    host: withNotices(host, onNotice),
     find,
     reservedCommands,
     modules: virtualModules(),
@@ -55,7 +60,11 @@ export async function startExtensions({
   });
   const named = new Set(found.extensions.filter(({ origin }) => origin === "flag").map(({ path }) => path));
   const broken = extensions.failed.find(({ path }) => named.has(path));
-  held.release(({ message }) => broken === undefined || !message.includes(broken.error.message));
+  const notices = held.filter(
+    ({ message }) => broken === undefined || !message.includes(broken.error.message),
+  );
+  held = undefined;
+  for (const notice of notices) host.onNotice(notice);
   if (broken === undefined) return extensions;
   extensions.unload();
   throw broken.error;
@@ -85,27 +94,6 @@ function findingAgain({ found, first, choice, onNotice }: Finding): () => FoundE
   };
 }
 
-/** Keeps notices back until it is known which of them an error will tell. */
-class HeldNotices {
-  readonly #tell: ExtensionHost["onNotice"];
-  #held: AgentNotice[] | undefined = [];
-
-  constructor(tell: ExtensionHost["onNotice"]) {
-    this.#tell = tell;
-  }
-
-  tell(notice: AgentNotice): void {
-    if (this.#held === undefined) this.#tell(notice);
-    else this.#held.push(notice);
-  }
-
-  release(isWanted: (notice: AgentNotice) => boolean): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const notice of held.filter(isWanted)) this.#tell(notice);
-  }
-}
-
 /** Everything else is read of the host itself, when it is asked for. */
 function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): ExtensionHost {
   return Object.create(host, { onNotice: { value: onNotice, enumerable: true } }) as ExtensionHost;
@@ -119,24 +107,24 @@ function notFound({ path, message, hint }: FoundExtensions["problems"][number]):
   });
 }
 
-let tell: ExtensionHost["onNotice"] | undefined;
-/** One in a timer that returns is told once. */
-const told = new Set<string>();
+let notify: ExtensionHost["onNotice"] | undefined;
+/** An error in a timer that returns is one notice. */
+const notified = new Set<string>();
 
 /**
  * An error in a timer of an extension, or in a promise that it does not wait for, is a notice, and the work goes on. Any
  * other ends the process, as it would without this.
  */
-export function surviveStrayErrors(onNotice: ExtensionHost["onNotice"]): void {
-  if (tell === undefined) process.on("uncaughtException", caught);
-  tell = onNotice;
+function surviveStrayErrors(onNotice: ExtensionHost["onNotice"]): void {
+  if (notify === undefined) process.on("uncaughtException", caught);
+  notify = onNotice;
 }
 
 function caught(error: unknown): void {
   const notice = strayErrorNotice(error);
   if (notice !== undefined) {
-    if (!told.has(notice.message)) tell?.(notice);
-    told.add(notice.message);
+    if (!notified.has(notice.message)) notify?.(notice);
+    notified.add(notice.message);
     return;
   }
   // Whoever else listens decides.
@@ -150,13 +138,13 @@ function caught(error: unknown): void {
  * Standard output belongs to the answer, or to lines of JSON: what extensions print, with `console` or by themselves,
  * goes to standard error.
  */
-export function keepOutputApart(): void {
+function keepOutputApart(): void {
   globalThis.console = new Console(process.stderr, process.stderr);
   process.stdout.write = process.stderr.write.bind(process.stderr);
 }
 
 /** What extensions import by name and get from the command itself: there may be no `node_modules` beside them. */
-export function virtualModules(): VirtualModules {
+function virtualModules(): VirtualModules {
   return {
     ...piModules(),
     ...hostModules(),

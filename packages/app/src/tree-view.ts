@@ -181,7 +181,7 @@ function isTurn(tree: SessionTree, at: number): boolean {
   return tree.entries[at]!.kind === "user";
 }
 
-/** Entries that say something about others: no place where somebody would want to stand. */
+/** Entries about other entries: nobody wants to stand there. */
 function isBookkeeping(tree: SessionTree, at: number): boolean {
   const { type } = tree.entries[at]!;
   return (

@@ -35,7 +35,7 @@ export function refuseFolder(folder: string, home: string): void {
   if (!refused.includes(real)) writeTrust(home, { folders, refused: [...refused, real].toSorted() });
 }
 
-/** True where the user said that this very folder is not trusted. */
+/** True where the user refused to trust this very folder. */
 export function isRefused(folder: string, home: string): boolean {
   return readTrust(home).refused.includes(realFolder(folder));
 }
@@ -53,7 +53,7 @@ export function untrustFolder(folder: string, home: string): boolean {
 
 interface Trust {
   folders: readonly string[];
-  /** Of which the user said no, and is not asked again. */
+  /** Refused by the user, who is not asked again. */
   refused: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export async function flagsOfExtensions(
   invocation: Pick<Invocation, "io" | "options" | "output">,
 ): Promise<NamedFlags> {
   const { io } = invocation;
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   if (!mayHaveExtensions(extensionChoice(invocation, { home, settings: agentCallSettings(invocation) })))
     return [];
   const { openSessionExtensions } = await import("./session-extensions.ts");

@@ -105,7 +105,7 @@ export function mayBringFlags(argv: readonly string[], io: CliIo): boolean {
 }
 
 function foldersOf(io: CliIo): readonly string[] {
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   try {
     return [home, join(io.cwd, ".bonsai")];
   } catch {

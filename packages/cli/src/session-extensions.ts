@@ -50,7 +50,7 @@ export async function openSessionExtensions({
   onShow,
 }: OpenSessionExtensionsOptions): Promise<SessionExtensions | undefined> {
   const { io, output } = invocation;
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
   const choice = () => extensionChoice(invocation, { home, settings });
   if (!mayHaveExtensions(choice())) return undefined;

@@ -22,7 +22,7 @@ export function transcriptSession(invocation: Invocation): ImportedSession | und
 /** Where an imported session belongs when nobody names a place. */
 export function importedSessionFile({ header }: ImportedSession, io: CliIo): string {
   const { cwd, id, timestamp } = header;
-  return newSessionFile({ home: bonsaiHome({ ...io.env }), cwd, id, now: new Date(timestamp) });
+  return newSessionFile({ home: bonsaiHome(io.env), cwd, id, now: new Date(timestamp) });
 }
 
 /** The same, for who has not been there before. @throws BonsaiError `output_exists` */

@@ -20,7 +20,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const origin = openNamedSession(invocation);
   const file = forkSession(origin, {
     at: resolveEntryId(origin, args[1]!),
-    home: bonsaiHome({ ...io.env }),
+    home: bonsaiHome(io.env),
     now: new Date(io.now()),
     ...(typeof options.output === "string" ? { file: resolve(io.cwd, options.output) } : {}),
   });

@@ -14,7 +14,7 @@ import { type PackageReport, packageReport } from "./packages.ts";
 /** Lists what would run here; nothing of it is run. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output } = invocation;
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const found = findExtensions(
     extensionChoice(invocation, { home, settings: agentCallSettings(invocation) }),
   );

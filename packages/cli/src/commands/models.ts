@@ -31,7 +31,7 @@ export function run(invocation: Invocation): Promise<undefined> {
 
 async function print(invocation: Invocation, models: ModelRegistry | undefined): Promise<void> {
   const { args, options, io, output } = invocation;
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
   const onNotice = (notice: Notice) => output.notify(notice);
   const { keys, catalogue } = models ?? (await openModels({ io, home, settings, onNotice }));

@@ -37,7 +37,7 @@ export interface InstallReport extends PackageReport {
 /** Installs a package of npm, or what lies at a path. */
 export function install({ args, io, output }: Invocation): Promise<ExitCode> {
   const source = args[0]!;
-  const place = { home: bonsaiHome({ ...io.env }), cwd: io.cwd, env: io.env, now: io.now };
+  const place = { home: bonsaiHome(io.env), cwd: io.cwd, env: io.env, now: io.now };
   return io.interruptible(async (signal) => {
     try {
       const installed = await withProgress(io, `Installing ${source}`, () =>
@@ -88,7 +88,7 @@ function before({ version, source, replaced }: InstallReport): string {
 
 /** Takes an installed package out. */
 export async function remove({ args, io, output }: Invocation): Promise<undefined> {
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const report = packageReport(removePackage({ home, cwd: io.cwd, package: args[0]! }));
   output.result(report, () => removedView(report, output.width));
 }

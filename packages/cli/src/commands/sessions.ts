@@ -13,7 +13,7 @@ import {
 } from "@bonsai-agent/session";
 
 export async function run({ options, io, output }: Invocation): Promise<undefined> {
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const place = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
   const { sessions, skipped } = await withProgress(io, "Listing sessions", async () =>
     listSessions({ home, ...place }),
@@ -164,7 +164,7 @@ const listed = 10;
 
 /** What `-r` without an id prints: the latest sessions of this folder, and how to name one. */
 export function listToResume({ io, output }: AgentCall): ExitCode {
-  const { sessions } = listSessions({ home: bonsaiHome({ ...io.env }), cwd: io.cwd });
+  const { sessions } = listSessions({ home: bonsaiHome(io.env), cwd: io.cwd });
   const latest = sessions.slice(0, listed);
   const rows = latest.map(({ id, name, firstWords, lastActivityMs }) => ({
     id,

@@ -15,7 +15,7 @@ export interface TrustReport extends ProjectUse {
 }
 
 export async function run({ args, options, io, output }: Invocation): Promise<undefined> {
-  const home = bonsaiHome({ ...io.env });
+  const home = bonsaiHome(io.env);
   const folder = resolve(io.cwd, args[0] ?? ".");
   const changed = options.untrust === true ? untrustFolder(folder, home) : trustFolder(folder, home);
   const trusted = options.untrust === true ? remains(folder, home) : true;
