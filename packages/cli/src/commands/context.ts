@@ -13,18 +13,14 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const leafId = leafOf(session, invocation);
   const size = contextSize(session, invocation, leafId);
   const tokens = size.messageTokens();
-  const items = session.projection(leafId).items.map(
-    ({ entryId, message }, at): ContextItem => ({
-      entryId,
-      role: message.role,
-      tokens: tokens[at]!,
-      message,
-    }),
-  );
+  const { items } = session.projection(leafId);
+  const rows = items.map(({ entryId, message }, at): ContextItem => {
+    return { entryId, role: message.role, tokens: tokens[at]!, message };
+  });
   const { output } = invocation;
   await output.list(
-    () => items,
-    () => contextView({ items, size, leafId, width: output.width }),
+    () => rows,
+    () => contextView(rows, { size, leafId, width: output.width }),
   );
 }
 
@@ -60,11 +56,10 @@ export function contextSize(
     tokens: reading.tokens,
     isEstimate: reading.source === "estimate",
     estimatedTokens: reading.trailingTokens,
-    messageTokens: () =>
-      sharesOf(
-        items.map(({ message }) => estimator.message(message)),
-        reading,
-      ),
+    messageTokens() {
+      const estimated = items.map(({ message }) => estimator.message(message));
+      return sharesOf(estimated, reading);
+    },
   };
 }
 
@@ -89,15 +84,11 @@ export interface ContextItem {
   message: Message;
 }
 
-export interface ContextViewOptions {
-  items: readonly ContextItem[];
-  size: Pick<ContextSize, "tokens" | "isEstimate" | "estimatedTokens">;
-  leafId: string | null;
-  width: number;
-}
-
 /** What the model sees: the items in order, then where the tokens of the next request go. */
-export function* contextView({ items, size, leafId, width }: ContextViewOptions): Generator<Line> {
+function* contextView(
+  items: readonly ContextItem[],
+  { size, leafId, width }: { size: ContextSize; leafId: string | null; width: number },
+): Generator<Line> {
   if (items.length > 0) {
     yield* itemTable(items, width);
     yield [];
@@ -108,14 +99,11 @@ export function* contextView({ items, size, leafId, width }: ContextViewOptions)
 
 function itemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
   const narrow = width < 60;
-  const cellsOf = (item: ContextItem): Line[] => {
-    const role = kindWord(item.role);
-    const cells: Line[] = [
-      [span(count(item.tokens))],
-      [span(role, kindStyle(role))],
-      [span(messagePreview(item.message), role === "result" ? "gray" : undefined)],
-    ];
-    return narrow ? cells : [[span(item.entryId, "gray")], ...cells];
+  const cellsOf = ({ entryId, role, tokens, message }: ContextItem): Line[] => {
+    const kind = kindWord(role);
+    const preview = span(messagePreview(message), kind === "result" ? "gray" : undefined);
+    const cells: Line[] = [[count(tokens)], [span(kind, kindStyle(kind))], [preview]];
+    return narrow ? cells : [[span(entryId, "gray")], ...cells];
   };
   const rows = {
     *[Symbol.iterator]() {
@@ -137,24 +125,18 @@ interface Share {
 }
 
 /** One bar for each role, and all of them in one; they add up to the tokens of `bonsai show`. */
-function* shares(
-  items: readonly ContextItem[],
-  size: ContextViewOptions["size"],
-  width: number,
-): Generator<Line> {
+function* shares(items: readonly ContextItem[], size: ContextSize, width: number): Generator<Line> {
   const roles = byRole(items);
   const beside = size.tokens - roles.reduce((sum, { tokens }) => sum + tokens, 0);
   const all = beside > 0 ? [...roles, { name: besideName, tokens: beside, style: "gray" as const }] : roles;
-  const parts = all.map((share, at) => ({
-    ...share,
-    value: share.tokens,
-    glyph: share.name === besideName ? "·" : glyphs[Math.min(at, glyphs.length - 1)]!,
-  }));
+  const parts = all.map(({ name, tokens, style }, at) => {
+    return { name, value: tokens, style, glyph: name === besideName ? "·" : (glyphs[at] ?? glyphs.at(-1)!) };
+  });
   const percentages = percents(parts.map(({ value }) => value));
-  const rows = parts.map(({ name, tokens, glyph, style }, at): Line[] => [
+  const rows = parts.map(({ name, value, glyph, style }, at): Line[] => [
     [span(glyph, style)],
     [name],
-    [count(tokens)],
+    [count(value)],
     [percentages[at]!],
     [name === besideName && width >= 60 ? span("and what estimates miss", "gray") : ""],
   ]);
@@ -166,7 +148,7 @@ function* shares(
 
 const besideName = "prompt and tools";
 
-function totalLine(size: ContextViewOptions["size"]): Line {
+function totalLine(size: ContextSize): Line {
   const text = counted(size.tokens, "token");
   return size.isEstimate
     ? [span(`about ${text}`, "bold"), " in all"]

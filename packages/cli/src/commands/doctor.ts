@@ -13,19 +13,17 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const named = outputFile(invocation);
   const session = openNamedSession(invocation);
   const file = session.file!;
-  const problems = session.problems().map(problemRow);
+  const problems = session
+    .problems()
+    .map(({ line, kind, entryId, message, repair }) => ({ line, kind, entryId, message, repair }));
   session.close();
   const copy = options.repair === true ? (named ?? defaultCopy(file, problems)) : undefined;
   if (copy !== undefined) repairSession(file, copy);
   await output.list(
     () => problems,
-    () => doctorView({ problems, file, copy, width: output.width }),
+    () => doctorView(problems, { file, copy, width: output.width }),
   );
   if (copy !== undefined && output.wantsJson) output.notify({ code: "repaired_copy", message: copy });
-}
-
-function problemRow({ line, kind, entryId, message, repair }: Problem): ProblemRow {
-  return { line, kind, ...(entryId === undefined ? {} : { entryId }), message, repair };
 }
 
 /** A sound file needs no copy, unless one was asked for by name. */
@@ -42,18 +40,15 @@ function outputWithoutRepair(): BonsaiError {
 }
 
 /** One row of `bonsai doctor --json`. */
-export type ProblemRow = Pick<Problem, "line" | "kind" | "entryId" | "message" | "repair">;
-
-export interface DoctorViewOptions {
-  problems: readonly ProblemRow[];
-  file: string;
-  /** The repaired copy, when one was written. */
-  copy: string | undefined;
-  width: number;
-}
+export type ProblemRow = Pick<Problem, "line" | "kind" | "message" | "repair"> & {
+  entryId?: string | undefined;
+};
 
 /** What is wrong in a file, line by line, and what a repair does about it. */
-export function* doctorView({ problems, file, copy, width }: DoctorViewOptions): Generator<Line> {
+function* doctorView(
+  problems: readonly ProblemRow[],
+  { file, copy, width }: { file: string; copy: string | undefined; width: number },
+): Generator<Line> {
   if (problems.length === 0) yield [span("✓ ", ["bold", "green"]), `${file} is sound.`];
   else yield [span(counted(problems.length, "problem"), ["bold", "yellow"]), ` in ${file}`];
   for (const problem of problems) yield* problemLines(problem, width);

@@ -14,28 +14,32 @@ import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../s
 export async function run(invocation: Invocation): Promise<ExitCode> {
   refuseIdle(invocation.options);
   const session = openNamedSession(invocation);
-  const navigation = await navigate(session, invocation);
-  const report = gotoReport(session, navigation);
+  const { status, previousLeafId, editorText, summaryEntry, decidedBy } = await navigate(session, invocation);
+  const report: GotoReport = {
+    status: status === "cancelled" ? status : undefined,
+    leafId: session.leafId,
+    previousLeafId,
+    editorText,
+    summaryEntryId: summaryEntry?.id,
+    decidedBy,
+  };
   const asksSummary = invocation.options.summarize === true;
   const { width } = invocation.output;
-  invocation.output.result(report, () => gotoView({ report, session, width, asksSummary }));
-  return navigation.status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
+  invocation.output.result(report, () => gotoView(report, session, { width, asksSummary }));
+  return status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
 }
 
-type Navigated = Navigation & { decidedBy?: string };
-
-async function navigate(session: Session, invocation: Invocation): Promise<Navigated> {
+async function navigate(
+  session: Session,
+  invocation: Invocation,
+): Promise<Navigation & { decidedBy?: string }> {
   const { args, io } = invocation;
   const targetId = resolveEntryId(session, args[1]!);
   return io.interruptible((signal) =>
     withProgress(io, "Summarising the branch", (onShow) =>
       withSummaryMakers({ invocation, session, signal, onShow }, async (makers) => {
-        const navigation = await navigateTree({
-          session,
-          targetId,
-          signal,
-          ...summaryOptions(invocation, makers),
-        });
+        const options = summaryOptions(invocation, makers);
+        const navigation = await navigateTree({ session, targetId, signal, ...options });
         const { status, summaryEntry } = navigation;
         const isTheirs = summaryEntry?.fromHook === true;
         const field = status === "cancelled" ? "cancel" : isTheirs ? "summary" : undefined;
@@ -51,23 +55,9 @@ function summaryOptions(invocation: Invocation, { summariser, lifecycle }: Summa
     settings: callSettings(invocation),
     summarise: summarize === true,
     summariser: summariser ?? interruptibleDigest(),
-    ...(lifecycle === undefined ? {} : { lifecycle }),
+    ...(lifecycle && { lifecycle }),
     ...(typeof focus === "string" ? { focus } : {}),
     ...(typeof label === "string" ? { label } : {}),
-  };
-}
-
-function gotoReport(
-  session: Session,
-  { status, previousLeafId, editorText, summaryEntry, decidedBy }: Navigated,
-): GotoReport {
-  return {
-    ...(status === "cancelled" ? { status } : {}),
-    leafId: session.leafId,
-    previousLeafId,
-    ...(editorText === undefined ? {} : { editorText }),
-    ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }),
-    ...(decidedBy === undefined ? {} : { decidedBy }),
   };
 }
 
@@ -85,27 +75,23 @@ function refuseIdle(options: Invocation["options"]): void {
 /** What `bonsai goto --json` prints. */
 export interface GotoReport {
   /** Only where it did not happen. */
-  status?: "cancelled";
+  status?: "cancelled" | undefined;
   /** The position now; with a summary, the summary. */
   leafId: string | null;
   previousLeafId: string | null;
   /** The text of the user message that was chosen: to be written anew. */
-  editorText?: string;
-  summaryEntryId?: string;
+  editorText?: string | undefined;
+  summaryEntryId?: string | undefined;
   /** The extension whose summary it is, or that did not let it happen. */
-  decidedBy?: string;
-}
-
-export interface GotoViewOptions {
-  report: GotoReport;
-  session: Session;
-  width: number;
-  /** Whether a summary of the branch that is left was asked for. */
-  asksSummary: boolean;
+  decidedBy?: string | undefined;
 }
 
 /** Where one came from, where one stands, and what is to be written anew. */
-export function* gotoView({ report, session, width, asksSummary }: GotoViewOptions): Generator<Line> {
+function* gotoView(
+  report: GotoReport,
+  session: Session,
+  { width, asksSummary }: { width: number; asksSummary: boolean },
+): Generator<Line> {
   const moved = report.leafId !== report.previousLeafId;
   if (moved) yield placeLine("was at", report.previousLeafId, session, width);
   yield placeLine(moved ? "now at" : "still at", report.leafId, session, width);

@@ -7,7 +7,7 @@ import { outputFile } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { Usage } from "@bonsai-agent/messages";
 import { writeSessionFile } from "@bonsai-agent/session";
-import { type ImportNotice, type ImportResult, importTranscript } from "@bonsai-agent/transcripts";
+import { type ImportNotice, importTranscript } from "@bonsai-agent/transcripts";
 import { importedSessionFile } from "../transcript-session.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -20,19 +20,11 @@ export async function run(invocation: Invocation): Promise<undefined> {
       ...(typeof options.sessionId === "string" ? { sessionId: options.sessionId } : {}),
     }),
   );
-  const { header, entries } = result;
+  const { header, entries, leafId } = result;
   const file = named ?? importedSessionFile(result, io);
   writeSessionFile({ file, header, entries });
-  const report = importedReport(result, file);
-  output.result(report, () => importView(report, output.width));
-}
-
-function importedReport(
-  { header, entries, leafId, subAgents, report }: ImportResult,
-  file: string,
-): ImportedReport {
-  const { format, program, counts, skipped, models, usage, notices } = report;
-  return {
+  const { format, program, counts, skipped, models, usage, notices } = result.report;
+  const report: ImportedReport = {
     id: header.id,
     file,
     format,
@@ -44,9 +36,10 @@ function importedReport(
     skipped,
     models,
     usage,
-    subAgentCount: subAgents.length,
+    subAgentCount: result.subAgents.length,
     notices,
   };
+  output.result(report, () => importView(report, output.width));
 }
 
 /** What `bonsai import --json` prints. */
@@ -69,15 +62,11 @@ export interface ImportedReport {
 }
 
 /** What was imported, from where, and what the import had to deal with. */
-export function importView(report: ImportedReport, width: number): Line[] {
+function importView(report: ImportedReport, width: number): Line[] {
+  const entries = counted(report.entryCount, "entry", "entries");
   const skipped = Object.entries(report.skipped).map(([type, times]) => `${type} (${count(times)})`);
   return [
-    [
-      span(`Imported ${counted(report.entryCount, "entry", "entries")} of ${report.program}`, [
-        "bold",
-        "green",
-      ]),
-    ],
+    [span(`Imported ${entries} of ${report.program}`, ["bold", "green"])],
     [span("  session  ", "gray"), report.id],
     [span("  file     ", "gray"), report.file],
     [span("  folder   ", "gray"), report.cwd],

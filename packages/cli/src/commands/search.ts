@@ -23,27 +23,23 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   const session = openNamedSession(invocation);
   const found =
     options.regex === true
-      ? await io.interruptible((signal) => expressionHits({ session, query, limit: limit + 1, signal }))
+      ? await io.interruptible((signal) => expressionHits(session, query, { limit: limit + 1, signal }))
       : await firstHits(searchEntries(session, query), limit + 1);
   if (found === undefined) return ExitCode.cancelled;
   const hits = found.slice(0, limit);
   await output.list(
     () => hits,
-    () => searchView({ hits, query, more: found.length > limit, width: output.width }),
+    () => searchView(hits, query, { more: found.length > limit, width: output.width }),
   );
   return undefined;
 }
 
-interface ExpressionSearch {
-  session: Session;
-  query: string;
-  limit: number;
-  signal: AbortSignal;
-}
-
 /** In a thread of its own, for an expression may take for ever. Undefined where the user ends it. */
-async function expressionHits(search: ExpressionSearch): Promise<SearchHit[] | undefined> {
-  const { session, query, limit, signal } = search;
+async function expressionHits(
+  session: Session,
+  query: string,
+  { limit, signal }: { limit: number; signal: AbortSignal },
+): Promise<SearchHit[] | undefined> {
   const worker = new ExpressionWorker(searchExpression(query));
   const name = session.file ?? "this session";
   try {
@@ -69,16 +65,15 @@ async function firstHits(
   return first;
 }
 
-export interface SearchViewOptions {
-  hits: readonly SearchHit[];
-  query: string;
-  /** True when the limit cut hits off. */
-  more: boolean;
-  width: number;
-}
-
-/** Hits, one a line; a filled dot marks those on the active branch. */
-export function searchView({ hits, query, more, width }: SearchViewOptions): Line[] {
+/**
+ * Hits, one a line; a filled dot marks those on the active branch.
+ * @param more true when the limit cut hits off
+ */
+function searchView(
+  hits: readonly SearchHit[],
+  query: string,
+  { more, width }: { more: boolean; width: number },
+): Line[] {
   if (hits.length === 0) return [[`Nothing matches ${JSON.stringify(query)}.`]];
   const rows = hits.map((hit): Line[] => {
     const kind = kindWord(hit.role ?? hit.type);

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Column, fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
+import { fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
@@ -21,7 +21,7 @@ export async function run({ options, io, output }: Invocation): Promise<undefine
   const limited = typeof options.limit === "number" ? sessions.slice(0, options.limit) : sessions;
   await output.list(
     () => limited.map(row),
-    () => sessionsView({ sessions: limited, skipped, home, width: output.width, nowMs: io.now() }),
+    () => sessionsView(limited, skipped, { home, width: output.width, nowMs: io.now() }),
   );
 }
 
@@ -63,17 +63,9 @@ function row(session: SessionSummary): SessionRow {
   };
 }
 
-export interface SessionsViewOptions {
-  sessions: readonly SessionSummary[];
-  skipped: readonly SkippedFile[];
-  home: string;
-  width: number;
-  nowMs: number;
-}
-
 const minIdWidth = 8;
 
-/** As many characters of the ids as tell the listed ones apart. */
+/** As many characters of the ids as set the listed ones apart. */
 function shortIdWidth(sessions: readonly SessionSummary[]): number {
   const ids = new Set(sessions.map(({ id }) => id));
   const longest = largest(
@@ -87,55 +79,36 @@ function shortIdWidth(sessions: readonly SessionSummary[]): number {
 }
 
 /** Recorded sessions, one a line; on a wide screen with the folder they worked in. */
-export function* sessionsView({
-  sessions,
-  skipped,
-  home,
-  width,
-  nowMs,
-}: SessionsViewOptions): Generator<Line> {
+function* sessionsView(
+  sessions: readonly SessionSummary[],
+  skipped: readonly SkippedFile[],
+  { home, width, nowMs }: { home: string; width: number; nowMs: number },
+): Generator<Line> {
   if (sessions.length === 0) {
     yield* paragraph(`No sessions in ${home}.`, width);
     yield* paragraph("Make one of another agent's transcript with `bonsai import`.", width, "gray");
   }
-  yield* table(rowsOf({ sessions, width, nowMs }), { columns: columnsOf(sessions, width), width });
+  yield* sessionTable(sessions, width, nowMs);
   for (const { file, reason } of skipped) yield [span(`! ${file}: ${reason}`, "yellow")];
   if (sessions.length > 0)
     yield* ["", counted(sessions.length, "session")].map((text) => [span(text, "bold")]);
 }
 
-function rowsOf({
-  sessions,
-  width,
-  nowMs,
-}: Pick<SessionsViewOptions, "sessions" | "width" | "nowMs">): Line[][] {
+function sessionTable(sessions: readonly SessionSummary[], width: number, nowMs: number): Iterable<Line> {
   const idWidth = shortIdWidth(sessions);
-  return sessions.map((session) => [
+  const showsBytes = width >= 60;
+  const showsChanges =
+    width >= 80 && sessions.some(({ digest }) => digest !== undefined && digest.fileCount > 0);
+  const rows = sessions.map((session) => [
     [span(session.id.slice(0, idWidth), "cyan")],
     [age(session.lastActivityMs, nowMs)],
-    ...(showsBytes(width) ? [[bytes(session.bytes)]] : []),
-    ...(showsChanges(sessions, width) ? [changes(session)] : []),
+    ...(showsBytes ? [[bytes(session.bytes)]] : []),
+    ...(showsChanges ? [changes(session)] : []),
     [...title(session), ...summary(session)],
   ]);
-}
-
-function columnsOf(sessions: readonly SessionSummary[], width: number): Column[] {
-  const right = { align: "right" as const };
-  return [
-    {},
-    {},
-    ...(showsBytes(width) ? [right] : []),
-    ...(showsChanges(sessions, width) ? [right] : []),
-    { flexible: true },
-  ];
-}
-
-function showsBytes(width: number): boolean {
-  return width >= 60;
-}
-
-function showsChanges(sessions: readonly SessionSummary[], width: number): boolean {
-  return width >= 80 && sessions.some(({ digest }) => digest !== undefined && digest.fileCount > 0);
+  const right = { align: "right" } as const;
+  const numbers = [showsBytes, showsChanges].filter(Boolean).map(() => right);
+  return table(rows, { columns: [{}, {}, ...numbers, { flexible: true }], width });
 }
 
 function title(session: SessionSummary): Line {

@@ -47,6 +47,7 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
   const { header } = session;
   const { entryCount, branchCount, files, facts } = readOnce(session);
   const { counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
+  const { items, tokens, isEstimate, estimatedTokens } = size;
   const file = session.file!;
   const cost = facts.cost.cost(isFree);
   return {
@@ -65,10 +66,7 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
     entryCount,
     counts,
     branchCount,
-    context: {
-      ...{ items: size.items, tokens: size.tokens },
-      ...{ isEstimate: size.isEstimate, estimatedTokens: size.estimatedTokens },
-    },
+    context: { items, tokens, isEstimate, estimatedTokens },
     usage,
     costUsd: knownUsd(cost),
     cost,
@@ -201,7 +199,7 @@ function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): L
   return [age(last, nowMs), span(`  ${moment(first)}${length === "" ? "" : `, for ${length}`}`, "gray")];
 }
 
-/** Only where it says something that the activity does not. */
+/** Only where it differs from the activity. */
 function lastWrite({ lastActivity, lastWrite }: ShowReport, nowMs: number): [string, Line][] {
   if (lastWrite === null) return [];
   const ms = Date.parse(lastWrite);
