@@ -29,7 +29,7 @@ export interface ModelRegistry {
   onNotice: (notice: Notice) => void;
 }
 
-export interface ModelWish {
+interface ModelWish {
   /** `--model`, or the one that a command names. */
   named?: string | undefined;
   /** The session that is gone on with. */

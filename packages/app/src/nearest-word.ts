@@ -7,6 +7,12 @@ export function nearestWord(word: string, words: readonly string[]): string | un
   return near[0]?.each;
 }
 
+/** ` Did you mean …?` behind a message about a word; empty where none is near. @param before stands before the word */
+export function didYouMean(word: unknown, words: readonly string[], before = ""): string {
+  const meant = typeof word === "string" ? nearestWord(word, words) : undefined;
+  return meant === undefined ? "" : ` Did you mean ${before}${meant}?`;
+}
+
 /** Letters added, dropped, changed, or swapped with their neighbour. */
 function editDistance(from: string, to: string): number {
   let before: number[] = [];

@@ -9,7 +9,7 @@ import { bonsaiHome } from "@bonsai-agent/session";
 import { agentCall } from "./agent-call.ts";
 
 /** Flags by their names, in the order in which they were registered. */
-export type NamedFlags = readonly (readonly [name: string, flag: FlagOptions])[];
+type NamedFlags = readonly (readonly [name: string, flag: FlagOptions])[];
 
 /**
  * The flags of the extensions of a call, which are loaded for it and unloaded again.

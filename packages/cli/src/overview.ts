@@ -94,7 +94,7 @@ function rowLines(name: string, summary: string, nameWidth: number, width: numbe
  * False where no extension can be found at a glance: help is to be there at once, and what finds them takes longer to
  * load than all the rest of it.
  */
-export function mayBringFlags(argv: readonly string[], io: CliIo): boolean {
+function mayBringFlags(argv: readonly string[], io: CliIo): boolean {
   if (argv.some((word) => /^(-e|--extension)/.test(word))) return true;
   return foldersOf(io).some(
     (folder) =>

@@ -52,7 +52,7 @@ function normalised(argv: readonly string[]): readonly string[] {
  * True when a command line is for the agent: its first word is no command.
  * @throws BonsaiError `unknown_command`, when it looks like a command that was mistyped: nothing is sent to a model then.
  */
-export function isAgentLine(argv: readonly string[], io: CliIo): boolean {
+function isAgentLine(argv: readonly string[], io: CliIo): boolean {
   const [first, ...rest] = argv.filter((word) => word !== "--json");
   if (first === undefined) return argv.length === 0;
   if (commandNames.includes(first)) return false;

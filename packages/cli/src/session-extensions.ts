@@ -12,7 +12,7 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { terminalUi } from "./terminal-ui.ts";
 
-export interface OpenSessionExtensionsOptions {
+interface OpenSessionExtensionsOptions {
   invocation: Pick<Invocation, "io" | "options" | "output" | "extensionFlags">;
   /** Undefined for a command that opens no session. */
   session?: Session;
@@ -25,7 +25,7 @@ export interface OpenSessionExtensionsOptions {
 }
 
 /** The extensions of a command that works on a session without an agent. */
-export interface SessionExtensions {
+interface SessionExtensions {
   /** For what is done with the session. */
   lifecycle: Lifecycle<LifecycleEvents>;
   /** What `findModel` found. */

@@ -6,7 +6,7 @@ import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 
 /** What `bonsai export --json` prints: the text itself, or where it was written. */
-export type ExportReport =
+type ExportReport =
   | { format: "markdown"; file: string; sizeBytes: number }
   | { format: "markdown"; text: string };
 

@@ -60,7 +60,7 @@ function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
   };
 }
 
-export interface ListedPackage extends PackageReport {
+interface ListedPackage extends PackageReport {
   /** Absolute paths of its modules that can be read. */
   extensions: readonly string[];
   problems: readonly FindProblem[];
@@ -76,7 +76,7 @@ export interface ListReport {
   problems: readonly FindProblem[];
 }
 
-export interface ListViewOptions {
+interface ListViewOptions {
   width: number;
   cwd: string;
   /** Bonsai's home folder. */
@@ -86,7 +86,7 @@ export interface ListViewOptions {
 type Problem = ListReport["problems"][number];
 
 /** What runs in a session begun here, where it comes from, and what cannot run. */
-export function* listView(
+function* listView(
   { packages, extensions, problems }: ListReport,
   options: ListViewOptions,
 ): Generator<Line> {
@@ -128,7 +128,7 @@ function* nothing(home: string, width: number): Generator<Line> {
 }
 
 /** What keeps a module from being read; undefined where it can be. Nothing of it is run. */
-export function syntaxProblem(path: string): FindProblem | undefined {
+function syntaxProblem(path: string): FindProblem | undefined {
   try {
     const source = readFileSync(path, "utf8");
     if (/\.m?[jt]s$/.test(path)) withoutWarnings(() => stripTypeScriptTypes(source));

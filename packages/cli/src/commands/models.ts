@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Column, fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
+import { type Column, fitLine, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
 import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
 import { counted, price, tokens } from "@bonsai-agent/app/numbers";
 import { type Notice, withProgress } from "@bonsai-agent/app/output";
@@ -129,7 +129,7 @@ export interface ModelRow {
   isDefault: boolean;
 }
 
-export interface ModelsViewOptions {
+interface ModelsViewOptions {
   /** What the call asked for. */
   shown: readonly ModelRow[];
   /** All models. */
@@ -152,21 +152,13 @@ export function* modelsView(options: ModelsViewOptions): Generator<Line> {
   else yield* nothingUsable(options);
 }
 
-const fullWidth = 72;
-const priceWidth = 52;
-
 function* listing(options: ModelsViewOptions): Generator<Line> {
   const { shown, width } = options;
-  const columns: Column[] = [
-    { flexible: true },
-    ...valueColumns(width).map(() => ({ align: "right" as const })),
-  ];
-  const heading = ["", ...valueColumns(width).map(({ name }) => name)].map((name) => [span(name, "gray")]);
-  const [top, ...lines] = table([heading, ...shown.map((row) => cells(row, width))], {
-    columns,
-    width,
-    indent: 2,
-  });
+  const values = valueColumns.filter(({ minWidth }) => width >= minWidth);
+  const columns: Column[] = [{ flexible: true }, ...values.map(() => ({ align: "right" as const }))];
+  const heading = ["", ...values.map(({ name }) => name)].map((name) => [span(name, "gray")]);
+  const rows = shown.map((row) => [referenceCell(row), ...values.map(({ value }) => [value(row)])]);
+  const [top, ...lines] = table([heading, ...rows], { columns, width, indent: 2 });
   yield top!;
   for (const [at, line] of lines.entries()) {
     if (shown[at - 1]?.provider !== shown[at]!.provider) yield* providerLine(shown[at]!, at > 0, width);
@@ -178,31 +170,23 @@ function* listing(options: ModelsViewOptions): Generator<Line> {
 
 interface ValueColumn {
   name: string;
+  /** Columns of the screen from which on it is shown. */
+  minWidth: number;
   value: (row: ModelRow) => string;
 }
 
 /** On a narrow screen the output caps go first, then the prices. */
-function valueColumns(width: number): ValueColumn[] {
-  return [
-    { name: "window", value: ({ contextWindow }) => tokens(contextWindow) },
-    ...(width < fullWidth ? [] : [{ name: "output", value: (row: ModelRow) => tokens(row.maxOutputTokens) }]),
-    ...(width < priceWidth
-      ? []
-      : [
-          { name: "$/M in", value: (row: ModelRow) => price(row.usdPerMillionTokens?.input) },
-          { name: "$/M out", value: (row: ModelRow) => price(row.usdPerMillionTokens?.output) },
-        ]),
-  ];
-}
+const valueColumns: readonly ValueColumn[] = [
+  { name: "window", minWidth: 0, value: (row) => tokens(row.contextWindow) },
+  { name: "output", minWidth: 72, value: (row) => tokens(row.maxOutputTokens) },
+  { name: "$/M in", minWidth: 52, value: (row) => price(row.usdPerMillionTokens?.input) },
+  { name: "$/M out", minWidth: 52, value: (row) => price(row.usdPerMillionTokens?.output) },
+];
 
-function cells(row: ModelRow, width: number): Line[] {
-  const style = row.isDefault ? (["bold", "cyan"] as const) : row.usable ? "cyan" : "gray";
-  const reference = span(
-    oneLine(`${row.provider}/${row.id}`),
-    style === "cyan" || style === "gray" ? style : [...style],
-  );
-  const mark = row.isDefault ? [span(" ●", "green")] : [];
-  return [[reference, ...mark], ...valueColumns(width).map(({ value }): Line => [value(row)])];
+function referenceCell({ provider, id, usable, isDefault }: ModelRow): Line {
+  const style: Style = isDefault ? ["bold", "cyan"] : usable ? "cyan" : "gray";
+  const reference = span(oneLine(`${provider}/${id}`), style);
+  return isDefault ? [reference, span(" ●", "green")] : [reference];
 }
 
 function* providerLine(

@@ -134,7 +134,7 @@ export interface ShowReport {
   compaction: CompactionRecord | null;
 }
 
-export interface ShowViewOptions {
+interface ShowViewOptions {
   report: ShowReport;
   width: number;
   nowMs: number;

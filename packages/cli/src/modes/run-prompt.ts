@@ -4,14 +4,14 @@ import { killRunningCommands } from "@bonsai-agent/agent/host";
 import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
-import { nearestWord } from "@bonsai-agent/app/nearest-word";
+import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { untilAborted } from "@bonsai-agent/app/questions";
 import type { CommandInfo } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { terminalUi } from "../terminal-ui.ts";
 import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
 
-export interface RunPromptOptions<Value> {
+interface RunPromptOptions<Value> {
   call: AgentCall;
   /** The prompt, where it was read already. */
   given?: PromptInput | undefined;
@@ -104,8 +104,7 @@ export function noSuchCommand(text: string, commands: readonly CommandInfo[]): A
   // It may as well begin with a path.
   if (name === undefined || existsSync(`/${name}`)) return undefined;
   const names = commands.map((command) => command.name);
-  const meant = nearestWord(name.toLowerCase(), names);
-  const more = meant === undefined ? "" : ` Did you mean /${meant}?`;
+  const more = didYouMean(name.toLowerCase(), names, "/");
   return {
     level: "warning",
     code: "no_such_command",

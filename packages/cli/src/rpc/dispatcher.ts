@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { nearestWord } from "@bonsai-agent/app/nearest-word";
+import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError, isTooDeep, jsonText, MAX_LEVELS } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { errorJson } from "../modes/event-json.ts";
@@ -109,27 +109,16 @@ export class RpcDispatcher {
     const { id, name } = read;
     const { respond } = this.#options;
     try {
-      const data = await this.#run(read);
-      const response = { ...withId(id), type: "response", command: name, success: true } as const;
-      await respond(data === undefined ? response : { ...response, data: data as never });
+      const data = (await this.#run(read)) as never;
+      await respond({ id, type: "response", command: name, success: true, data });
     } catch (error) {
       await this.#refuse(id, name, error as BonsaiError);
     }
   }
 
   #refuse(id: RpcId | undefined, command: string | null, error: BonsaiError): Promise<void> {
-    return this.#options.respond({
-      ...withId(id),
-      type: "response",
-      command,
-      success: false,
-      error: errorJson(error),
-    });
+    return this.#options.respond({ id, type: "response", command, success: false, error: errorJson(error) });
   }
-}
-
-function withId(id: RpcId | undefined): { id?: RpcId } {
-  return id === undefined ? {} : { id };
 }
 
 /** A command as it came, checked. */
@@ -211,10 +200,9 @@ function tooLong(bytes: number): BonsaiError {
 
 function unknownCommand(type: unknown): BonsaiError {
   const names = Object.keys(rpcCommands);
-  const meant = typeof type === "string" ? nearestWord(type, names) : undefined;
   return new BonsaiError({
     code: "rpc_command_unknown",
-    message: `There is no command ${jsonText(type) || "without a type"}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
+    message: `There is no command ${jsonText(type) || "without a type"}.${didYouMean(type, names)}`,
     hint: `The commands are: ${names.join(", ")}.`,
   });
 }

@@ -129,10 +129,11 @@ export interface RpcSessionStats {
 }
 
 /** The one answer to each command. */
-export type RpcResponse =
-  | { id?: RpcId; type: "response"; command: RpcCommandName; success: true; data?: RpcData[RpcCommandName] }
+export type RpcResponse = { id?: RpcId | undefined; type: "response" } & (
+  | { command: RpcCommandName; success: true; data?: RpcData[RpcCommandName] | undefined }
   /** `command` is null where the line could not be read. */
-  | { id?: RpcId; type: "response"; command: string | null; success: false; error: ErrorJson };
+  | { command: string | null; success: false; error: ErrorJson }
+);
 
 /** Lines on standard output beside responses and lifecycle events. */
 export type RpcNote =
