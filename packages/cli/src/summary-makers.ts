@@ -32,44 +32,38 @@ export async function withSummaryMakers<Result>(
   options: SummaryMakersOptions,
   work: (makers: SummaryMakers) => Promise<Result>,
 ): Promise<Result> {
-  const { model, extension } = options.invocation.options;
+  const { invocation } = options;
+  const { model, extension } = invocation.options;
   const reference = typeof model === "string" ? model : undefined;
   if (extension !== undefined) return withExtensions(options, reference, work);
-  if (reference === undefined) return work({ decidedBy: nobody });
+  if (reference === undefined) return work(digestAlone);
   const { namedModel } = await import("@bonsai-agent/app/model-choice");
-  const { summariser } = await namedModel(options.invocation, reference);
-  return work({ summariser, decidedBy: nobody });
+  const { summariser } = await namedModel(invocation, reference);
+  return work({ ...digestAlone, summariser });
 }
 
-function nobody(): { decidedBy?: string } {
-  return {};
-}
+const digestAlone: SummaryMakers = { decidedBy: () => ({}) };
 
 async function withExtensions<Result>(
   { invocation, ...options }: SummaryMakersOptions,
   reference: string | undefined,
   work: (makers: SummaryMakers) => Promise<Result>,
 ): Promise<Result> {
-  const [{ openSessionExtensions }, { findModel }, { modelSummariser }] = await Promise.all([
+  const [{ openSessionExtensions }, { findModel, modelSummariser }] = await Promise.all([
     import("./session-extensions.ts"),
     import("@bonsai-agent/app/model-choice"),
-    import("@bonsai-agent/app/model-choice"),
   ]);
-  // None but those that are named: a command on a file does the same wherever it runs.
-  const alone = { ...invocation, options: { ...invocation.options, extensions: false } };
   const opened = await openSessionExtensions({
     ...options,
-    invocation: alone,
-    ...(reference === undefined ? {} : { findModel: (models) => findModel(models, reference) }),
+    // None but those that are named: a command on a file does the same wherever it runs.
+    invocation: { ...invocation, options: { ...invocation.options, extensions: false } },
+    ...(reference !== undefined && { findModel: (models) => findModel(models, reference) }),
   });
-  if (opened === undefined) return work({ decidedBy: nobody });
+  if (opened === undefined) return work(digestAlone);
   try {
-    const { model } = opened;
-    const summariser =
-      model === undefined
-        ? {}
-        : { summariser: modelSummariser((await opened.models()).client, model, invocation.output) };
-    return await work({ ...summariser, ...watched(opened.lifecycle) });
+    const { model, lifecycle, models } = opened;
+    const summariser = model && modelSummariser((await models()).client, model, invocation.output);
+    return await work({ ...watched(lifecycle), ...(summariser && { summariser }) });
   } finally {
     await opened.close();
   }

@@ -9,8 +9,8 @@ import { count, usd } from "../numbers.ts";
 import { calledAs } from "../paths.ts";
 import { FactCounter } from "../session-facts.ts";
 import { treeView } from "../tree-view.ts";
-import { type Performance, perform } from "./stage.ts";
-import { StoryView, tokenChart } from "./story-view.ts";
+import { type DemoRun, playDemo } from "./demo-run.ts";
+import { DemoView, tokenChart } from "./demo-view.ts";
 
 /** So slow that one can read along: between the pieces of an answer, and after a line or two. */
 const PIECE_DELAY_MS = 60;
@@ -22,12 +22,10 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-demo-"));
   return io.interruptible(async (signal) => {
     try {
-      const performance = await performed(invocation, folder, signal);
-      const costUsd = sessionCostUsd(performance);
-      output.result(report(performance, costUsd), () =>
-        ending(performance, { io, costUsd, width: output.width }),
-      );
-      await performance.agent.close();
+      const demo = await played(invocation, folder, signal);
+      const costUsd = sessionCostUsd(demo);
+      output.result(report(demo, costUsd), () => ending(demo, { io, costUsd, width: output.width }));
+      await demo.agent.close();
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -37,13 +35,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   });
 }
 
-function performed(
-  { io, output, options }: Invocation,
-  folder: string,
-  signal: AbortSignal,
-): Promise<Performance> {
+function played({ io, output, options }: Invocation, folder: string, signal: AbortSignal): Promise<DemoRun> {
   const isSlow = io.stdout.isTTY === true && options.fast !== true && !output.wantsJson;
-  const audience = new StoryView({
+  const viewer = new DemoView({
     print: (lines) => (output.wantsJson ? undefined : output.lines(lines)),
     width: output.width,
     pause: async (weight) => {
@@ -51,16 +45,16 @@ function performed(
       if (isSlow) await wait(weight * LINE_DELAY_MS, undefined, { signal }).catch(() => {});
     },
   });
-  return perform({ folder, delayMs: isSlow ? PIECE_DELAY_MS : 0, audience, signal });
+  return playDemo({ folder, delayMs: isSlow ? PIECE_DELAY_MS : 0, viewer, signal });
 }
 
-function sessionCostUsd({ agent }: Performance): number {
+function sessionCostUsd({ agent }: DemoRun): number {
   const facts = new FactCounter();
   for (const { entry } of agent.session.scan()) facts.add(entry);
   return facts.facts().usage.cost.total;
 }
 
-function report({ sessionFile, projectFolder, served, moments }: Performance, costUsd: number) {
+function report({ sessionFile, projectFolder, served, moments }: DemoRun, costUsd: number) {
   return { sessionFile, projectFolder, requests: served, moments, costUsd };
 }
 
@@ -71,15 +65,15 @@ interface EndingOptions {
   width: number;
 }
 
-function ending(performance: Performance, { io, costUsd, width }: EndingOptions): Line[] {
-  const { agent, sessionFile, projectFolder, served } = performance;
+function ending(demo: DemoRun, { io, costUsd, width }: EndingOptions): Line[] {
+  const { agent, sessionFile, projectFolder, served } = demo;
   const { session } = agent;
   const tree = session.tree({ isParsed: true });
   return [
     ...heading("The tree: nothing is gone"),
     ...treeView({ tree, leafId: session.leafId, width, all: false }),
     ...heading("Tokens of each request"),
-    ...tokenChart(performance),
+    ...tokenChart(demo),
     ...heading("The bill"),
     ...paragraph(
       `${count(served.length)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,

@@ -24,31 +24,31 @@ import { writeProject } from "./project.ts";
 /** Something worth a mark in the chart. */
 export type Moment = "masked" | "summarised" | "digested" | "overflow" | "tree";
 
-/** What is told while the demonstration plays. */
-export interface Audience {
+/** Whoever watches the demonstration. */
+export interface DemoViewer {
   actBegins(act: Act, number: number): Promise<void>;
   listen(lifecycle: Lifecycle<LifecycleEvents>): void;
   notice(message: string): void;
 }
 
-export interface Performance {
+export interface DemoRun {
   agent: Agent;
   sessionFile: string;
   projectFolder: string;
   /** Every request, in order. */
-  served: readonly Served[];
+  served: readonly ServedRequest[];
   /** What happened just before the request with this index. */
   moments: readonly { at: number; moment: Moment }[];
   /** What the server really holds. */
   windowTokens: number;
 }
 
-interface StageOptions {
+interface DemoOptions {
   /** An empty folder. */
   folder: string;
   /** Wait before each piece of an answer. */
   delayMs: number;
-  audience: Audience;
+  viewer: DemoViewer;
   signal: AbortSignal;
 }
 
@@ -69,13 +69,13 @@ const model: CatalogueModel = {
 };
 
 /** Plays all acts: a real agent with real tools on a real project; only the model's words are written down. */
-export async function perform(options: StageOptions): Promise<Performance> {
+export async function playDemo(options: DemoOptions): Promise<DemoRun> {
   const projectFolder = join(options.folder, "corner-shop");
   mkdirSync(projectFolder);
   writeProject(projectFolder);
-  const served: Served[] = [];
+  const served: ServedRequest[] = [];
   const moments: { at: number; moment: Moment }[] = [];
-  const actor = new Actor({
+  const scripted = new ScriptedModel({
     windowTokens: WINDOW_TOKENS,
     delayMs: options.delayMs,
     onServed: (each) => served.push(each),
@@ -83,7 +83,7 @@ export async function perform(options: StageOptions): Promise<Performance> {
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
   const mark = (moment: Moment) => moments.push({ at: served.length, moment });
   watch(lifecycle, mark);
-  options.audience.listen(lifecycle);
+  options.viewer.listen(lifecycle);
   const sessionFile = join(options.folder, "session.jsonl");
   const agent = await openAgent({
     session: createSession({ cwd: projectFolder, file: sessionFile }),
@@ -94,15 +94,15 @@ export async function perform(options: StageOptions): Promise<Performance> {
       retry: { maxRetries: 1, baseDelayMs: 200 },
     }),
     models: new ModelClient({
-      providers: { scripted: async () => actor.provider() },
+      providers: { scripted: async () => scripted.provider() },
       retry: { maxRetries: 1, baseDelayMs: 200 },
     }),
     model,
     lifecycle,
-    onNotice: ({ message }) => options.audience.notice(message),
+    onNotice: ({ message }) => options.viewer.notice(message),
   });
   try {
-    await play({ agent, actor, options, mark });
+    await play({ agent, scripted, options, mark });
   } catch (error) {
     await agent.close();
     throw error;
@@ -112,17 +112,17 @@ export async function perform(options: StageOptions): Promise<Performance> {
 
 interface Play {
   agent: Agent;
-  actor: Actor;
-  options: StageOptions;
+  scripted: ScriptedModel;
+  options: DemoOptions;
   mark: (moment: Moment) => void;
 }
 
-async function play({ agent, actor, options, mark }: Play): Promise<void> {
+async function play({ agent, scripted, options, mark }: Play): Promise<void> {
   const ends: (string | null)[] = [];
   for (const [index, act] of acts.entries()) {
     options.signal.throwIfAborted();
-    await options.audience.actBegins(act, index + 1);
-    actor.enter(act);
+    await options.viewer.actBegins(act, index + 1);
+    scripted.beginAct(act);
     const back = act.backTo === undefined ? undefined : ends[act.backTo - 1];
     if (back != null) {
       mark("tree");
@@ -149,33 +149,33 @@ function watch(lifecycle: Lifecycle<LifecycleEvents>, mark: (moment: Moment) => 
 }
 
 /** One request as the server of the demonstration saw it. */
-interface Served {
+interface ServedRequest {
   purpose: ProviderCall["purpose"];
   /** Tokens of the request by the server's own count. */
   inputTokens: number;
   refused: boolean;
 }
 
-interface ActorOptions {
+interface ScriptedModelOptions {
   /** What the server really holds, whatever the catalogue says. */
   windowTokens: number;
   /** Wait before each piece of an answer. */
   delayMs: number;
-  onServed: (served: Served) => void;
+  onServed: (served: ServedRequest) => void;
 }
 
 /** The scripted model: it says the lines of the act, and refuses what is too long as a server does. */
-class Actor {
-  readonly #options: ActorOptions;
+class ScriptedModel {
+  readonly #options: ScriptedModelOptions;
   #lines: ScenarioAnswer[] = [];
   #earlyPart = "";
   #summariserFails = false;
 
-  constructor(options: ActorOptions) {
+  constructor(options: ScriptedModelOptions) {
     this.#options = options;
   }
 
-  enter({ answers, earlyPart = "", summariserFails = false }: Act): void {
+  beginAct({ answers, earlyPart = "", summariserFails = false }: Act): void {
     this.#lines = [...answers];
     this.#earlyPart = earlyPart;
     this.#summariserFails = summariserFails;

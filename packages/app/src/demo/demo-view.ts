@@ -7,9 +7,9 @@ import { type Line, span } from "../line.ts";
 import { count } from "../numbers.ts";
 import { wrap } from "../terminal-text.ts";
 import type { Act } from "./acts.ts";
-import type { Audience, Moment, Performance } from "./stage.ts";
+import type { DemoRun, DemoViewer, Moment } from "./demo-run.ts";
 
-interface StoryViewOptions {
+interface DemoViewOptions {
   print: (lines: Line[]) => void;
   /** Columns. */
   width: number;
@@ -17,13 +17,13 @@ interface StoryViewOptions {
   pause: (weight: number) => Promise<void>;
 }
 
-/** Tells the demonstration as it happens, a few lines for each event. */
-export class StoryView implements Audience {
-  readonly #options: StoryViewOptions;
+/** Shows the demonstration as it happens, a few lines for each event. */
+export class DemoView implements DemoViewer {
+  readonly #options: DemoViewOptions;
   /** Calls of the latest answer that are not shown whole yet, in its order. */
   #calls: { id: string; lines: Line[]; hasEnded: boolean }[] = [];
 
-  constructor(options: StoryViewOptions) {
+  constructor(options: DemoViewOptions) {
     this.#options = options;
   }
 
@@ -183,7 +183,7 @@ const marks: Readonly<Record<Moment, { glyph: string; means: string }>> = {
 };
 
 /** The tokens of each request of a turn, oldest left, below the window, with what happened in between. */
-export function tokenChart({ served, moments, windowTokens }: Performance): Line[] {
+export function tokenChart({ served, moments, windowTokens }: DemoRun): Line[] {
   const turns = served.flatMap(({ purpose, ...each }, index) =>
     purpose === "turn" ? [{ ...each, index }] : [],
   );
@@ -215,14 +215,14 @@ function cell(tokens: number, row: number, top: number): string {
 }
 
 /** The strongest of what happened between two requests of turns. */
-function markOf(moments: Performance["moments"], after: number, upTo: number): string {
+function markOf(moments: DemoRun["moments"], after: number, upTo: number): string {
   const between = moments.filter(({ at }) => at > after && at <= upTo).map(({ moment }) => moment);
   const order: Moment[] = ["digested", "summarised", "masked", "tree", "overflow"];
   const strongest = order.find((moment) => between.includes(moment));
   return strongest === undefined ? " " : marks[strongest].glyph;
 }
 
-function legend(moments: Performance["moments"]): Line[] {
+function legend(moments: DemoRun["moments"]): Line[] {
   const seen = new Set(moments.map(({ moment }) => moment));
   const words = (Object.keys(marks) as Moment[])
     .filter((moment) => seen.has(moment))
