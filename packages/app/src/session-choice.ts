@@ -17,7 +17,7 @@ import {
   type SkippedFile,
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
-import { pathInMemory } from "./rehearsal.ts";
+import { pathInMemory } from "./session-copy.ts";
 import { openSessionFile, resolveEntryId, sessionPath } from "./session-file.ts";
 
 /** Which session a call works in. Nothing is written before `open`. */

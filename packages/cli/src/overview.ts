@@ -91,7 +91,7 @@ function rowLines(name: string, summary: string, nameWidth: number, width: numbe
 }
 
 /**
- * False where no extension can be found at a glance: help is to be there at once, and what finds them takes longer to
+ * False where no extension can be found quickly: help is to be there at once, and what finds them takes longer to
  * load than all the rest of it.
  */
 function mayBringFlags(argv: readonly string[], io: CliIo): boolean {

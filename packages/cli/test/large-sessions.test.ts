@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { liveCompactions } from "@bonsai-agent/app/compaction-record";
 import { Output, outputJson, outputJsonList } from "@bonsai-agent/app/output";
-import { rehearsal } from "@bonsai-agent/app/rehearsal";
+import { trialCopy } from "@bonsai-agent/app/session-copy";
 import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
 import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
 import { expect, test } from "vitest";
@@ -93,10 +93,10 @@ test("what a later entry undoes does not count before the compaction between the
   expect(liveCompactions(session).map(({ summary }) => summary)).toEqual(["two", "one"]);
 });
 
-test("a rehearsal holds what it adds, and no copy of the session", () => {
+test("a trial copy holds what it adds, and no copy of the session", () => {
   const file = grown(2_000, (at) => at - 1);
   const before = readFileSync(file);
-  const { session, added } = rehearsal(openSession(file), idOf(500));
+  const { session, added } = trialCopy(openSession(file), idOf(500));
   expect(session.leafId).toBe(idOf(500));
   expect(session.store.size() - before.length).toBeLessThan(1_000);
   const { id } = session.append({ type: "label", targetId: idOf(3), label: "here" });

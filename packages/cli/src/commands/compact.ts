@@ -4,7 +4,7 @@ import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { withProgress } from "@bonsai-agent/app/output";
 import { planPicture } from "@bonsai-agent/app/plan-view";
-import { draftOf, rehearsal } from "@bonsai-agent/app/rehearsal";
+import { draftOf, trialCopy } from "@bonsai-agent/app/session-copy";
 import { leafOf, openNamedSession, outputExists, outputFile } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import {
@@ -36,7 +36,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
 }
 
 /**
- * Writes nothing, and asks no model and no extension, which could ask one. The digest is quick enough to be rehearsed,
+ * Writes nothing, and asks no model and no extension, which could ask one. The digest is quick enough to be tried,
  * so that the size afterwards is known, not guessed.
  */
 async function plan(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {
@@ -48,19 +48,19 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
     });
   const imported = transcriptSession(invocation);
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
-  // Planned and rehearsed in one copy, so that the context is in memory once.
-  const { session: copy } = rehearsal(session, leafOf(session, invocation));
+  // Planned and tried in one copy, so that the context is in memory once.
+  const { session: copy } = trialCopy(session, leafOf(session, invocation));
   const before = copy.projection().items;
   const asked = await askedModel(invocation);
   const planned = planCompaction({
     ...taskOf(copy, settings, invocation),
     ...(asked && { summariser: asked.summariser }),
   });
-  const isRehearsed = asked === undefined && planned.status === "planned";
-  const result = isRehearsed
+  const isTried = asked === undefined && planned.status === "planned";
+  const result = isTried
     ? await io.interruptible((signal) =>
         withProgress(io, progressLabel, async () =>
-          foretold(planned, await compacted(copy, settings, { invocation, signal })),
+          withTrial(planned, await compacted(copy, settings, { invocation, signal })),
         ),
       )
     : planned;
@@ -76,8 +76,8 @@ async function askedModel(invocation: Invocation) {
   return namedModel(invocation, reference);
 }
 
-function foretold(planned: CompactionResult, rehearsed: CompactionResult): CompactionResult {
-  const { status, summary, tokensAfter, sizes, rung } = rehearsed;
+function withTrial(planned: CompactionResult, tried: CompactionResult): CompactionResult {
+  const { status, summary, tokensAfter, sizes, rung } = tried;
   return status === "compacted" && summary !== undefined
     ? { ...planned, tokensAfter, sizes, rung, summary }
     : planned;
@@ -211,12 +211,12 @@ interface Opened {
 
 function target({ session, copy, invocation }: Opened): CompactionTarget {
   const leafId = leafOf(session, invocation);
-  const rehearsed = leafId === session.leafId ? undefined : rehearsal(session, leafId);
+  const trial = leafId === session.leafId ? undefined : trialCopy(session, leafId);
   return {
-    session: rehearsed?.session ?? session,
+    session: trial?.session ?? session,
     isCopy: copy !== undefined,
     carryOut: () => {
-      if (rehearsed !== undefined) repeat(session, leafId, rehearsed.added());
+      if (trial !== undefined) repeat(session, leafId, trial.added());
       session.close();
       copy?.publish();
       return copy?.path ?? session.file!;
@@ -247,7 +247,7 @@ function copied(copy: string, invocation: Invocation): Session {
   return openSession(copy);
 }
 
-/** What was rehearsed elsewhere is written in one go: a run that is cancelled or fails has written nothing. */
+/** What was tried in a copy is written in one go: a run that is cancelled or fails has written nothing. */
 function repeat(session: Session, leafId: string | null, written: readonly Entry[]): void {
   if (written.length === 0) return;
   session.append(written.map(draftOf), { under: leafId });

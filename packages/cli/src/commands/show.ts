@@ -140,7 +140,7 @@ interface ShowViewOptions {
   nowMs: number;
 }
 
-/** A session at a glance. */
+/** The facts of a session. */
 export function* showView(options: ShowViewOptions): Generator<Line> {
   const { report, width } = options;
   yield [span(report.name ?? basename(report.file), ["bold", "green"])];

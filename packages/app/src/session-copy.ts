@@ -9,14 +9,14 @@ import {
 } from "@bonsai-agent/session";
 
 /** A session for trying out what must not be written, with the ids of the one that it stands for. */
-interface Rehearsal {
+interface TrialCopy {
   session: Session;
   /** What was appended, oldest first. */
   added(): Entry[];
 }
 
 /** Stands at an entry of the given session. It reads what that one is stored in, and keeps in memory what is appended. */
-export function rehearsal(session: Session, leafId: string | null): Rehearsal {
+export function trialCopy(session: Session, leafId: string | null): TrialCopy {
   const isOld = (session.header.version ?? 1) < SESSION_VERSION;
   const copy =
     isOld || session.readOnly !== undefined ? pathInMemory(session, leafId) : laidOver(session, leafId);
