@@ -1,9 +1,9 @@
 import type { AgentCall, ExtensionFlags, FlaggedCall } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { Output } from "@bonsai-agent/app/output";
-import { BonsaiError } from "@bonsai-agent/messages";
 import { Command } from "commander";
 import { addedOptions, givenFlags, isOurs, optionOf, parsed, settle } from "./commander.ts";
+import { wrongUsage } from "./failure.ts";
 import { agentFlags } from "./grammar.ts";
 import { bonsaiVersion } from "./version.ts";
 
@@ -63,10 +63,6 @@ function unknownFlagsOf(command: Command, argv: readonly string[]): readonly str
 
 /** @throws BonsaiError `wrong_usage` for words on the command line where prompts come as lines */
 export function refuseWords({ words }: Pick<AgentCall, "words">): void {
-  if (words.length === 0) return;
-  throw new BonsaiError({
-    code: "wrong_usage",
-    message: "With --mode rpc, prompts come on standard input, not on the command line.",
-    hint: 'Send {"type":"prompt","message":"…"} as a line.',
-  });
+  const message = "With --mode rpc, prompts come on standard input, not on the command line.";
+  if (words.length > 0) throw wrongUsage(message, 'Send {"type":"prompt","message":"…"} as a line.');
 }

@@ -1,9 +1,9 @@
 import { ExitCode, type ExtensionFlags } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { Output } from "@bonsai-agent/app/output";
-import { BonsaiError } from "@bonsai-agent/messages";
 import { Argument, Command, CommanderError } from "commander";
 import { addedOptions, givenFlags, notEmpty, optionOf, parsed, settle, usageError } from "./commander.ts";
+import { wrongUsage } from "./failure.ts";
 import { type CommandGrammar, grammar } from "./grammar.ts";
 
 /** Reads a command line by the grammar and runs its command. Throws what the command throws. */
@@ -13,7 +13,9 @@ export async function runCommand(argv: readonly string[], io: CliIo): Promise<Ex
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return ExitCode.done;
-    if (error.code === "commander.help") throw noCommand(error);
+    // `bonsai --json` names nothing to do.
+    if (error.code === "commander.help")
+      throw wrongUsage("No command was given.", "`bonsai --help` lists the commands.", error);
     if (error.code !== "commander.unknownOption") throw usageError(error, argv);
     return runWithExtensionFlags(argv, io, error);
   }
@@ -98,14 +100,4 @@ function commandOf({ form, io, done, flags }: CommandParts): Command {
 function examples(form: CommandGrammar): string {
   const lines = form.examples.map(([command, effect]) => `  # ${effect}\n  ${command}`);
   return `\nExamples:\n${lines.join("\n\n")}`;
-}
-
-/** `bonsai --json` names nothing to do. */
-function noCommand(cause: CommanderError): BonsaiError {
-  return new BonsaiError({
-    code: "wrong_usage",
-    message: "No command was given.",
-    hint: "`bonsai --help` lists the commands.",
-    cause,
-  });
 }

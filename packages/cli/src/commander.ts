@@ -3,6 +3,7 @@ import type { CliIo } from "@bonsai-agent/app/io";
 import { Output } from "@bonsai-agent/app/output";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { wrongUsage } from "./failure.ts";
 import { grammar, type OptionGrammar } from "./grammar.ts";
 
 /** No exits and no prints behind our back. */
@@ -75,13 +76,7 @@ export function parsed(command: Command, argv: readonly string[]): void {
 function valueError(command: Command, cause: CommanderError): BonsaiError | undefined {
   const [, flag] = /unknown option '(--[^=']+)=/.exec(cause.message) ?? [];
   if (!command.options.some(({ long }) => long === flag)) return undefined;
-  const message = `The flag ${flag} takes no value.`;
-  return new BonsaiError({
-    code: "wrong_usage",
-    message,
-    hint: `Write ${flag} alone, or leave it out.`,
-    cause,
-  });
+  return wrongUsage(`The flag ${flag} takes no value.`, `Write ${flag} alone, or leave it out.`, cause);
 }
 
 export function usageError(error: CommanderError, argv: readonly string[]): BonsaiError {
@@ -100,12 +95,8 @@ export function usageError(error: CommanderError, argv: readonly string[]): Bons
     error.code === "commander.excessArguments"
       ? " `bonsai -p WORDS` sends words to the model, whatever they are."
       : "";
-  return new BonsaiError({
-    code: "wrong_usage",
-    message,
-    hint: `\`bonsai ${command === undefined ? "" : `${command} `}--help\` says what is possible.${hint}`,
-    cause: error,
-  });
+  const help = `\`bonsai ${command === undefined ? "" : `${command} `}--help\` says what is possible.`;
+  return wrongUsage(message, `${help}${hint}`, error);
 }
 
 /** "error: unknown option '--jso'\n(Did you mean --json?)" as sentences. */

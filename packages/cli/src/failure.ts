@@ -5,6 +5,11 @@ import { Output, outputJson } from "@bonsai-agent/app/output";
 import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 
+/** The error of a call that cannot mean anything. */
+export function wrongUsage(message: string, hint: string, cause?: unknown): BonsaiError {
+  return new BonsaiError({ code: "wrong_usage", message, hint, cause });
+}
+
 /** Codes of errors that are the caller's wording, not a failure of the work. */
 const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command", "no_prompt"]);
 

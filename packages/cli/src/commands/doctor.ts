@@ -3,13 +3,17 @@ import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { openNamedSession, outputFile } from "@bonsai-agent/app/session-file";
 import { printable } from "@bonsai-agent/app/terminal-text";
-import { BonsaiError } from "@bonsai-agent/messages";
 import { type Problem, repairSession } from "@bonsai-agent/session";
+import { wrongUsage } from "../failure.ts";
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is a notice. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output } = invocation;
-  if (options.output !== undefined && options.repair !== true) throw outputWithoutRepair();
+  if (options.output !== undefined && options.repair !== true)
+    throw wrongUsage(
+      "-o names a repaired copy, and no repair was asked for.",
+      "Add --repair, or leave -o out.",
+    );
   const named = outputFile(invocation);
   const session = openNamedSession(invocation);
   const file = session.file!;
@@ -29,14 +33,6 @@ export async function run(invocation: Invocation): Promise<undefined> {
 /** A sound file needs no copy, unless one was asked for by name. */
 function defaultCopy(file: string, problems: readonly unknown[]): string | undefined {
   return problems.length === 0 ? undefined : `${file.replace(/\.jsonl$/, "")}.repaired.jsonl`;
-}
-
-function outputWithoutRepair(): BonsaiError {
-  return new BonsaiError({
-    code: "wrong_usage",
-    message: "-o names a repaired copy, and no repair was asked for.",
-    hint: "Add --repair, or leave -o out.",
-  });
 }
 
 /** One row of `bonsai doctor --json`. */

@@ -7,8 +7,8 @@ import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file
 import { callSettings } from "@bonsai-agent/app/settings";
 import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
+import { wrongUsage } from "../failure.ts";
 import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -64,12 +64,8 @@ function summaryOptions(invocation: Invocation, { summariser, lifecycle }: Summa
 function refuseIdle(options: Invocation["options"]): void {
   if (options.summarize === true) return;
   const flag = options.focus !== undefined ? "--focus" : options.model !== undefined ? "--model" : undefined;
-  if (flag === undefined) return;
-  throw new BonsaiError({
-    code: "wrong_usage",
-    message: `${flag} is about a summary, and no summary was asked for.`,
-    hint: `Add --summarize, or leave ${flag} out.`,
-  });
+  const message = `${flag} is about a summary, and no summary was asked for.`;
+  if (flag !== undefined) throw wrongUsage(message, `Add --summarize, or leave ${flag} out.`);
 }
 
 /** What `bonsai goto --json` prints. */

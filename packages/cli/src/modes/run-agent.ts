@@ -1,8 +1,7 @@
 import type { AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
-import { BonsaiError } from "@bonsai-agent/messages";
 import { agentCall, refuseWords } from "../agent-call.ts";
-import { reportFailure } from "../failure.ts";
+import { reportFailure, wrongUsage } from "../failure.ts";
 import { printOverview } from "../overview.ts";
 import { promptInput } from "./prompt-input.ts";
 
@@ -57,8 +56,4 @@ function checkFlags(call: AgentCall): void {
       "-r names no session.",
       "Name one behind it: `bonsai -r` lists the latest with their ids.",
     );
-}
-
-function wrongUsage(message: string, hint: string): BonsaiError {
-  return new BonsaiError({ code: "wrong_usage", message, hint });
 }
