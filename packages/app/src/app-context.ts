@@ -78,26 +78,8 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   log?.listen(lifecycle);
   listen?.(lifecycle);
   const models = await openModels({ io, home, settings, onNotice: warn });
-  const ending = new AbortController();
-  let flags: ReadonlyMap<string, boolean | string> = new Map();
-  let active: { agent?: Agent; control?: SessionControl } = {};
-  const host: ExtensionHost = {
-    mode: modes[String(call.options.mode)] ?? "print",
-    cwd,
-    lifecycle,
-    ui,
-    get control() {
-      return active.control;
-    },
-    session: () => active.agent?.session,
-    agent: () => active.agent,
-    models: async () => models,
-    shutdown: () => ending.abort(),
-    isProjectTrusted: () => isTrusted(cwd, home),
-    flag: (name) => flags.get(name),
-    onNotice,
-    onEntry: (entry) => ui?.showEntry?.(entry),
-  };
+  const state: ExtensionState = { flags: new Map(), ending: new AbortController() };
+  const host = extensionHost({ call, home, cwd, lifecycle, models, ui, onNotice }, state);
   const extensions = new CallExtensions({
     choice: choices(settingsCall, home, settings),
     host,
@@ -112,7 +94,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     }
     for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
     const flagged = call.withFlags(extensions.flags);
-    flags = flagged.values;
+    state.flags = flagged.values;
     return {
       call: flagged.call,
       home,
@@ -121,18 +103,51 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
       models,
       lifecycle,
       extensions,
-      ending: ending.signal,
+      ending: state.ending.signal,
       ui,
       onNotice,
-      activate: (agent, control) => {
-        active = { agent, control };
-      },
+      activate: (agent, control) => Object.assign(state, { agent, control }),
       close: () => extensions.unload(),
     };
   } catch (error) {
     extensions.unload();
     throw error;
   }
+}
+
+/** What the extensions get of a call, and what changes while they run. */
+interface ExtensionState {
+  agent?: Agent;
+  control?: SessionControl;
+  /** Values of their flags, once the command line was read again. */
+  flags: ReadonlyMap<string, boolean | string>;
+  /** Aborted by an extension that asks for the end. */
+  readonly ending: AbortController;
+}
+
+type HostParts = Pick<AppContext, "call" | "home" | "cwd" | "lifecycle" | "models" | "ui" | "onNotice">;
+
+function extensionHost(
+  { call, home, cwd, lifecycle, models, ui, onNotice }: HostParts,
+  state: ExtensionState,
+): ExtensionHost {
+  return {
+    mode: modes[String(call.options.mode)] ?? "print",
+    cwd,
+    lifecycle,
+    ui,
+    get control() {
+      return state.control;
+    },
+    session: () => state.agent?.session,
+    agent: () => state.agent,
+    models: async () => models,
+    shutdown: () => state.ending.abort(),
+    isProjectTrusted: () => isTrusted(cwd, home),
+    flag: (name) => state.flags.get(name),
+    onNotice,
+    onEntry: (entry) => ui?.showEntry?.(entry),
+  };
 }
 
 const modes: Readonly<Record<string, ExtensionMode>> = {
