@@ -170,7 +170,7 @@ export interface PlannedCost {
   /** US dollars: without a word of answer, and with answers of full length. Null where the prices are unknown. */
   costUsd: { least: number; most: number } | null;
   /** Why it cannot be asked. */
-  failure?: string;
+  failure: string | undefined;
 }
 
 /** Undefined where no model would be asked. */
@@ -183,7 +183,7 @@ export function plannedCost(result: CompactionResult, model: Model): PlannedCost
     model: `${model.provider}/${model.id}`,
     requests,
     costUsd: costOf(requests, model.usdPerMillionTokens),
-    ...(failure === undefined ? {} : { failure }),
+    failure,
   };
 }
 

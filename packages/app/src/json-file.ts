@@ -24,7 +24,7 @@ function unreadable(message: string, cause?: unknown): BonsaiError {
     code: "settings_unreadable",
     message,
     hint: "Mend the file, or move it away to work without it.",
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -5,6 +5,7 @@ import type { CliIo } from "./io.ts";
 
 /** What the entries of a session add up to, over all its branches. */
 interface SessionFacts {
+  entryCount: number;
   /** Messages by role, other entries by type; only what occurs. */
   counts: Record<string, number>;
   /** All that was asked of models: answers, compactions, branch summaries, side requests. */
@@ -28,6 +29,7 @@ export class FactCounter {
   readonly #activity = noTimes();
   readonly #writes = noTimes();
   readonly #cost = new CostSum();
+  #entryCount = 0;
   #usage = emptyUsage();
   /** Who answered last: the model of requests that do not name theirs. */
   #model: string | undefined;
@@ -39,6 +41,7 @@ export class FactCounter {
   }
 
   add(entry: Entry): void {
+    this.#entryCount += 1;
     increment(this.#counts, kind(entry));
     const model = modelOf(entry);
     if (model !== undefined) increment(this.#models, model);
@@ -53,6 +56,7 @@ export class FactCounter {
 
   facts(): SessionFacts {
     return {
+      entryCount: this.#entryCount,
       counts: Object.fromEntries(mostFirst(this.#counts)),
       usage: this.#usage,
       cost: this.#cost,

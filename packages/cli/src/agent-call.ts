@@ -21,7 +21,12 @@ export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
   const options = { ...others, mode, ...(extensions === false ? { extensions } : {}) };
   const output = new Output(io, mode !== "text", others.quiet === true);
   return {
-    ...{ words: command.args, options, io, output, unknownFlags, argv },
+    words: command.args,
+    options,
+    io,
+    output,
+    unknownFlags,
+    argv,
     version: bonsaiVersion(),
     takenFlags: (flags) => takenFlags(flags, io),
     withFlags(flags) {

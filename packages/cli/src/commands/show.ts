@@ -45,8 +45,8 @@ export async function run(invocation: Invocation): Promise<undefined> {
 
 function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowReport {
   const { header } = session;
-  const { entryCount, branchCount, files, facts } = readOnce(session);
-  const { counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
+  const { branchCount, files, facts } = readOnce(session);
+  const { entryCount, counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
   const { items, tokens, isEstimate, estimatedTokens } = size;
   const file = session.file!;
   const cost = facts.cost.cost(isFree);
@@ -82,20 +82,13 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
 function readOnce(session: Session) {
   const counter = new FactCounter(session.header);
   const files = new FileOperationCounter();
-  let entryCount = 0;
   for (const { entry } of session.scan()) {
     counter.add(entry);
     const message = entry.type === "message" ? entry.message : undefined;
     // Calls, and failures of calls.
     if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
-    entryCount += 1;
   }
-  return {
-    entryCount,
-    branchCount: session.tree().branchCount,
-    files: files.operations(),
-    facts: counter.facts(),
-  };
+  return { branchCount: session.tree().branchCount, files: files.operations(), facts: counter.facts() };
 }
 
 /** What `bonsai show --json` prints. */

@@ -100,7 +100,7 @@ export const rpcHandlers: Handlers = {
   get_commands: ({ host }) => ({
     commands: host.app.extensions.commands.map(({ name, description, extensionPath }) => ({
       name,
-      ...(description === undefined ? {} : { description }),
+      description,
       source: "extension",
       path: extensionPath,
     })),
@@ -183,22 +183,18 @@ async function navigateTree(
     ...(focus === undefined ? {} : { focus }),
     ...(label === undefined ? {} : { label }),
   });
-  return { ...moved, ...(summaryEntry === undefined ? {} : { summaryEntryId: summaryEntry.id }) };
+  return { ...moved, summaryEntryId: summaryEntry?.id };
 }
 
 function sessionStats({ agent: { session, state }, app }: AgentHost): RpcSessionStats {
   const counter = new FactCounter();
-  let entryCount = 0;
-  for (const { entry } of session.scan()) {
-    counter.add(entry);
-    entryCount += 1;
-  }
-  const { counts, usage, cost } = counter.facts();
+  for (const { entry } of session.scan()) counter.add(entry);
+  const { entryCount, counts, usage, cost } = counter.facts();
   const isFree = freeAmong([...app.models.catalogue.models, state.model]);
   return {
     sessionId: session.id,
-    ...(session.file === undefined ? {} : { sessionFile: session.file }),
-    ...(session.name === undefined ? {} : { name: session.name }),
+    sessionFile: session.file,
+    name: session.name,
     entryCount,
     counts,
     usage,
@@ -217,8 +213,7 @@ async function goOnIn(work: RpcWork, go: (work: RpcWork) => Promise<boolean>): P
   work.runs.refuseWhileBusy(work.host);
   const gone = await go(work);
   const { session } = work.host.agent;
-  const file = session.file === undefined ? {} : { sessionFile: session.file };
-  return { sessionId: session.id, ...file, cancelled: !gone };
+  return { sessionId: session.id, sessionFile: session.file, cancelled: !gone };
 }
 
 /** The session before is the parent; one without an entry has no file that could be named. */

@@ -56,7 +56,7 @@ export type RpcParams<Name extends RpcCommandName> = z.output<z.ZodObject<(typeo
 /** Given back with the response to it. */
 export type RpcId = string | number;
 
-/** What the responses carry as `data`. */
+/** What the responses carry as `data`; what is undefined is absent. */
 export interface RpcData {
   /** Its message is stored, or waits in the queue; `agent_end` comes when the work is done. */
   prompt: { queued: boolean };
@@ -66,7 +66,7 @@ export interface RpcData {
   compact: CompactionOutcome;
   abort_compaction: undefined;
   navigate_tree: Pick<Navigation, "status" | "leafId" | "previousLeafId" | "editorText"> & {
-    summaryEntryId?: string;
+    summaryEntryId: string | undefined;
   };
   get_state: Omit<AgentState, "model"> & { model: ModelJson };
   /** What the model sees, oldest first. */
@@ -94,7 +94,7 @@ export interface RpcData {
 export interface RpcSession {
   sessionId: string;
   /** Absent for a session in memory. */
-  sessionFile?: string;
+  sessionFile: string | undefined;
   /** True where an extension did not let it happen: the session is the one before. */
   cancelled: boolean;
 }
@@ -102,7 +102,7 @@ export interface RpcSession {
 /** A command that an extension registered: a prompt `/name arguments` runs it. */
 interface RpcExtensionCommand {
   name: string;
-  description?: string;
+  description: string | undefined;
   source: "extension";
   /** Of the extension. */
   path: string;
@@ -117,8 +117,8 @@ export interface RpcExtensions {
 
 export interface RpcSessionStats {
   sessionId: string;
-  sessionFile?: string;
-  name?: string;
+  sessionFile: string | undefined;
+  name: string | undefined;
   entryCount: number;
   /** Messages by role, other entries by type; only what occurs. */
   counts: Readonly<Record<string, number>>;
