@@ -60,8 +60,9 @@ export function paragraph(text: string, width: number, style?: Style, indent = 0
 }
 
 /** Lines with a mark before the first of them, and the others below its text. */
-export function marked({ text: mark, style }: Span, lines: readonly string[]): Line[] {
-  return lines.map((line, at) => [span(at === 0 ? mark : " ".repeat(mark.length), style), line]);
+export function marked({ text: mark, style }: Span, lines: readonly string[], lineStyle?: Style): Line[] {
+  const blank = " ".repeat(mark.length);
+  return lines.map((line, at) => [span(at === 0 ? mark : blank, style), span(line, lineStyle)]);
 }
 
 /** Lines of somebody else, behind an edge. */

@@ -33,16 +33,11 @@ export interface StartExtensionsOptions {
  * goes on without it.
  * @throws BonsaiError for one that `-e` names; then none is loaded
  */
-export async function startExtensions({
-  host,
-  choice,
-  first,
-  reservedCommands = [],
-}: StartExtensionsOptions): Promise<Extensions> {
+export async function startExtensions(options: StartExtensionsOptions): Promise<Extensions> {
+  const { host, first } = options;
   const found = findExtensions(first);
   const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
   if (missing !== undefined) throw notFound(missing);
-  const find = findingAgain({ found, first, choice, onNotice: host.onNotice });
   // Until it is known which of them an error repeats.
   let held: AgentNotice[] | undefined = [];
   const onNotice = (notice: AgentNotice) => {
@@ -53,8 +48,8 @@ export async function startExtensions({
   surviveStrayErrors(host.onNotice);
   const extensions = await loadExtensions({
     host: withNotices(host, onNotice),
-    find,
-    reservedCommands,
+    find: findingAgain(found, options),
+    reservedCommands: options.reservedCommands ?? [],
     modules: virtualModules(),
     adapter: piAdapter(),
   });
@@ -70,25 +65,21 @@ export async function startExtensions({
   throw broken.error;
 }
 
-interface Finding extends Pick<StartExtensionsOptions, "choice" | "first"> {
-  found: FoundExtensions;
-  onNotice: ExtensionHost["onNotice"];
-}
-
 /** What was found first, and from then on what is found then. Settings that became unreadable leave the choice as it was. */
-function findingAgain({ found, first, choice, onNotice }: Finding): () => FoundExtensions {
-  let isFirst = true;
+function findingAgain(
+  found: FoundExtensions,
+  { host, choice, first }: StartExtensionsOptions,
+): () => FoundExtensions {
+  const foundFirst = [found];
   let last = first;
   return () => {
-    if (isFirst) {
-      isFirst = false;
-      return found;
-    }
+    const known = foundFirst.pop();
+    if (known !== undefined) return known;
     try {
       last = choice();
     } catch (error) {
       if (!BonsaiError.is(error)) throw error;
-      onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
+      host.onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
     }
     return findExtensions(last);
   };

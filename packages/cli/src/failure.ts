@@ -1,6 +1,6 @@
 import { ExitCode } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
-import { type Line, span } from "@bonsai-agent/app/line";
+import { type Line, marked, span } from "@bonsai-agent/app/line";
 import { Output, outputJson } from "@bonsai-agent/app/output";
 import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -26,10 +26,8 @@ export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): Ex
 }
 
 function failureLines(error: BonsaiError, io: CliIo, width: number): Line[] {
-  const [first = "", ...rest] = wrapped(`${error.message} [${error.code}]`, width);
   return [
-    [span("✗ ", "red"), span(first, "bold")],
-    ...rest.map((line) => ["  ", span(line, "bold")]),
+    ...marked(span("✗ ", "red"), wrapped(`${error.message} [${error.code}]`, width), "bold"),
     ...wrapped(error.hint, width).map((line) => ["  ", line]),
     ...(io.env.BONSAI_DEBUG ? wrapped(causes(error), 200).map((line) => ["  ", span(line, "gray")]) : []),
   ];

@@ -3,7 +3,7 @@ import { type Line, marked, span } from "@bonsai-agent/app/line";
 import type { Output } from "@bonsai-agent/app/output";
 import { dialogEnd, oneAfterTheOther, untilAborted } from "@bonsai-agent/app/questions";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import type { DialogOptions, FrontEndUI } from "@bonsai-agent/extension/host";
 import { linesIn } from "./modes/json-lines.ts";
 
 interface TerminalUiOptions {
@@ -77,11 +77,19 @@ interface Asking {
 
 function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "confirm" | "input" | "editor"> {
   const asked = oneAfterTheOther();
+  /** Asks when the questions before are answered; undefined where nobody answers any more. */
+  const inTurn = <Answer>(
+    settings: DialogOptions | undefined,
+    question: (end: AbortSignal) => Promise<Answer>,
+  ): Promise<Answer | undefined> =>
+    asked(async () => {
+      const end = dialogEnd(ended, settings);
+      return end.aborted ? undefined : question(end);
+    });
   return {
     select: (title, options, settings) =>
-      asked(async () => {
-        const end = dialogEnd(ended, settings);
-        if (end.aborted || options.length === 0) return undefined;
+      inTurn(settings, async (end) => {
+        if (options.length === 0) return undefined;
         show(...questionLines(title), ...options.flatMap((option, at) => textLines(`${at + 1}) ${option}`)));
         for (;;) {
           const line = await ask("  Number, or nothing for none: ", end);
@@ -92,23 +100,20 @@ function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "con
           show(...textLines(`Type a number from 1 to ${options.length}.`));
         }
       }),
-    confirm: (title, message, settings) =>
-      asked(async () => {
-        const end = dialogEnd(ended, settings);
-        if (end.aborted) return false;
+    confirm: async (title, message, settings) => {
+      const answer = await inTurn(settings, (end) => {
         show(...questionLines(title), ...(message === "" ? [] : textLines(message)));
-        return /^(y|yes)$/i.test((await ask("  y/N: ", end))?.trim() ?? "");
-      }),
+        return ask("  y/N: ", end);
+      });
+      return /^(y|yes)$/i.test(answer?.trim() ?? "");
+    },
     input: (title, placeholder, settings) =>
-      asked(async () => {
-        const end = dialogEnd(ended, settings);
-        if (end.aborted) return undefined;
+      inTurn(settings, (end) => {
         show(...questionLines(placeholder === undefined ? title : `${title} (${placeholder})`));
         return ask("  > ", end);
       }),
     editor: (title, prefill = "") =>
-      asked(async () => {
-        if (ended.aborted) return undefined;
+      inTurn(undefined, async () => {
         show(...questionLines(title), ...(prefill === "" ? [] : textLines(prefill)));
         show(...textLines(prefill === "" ? "End with a line with a lone dot." : keepWords));
         const lines: string[] = [];
@@ -128,7 +133,7 @@ const keepWords =
 const marks = { info: ["i", "cyan"], warning: ["!", "yellow"], error: ["✗", "red"] } as const;
 
 function questionLines(title: string): Line[] {
-  return printableLines(title).map((line, at) => [span(at === 0 ? "? " : "  ", "cyan"), span(line, "bold")]);
+  return marked(span("? ", "cyan"), printableLines(title), "bold");
 }
 
 function textLines(text: string): Line[] {

@@ -3,7 +3,7 @@ import type { CompactionManifest, CompactionReason } from "@bonsai-agent/compact
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText, jsonText, messageText } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { type Line, span } from "../line.ts";
+import { type Line, marked, type Style, span } from "../line.ts";
 import { count } from "../numbers.ts";
 import { wrap } from "../terminal-text.ts";
 import type { Act } from "./acts.ts";
@@ -129,12 +129,10 @@ export class DemoView implements DemoViewer {
     return body.map((line) => [span(`    │ ${oneLine(line, this.#options.width - 8)}`, "gray")]);
   }
 
-  #paragraph(text: string, lead: string, style?: Parameters<typeof span>[1]): Line[] {
+  #paragraph(text: string, lead: string, style?: Style): Line[] {
     const width = Math.min(this.#options.width, 100) - lead.length;
-    return text
-      .split("\n")
-      .flatMap((line) => wrap(line, width))
-      .map((line, at) => [span(at === 0 ? lead : " ".repeat(lead.length), "bold"), span(line, style)]);
+    const lines = text.split("\n").flatMap((line) => wrap(line, width));
+    return marked(span(lead, "bold"), lines, style);
   }
 
   #print(...lines: Line[]): void {

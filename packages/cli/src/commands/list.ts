@@ -23,11 +23,11 @@ export async function run(invocation: Invocation): Promise<undefined> {
     packages.flatMap(({ problems }) => problems).map(({ path, message }) => path + message),
   );
   const others = found.extensions.filter(({ origin }) => origin !== "package");
-  const unreadable = syntaxProblems(others.map(({ path }) => path));
+  const { sound, problems } = checked(others);
   const report: ListReport = {
     packages,
-    extensions: others.filter(isSound(unreadable)).map(({ path, origin }) => ({ path, origin })),
-    problems: [...found.problems.filter(({ path, message }) => !known.has(path + message)), ...unreadable],
+    extensions: sound.map(({ path, origin }) => ({ path, origin })),
+    problems: [...found.problems.filter(({ path, message }) => !known.has(path + message)), ...problems],
   };
   output.result(report, () => listView(report, { width: output.width, cwd: io.cwd, home }));
 }
@@ -35,21 +35,19 @@ export async function run(invocation: Invocation): Promise<undefined> {
 function listedPackage(installed: InstalledPackage): ListedPackage {
   const { entries, problems } = packageExtensions(installed.folder);
   const isEmpty = entries.length + problems.length === 0;
-  const unreadable = syntaxProblems(entries);
+  const modules = checked(entries.map((path) => ({ path })));
   return {
     ...packageReport(installed),
-    extensions: entries.filter((path) => isSound(unreadable)({ path })),
-    problems: isEmpty ? [withoutExtension(installed)] : [...problems, ...unreadable],
+    extensions: modules.sound.map(({ path }) => path),
+    problems: isEmpty ? [withoutExtension(installed)] : [...problems, ...modules.problems],
   };
 }
 
-function syntaxProblems(paths: readonly string[]): FindProblem[] {
-  return paths.flatMap((path) => syntaxProblem(path) ?? []);
-}
-
-function isSound(problems: readonly FindProblem[]): (module: { path: string }) => boolean {
+/** The modules that can be read, and what is wrong with the others. */
+function checked<Module extends { path: string }>(modules: readonly Module[]) {
+  const problems = modules.flatMap(({ path }) => syntaxProblem(path) ?? []);
   const wrong = new Set(problems.map(({ path }) => path));
-  return ({ path }) => !wrong.has(path);
+  return { sound: modules.filter(({ path }) => !wrong.has(path)), problems };
 }
 
 function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
