@@ -4,7 +4,7 @@ import { count, counted, percents, sizeSource } from "@bonsai-agent/app/numbers"
 import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { contextSizeOf, readContext, sessionEstimate } from "@bonsai-agent/compaction";
+import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
 import type { ContextTokens, Message, TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 

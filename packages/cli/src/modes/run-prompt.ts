@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { type AgentNotice, type LifecycleEvents, type RunResult } from "@bonsai-agent/agent";
+import type { AgentNotice, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
 import { killRunningCommands } from "@bonsai-agent/agent/host";
 import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";

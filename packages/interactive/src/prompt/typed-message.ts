@@ -62,7 +62,7 @@ export function sentMessage(session: Session, entryId: string): SentMessage {
  * notice.
  */
 export function fillEditor({ editor, host, notify }: FillEditorContext, sent: SentMessage): void {
-  const message = typedMessage(sent, host.workshop.cwd);
+  const message = typedMessage(sent, host.app.cwd);
   if (message.text !== "" && !editor.offerText(message.text)) notify(editorKept);
   const lost = lostImagesText(message);
   if (lost !== undefined) notify(lost);
@@ -70,7 +70,7 @@ export function fillEditor({ editor, host, notify }: FillEditorContext, sent: Se
 
 interface FillEditorContext {
   editor: Pick<PromptEditor, "offerText">;
-  host: Pick<AgentHost, "workshop">;
+  host: Pick<AgentHost, "app">;
   notify(message: string): void;
 }
 

@@ -9,7 +9,7 @@ import type { InteractiveContext } from "../interactive-context.ts";
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
 export async function writeOutside(context: InteractiveContext): Promise<void> {
   const { editor, host, screen } = context;
-  const { env } = host.workshop.call.io;
+  const { env } = host.app.call.io;
   const command = env.VISUAL || env.EDITOR;
   if (!command) {
     context.notify("Neither VISUAL nor EDITOR names an editor.", "warning");

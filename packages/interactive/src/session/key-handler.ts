@@ -179,7 +179,7 @@ async function nextThinking({ host, notify }: InteractiveContext): Promise<void>
 
 /** What extensions put on keys; the program's own actions were asked before. */
 function runShortcut(data: string, { host }: InteractiveContext): boolean {
-  const { extensions } = host.workshop;
+  const { extensions } = host.app;
   const key = [...extensions.shortcuts.keys()].find((each) => matchesKey(data, each as KeyId));
   if (key === undefined) return false;
   void extensions.runShortcut(key);

@@ -50,7 +50,7 @@ function makeParts(firstFrame: FirstFrame) {
   /** Undefined before the session is open. */
   const opened: { host?: AgentHost } = {};
   const redraw = () => screen.redraw();
-  const renderers = () => opened.host?.workshop.extensions.renderers;
+  const renderers = () => opened.host?.app.extensions.renderers;
   const chat = new ChatView(screen, new ChatDrawings({ cwd, theme: screen.theme, redraw, renderers }));
   const { notify } = chat;
   const status = new Status({
@@ -96,7 +96,7 @@ function makeParts(firstFrame: FirstFrame) {
 async function openSession(parts: Parts): Promise<void> {
   const { call, home, opened, ui, chat, status, gracePeriod, quitting, screen } = parts;
   await askAtStart({ screen, home, cwd: call.io.cwd });
-  const workshop = await status.during(
+  const app = await status.during(
     "Loading extensions…",
     openAppContext(
       { ...call, options: { ...call.options, mode: "tui" } },
@@ -105,7 +105,7 @@ async function openSession(parts: Parts): Promise<void> {
         signal: quitting.signal,
         reservedCommands: slashCommands.map(({ name }) => name),
         onWait: (wait) => status.onWait(wait),
-        tell: (notice) => status.showsRetry(notice) || chat.notify(notice.message, notice.level),
+        onNotice: (notice) => status.showsRetry(notice) || chat.notify(notice.message, notice.level),
         listen: (lifecycle) => {
           chat.listen(lifecycle);
           status.listen(lifecycle);
@@ -115,9 +115,9 @@ async function openSession(parts: Parts): Promise<void> {
     ),
   );
   try {
-    const chosen = await chosenCall(parts, workshop.call);
+    const chosen = await chosenCall(parts, app.call);
     if (chosen === undefined) return;
-    const host = await AgentHost.open({ ...workshop, call: chosen }, { spareModel: noModel });
+    const host = await AgentHost.open({ ...app, call: chosen }, { spareModel: noModel });
     try {
       opened.host = host;
       chat.rebuild(host.agent.session);
@@ -156,16 +156,16 @@ async function runSession(parts: Parts, host: AgentHost): Promise<void> {
     interruptible: (task) => keyHandler.interruptible(task),
   };
   completion.begin(context);
-  applyTheme(screen, host.workshop.settings.theme);
+  applyTheme(screen, host.app.settings.theme);
   followSessions(context);
   readAhead(context, () => status.contextCounted());
   followCompactions(context);
-  host.workshop.seat.ending.addEventListener("abort", () => quitting.quit(), { once: true });
+  host.app.ending.addEventListener("abort", () => quitting.quit(), { once: true });
   screen.redraw();
   keyHandler.begin(context);
   // Also while an extension takes its time at the start, the user can quit.
   await Promise.race([host.start(), quitting.asked]);
-  if (!quitting.signal.aborted) submitting.begin(context, host.workshop.call.words);
+  if (!quitting.signal.aborted) submitting.begin(context, host.app.call.words);
   await quitting.asked;
   submitting.end();
   screen.leaveAll();
@@ -176,12 +176,12 @@ function printHowToGoOn({ call, opened: { host } }: Parts): void {
   const session = host?.agent.session;
   if (session?.file === undefined || session.leafId === null) return;
   const command = resumeCommand({ id: session.id, file: session.file }, call.io);
-  call.output.notice(["Go on with ", span(command, "cyan")]);
+  call.output.note(["Go on with ", span(command, "cyan")]);
 }
 
 /** Another session, whoever went there: the chat shows what it has. */
 function followSessions({ host, chat, screen }: InteractiveContext): void {
-  host.workshop.lifecycle.on("session_start", ({ reason }) => {
+  host.app.lifecycle.on("session_start", ({ reason }) => {
     if (reason === "reload") chat.redrawDrawn();
     if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
     // The session that the program was started with stands there already, and under it what was notified since.

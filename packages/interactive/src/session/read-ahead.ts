@@ -27,9 +27,9 @@ export function readAhead({ host }: Pick<InteractiveContext, "host">, onCounted:
     }
     if (session === host.agent.session) onCounted();
   }
-  host.workshop.lifecycle.on("session_start", () => {
+  host.app.lifecycle.on("session_start", () => {
     stop();
     stop = betweenKeys(steps(host.agent.session), { firstMs, waitMs });
   });
-  host.workshop.lifecycle.on("session_shutdown", () => stop());
+  host.app.lifecycle.on("session_shutdown", () => stop());
 }

@@ -54,7 +54,7 @@ export class Submitting {
     this.#context = context;
     const early = this.#held.splice(0);
     if (words.length > 0) this.submit(words.join(" "), { words });
-    else if (notifyFirstRun(context) && context.host.workshop.call.io.env.BONSAI_FIRST_RUN === "demo")
+    else if (notifyFirstRun(context) && context.host.app.call.io.env.BONSAI_FIRST_RUN === "demo")
       this.submit("/demo");
     for (const { text, ...options } of early) this.submit(text, options);
   }
@@ -133,7 +133,7 @@ export class Submitting {
         if (await this.#isAtRest(typed, context, `/${command.name}`)) await command.run(args, context);
       });
     }
-    const { extensions } = context.host.workshop;
+    const { extensions } = context.host.app;
     if (extensions.hasCommand(text)) return extensions.runCommand(text);
     const unknown = unknownCommand(text, extensions.commands);
     if (unknown !== undefined) throw unknown;
@@ -175,7 +175,7 @@ export class Submitting {
   /** In an object: who waits for the beginning does not wait for the end. */
   async #begin(typed: Typed, context: InteractiveContext): Promise<{ run?: Promise<RunResult> }> {
     const { text, behavior = "steer", words = [text] } = typed;
-    const { quotes, images } = mentionedFiles(words, context.host.workshop.call.io);
+    const { quotes, images } = mentionedFiles(words, context.host.app.call.io);
     const isAnswered = await hasModel(context);
     await untilStopped(() => context.host.agent);
     if (!this.#release(typed)) return {};
@@ -213,7 +213,7 @@ export class Submitting {
 
   /** Without the files that they name. Images that nothing names, as extensions send them, are lost, which is a notice. */
   #asTyped(sent: readonly PromptInput[]): string[] {
-    const cwd = this.#context?.host.workshop.cwd ?? ".";
+    const cwd = this.#context?.host.app.cwd ?? ".";
     return sent.map(({ text, images = [] }) => {
       const message = typedMessage({ text, images: images.length }, cwd);
       const lost = lostImagesText(message);
@@ -242,10 +242,10 @@ function notifyFirstRun({ host, notify }: InteractiveContext): boolean {
 
 /** Looks again for a model where there was none: a key or a server may have come since. */
 async function hasModel(context: InteractiveContext): Promise<boolean> {
-  const { agent, workshop } = context.host;
+  const { agent, app } = context.host;
   if (!isNoModel(agent.model)) return true;
   reloadModels(context);
-  const usable = await defaultModel(workshop.shelf);
+  const usable = await defaultModel(app.models);
   if (usable === undefined) {
     notifyFirstRun(context);
     return false;

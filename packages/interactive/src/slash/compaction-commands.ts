@@ -46,7 +46,7 @@ const previewItem = {
 };
 
 async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {
-  const { agent, workshop } = host;
+  const { agent, app } = host;
   const { session, model } = agent;
   const { result, lines } = compactionPreview({
     session,
@@ -59,9 +59,9 @@ async function showPreview({ host, screen, notify }: InteractiveContext): Promis
 }
 
 async function askForCompaction(asked: { focus?: string }, context: InteractiveContext): Promise<void> {
-  const { agent, workshop } = context.host;
+  const { agent, app } = context.host;
   const ended: CompactionOutcome[] = [];
-  const stop = workshop.lifecycle.on("auto_compaction_end", ({ outcome }) => {
+  const stop = app.lifecycle.on("auto_compaction_end", ({ outcome }) => {
     ended.push(outcome);
   });
   try {
@@ -134,7 +134,7 @@ export const undoCommand: SlashCommand = {
 
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
 export function passedThreshold(host: InteractiveContext["host"], tokens: number): number | undefined {
-  const settings = host.workshop.settings.compaction;
+  const settings = host.app.settings.compaction;
   const limit = thresholdTokens(settings, budgetsFor({ settings, model: host.agent.model }));
   return settings.enabled && limit !== undefined && tokens > limit ? limit : undefined;
 }

@@ -134,7 +134,7 @@ function refusalOf({ status, detail }: CompactionOutcome): string | undefined {
  * for the threshold, or that the breaker opened, is a notice of the agent's.
  */
 export function followCompactions({ host, chat, notify }: InteractiveContext): void {
-  const { lifecycle } = host.workshop;
+  const { lifecycle } = host.app;
   let maskedResults = 0;
   let error: Error | undefined;
   /** An extension that refuses every automatic compaction does so before every request. */

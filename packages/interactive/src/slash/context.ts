@@ -12,12 +12,12 @@ export const contextCommand: SlashCommand = {
   name: "context",
   description: "Show where the tokens of the context are",
   worksWhileBusy: true,
-  async run(_args, { host: { agent, workshop }, screen }) {
+  async run(_args, { host: { agent, app }, screen }) {
     const report = contextReport({
       session: agent.session,
       systemPrompt: agent.systemPrompt,
       tools: agent.tools.declarations(),
-      settings: workshop.settings.compaction,
+      settings: app.settings.compaction,
       model: isNoModel(agent.model) ? noSizes : agent.model,
     });
     await showReport(screen, (width) => contextReportView(report, width));

@@ -41,7 +41,7 @@ async function play({ screen, host, interruptible }: InteractiveContext, fast: b
   const stream: OutStream = { isTTY: true, columns: screen.columns, write };
   await interruptible(async (signal) => {
     const io: CliIo = {
-      ...host.workshop.call.io,
+      ...host.app.call.io,
       stdin: undefined,
       stdout: stream,
       stderr: stream,

@@ -17,7 +17,7 @@ export const loginCommand: SlashCommand = {
       .map(({ provider }) => ({ value: provider, label: provider })),
   async run(args, context) {
     reloadModels(context);
-    const providers = keyed(context.host.workshop.shelf.catalogue.providers);
+    const providers = keyed(context.host.app.models.catalogue.providers);
     // What stands behind a provider's name may be its key: it is not shown again.
     const [word = "", ...others] = args.split(/\s+/);
     const named = providers.find(({ provider }) => provider === word);
@@ -58,7 +58,7 @@ async function storeKey(
   context: InteractiveContext,
   isGivenKey: boolean,
 ): Promise<void> {
-  const { keys } = context.host.workshop.shelf;
+  const { keys } = context.host.app.models;
   const { provider } = config;
   let problem = isGivenKey
     ? "Keys are typed or pasted here only: what stands in the prompt can be seen."
@@ -92,7 +92,7 @@ function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["sou
 
 /** Nothing was typed: where a key is stored, that may mean that it shall go. */
 async function noKey(config: ProviderConfig, { host, screen, notify }: InteractiveContext): Promise<void> {
-  const { keys } = host.workshop.shelf;
+  const { keys } = host.app.models;
   const { provider } = config;
   if (keys.source(config) !== "file") return notify("No key was typed, and none was stored.");
   const isSure = await askYes(screen, { title: `Take the key for ${provider} away?`, message: "" });
@@ -100,7 +100,7 @@ async function noKey(config: ProviderConfig, { host, screen, notify }: Interacti
 }
 
 async function keyStored(config: ProviderConfig, { host, notify }: InteractiveContext): Promise<void> {
-  const { keys, catalogue } = host.workshop.shelf;
+  const { keys, catalogue } = host.app.models;
   const { provider, apiKeyEnv } = config;
   const isHidden = keys.source(config) === "environment";
   const but = isHidden ? `but while ${apiKeyEnv} is set, that is used` : "/model lists what it opens";

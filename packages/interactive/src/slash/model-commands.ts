@@ -16,7 +16,7 @@ export const modelCommand: SlashCommand = {
   argumentHint: "[search]",
   worksWhileBusy: true,
   complete: (prefix, { host }) =>
-    host.workshop.shelf.catalogue.models
+    host.app.models.catalogue.models
       .map(referenceOf)
       .filter((reference) => reference.toLowerCase().includes(prefix.trim().toLowerCase()))
       .map((reference) => ({ value: reference, label: reference })),
@@ -68,10 +68,10 @@ const searchCodes: ReadonlySet<string> = new Set(["model_unknown", "model_ambigu
 
 /** In the user's own settings; those of the project count more. */
 function keepModel(reference: string, context: InteractiveContext): string {
-  const { workshop } = context.host;
-  writeSetting(workshop.home, ["model"], reference);
+  const { app } = context.host;
+  writeSetting(app.home, ["model"], reference);
   useSettings(context);
-  const { model: usual } = workshop.settings;
+  const { model: usual } = app.settings;
   return usual === reference
     ? `Sessions begin with ${reference} from the next start on.`
     : `Saved as yours; but this project begins with ${usual}.`;

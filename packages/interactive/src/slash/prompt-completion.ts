@@ -114,7 +114,7 @@ export class PromptCompletion implements AutocompleteProvider {
       label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
       description,
     }));
-    const others = (this.#context?.host.workshop.extensions.commands ?? []).map(({ name, description }) =>
+    const others = (this.#context?.host.app.extensions.commands ?? []).map(({ name, description }) =>
       itemOf({ value: name, label: name, description }),
     );
     return suggestions(
@@ -129,7 +129,7 @@ export class PromptCompletion implements AutocompleteProvider {
     const context = this.#context ?? (await this.#whenOpen(signal));
     if (context === undefined) return null;
     if (command !== undefined) return suggestions(await this.#completed(command, args, context), args);
-    const items = await context.host.workshop.extensions.completeCommand(name, args);
+    const items = await context.host.app.extensions.completeCommand(name, args);
     return suggestions(items.map(itemOf), args);
   }
 

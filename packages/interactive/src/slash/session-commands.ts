@@ -79,7 +79,7 @@ export const resumeCommand: SlashCommand = {
   description: "Open another session: search, name and delete them",
   argumentHint: "[id or file]",
   async run(args, { host, screen, notify }) {
-    const { home, cwd, call } = host.workshop;
+    const { home, cwd, call } = host.app;
     const inUse = host.agent.session.file;
     const pick = () =>
       pickSession({

@@ -24,9 +24,9 @@ export const sessionCommand: SlashCommand = {
 };
 
 /** What is known of a session, by name. */
-function sessionRows({ agent: { session, state }, workshop }: AgentHost): [string, string][] {
-  const nowMs = workshop.call.io.now();
-  const isFree = freeAmong([...workshop.shelf.catalogue.models, state.model]);
+function sessionRows({ agent: { session, state }, app }: AgentHost): [string, string][] {
+  const nowMs = app.call.io.now();
+  const isFree = freeAmong([...app.models.catalogue.models, state.model]);
   const counter = new FactCounter(session.header);
   for (const { entry } of session.scan()) counter.add(entry);
   const { counts, usage, cost, models, lastActivity } = counter.facts();

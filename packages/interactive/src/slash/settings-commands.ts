@@ -14,13 +14,13 @@ export const settingsCommand: SlashCommand = {
   worksWhileBusy: true,
   async run(_args, context) {
     const { host, screen, notify } = context;
-    const { home, shelf } = host.workshop;
+    const { home, models } = host.app;
     const changed = new Map<string, CommonSetting>();
     await editSettings({
       screen,
       models,
       home,
-      inForce: () => ({ settings: host.workshop.settings, layers: settingsLayers(quietCall(context)) }),
+      inForce: () => ({ settings: host.app.settings, layers: settingsLayers(quietCall(context)) }),
       onChange: (setting) => {
         changed.set(settingName(setting), setting);
         takeEffect(setting, context);
@@ -32,9 +32,9 @@ export const settingsCommand: SlashCommand = {
 
 /** What a flag, the environment or the project sets otherwise stays so. */
 function takeEffect(setting: CommonSetting, context: InteractiveContext): void {
-  const before = context.host.workshop.settings.thinking;
+  const before = context.host.app.settings.thinking;
   useSettings(context);
-  const { thinking } = context.host.workshop.settings;
+  const { thinking } = context.host.app.settings;
   if (settingName(setting) === "thinking" && thinking !== before)
     void context.host.agent.setThinking(thinking);
 }
@@ -61,7 +61,7 @@ function changeWords(changed: readonly CommonSetting[]): string {
 export function useSettings(context: InteractiveContext): void {
   const { host, screen } = context;
   const settings = agentCallSettings(quietCall(context));
-  host.workshop.settings = settings;
+  host.app.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
   applyTheme(screen, settings.theme);
   screen.redraw();
@@ -83,7 +83,7 @@ export const trustCommand: SlashCommand = {
     "off".startsWith(prefix) ? [{ value: "off", label: "off", description: "Take the trust back" }] : [],
   async run(args, context) {
     const { host, screen, notify } = context;
-    const { home, cwd } = host.workshop;
+    const { home, cwd } = host.app;
     if (args !== "" && args !== "off") return notify("Write /trust, or /trust off to take it back.");
     if (args === "off") {
       const isGone = untrustFolder(cwd, home);

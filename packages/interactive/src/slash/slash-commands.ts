@@ -36,9 +36,9 @@ const reloadCommand: SlashCommand = {
   async run(_args, context) {
     const { host, notify } = context;
     reloadModels(context);
-    for (const message of bindKeys(host.workshop.home)) notify(message, "warning");
+    for (const message of bindKeys(host.app.home)) notify(message, "warning");
     const { loaded, failed, elapsedMs } = await context.interruptible((signal) =>
-      host.workshop.extensions.reload({ signal }),
+      host.app.extensions.reload({ signal }),
     );
     const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
     notify(`${what} loaded in ${Math.round(elapsedMs)} ms.`);

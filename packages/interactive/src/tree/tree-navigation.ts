@@ -115,7 +115,7 @@ export async function pickEntry(
   };
   try {
     return await screen.show<number>((done) => {
-      const { now } = host.workshop.call.io;
+      const { now } = host.app.call.io;
       panel = new TreePanel({ ...words, screen, model, now, done, ...(canLabel && { onLabel }) });
       return panel;
     });
