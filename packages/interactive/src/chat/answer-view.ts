@@ -1,7 +1,8 @@
 import { printable } from "@bonsai-agent/app/terminal-text";
 import { type AssistantMessage, contentBlocks, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { fittedLines } from "../terminal/fitted-lines.ts";
 import type { Component } from "../terminal/tui.ts";
-import { ChatBlock, type ChatLooks, fittedLines } from "./chat-block.ts";
+import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { lineCount, textLines } from "./chat-text.ts";
 import { type ChatLine, LineBlock } from "./line-block.ts";
 import { MarkdownText } from "./markdown-text.ts";

@@ -1,7 +1,7 @@
 import type { ChatDrawings } from "../extension-views/chat-drawings.ts";
-import { drawsImage } from "../terminal/inline-image.ts";
+import { fittedLines } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
-import { type Component, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import type { ChatImages } from "./chat-images.ts";
 import { type FoldOptions, foldedLines, foldMark } from "./chat-text.ts";
 import type { CodeHighlighter } from "./code-highlighter.ts";
@@ -95,13 +95,6 @@ interface FoldedOptions<Each> {
   /** Default dim. */
   markStyle?: Style;
   draw: (part: readonly Each[]) => readonly string[];
-}
-
-/** Lines of at most `width` columns: what is wider is cut. Images fit already. */
-export function fittedLines(lines: readonly string[], width: number): string[] {
-  return lines.map((line) =>
-    !drawsImage(line) && visibleWidth(line) > width ? truncateToWidth(line, width) : line,
-  );
 }
 
 /** What every block of the chat is drawn with. */

@@ -1,6 +1,7 @@
 import { printableLines } from "@bonsai-agent/app/terminal-text";
+import { fittedLines } from "../terminal/fitted-lines.ts";
 import { Markdown, type MarkdownTheme } from "../terminal/tui.ts";
-import { type ChatLooks, fittedLines } from "./chat-block.ts";
+import type { ChatLooks } from "./chat-block.ts";
 import { wrapped } from "./chat-text.ts";
 
 /** A growing chunk is drawn with every word: its code gets its colours when there is not too much of it, or it is whole. */

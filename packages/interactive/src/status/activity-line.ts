@@ -1,4 +1,4 @@
-import { cutText } from "../terminal/screen.ts";
+import { cutText } from "../terminal/fitted-lines.ts";
 import type { Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
 import type { ActivityModel, Doing } from "./activity-model.ts";

@@ -2,7 +2,7 @@ import { percent } from "@bonsai-agent/app/numbers";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { costText, usdText } from "@bonsai-agent/messages";
 import type { ThinkingLevel } from "@bonsai-agent/models";
-import { cutText } from "../terminal/screen.ts";
+import { cutText } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
 

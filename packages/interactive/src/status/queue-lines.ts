@@ -1,6 +1,6 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { cutText } from "../terminal/screen.ts";
+import { cutText } from "../terminal/fitted-lines.ts";
 import type { Theme } from "../terminal/theme.ts";
 import type { Component } from "../terminal/tui.ts";
 

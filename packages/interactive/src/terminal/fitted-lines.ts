@@ -1,4 +1,9 @@
-import { type Component, truncateToWidth, visibleWidth } from "@earendil-works/pi-tui";
+import {
+  type Component,
+  stripTerminalSequences,
+  truncateToWidth,
+  visibleWidth,
+} from "@earendil-works/pi-tui";
 import { drawsImage } from "./inline-image.ts";
 import type { Frame } from "./screen-plan.ts";
 
@@ -50,4 +55,16 @@ function showsBlanks(line: string): boolean {
     }
   }
   return seen.size > 0;
+}
+
+/** Lines of at most `width` columns: what is wider is cut. Images fit already. */
+export function fittedLines(lines: readonly string[], width: number): string[] {
+  return lines.map((line) =>
+    !drawsImage(line) && visibleWidth(line) > width ? truncateToWidth(line, width) : line,
+  );
+}
+
+/** A plain text in at most so many columns, as the terminal counts them; the cut ends nobody's style. */
+export function cutText(text: string, columns: number): string {
+  return columns < 1 ? "" : stripTerminalSequences(truncateToWidth(text, columns, "…"));
 }

@@ -1,3 +1,4 @@
+import { cutText } from "./fitted-lines.ts";
 import { MainScreen } from "./main-screen.ts";
 import type { Theme } from "./theme.ts";
 import {
@@ -5,10 +6,8 @@ import {
   Container,
   type OverlayHandle,
   type OverlayOptions,
-  stripTerminalSequences,
   type Terminal,
   type TuiMainScreen,
-  truncateToWidth,
 } from "./tui.ts";
 
 /** A component that takes the keys while it stands in the place of the editor. */
@@ -252,9 +251,4 @@ class FooterPlace extends Container {
     if (this.#hint === undefined) return lines;
     return [this.#theme.style.dim(cutText(` ${this.#hint}`, width)), ...lines.slice(1)];
   }
-}
-
-/** A plain text in at most so many columns, as the terminal counts them; the cut ends nobody's style. */
-export function cutText(text: string, columns: number): string {
-  return columns < 1 ? "" : stripTerminalSequences(truncateToWidth(text, columns, "…"));
 }
