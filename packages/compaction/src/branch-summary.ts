@@ -50,8 +50,11 @@ export interface SummariseBranchOptions {
 
 /** The fields of a branch summary, without its place. */
 export interface BranchSummary {
+  /** As the model will see it. */
   summary: string;
+  /** The files that were touched on the branch, and the summary without its frame. */
   details: FileLists & { prose: string };
+  /** What it cost; absent where nobody knows. */
   usage?: Usage;
 }
 
@@ -284,6 +287,7 @@ function isSummary({ message }: ViewItem): boolean {
 export interface SummariseEntriesOptions {
   /** Oldest first: `entriesToSummarize` of a `session_before_tree` event, or others of one branch. */
   entries: readonly Entry[];
+  /** Who makes the summary. */
   summariser: Summariser;
   /** What the summary should dwell on. */
   customInstructions?: string | undefined;

@@ -34,12 +34,16 @@ const isTextList = (value: unknown): boolean => Array.isArray(value) && value.ev
 export interface CompactionPreparation {
   /** `null` when nothing is kept. */
   readonly firstKeptEntryId: string | null;
+  /** The history before the cut, oldest first. */
   readonly messagesToSummarize: readonly Message[];
+  /** The early part of a split turn, oldest first; else empty. */
   readonly turnPrefixMessages: readonly Message[];
   readonly isSplitTurn: boolean;
+  /** Of the whole context. */
   readonly tokensBefore: number;
   /** The prose of the summary that is updated. */
   readonly previousSummary?: string;
+  /** Of the messages that are summarised. */
   readonly fileOps: FileOperations;
   /** With the sizes that this compaction works with, in tokens: as scaled to the window. */
   readonly settings: CompactionSettings & { readonly reserveTokens: number };
@@ -47,19 +51,24 @@ export interface CompactionPreparation {
 
 /** A summary that an extension supplies in the place of the default one. */
 export interface CustomCompaction {
+  /** As the model will see it, with what is carried over behind it. */
   summary: string;
   /** A legal cut of the context: a message's entry id, not a tool result's. `null` keeps nothing beside the summary. */
   firstKeptEntryId: string | null;
   tokensBefore: number;
+  /** The extension's own, stored as they are. */
   details?: unknown;
+  /** What making it cost. */
   usage?: Usage;
 }
 
 export interface BeforeCompact {
   type: "session_before_compact";
+  /** What would be done. */
   preparation: CompactionPreparation;
   /** The path that is compacted, oldest first. Read when it is first asked for. */
   branchEntries: readonly Entry[];
+  /** What the user asked the summary to dwell on. */
   customInstructions?: string;
   reason: CompactionReason;
   /** True when a request is tried again afterwards. */
@@ -69,7 +78,9 @@ export interface BeforeCompact {
 
 export interface BeforeCompactResult {
   cancel?: boolean;
+  /** Why it was cancelled, for people. */
   reason?: string;
+  /** Takes the place of the default summary. */
   compaction?: CustomCompaction;
   /**
    * Texts that the model goes on seeing as data behind the summary, whoever makes it, by tag: lower-case letters and
@@ -88,14 +99,20 @@ interface MaskedResult {
 
 /** What leaving a branch is about to do. Read-only. */
 export interface TreePreparation {
+  /** The entry to go to. */
   readonly targetId: string | null;
+  /** Where the leaf is now. */
   readonly oldLeafId: string | null;
+  /** The deepest entry that both positions descend from; null where there is none. */
   readonly commonAncestorId: string | null;
   /** Oldest first. Read when they are first asked for. */
   readonly entriesToSummarize: readonly Entry[];
   readonly userWantsSummary: boolean;
+  /** What the user asked the summary to dwell on. */
   readonly customInstructions?: string;
+  /** True where they take the place of the instructions. */
   readonly replaceInstructions?: boolean;
+  /** The label that the user wants there. */
   readonly label?: string;
 }
 

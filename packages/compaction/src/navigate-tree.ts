@@ -22,7 +22,9 @@ import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
 
 export interface NavigateTreeOptions {
+  /** Its leaf is moved. */
   session: Session;
+  /** As `compactionSettings` gives them. */
   settings: CompactionSettings;
   /** The session's model. Default: one whose window is unknown. */
   model?: ModelSizes | undefined;
@@ -41,15 +43,21 @@ export interface NavigateTreeOptions {
    * navigation that is cancelled puts none.
    */
   label?: string;
+  /** Default: nobody is asked and notified. */
   lifecycle?: CompactionLifecycle;
+  /** Cancels it. Default: nothing does. */
   signal?: AbortSignal;
 }
 
 export interface Navigation {
   status: "moved" | "unchanged" | "cancelled";
+  /** Where the leaf was sent; after a cancelled navigation, where it is still. */
   leafId: string | null;
+  /** Where it was before. */
   previousLeafId: string | null;
+  /** The text of the user's message, or an extension's, that was gone to. */
   editorText?: string;
+  /** The summary of the branch that was left, where there is one. */
   summaryEntry?: BranchSummaryEntry;
 }
 

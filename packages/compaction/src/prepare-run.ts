@@ -24,9 +24,11 @@ import { besideSummary, contextSizeOf, viewOf, viewTokens } from "./view.ts";
 
 /** What is compacted, how, and by whom. */
 export interface RunCompactionOptions {
+  /** Its path to the leaf is compacted. */
   session: Session;
   /** Default "manual". */
   reason?: CompactionReason | undefined;
+  /** As `compactionSettings` gives them. */
   settings: CompactionSettings;
   /** The session's model; without a window, budgets are not scaled and nothing but a summary is the goal. */
   model?: ModelSizes | undefined;
@@ -44,6 +46,7 @@ export interface RunCompactionOptions {
   pinned?: readonly string[] | undefined;
   /** Default: nobody is asked and notified. */
   lifecycle?: CompactionLifecycle | undefined;
+  /** Cancels it. Default: nothing does. */
   signal?: AbortSignal | undefined;
 }
 

@@ -39,7 +39,7 @@ export interface PlannedRequest {
   maxOutputTokens: number;
 }
 
-/** What a compaction did, or with `dryRun` would do. Ids are of entries of the context, oldest first. */
+/** What a compaction did, or a planned one would do. Ids are of entries of the context, oldest first. */
 export interface CompactionResult {
   /** `masked`: masks alone were enough, and no summary was made. */
   status: CompactionStatus;

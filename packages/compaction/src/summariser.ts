@@ -30,17 +30,21 @@ export interface SummaryRequest {
 }
 
 export interface SummaryAnswer {
+  /** Under the headings that were asked for. */
   text: string;
   /** Anything but "stop" is a failure, not a summary. */
   stopReason: "stop" | "length" | "toolUse" | "error" | "aborted";
+  /** With the stop reason "error". */
   errorMessage?: string;
   /** True when the request was refused for being too long: smaller requests are tried. */
   overflow?: boolean;
+  /** What it cost; absent where nobody knows. */
   usage?: Usage;
 }
 
 /** Whoever turns messages into a summary: a model, an extension, or the digest. */
 export interface Summariser {
+  /** For messages and records. */
   readonly name: string;
   /** Tokens that one request and its answer can hold; absent: no limit. */
   readonly contextWindow?: number | undefined;

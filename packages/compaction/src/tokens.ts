@@ -24,6 +24,7 @@ import { manifestOf } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 
 export interface ReadContextOptions {
+  /** Whose context is read. */
   session: Session;
   /** Name the estimator. */
   settings: CompactionSettings;
