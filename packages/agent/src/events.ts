@@ -10,7 +10,7 @@ import type {
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
 import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/input.ts";
 import type { CommandOperations, CommandOutput } from "./run-command.ts";
-import type { ToolResult } from "./tool.ts";
+import type { ToolResult } from "./tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";
 

@@ -44,8 +44,14 @@ export {
   systemPrompt,
 } from "./system-prompt.ts";
 export { type SubAgent, type TaskDetails, type TaskToolOptions, taskTool } from "./task-tool.ts";
-export { defineTool, type Tool, type ToolDefinition, type ToolExecution, type ToolResult } from "./tool.ts";
-export { ToolRegistry } from "./tool-registry.ts";
+export {
+  defineTool,
+  type Tool,
+  type ToolDefinition,
+  type ToolExecution,
+  ToolRegistry,
+  type ToolResult,
+} from "./tool-registry.ts";
 export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
 export type { ConfirmPath, PathRequest } from "./tools/path-guard.ts";
 export type { UserCommandOptions } from "./user-command.ts";

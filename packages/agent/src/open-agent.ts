@@ -12,7 +12,7 @@ import { commandRunner } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { systemPrompt } from "./system-prompt.ts";
 import { taskTool } from "./task-tool.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool } from "./tool-registry.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
 import type { ConfirmPath } from "./tools/path-guard.ts";
 

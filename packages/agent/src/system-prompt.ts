@@ -1,6 +1,6 @@
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { ProjectInstruction } from "./project-instructions.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool } from "./tool-registry.ts";
 
 /** What the system prompt is made of. */
 export interface SystemPromptOptions {

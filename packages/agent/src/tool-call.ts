@@ -4,8 +4,15 @@ import { z } from "zod";
 import type { AgentParts } from "./agent-parts.ts";
 import { messageOf } from "./notice.ts";
 import { untilAborted, withLinkedSignal } from "./run/activity.ts";
-import { checkedResult, errorResult, failed, resultMessage, type Tool, type ToolResult } from "./tool.ts";
-import { readParameters } from "./tool-registry.ts";
+import {
+  checkedResult,
+  errorResult,
+  failed,
+  readParameters,
+  resultMessage,
+  type Tool,
+  type ToolResult,
+} from "./tool-registry.ts";
 import { maskedWithin, maskKeys } from "./tools/mask-keys.ts";
 
 interface ToolBatchOptions {

@@ -1,7 +1,7 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import type { AgentParts } from "./agent-parts.ts";
 import { messageOf } from "./notice.ts";
-import { recordMessage } from "./run/recording.ts";
+import { recordMessage } from "./run/answer.ts";
 import { type CommandOutput, commandElsewhere, type RunCommand } from "./run-command.ts";
 
 /** How a command of the user is run. */

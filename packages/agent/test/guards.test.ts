@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/tool.ts";
+import { defineTool } from "../src/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, sentText, summary } from "./scripted-agent.ts";
 

@@ -20,7 +20,7 @@ import type { AgentNotice } from "../src/notice.ts";
 import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
 import { type TaskDetails, type TaskUpdate, taskTool } from "../src/task-tool.ts";
-import { defineTool, type Tool } from "../src/tool.ts";
+import { defineTool, type Tool } from "../src/tool-registry.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-task-"));
 afterAll(() => rmSync(folder, { recursive: true }));

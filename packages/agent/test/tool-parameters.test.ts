@@ -2,9 +2,8 @@ import { toolCalls } from "@bonsai-agent/messages";
 import Type from "typebox";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool, type Tool } from "../src/tool.ts";
 import { checkedInput } from "../src/tool-call.ts";
-import { ToolRegistry } from "../src/tool-registry.ts";
+import { defineTool, type Tool, ToolRegistry } from "../src/tool-registry.ts";
 import { calls, echo, scriptedAgent } from "./scripted-agent.ts";
 
 const done = { text: "done" };

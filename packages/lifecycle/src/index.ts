@@ -1,4 +1,3 @@
-export type { Decision } from "./decision.ts";
 export type {
   DecideEvent,
   DecideNames,
@@ -16,5 +15,11 @@ export type {
   PayloadRule,
   ResultOf,
 } from "./event.ts";
-export { describeNotice, type HandlerWait, type LifecycleNotice, type SetTimer } from "./handler-runner.ts";
+export {
+  type Decision,
+  describeNotice,
+  type HandlerWait,
+  type LifecycleNotice,
+  type SetTimer,
+} from "./handler-runner.ts";
 export { type CallOptions, Lifecycle, type LifecycleOptions } from "./lifecycle.ts";

@@ -1,5 +1,4 @@
 import { EventEmitter } from "eventemitter3";
-import { type Decision, DecisionRun, freezeFields, frozenCopy } from "./decision.ts";
 import type {
   DecideNames,
   ErasedDecideRule,
@@ -13,7 +12,11 @@ import type {
   ResultOf,
 } from "./event.ts";
 import {
+  type Decision,
+  DecisionRun,
   describeNotice,
+  freezeFields,
+  frozenCopy,
   HandlerRunner,
   type HandlerWait,
   type LifecycleNotice,

@@ -1,5 +1,11 @@
-export { byScript, byScriptEstimator } from "./by-script.ts";
-export { type CalibrateOptions, type Calibration, calibrate, calibratedEstimator } from "./calibration.ts";
+export {
+  byScript,
+  byScriptEstimator,
+  type CalibrateOptions,
+  type Calibration,
+  calibrate,
+  calibratedEstimator,
+} from "./by-script.ts";
 export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
 export {
   type ContextTokens,

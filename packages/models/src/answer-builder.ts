@@ -9,14 +9,14 @@ import {
 } from "@bonsai-agent/messages";
 import { isObject } from "./json-file.ts";
 import type { CatalogueModel } from "./model.ts";
-import type { StreamEvent } from "./model-request.ts";
 import {
   type IgnoredUsage,
   impossibleCounts,
   type RequestSize,
+  type StreamEvent,
   type TokenCounts,
   usageCost,
-} from "./usage.ts";
+} from "./model-request.ts";
 
 /** Enough to see what it was. */
 const BEGINNING_CHARS = 8_000;

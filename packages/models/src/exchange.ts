@@ -10,14 +10,12 @@ import {
   TOO_LARGE,
 } from "./failure.ts";
 import { isReachable, type KeySource } from "./keys.ts";
-import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
 import type { CatalogueModel } from "./model.ts";
-import type { ModelNotice, ModelRequest, StreamEvent } from "./model-request.ts";
-import { Outgoing, type RefusedThinking } from "./outgoing.ts";
+import type { IgnoredUsage, ModelNotice, ModelRequest, StreamEvent } from "./model-request.ts";
+import { type LearnedWindow, type LearnedWindows, Outgoing, type RefusedThinking } from "./outgoing.ts";
 import { requestFailure } from "./overflow/classify-failure.ts";
 import type { Provider, ProviderCall } from "./provider.ts";
 import type { Repair } from "./repair/repair.ts";
-import type { IgnoredUsage } from "./usage.ts";
 
 /** An estimate can be a third too high. */
 const ESTIMATE_FACTOR = 1.5;

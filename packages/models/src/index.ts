@@ -49,7 +49,9 @@ export {
   type ModelRequest,
   type ProviderResponse,
   type RequestPurpose,
+  type RequestSize,
   type StreamEvent,
+  type TokenCounts,
   type ToolDeclaration,
 } from "./model-request.ts";
 export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./overflow/classify-failure.ts";
@@ -61,12 +63,7 @@ export {
   type ProviderErrorOptions,
 } from "./provider.ts";
 export type { Repair, RepairKind } from "./repair/repair.ts";
-export {
-  type RepairedMessages,
-  type RepairMessagesOptions,
-  repairMessages,
-} from "./repair/repair-messages.ts";
+export { type RepairedMessages, type RepairMessagesOptions, repairMessages } from "./repair/repair-calls.ts";
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
-export type { RequestSize, TokenCounts } from "./usage.ts";

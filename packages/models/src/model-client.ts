@@ -3,10 +3,9 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { Exchange, type RequestHost } from "./exchange.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./failure.ts";
 import type { KeySource, NamedSecret } from "./keys.ts";
-import { LearnedWindows } from "./learned-windows.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { ModelRequest, StreamEvent } from "./model-request.ts";
-import { RefusedThinking } from "./outgoing.ts";
+import { LearnedWindows, RefusedThinking } from "./outgoing.ts";
 import type { Provider } from "./provider.ts";
 
 /** How models are asked. */

@@ -10,7 +10,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel } from "../src/model.ts";
 import { withoutOlderImages } from "../src/repair/repair.ts";
-import { repairMessages } from "../src/repair/repair-messages.ts";
+import { repairMessages } from "../src/repair/repair-calls.ts";
 
 const model: CatalogueModel = {
   provider: "scripted",

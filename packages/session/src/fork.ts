@@ -3,10 +3,9 @@ import { join, resolve } from "node:path";
 import { type Entry, type EntryDraft, SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { JsonlStore } from "./jsonl-store.ts";
-import { LineWriter } from "./line-writer.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
 import type { Session } from "./session.ts";
-import { newSessionFile, randomHex, sessionFileName, writeNewFile } from "./session-file.ts";
+import { LineWriter, newSessionFile, randomHex, sessionFileName, writeNewFile } from "./session-file.ts";
 import { entryNotFound } from "./session-reader.ts";
 import { entryLine } from "./sound-entry.ts";
 

@@ -26,7 +26,6 @@ export { kindWord } from "./entry-types.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
 export type { PathSettings } from "./latest-entries.ts";
-export { writeSessionFile } from "./line-writer.ts";
 export {
   type CreateSessionOptions,
   createSession,
@@ -60,6 +59,7 @@ export {
   type SessionFileOptions,
   type SessionFolderOptions,
   sessionFolder,
+  writeSessionFile,
 } from "./session-file.ts";
 export {
   type FindSessionOptions,

@@ -5,9 +5,8 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, EntryDraftWithId } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
-import { LineAppender } from "./line-writer.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
-import { randomHex } from "./session-file.ts";
+import { LineAppender, randomHex } from "./session-file.ts";
 import type { SessionReader } from "./session-reader.ts";
 import type { SessionStore } from "./store.ts";
 

@@ -1,6 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { AgentParts } from "../agent-parts.ts";
 import { type Activity, busyWith } from "./activity.ts";
+import { storeWaiting } from "./answer.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import {
   type CustomInput,
@@ -12,7 +13,6 @@ import {
   type SendMessageOptions,
   type StreamingBehavior,
 } from "./input.ts";
-import { storeWaiting } from "./recording.ts";
 import { type RunStart, run } from "./run.ts";
 
 export interface PromptingOptions {

@@ -1,6 +1,6 @@
 import type { NamedSecret } from "@bonsai-agent/models";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import {
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,

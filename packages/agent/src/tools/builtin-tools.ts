@@ -1,5 +1,5 @@
 import type { NamedSecret } from "@bonsai-agent/models";
-import type { Tool } from "../tool.ts";
+import type { Tool } from "../tool-registry.ts";
 import { bashTool } from "./bash-tool.ts";
 import { editTool } from "./edit-tool.ts";
 import { findTool } from "./find-tool.ts";

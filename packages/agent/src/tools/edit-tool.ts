@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance } from "./edit-plan.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";

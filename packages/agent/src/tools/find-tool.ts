@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool, toolInput } from "../tool.ts";
+import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { FolderWalk, gapNotes } from "./folder-walk.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import { existingPath, type PathGuard } from "./path-guard.ts";

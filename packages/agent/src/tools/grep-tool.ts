@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool, toolInput } from "../tool.ts";
+import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { type LineSearch, type SearchedLine, scriptSearch } from "./line-search.ts";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
 import { programPath } from "./process.ts";

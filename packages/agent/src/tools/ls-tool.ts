@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool, toolInput } from "../tool.ts";
+import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
 import { errorCode, fileProblem, MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
 

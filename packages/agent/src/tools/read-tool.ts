@@ -1,6 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import { fileHead, fileKind, HEAD_BYTES, type OpenedFile, openFile, type TextFormat } from "./open-file.ts";
 import { existingPath, type PathGuard } from "./path-guard.ts";
 import {

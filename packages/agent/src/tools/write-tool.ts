@@ -1,7 +1,7 @@
 import { createReadStream } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import type { GuardedPath, PathGuard } from "./path-guard.ts";
 import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "./result-text.ts";

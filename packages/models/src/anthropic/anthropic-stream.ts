@@ -9,9 +9,8 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import { jsonText, type StopReason } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import type { StreamEvent } from "../model-request.ts";
+import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import type { TokenCounts } from "../usage.ts";
 import { idIn, jsonOrText, textIn } from "../wire.ts";
 import { eventRefusal } from "./anthropic-error.ts";
 

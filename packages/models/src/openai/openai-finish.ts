@@ -1,6 +1,6 @@
 import type { AnswerBuilder } from "../answer-builder.ts";
+import type { TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import type { TokenCounts } from "../usage.ts";
 import { refusal } from "./openai-wire.ts";
 
 /** Reasons that mean that the answer is not complete and will not be. */

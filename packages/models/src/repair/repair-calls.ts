@@ -7,14 +7,32 @@ import {
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
-import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
+import type { CatalogueModel } from "../model.ts";
+import {
+  mended,
+  mendedBlocks,
+  type Repair,
+  type RepairContext,
+  type RepairKind,
+  type RepairPass,
+  repairImages,
+  repairOf,
+} from "./repair.ts";
+import {
+  repairAnswers,
+  repairBeginning,
+  repairContent,
+  repairEmpties,
+  repairText,
+  repairThinking,
+} from "./repair-content.ts";
 
 const NO_RESULT = "No result was recorded.";
 /** Says nothing that is worth telling without its call. */
 const CLEARED = "[Old tool result content cleared]";
 
 /** Puts exactly one result for each call right behind it; tells results without a call as the user's text. */
-export const repairPairs: RepairPass = (messages, context) => {
+const repairPairs: RepairPass = (messages, context) => {
   if (isPaired(messages)) return messages;
   const results = resultsByCall(messages, context);
   const placed: Message[] = [];
@@ -112,7 +130,7 @@ function asUserText(
  * Gives calls that share an id with an earlier call one of their own, and their results with them: results belong to
  * the call that came last before them. Ids come out the same each time.
  */
-export const repairCallIds: RepairPass = (messages, { found }) => {
+const repairCallIds: RepairPass = (messages, { found }) => {
   const taken = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
   const seen = new Set<string>();
   const numbers = new Map<string, number>();
@@ -163,4 +181,59 @@ function freeId({ id, taken, numbers }: FreeIdOptions): string {
 function callsOf(message: Message): ToolCall[] {
   if (message.role !== "assistant") return [];
   return (message as AssistantMessage).content.filter((block) => block.type === "toolCall");
+}
+
+/** A context, and who will read it. */
+export interface RepairMessagesOptions {
+  /** The context, oldest first; may be damaged in any way. */
+  messages: readonly Message[];
+  /** Who will read it. */
+  model: CatalogueModel;
+  /**
+   * When the context was last edited, in milliseconds since the epoch: signed thinking of older answers is left out.
+   * Compactions are seen by themselves. Default: never.
+   */
+  prefixChangedAtMs?: number | undefined;
+  /** Leave out all thinking of answers up to this time, in milliseconds since the epoch. Default: what is sound stays. */
+  dropThinkingUpToMs?: number | undefined;
+}
+
+/** A context that providers take. */
+export interface RepairedMessages {
+  /** The same array where nothing was wrong. */
+  messages: readonly Message[];
+  /** One for each kind; empty for a sound context. */
+  repairs: readonly Repair[];
+}
+
+/** Each pass may rely on what those before it have mended: sound blocks first, what leaves nothing behind last. */
+const passes: readonly RepairPass[] = [
+  repairContent,
+  repairAnswers,
+  repairThinking,
+  repairText,
+  repairCallIds,
+  repairImages,
+  repairEmpties,
+  repairPairs,
+  repairBeginning,
+];
+
+/**
+ * Mends what providers refuse. Pure. Invariant: a sound context comes back as the same array, and what comes back is
+ * sound. `messages` that hold no word at all come back empty.
+ */
+export function repairMessages(options: RepairMessagesOptions): RepairedMessages {
+  const { messages, model, prefixChangedAtMs, dropThinkingUpToMs } = options;
+  const counts = new Map<RepairKind, number>();
+  const context: RepairContext = {
+    model,
+    prefixChangedAtMs,
+    dropThinkingUpToMs,
+    found: (kind, count = 1) => {
+      counts.set(kind, (counts.get(kind) ?? 0) + count);
+    },
+  };
+  const sound = passes.reduce((sum, pass) => pass(sum, context), messages);
+  return { messages: sound, repairs: [...counts].map(([kind, count]) => repairOf(kind, count)) };
 }
