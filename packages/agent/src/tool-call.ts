@@ -1,4 +1,10 @@
-import { deepCopy, MAX_LEVELS, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import {
+  deepCopy,
+  isRecord,
+  MAX_LEVELS,
+  type ToolCall,
+  type ToolResultMessage,
+} from "@bonsai-agent/messages";
 import { MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
 import { z } from "zod";
 import type { AgentParts } from "./agent-parts.ts";
@@ -202,7 +208,7 @@ function malformed(text: unknown): string {
 
 function isJsonObject(text: unknown): boolean {
   try {
-    return isObject(JSON.parse(String(text)));
+    return isRecord(JSON.parse(String(text)));
   } catch {
     return false;
   }
@@ -216,10 +222,6 @@ function preparedInput({ name, prepareArguments }: Tool, args: unknown): Record<
   const input = deepCopy(args) as Record<string, unknown>;
   if (prepareArguments === undefined || MALFORMED_ARGUMENTS in input) return input;
   const prepared: unknown = prepareArguments(input);
-  if (isObject(prepared)) return prepared;
+  if (isRecord(prepared)) return prepared;
   throw new TypeError(`The tool ${name} made no object of the arguments.`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { projectExtensions } from "./extension-choice.ts";
 import { readJsonFile } from "./json-file.ts";
 import { shownPath } from "./paths.ts";
@@ -91,8 +91,6 @@ async function modules({ cwd, home, named }: Looked): Promise<Pick<ProjectUse, "
 function leaves(value: object, before = ""): { name: string; value: string }[] {
   return Object.entries(value).flatMap(([key, inner]) => {
     const name = `${before}${key}`;
-    return typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? leaves(inner, `${name}.`)
-      : [{ name, value: JSON.stringify(inner) }];
+    return isRecord(inner) ? leaves(inner, `${name}.`) : [{ name, value: JSON.stringify(inner) }];
   });
 }

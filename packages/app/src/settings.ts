@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
 import type { CompactionSettings } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
@@ -161,7 +161,7 @@ function layered(base: Section, over: Section): Section {
 }
 
 function isSection(value: unknown): value is Section {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { BonsaiError, type BonsaiErrorOptions, jsonText } from "@bonsai-agent/messages";
+import { BonsaiError, type BonsaiErrorOptions, isRecord, jsonText } from "@bonsai-agent/messages";
 import { z } from "zod";
 
 const tokens = z.number().int().min(0);
@@ -125,13 +125,9 @@ function presetName(input: unknown): PresetName {
 /** `over` laid on `base`, plain objects key by key; anything else replaces. */
 function merged(base: unknown, over: unknown): unknown {
   if (over === undefined) return base;
-  if (!isPlainObject(base) || !isPlainObject(over)) return over;
+  if (!isRecord(base) || !isRecord(over)) return over;
   const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
   return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export interface ParseSettingsOptions {

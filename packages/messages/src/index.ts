@@ -46,6 +46,7 @@ export {
   contentBlocks,
   contentText,
   deepCopy,
+  isRecord,
   isTooDeep,
   jsonText,
   MAX_LEVELS,

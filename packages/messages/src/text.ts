@@ -111,7 +111,8 @@ function mended(block: Record<string, unknown>): ToolCall {
   };
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** True for an object that is no array: its fields can be asked for, nothing is known of them. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -3,11 +3,11 @@ import {
   type AssistantContent,
   type AssistantMessage,
   emptyUsage,
+  isRecord,
   isTooDeep,
   type StopReason,
   type ToolCall,
 } from "@bonsai-agent/messages";
-import { isObject } from "./json-file.ts";
 import type { CatalogueModel } from "./model.ts";
 import {
   type IgnoredUsage,
@@ -170,7 +170,7 @@ function parsedArguments(text: string): Record<string, unknown> | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    return isObject(value) && !isTooDeep(value) ? value : undefined;
+    return isRecord(value) && !isTooDeep(value) ? value : undefined;
   } catch {
     return undefined;
   }

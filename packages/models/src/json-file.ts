@@ -134,8 +134,3 @@ function redactValue(all: string, before: string, value: string): string {
   const isKey = value.length >= 16 || (value.length >= 6 && /\d/.test(value));
   return isKey ? `${before}[key]` : all;
 }
-
-/** True for a JSON object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
-import { isObject, textFile } from "./json-file.ts";
+import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { textFile } from "./json-file.ts";
 import { isLoopback, type ProviderConfig } from "./model.ts";
 
 /** Where keys come from. */
@@ -160,11 +160,11 @@ function readAuthFile(file: string): AuthEntries {
     // The parser's own message quotes the text, so it is neither shown nor kept.
     throw damaged(file, "is no JSON");
   }
-  if (!isObject(value)) throw damaged(file, "is no JSON object");
+  if (!isRecord(value)) throw damaged(file, "is no JSON object");
   // It is written anew with each key that is saved.
   if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
   for (const [provider, entry] of Object.entries(value)) {
-    if (!isObject(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
+    if (!isRecord(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
   }
   return value as AuthEntries;
 }

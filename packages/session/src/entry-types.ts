@@ -1,16 +1,12 @@
-import { contentText, type Message, type MessageRole, type TextContent } from "@bonsai-agent/messages";
-import type { Entry, EntryOf, EntryType } from "./entry.ts";
 import {
-  amount,
-  CONTENT,
-  type FieldRule,
-  flag,
-  isContent,
-  isFields,
-  isText,
-  optional,
-  text,
-} from "./field-rules.ts";
+  contentText,
+  isRecord,
+  type Message,
+  type MessageRole,
+  type TextContent,
+} from "@bonsai-agent/messages";
+import type { Entry, EntryOf, EntryType } from "./entry.ts";
+import { amount, CONTENT, type FieldRule, flag, isContent, isText, optional, text } from "./field-rules.ts";
 import { pinChange, undoneBy } from "./own-entries.ts";
 
 /** All that is to be known of a type of entry. A type without a row does not compile. */
@@ -32,7 +28,7 @@ const essential = (field: string, isSound: (value: unknown) => boolean = isText)
   isSound,
   safe: () => undefined,
 });
-const isReplacement = (value: unknown) => value === null || (isFields(value) && isContent(value.content));
+const isReplacement = (value: unknown) => value === null || (isRecord(value) && isContent(value.content));
 const unseen = () => undefined;
 const never = () => false;
 const always = () => true;
@@ -40,7 +36,7 @@ const always = () => true;
 const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> } = {
   message: {
     word: "message",
-    essential: [essential("message", isFields)],
+    essential: [essential("message", isRecord)],
     message: ({ message }) => (messageRole(message?.role)?.isShown(message) ? message : undefined),
     changesView: never,
   },

@@ -1,4 +1,4 @@
-import { MAX_REQUEST_TOKENS } from "@bonsai-agent/messages";
+import { isRecord, MAX_REQUEST_TOKENS } from "@bonsai-agent/messages";
 
 /** What a field of a known kind holds, and what is read where it holds something else. */
 export interface FieldRule {
@@ -58,10 +58,6 @@ export function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function isAmount(value: unknown): boolean {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
@@ -86,7 +82,7 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
   const { usage } = record;
   if (usage === undefined) return;
   const prefix = `${note.prefix}usage`;
-  if (!isFields(usage)) {
+  if (!isRecord(usage)) {
     delete record.usage;
     note.odd?.push(prefix);
     return;
@@ -95,7 +91,7 @@ export function mendUsage(record: Fields, note: { odd: string[] | undefined; pre
   // What a count that was made up is said to have cost was made up too.
   if (Object.values(usage).some((count) => isAmount(count) && !isCount(count))) usage.cost = undefined;
   mendFields(usage, COUNTS, { odd: note.odd, prefix: `${prefix}.` });
-  if (!isFields(usage.cost)) {
+  if (!isRecord(usage.cost)) {
     if (usage.cost !== undefined) note.odd?.push(`${prefix}.cost`);
     usage.cost = {};
     mendFields(usage.cost as Fields, COSTS, { odd: undefined });
@@ -131,7 +127,7 @@ const TEXT_FIELDS = new Map<unknown, readonly FieldRule[]>([
   ["image", [text("data"), text("mimeType", "unknown")]],
   [
     "toolCall",
-    [text("id"), text("name", "unknown"), { field: "arguments", isSound: isFields, safe: () => ({}) }],
+    [text("id"), text("name", "unknown"), { field: "arguments", isSound: isRecord, safe: () => ({}) }],
   ],
 ]);
 
@@ -143,13 +139,13 @@ export function isContent(content: unknown): boolean {
 /** The blocks that can be read. */
 function soundContent(content: unknown): unknown {
   if (!Array.isArray(content)) return [];
-  const blocks = content.filter((block): block is Fields => isFields(block) && isText(block.type));
+  const blocks = content.filter((block): block is Fields => isRecord(block) && isText(block.type));
   for (const block of blocks) mendFields(block, TEXT_FIELDS.get(block.type) ?? [], { odd: undefined });
   return blocks;
 }
 
 function isBlock(block: unknown): boolean {
-  if (!isFields(block) || !isText(block.type)) return false;
+  if (!isRecord(block) || !isText(block.type)) return false;
   const rules = TEXT_FIELDS.get(block.type);
   return rules === undefined || rules.every((rule) => isMet(rule, block));
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "@bonsai-agent/messages";
 import {
   CALIBRATION_CUSTOM_TYPE,
   type Entry,
@@ -8,16 +9,7 @@ import {
   UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
-import {
-  amount,
-  type FieldRule,
-  type Fields,
-  isFields,
-  isText,
-  mendFields,
-  optional,
-  text,
-} from "./field-rules.ts";
+import { amount, type FieldRule, type Fields, isText, mendFields, optional, text } from "./field-rules.ts";
 
 /** The record of a moved leaf: its parent is where the session stands. */
 export const LEAF_RECORD: EntryDraft = { type: "custom", customType: LEAF_CUSTOM_TYPE };
@@ -154,7 +146,7 @@ export function mendOwn(entry: Fields, odd: string[] | undefined): void {
 function isOwnSummary({ details, fromHook }: Fields): boolean {
   if (details === undefined) return false;
   return (
-    fromHook !== true || (isFields(details) && isText(details.prose) && Array.isArray(details.recentFiles))
+    fromHook !== true || (isRecord(details) && isText(details.prose) && Array.isArray(details.recentFiles))
   );
 }
 
@@ -168,7 +160,7 @@ interface Held {
 function mendHeld(record: Fields, { field, shape, odd, prefix }: Held): void {
   if (shape === undefined) return;
   const value = record[field];
-  if (isFields(value)) {
+  if (isRecord(value)) {
     mendShape(value, shape, { odd, prefix: `${prefix}${field}.` });
     return;
   }

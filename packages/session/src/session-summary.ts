@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
-import { contentText } from "@bonsai-agent/messages";
+import { contentText, isRecord } from "@bonsai-agent/messages";
 import { parseBytes, parseLine } from "./entry-head.ts";
-import { isFields } from "./field-rules.ts";
 import { readFrom } from "./jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes } from "./line-reader.ts";
 
@@ -30,7 +29,7 @@ export interface SessionBlurb {
 
 /** A stored digest, as far as it makes sense; undefined for what is none. */
 export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
-  if (!isFields(data)) return undefined;
+  if (!isRecord(data)) return undefined;
   const { summary, fileCount, added, removed, files } = data;
   if (!isCount(fileCount) || !isCount(added) || !isCount(removed)) return undefined;
   return {
@@ -44,7 +43,7 @@ export function readSessionBlurb(data: unknown): SessionBlurb | undefined {
 
 /** True for stored changes of a file that make sense. */
 export function isChangedLines(value: unknown): value is ChangedLines {
-  return isFields(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
+  return isRecord(value) && typeof value.path === "string" && isCount(value.added) && isCount(value.removed);
 }
 
 function isCount(value: unknown): value is number {
@@ -183,11 +182,11 @@ class FileSummary {
 
   #blurb(): SessionBlurb | undefined {
     const line = this.#latestBlurb && parseBytes(readBytes(this.#source, this.#latestBlurb));
-    return isFields(line) ? readSessionBlurb(line.data) : undefined;
+    return isRecord(line) ? readSessionBlurb(line.data) : undefined;
   }
 
   #seeName(line: unknown): void {
-    if (!isFields(line) || line.type !== "session_info") return;
+    if (!isRecord(line) || line.type !== "session_info") return;
     this.#name = (typeof line.name === "string" && line.name.trim()) || undefined;
   }
 }
@@ -210,13 +209,13 @@ function isBlurb({ bytes, start, end, lengthBytes }: Line): boolean {
 }
 
 function asHeader(line: unknown): SeenHeader | undefined {
-  return isFields(line) && line.type === "session" && typeof line.id === "string"
+  return isRecord(line) && line.type === "session" && typeof line.id === "string"
     ? (line as unknown as SeenHeader)
     : undefined;
 }
 
 function userWords(line: unknown): string | undefined {
-  if (!isFields(line) || !isFields(line.message) || line.message.role !== "user") return undefined;
+  if (!isRecord(line) || !isRecord(line.message) || line.message.role !== "user") return undefined;
   const words = contentText(line.message.content).replaceAll(/\s+/g, " ").trim();
   return words === ""
     ? undefined

@@ -1,6 +1,6 @@
-import { contentText } from "@bonsai-agent/messages";
+import { contentText, isRecord } from "@bonsai-agent/messages";
 import { messageBlocks } from "./claude-code-records.ts";
-import { type Fields, fieldsAt, isFields, isoTime, type JsonLine, stringAt } from "./json-lines.ts";
+import { type Fields, fieldsAt, isoTime, type JsonLine, stringAt } from "./json-lines.ts";
 import type { UuidNode } from "./uuid-tree.ts";
 
 /** A message that was typed while the agent worked. */
@@ -184,9 +184,9 @@ function saysSomething({ words }: QueuedMessage): boolean {
 function wordsOf(content: unknown): string {
   if (typeof content === "string") return content.replace(/\s+/g, " ").trim();
   if (!Array.isArray(content)) return "";
-  const others = content.filter((block) => isFields(block) && block.type !== "text");
+  const others = content.filter((block) => isRecord(block) && block.type !== "text");
   const marks = others.map((block) => `[${stringAt(block, "type")}]`);
-  return [contentText(content.filter(isFields)), ...marks].join(" ").replace(/\s+/g, " ").trim();
+  return [contentText(content.filter(isRecord)), ...marks].join(" ").replace(/\s+/g, " ").trim();
 }
 
 /**

@@ -1,13 +1,14 @@
-import type {
-  AssistantContent,
-  AssistantMessage,
-  ImageContent,
-  StopReason,
-  Usage,
-  UserContent,
+import {
+  type AssistantContent,
+  type AssistantMessage,
+  type ImageContent,
+  isRecord,
+  type StopReason,
+  type Usage,
+  type UserContent,
 } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
-import { type Fields, fieldsAt, isFields, listAt, numberAt, stringAt } from "./json-lines.ts";
+import { type Fields, fieldsAt, listAt, numberAt, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 import { callArguments, text } from "./step.ts";
 import type { UuidNode } from "./uuid-tree.ts";
@@ -41,7 +42,7 @@ function storedImage(block: Fields): ImageContent | undefined {
 export function resultContent(block: Fields, notices: NoticeLog, line: number): UserContent[] {
   const { content } = block;
   if (typeof content === "string") return [text(content)];
-  return Array.isArray(content) ? userContent(content.filter(isFields), notices, line) : [];
+  return Array.isArray(content) ? userContent(content.filter(isRecord), notices, line) : [];
 }
 
 export function assistantContent(

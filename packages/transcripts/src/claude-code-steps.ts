@@ -1,4 +1,4 @@
-import { type AssistantMessage, contentText, type Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, contentText, isRecord, type Usage } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
 import { ClaudeCodeCompactions } from "./claude-code-compactions.ts";
 import type { QueuedMessage } from "./claude-code-queue.ts";
@@ -14,7 +14,7 @@ import {
   userContent,
 } from "./claude-code-records.ts";
 import { userDrafts } from "./injected.ts";
-import { fieldsAt, isFields, isoTime, stringAt, stringsAt } from "./json-lines.ts";
+import { fieldsAt, isoTime, stringAt, stringsAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 import {
   assistantDraft,
@@ -244,7 +244,7 @@ export class ClaudeCodeSteps {
     const blocks =
       typeof prompt === "string" ? [{ type: "text", text: prompt }] : Array.isArray(prompt) ? prompt : [];
     const drafts = userDrafts({
-      content: userContent(blocks.filter(isFields), this.#notices, node.line),
+      content: userContent(blocks.filter(isRecord), this.#notices, node.line),
       customType: "claude-code.injected",
       at: isoTime(node.record.timestamp),
     });

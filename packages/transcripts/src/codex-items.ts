@@ -1,12 +1,13 @@
 import {
   type AssistantContent,
   contentText,
+  isRecord,
   jsonText,
   type ToolCall,
   type UserContent,
 } from "@bonsai-agent/messages";
 import { isInjectedText } from "./injected.ts";
-import { type Fields, fieldsAt, isFields, listAt, nameOf, numberAt, stringAt } from "./json-lines.ts";
+import { type Fields, fieldsAt, listAt, nameOf, numberAt, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 import { callArguments, imageOfUrl, type Step, text } from "./step.ts";
 
@@ -56,7 +57,7 @@ export const OUTPUT_ITEMS: ReadonlySet<unknown> = new Set([
 export function itemContent(content: unknown, notices: NoticeLog): UserContent[] {
   if (typeof content === "string") return content === "" ? [] : [text(content)];
   if (!Array.isArray(content)) return [];
-  return content.filter(isFields).flatMap((part): UserContent[] => {
+  return content.filter(isRecord).flatMap((part): UserContent[] => {
     if (part.type !== "input_image") return typeof part.text === "string" ? [text(part.text)] : [];
     const image = imageOfUrl(stringAt(part, "image_url"));
     if (image === undefined) notices.add("image_not_stored");
@@ -112,7 +113,7 @@ export function hostedResult(item: Fields): UserContent[] | undefined {
 export function outputOf(item: Fields, notices: NoticeLog): { content: UserContent[]; isError: boolean } {
   const raw = item.output ?? item.tools ?? item.result;
   const output = typeof raw === "string" ? unwrapped(raw) : raw;
-  if (!isFields(output)) {
+  if (!isRecord(output)) {
     const content = Array.isArray(output) && item.type === "tool_search_output" ? jsonText(output) : output;
     const blocks = itemContent(content, notices);
     return { content: blocks, isError: saysFailed(blocks) };

@@ -1,13 +1,12 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { readClaudeCode } from "./claude-code.ts";
 import { readCodex } from "./codex.ts";
 import { readGemini } from "./gemini.ts";
 import {
   type Fields,
   fieldsAt,
-  isFields,
   type JsonLine,
   nameOf,
   objectsOfLine,
@@ -66,7 +65,7 @@ const FORMATS: { readonly [Format in TranscriptFormat]: Omit<FormatRow, "format"
   codex: {
     program: "Codex",
     matches: (value) =>
-      (CODEX_TYPES.has(nameOf(value.type)) && isFields(value.payload)) ||
+      (CODEX_TYPES.has(nameOf(value.type)) && isRecord(value.payload)) ||
       (value.type === undefined &&
         typeof value.id === "string" &&
         "instructions" in value &&
@@ -125,7 +124,7 @@ function hasUuid(value: Fields): boolean {
 /** An old recording is one JSON object, perhaps over many lines. */
 function recordingLines(path: string, notices: NoticeLog): JsonLine[] {
   const whole = readJsonFile(path);
-  return isFields(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
+  return isRecord(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
 }
 
 /** Gemini CLI names a project's folder in a file beside the folder of its chats. */
@@ -158,7 +157,7 @@ function rowOfFile(path: string): FormatRow | undefined {
   }
   if (!/^\s*\{/.test(headText(path))) return undefined;
   const whole = readJsonFile(path);
-  return isFields(whole) ? ROWS.find(({ matches }) => matches(whole)) : undefined;
+  return isRecord(whole) ? ROWS.find(({ matches }) => matches(whole)) : undefined;
 }
 
 function headObjects(path: string): Fields[] {

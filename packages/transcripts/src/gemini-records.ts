@@ -1,8 +1,13 @@
-import { type AssistantContent, jsonText, type Usage, type UserContent } from "@bonsai-agent/messages";
+import {
+  type AssistantContent,
+  isRecord,
+  jsonText,
+  type Usage,
+  type UserContent,
+} from "@bonsai-agent/messages";
 import {
   type Fields,
   fieldsAt,
-  isFields,
   isoTime,
   type JsonLine,
   listAt,
@@ -181,7 +186,7 @@ function partsOf(content: unknown): Fields[] {
   if (typeof content === "string") return content === "" ? [] : [{ text: content }];
   // A list within a list is no part.
   if (Array.isArray(content)) return content.flatMap((part) => (Array.isArray(part) ? [] : partsOf(part)));
-  return isFields(content) ? [content] : [];
+  return isRecord(content) ? [content] : [];
 }
 
 export function partsText(content: unknown): string {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { isRecord } from "@bonsai-agent/messages";
 import type { NoticeLog } from "./notices.ts";
 
 /** One object of a JSON Lines file. */
@@ -23,7 +24,7 @@ export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
     const end = newline < 0 ? bytes.length : newline;
     line += 1;
     const { values, isWhole } = objectsOfLine(bytes.toString("utf8", start, end));
-    for (const value of values) if (isFields(value)) lines.push({ line, value });
+    for (const value of values) if (isRecord(value)) lines.push({ line, value });
     if (values.length > 1) notices.add("joined_records", line);
     if (!isWhole) notices.add(newline < 0 ? "torn_last_line" : "bad_line", line);
     start = end + 1;
@@ -35,7 +36,7 @@ export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
 export function readJsonFile(path: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
-    return isFields(value) ? value : undefined;
+    return isRecord(value) ? value : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -61,7 +62,7 @@ export function objectsOfLine(line: string): LineObjects {
     .trim();
   if (text === "") return { values: [], isWhole: true };
   const whole = parsed(text);
-  if (isFields(whole)) return { values: [whole], isWhole: true };
+  if (isRecord(whole)) return { values: [whole], isWhole: true };
   return whole === undefined ? splitObjects(text) : { values: [], isWhole: false };
 }
 
@@ -71,7 +72,7 @@ function splitObjects(text: string): LineObjects {
   for (let at = nextWord(text, 0); at < text.length; ) {
     const { end, isObject } = objectAt(text, at);
     const value = isObject ? parsed(text.slice(at, end)) : undefined;
-    if (isFields(value)) {
+    if (isRecord(value)) {
       values.push(value);
       at = nextWord(text, end);
       continue;
@@ -171,10 +172,6 @@ function parsed(text: string): unknown {
 /** A JSON object from a file that somebody else wrote: nothing about its fields is known. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export function stringAt(fields: Fields | undefined, name: string): string | undefined {
   const value = fields?.[name];
   return typeof value === "string" ? value : undefined;
@@ -197,13 +194,13 @@ export function numberAt(fields: Fields | undefined, name: string): number {
 
 export function fieldsAt(fields: Fields | undefined, name: string): Fields | undefined {
   const value = fields?.[name];
-  return isFields(value) ? value : undefined;
+  return isRecord(value) ? value : undefined;
 }
 
 /** The objects of a list field; anything else in it is left out. */
 export function listAt(fields: Fields | undefined, name: string): Fields[] {
   const value = fields?.[name];
-  return Array.isArray(value) ? value.filter(isFields) : [];
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 export function stringsAt(fields: Fields | undefined, name: string): string[] {

@@ -1,7 +1,13 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { type AssistantContent, BonsaiError, type Usage, type UserContent } from "@bonsai-agent/messages";
-import { type Fields, fieldsAt, isFields, listAt, nameOf, numberAt, stringAt } from "./json-lines.ts";
+import {
+  type AssistantContent,
+  BonsaiError,
+  isRecord,
+  type Usage,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import { type Fields, fieldsAt, listAt, nameOf, numberAt, stringAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 import { callArguments, imageOfUrl, MISSING_RESULT, text } from "./step.ts";
 
@@ -257,7 +263,7 @@ function readObjects(files: readonly string[], notices: NoticeLog): Fields[] {
 function readObject(file: string, notices: NoticeLog): Fields | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(file, "utf8"));
-    if (isFields(value)) return value;
+    if (isRecord(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

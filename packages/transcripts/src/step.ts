@@ -4,6 +4,7 @@ import {
   type AssistantMessage,
   emptyUsage,
   type ImageContent,
+  isRecord,
   type StopReason,
   type TextContent,
   type ToolResultMessage,
@@ -11,7 +12,6 @@ import {
   type UserContent,
 } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
-import { isFields } from "./json-lines.ts";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
 
 /** Stands for a summary that its transcript does not have. */
@@ -162,11 +162,11 @@ export function imageOfUrl(url: string | undefined): ImageContent | undefined {
 
 /** Arguments as an object: a JSON string is parsed, anything else becomes the field `input`. */
 export function callArguments(value: unknown): Record<string, unknown> {
-  if (isFields(value)) return { ...value };
+  if (isRecord(value)) return { ...value };
   if (typeof value !== "string") return {};
   try {
     const parsed: unknown = JSON.parse(value);
-    if (isFields(parsed)) return { ...parsed };
+    if (isRecord(parsed)) return { ...parsed };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }

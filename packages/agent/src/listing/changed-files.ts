@@ -1,6 +1,12 @@
 import { isAbsolute, normalize, relative } from "node:path";
 import { fileOperations } from "@bonsai-agent/compaction";
-import { type Message, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import {
+  isRecord,
+  type Message,
+  type ToolCall,
+  type ToolResultMessage,
+  toolCalls,
+} from "@bonsai-agent/messages";
 import { type ChangedLines, isChangedLines } from "@bonsai-agent/session";
 
 /**
@@ -80,10 +86,6 @@ function projectPath(path: string, cwd: string): string {
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 type LineChanges = Omit<ChangedLines, "path">;

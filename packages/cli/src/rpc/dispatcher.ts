@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
-import { BonsaiError, isTooDeep, jsonText, MAX_LEVELS } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord, isTooDeep, jsonText, MAX_LEVELS } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { errorJson } from "../modes/event-json.ts";
 import type { LineIn } from "../modes/json-lines.ts";
@@ -168,8 +168,7 @@ function parsed(text: string): Record<string, unknown> | BonsaiError {
   try {
     // Some shells begin what they pipe with a byte-order mark.
     const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
-    if (typeof value === "object" && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>;
+    if (isRecord(value)) return value as Record<string, unknown>;
     return notJson(`it is ${Array.isArray(value) ? "a list" : JSON.stringify(value)}`);
   } catch (error) {
     return notJson((error as Error).message);

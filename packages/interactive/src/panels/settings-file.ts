@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { readJsonFile } from "@bonsai-agent/app/json-file";
+import { isRecord } from "@bonsai-agent/messages";
 
 export type SettingPath = readonly string[];
 type Section = Readonly<Record<string, unknown>>;
@@ -80,5 +81,5 @@ function indentation(file: string): string {
 }
 
 function isSection(value: unknown): value is Section {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }

@@ -1,6 +1,5 @@
-import { jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
+import { isRecord, jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { isObject } from "../json-file.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { idIn } from "../wire.ts";
@@ -70,7 +69,7 @@ export class ChatAnswer {
       message.responseModel = chunk.model;
     }
     const choice = chunk.choices?.find(({ index }) => (index ?? 0) === 0);
-    if (choice !== undefined && !isObject(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
+    if (choice !== undefined && !isRecord(choice.delta ?? choice.message ?? {})) throw unknownShape(event);
     const usage = openAiUsage(chunk.usage ?? choice?.usage ?? chunk.x_groq?.usage);
     if (usage !== undefined) {
       this.#answer.setUsage(usage);
@@ -144,12 +143,12 @@ function soundChunk(event: unknown): Chunk {
   if (verdict?.status_code) throw refusal({ body: { ...verdict, message: verdict.status_msg } });
   // Google's refusals are lists.
   const isError =
-    (Array.isArray(event) && isObject(event[0])) || chunk.object === "error" || chunk.type === "error";
+    (Array.isArray(event) && isRecord(event[0])) || chunk.object === "error" || chunk.type === "error";
   const speaks = ["message", "msg", "detail", "error"].some((field) => isText(chunk[field]));
   if (!Array.isArray(chunk.choices) && (isError || speaks)) throw refusal({ body: event });
   const { choices } = chunk;
   const isSound =
-    choices === undefined || choices === null || (Array.isArray(choices) && choices.every(isObject));
+    choices === undefined || choices === null || (Array.isArray(choices) && choices.every(isRecord));
   if (!isSound || Array.isArray(event)) throw unknownShape(event);
   return chunk;
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
@@ -93,5 +94,5 @@ function counts(value: unknown): Counts {
 }
 
 function isCounts(value: unknown): value is Counts {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value);
 }

@@ -1,6 +1,5 @@
-import { jsonText } from "@bonsai-agent/messages";
+import { isRecord, jsonText } from "@bonsai-agent/messages";
 import { APIConnectionError, APIError, OpenAI } from "openai";
-import { isObject } from "../json-file.ts";
 import { type ProviderCall, ProviderError } from "../provider.ts";
 import {
   awsErrorType,
@@ -148,16 +147,16 @@ export function refusal({ body, status, headers, cause }: RefusalOptions): Provi
 /** `{error: {…}}`, `[{error: {…}}]` (Google), `{error: "…"}`, `{message: …}` (vLLM, Mistral), `{detail: …}`. */
 function errorObject(body: unknown): Record<string, unknown> {
   const outer = Array.isArray(body) ? body[0] : body;
-  if (!isObject(outer)) return {};
+  if (!isRecord(outer)) return {};
   const { error } = outer;
-  if (isObject(error)) return error;
+  if (isRecord(error)) return error;
   return typeof error === "string" ? { ...outer, message: error } : outer;
 }
 
 function messageOf({ message, msg, detail, metadata }: Record<string, unknown>): string | undefined {
   const own = text(message) ?? text(msg) ?? text(detail);
   // A router's own message is "Provider returned error"; what the provider said stands beside it.
-  const raw = isObject(metadata) ? text(metadata.raw) : undefined;
+  const raw = isRecord(metadata) ? text(metadata.raw) : undefined;
   return own !== undefined && raw !== undefined ? `${own}: ${raw}` : (own ?? raw);
 }
 
@@ -183,7 +182,7 @@ function httpStatus({ code, status_code: statusCode }: Record<string, unknown>):
 /** Google's way to say it: `details: [{retryDelay: "34s"}]`. */
 function retryDelayMs({ details }: Record<string, unknown>): number | undefined {
   if (!Array.isArray(details)) return undefined;
-  const delay = details.map((detail) => (isObject(detail) ? detail.retryDelay : undefined)).find(Boolean);
+  const delay = details.map((detail) => (isRecord(detail) ? detail.retryDelay : undefined)).find(Boolean);
   const seconds = Number.parseFloat(String(delay));
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }

@@ -1,5 +1,10 @@
-import { type AssistantContent, isTooDeep, type Message, type UserContent } from "@bonsai-agent/messages";
-import { isObject } from "../json-file.ts";
+import {
+  type AssistantContent,
+  isRecord,
+  isTooDeep,
+  type Message,
+  type UserContent,
+} from "@bonsai-agent/messages";
 import { isOwnAnswer } from "../model.ts";
 import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
@@ -40,7 +45,7 @@ export const repairContent: RepairPass = (messages, { found }) => {
 function withArguments(block: unknown): unknown {
   const call = block as AssistantContent;
   if (call.type !== "toolCall") return block;
-  return isObject(call.arguments) && !isTooDeep(call.arguments) ? block : { ...call, arguments: {} };
+  return isRecord(call.arguments) && !isTooDeep(call.arguments) ? block : { ...call, arguments: {} };
 }
 
 function soundResult(message: Extract<Message, { role: "toolResult" }>) {
@@ -53,13 +58,13 @@ function soundResult(message: Extract<Message, { role: "toolResult" }>) {
 }
 
 function isUserContent(block: unknown): block is UserContent {
-  if (!isObject(block)) return false;
+  if (!isRecord(block)) return false;
   if (block.type === "text") return typeof block.text === "string";
   return block.type === "image" && isFilled(block.data) && isFilled(block.mimeType);
 }
 
 function isAssistantContent(block: unknown): block is AssistantContent {
-  if (!isObject(block)) return false;
+  if (!isRecord(block)) return false;
   switch (block.type) {
     case "text":
       return typeof block.text === "string";
