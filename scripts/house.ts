@@ -5,6 +5,7 @@ import { checkErrorTable } from "./house/error-table.ts";
 import { houseFigures } from "./house/figures.ts";
 import { checkFirstParty } from "./house/first-party.ts";
 import { checkLayers } from "./house/layers.ts";
+import { checkNamedFiles } from "./house/named-files.ts";
 import { checkNoticeTable } from "./house/notice-table.ts";
 import { checkPublicTypes } from "./house/public-types.ts";
 import { checkSizes } from "./house/sizes.ts";
@@ -19,6 +20,7 @@ const checks = {
   changesets: checkChangesets,
   "error table": checkErrorTable,
   "notice table": checkNoticeTable,
+  "named files": checkNamedFiles,
   dist: checkDist,
 };
 

@@ -8,6 +8,7 @@ import { checkChangesets } from "../house/changesets.ts";
 import { checkDist, staleOutputs } from "../house/dist.ts";
 import { checkErrorTable, errorTable } from "../house/error-table.ts";
 import { checkLayers } from "../house/layers.ts";
+import { checkNamedFiles } from "../house/named-files.ts";
 import { checkNoticeTable } from "../house/notice-table.ts";
 import { checkPublicTypes } from "../house/public-types.ts";
 import { checkSizes } from "../house/sizes.ts";
@@ -235,4 +236,13 @@ test("pieces of a bundle that nothing in it names are leftovers", () => {
   write("packages/session/dist/a-0.mjs", 'import "./main.mjs";\n');
   const bundle = readPackages(root).find(({ directory }) => directory === "session")!;
   expect(staleOutputs(bundle)).toEqual([join(root, "packages/session/dist/a-0.mjs")]);
+});
+
+test("a document that names a file of a package that is not there is an error", () => {
+  write("CONTRIBUTING.md", "See `session/src/index.ts`, `packages/session/src` and `session/src/gone.ts`.\n");
+  write("packages/messages/README.md", "Its cases: `messages/test/gone/`.\n");
+  expect(checkNamedFiles(root).errors).toEqual([
+    "CONTRIBUTING.md names session/src/gone.ts, which is not there",
+    "packages/messages/README.md names messages/test/gone/, which is not there",
+  ]);
 });
