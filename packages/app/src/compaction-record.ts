@@ -1,6 +1,7 @@
 import { manifestOf } from "@bonsai-agent/compaction";
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
-import { type CompactionEntry, type Session, undoneBy } from "@bonsai-agent/session";
+import type { CompactionEntry, Session } from "@bonsai-agent/session";
+import { undoneBy } from "@bonsai-agent/session/host";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {

@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { bonsaiHome, findSession, NewFile, openSession, type Session } from "@bonsai-agent/session";
+import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
+import { NewFile } from "@bonsai-agent/session/host";
 import type { Invocation } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
 import { type Notice, withReadingProgress } from "./output.ts";

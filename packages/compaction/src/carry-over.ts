@@ -9,8 +9,8 @@ import {
   pinChange,
   type Session,
   UNPIN_CUSTOM_TYPE,
-  undoneBy,
 } from "@bonsai-agent/session";
+import { undoneBy } from "@bonsai-agent/session/host";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert, isOwnTag } from "./marks.ts";

@@ -6,7 +6,8 @@ import {
   type TokenEstimator,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { editedMessage, type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
+import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
+import { editedMessage } from "@bonsai-agent/session/host";
 import { clip } from "./serialise.ts";
 
 /** What every mask puts in the place of an old tool result, and of what a command of the user printed. */

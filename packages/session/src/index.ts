@@ -33,10 +33,9 @@ export {
   type OpenSessionOptions,
   openSession,
 } from "./open-session.ts";
-export { isLeafRecord, type PinChange, pinChange, undoneBy } from "./own-entries.ts";
+export { type PinChange, pinChange } from "./own-entries.ts";
 export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
-  editedMessage,
   type Projection,
   type ProjectionItem,
   project,
@@ -54,12 +53,10 @@ export {
 export { Session } from "./session.ts";
 export {
   bonsaiHome,
-  NewFile,
   newSessionFile,
   type SessionFileOptions,
   type SessionFolderOptions,
   sessionFolder,
-  writeSessionFile,
 } from "./session-file.ts";
 export {
   type FindSessionOptions,

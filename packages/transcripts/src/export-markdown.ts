@@ -7,13 +7,8 @@ import {
   type KnownCost,
   type Usage,
 } from "@bonsai-agent/messages";
-import {
-  type ContextEditEntry,
-  type Entry,
-  isLeafRecord,
-  type SessionHeader,
-  undoneBy,
-} from "@bonsai-agent/session";
+import type { ContextEditEntry, Entry, SessionHeader } from "@bonsai-agent/session";
+import { isLeafRecord, undoneBy } from "@bonsai-agent/session/host";
 import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
 import { grouped } from "./markdown-text.ts";
 import { OutsideText } from "./outside-text.ts";

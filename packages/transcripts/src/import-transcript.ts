@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
-import { type Entry, type SessionHeader, writeSessionFile } from "@bonsai-agent/session";
+import type { Entry, SessionHeader } from "@bonsai-agent/session";
+import { writeSessionFile } from "@bonsai-agent/session/host";
 import { sessionOf } from "./entries.ts";
 import { detectTranscript, readTranscript, type TranscriptFormat } from "./formats.ts";
 import { type ImportNotice, NoticeLog } from "./notices.ts";

@@ -8,8 +8,8 @@ import {
   openSession,
   type Session,
   type SessionHeader,
-  writeSessionFile,
 } from "@bonsai-agent/session";
+import { writeSessionFile } from "@bonsai-agent/session/host";
 import { exportMarkdown, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
 

@@ -16,13 +16,12 @@ import {
 import {
   cloneSession,
   type Entry,
-  NewFile,
   openSession,
   type ProjectionItem,
   SESSION_VERSION,
   type Session,
-  writeSessionFile,
 } from "@bonsai-agent/session";
+import { NewFile, writeSessionFile } from "@bonsai-agent/session/host";
 import type { ImportedSession } from "@bonsai-agent/transcripts";
 import { reportFailure } from "../failure.ts";
 import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";

@@ -6,7 +6,7 @@ import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { Usage } from "@bonsai-agent/messages";
-import { writeSessionFile } from "@bonsai-agent/session";
+import { writeSessionFile } from "@bonsai-agent/session/host";
 import { type ImportNotice, importTranscript } from "@bonsai-agent/transcripts";
 import { importedSessionFile } from "../transcript-session.ts";
 

@@ -11,6 +11,7 @@ const modules: VirtualModules = {
   "@bonsai-agent/messages/schemas": () => import("@bonsai-agent/messages/schemas"),
   "@bonsai-agent/models": () => import("@bonsai-agent/models"),
   "@bonsai-agent/session": () => import("@bonsai-agent/session"),
+  "@bonsai-agent/session/host": () => import("@bonsai-agent/session/host"),
   "@bonsai-agent/session/store-conformance": () => import("@bonsai-agent/session/store-conformance"),
   zod: () => import("zod"),
   "zod/v4": () => import("zod/v4"),

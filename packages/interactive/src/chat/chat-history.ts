@@ -1,4 +1,5 @@
-import { type ContextEditEntry, type Entry, type Session, undoneBy } from "@bonsai-agent/session";
+import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
+import { undoneBy } from "@bonsai-agent/session/host";
 
 /** What of a session is shown. Owner of where the history of each begins that is shown without reading the file. */
 export class ChatHistory {
