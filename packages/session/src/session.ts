@@ -118,7 +118,7 @@ export class Session {
       : [draft as EntryDraftWithId];
     if (drafts.length === 0) return [];
     // Before the write: what was read can be written again, should the file lose it.
-    const view = under === this.#leafId ? this.#view : this.#viewOf(under);
+    const view = under === this.#leafId ? this.#view : this.#viewElsewhere(under);
     const entries = this.#write(drafts, under);
     this.#leafId = entries.at(-1)!.id;
     this.#heldView = view.append(entries) ? view : this.#viewOf(this.#leafId);
@@ -135,7 +135,7 @@ export class Session {
    * @throws BonsaiError `entry_not_found`, and what `append` throws: then nothing changed.
    */
   moveTo(id: string | null): void {
-    const view = this.#viewOf(id);
+    const view = this.#viewElsewhere(id);
     this.#write([LEAF_RECORD], id);
     this.#leafId = id;
     this.#heldView = view;
@@ -322,6 +322,12 @@ export class Session {
 
   #viewOf(leafId: string | null): LiveView {
     return new LiveView(this.#tailOf(leafId));
+  }
+
+  /** For a move of the leaf: what the file has lost is written again first, so that all of the path is read. */
+  #viewElsewhere(leafId: string | null): LiveView {
+    this.#lookForForeign();
+    return this.#viewOf(leafId);
   }
 
   get #view(): LiveView {

@@ -16,7 +16,7 @@ import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   createSession,
   diagnoseSession,
@@ -101,6 +101,33 @@ test.each(damages)("a file cut off %s loses nothing where the session ends", (_n
   session.close();
   expect(pathOf(file)).toEqual(said);
   expect(textsOf(file)).toHaveLength(14);
+});
+
+describe("the leaf is moved right after a file was cut off", () => {
+  const moves: [string, (session: Session, id: string) => void][] = [
+    ["with a record", (session, id) => session.moveTo(id)],
+    [
+      "with an entry",
+      (session, id) => session.append({ type: "label", targetId: id, label: "x" }, { under: id }),
+    ],
+  ];
+
+  test.each(damages.flatMap(([where, damage]) => moves.map(([how, move]) => ({ where, damage, how, move }))))(
+    "$where, $how: all of the path is there",
+    ({ damage, move }) => {
+      const { session, file, said } = atWork();
+      const target = session.path()[12]!;
+      damage(file);
+      move(session, target.id);
+      const texts = session
+        .path()
+        .flatMap((entry) => (entry.type === "message" ? [messageText(entry.message)] : []));
+      expect(texts).toEqual(said.slice(0, 13));
+      session.close();
+      expect(pathOf(file)).toEqual(said.slice(0, 13));
+      expect(textsOf(file).toSorted()).toEqual(said.toSorted());
+    },
+  );
 });
 
 test.each([
