@@ -96,10 +96,11 @@ export class IdTable {
     return key === NONE ? this.#newest(hash(id), id, before) : this.#newest(key, undefined, before);
   }
 
-  /** The oldest record of all with this id; -1 for none. */
-  oldestOf(id: string): number {
+  /** The oldest record of all with this id, a damaged one only where all are; -1 for none. */
+  oldestOf(id: string, isDamaged: (record: number) => boolean): number {
     let found = NONE;
-    for (let record = this.newestOf(id); record >= 0; record = this.earlier(record)) found = record;
+    for (let record = this.newestOf(id); record >= 0; record = this.earlier(record))
+      if (found === NONE || isDamaged(found) || !isDamaged(record)) found = record;
     return found;
   }
 
@@ -239,8 +240,10 @@ export class StrayParents {
     const forest = new Forest(columns);
     const bridges = new Bridges(damagedBefore);
     const standings = new Map<string, number>();
+    const isDamaged = (record: number) => columns.damaged[record] === 1;
     for (const { record, parentId } of this.#strays) {
-      const later = parentId === undefined ? -1 : (standings.get(parentId) ?? ids.oldestOf(parentId));
+      const later =
+        parentId === undefined ? -1 : (standings.get(parentId) ?? ids.oldestOf(parentId, isDamaged));
       if (parentId !== undefined) standings.set(parentId, later);
       const late = later >= 0 && forest.link(record, later);
       this.#kinds.push(later < 0 ? "missing_parent" : late ? "late_parent" : "cycle");

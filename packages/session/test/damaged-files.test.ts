@@ -106,6 +106,21 @@ const cases: Case[] = [
     problems: [[3, "missing_parent"]],
   },
   {
+    name: "a parent after its child, torn and written once more",
+    content: file(
+      says("a", null),
+      says("c", "b"),
+      says("b", "a").slice(0, -5),
+      says("b", "a"),
+      says("d", "c"),
+    ),
+    sees: ["a", "b", "c", "d"],
+    problems: [
+      [3, "late_parent"],
+      [4, "damaged_line"],
+    ],
+  },
+  {
     name: "a parent after its child",
     content: file(says("b", "a"), says("a", null), says("c", "b")),
     sees: ["a", "b", "c"],
