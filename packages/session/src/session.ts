@@ -44,6 +44,8 @@ export class Session {
   #leafId: string | null;
   /** True once something was appended here, and the session is open. */
   #appended = false;
+  /** How large the store was after the last append, where that failed. */
+  #failedBytes: number | undefined;
   readonly #readOnly: string | undefined;
   readonly #durability: Durability;
   readonly #onNotice: ((notice: SessionNotice) => void) | undefined;
@@ -261,7 +263,9 @@ export class Session {
   /** Ends the use of the file; a second call does nothing. */
   close(): void {
     this.#lookForForeign();
+    this.#keepLeaf();
     this.#appended = false;
+    this.#failedBytes = undefined;
     this.#writer.ownLines.close();
     this.#reader.store.close();
   }
@@ -277,9 +281,28 @@ export class Session {
     if (this.#readOnly !== undefined) throw readOnlyFailure(this.#readOnly);
     if (this.#reader.version < SESSION_VERSION) this.#continueInCopy();
     const entries = this.#writer.make(drafts, parentId);
-    this.#writer.write(entries);
+    try {
+      this.#writer.write(entries);
+    } catch (error) {
+      this.#failedBytes = this.#reader.store.size();
+      throw error;
+    }
+    this.#failedBytes = undefined;
     this.#appended = true;
     return entries;
+  }
+
+  /** The first entries of an append that failed may be stored: the next opening is not to go on behind those. */
+  #keepLeaf(): void {
+    const { store } = this.#reader;
+    const failedBytes = this.#failedBytes;
+    this.#failedBytes = undefined;
+    if (failedBytes === undefined || failedBytes !== store.size()) return;
+    try {
+      if (this.#reader.leaf().leafId !== this.#leafId) this.#write([LEAF_RECORD], this.#leafId);
+    } catch {
+      // The disk is as full as it was.
+    }
   }
 
   #continueInCopy(): void {

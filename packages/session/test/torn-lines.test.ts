@@ -141,6 +141,43 @@ test.each(torn.slice(0, -1))(
   },
 );
 
+describe("an append of which only a part is stored", () => {
+  const drafts = [said("three"), said("four"), said("five")];
+  test.each([1, 3])("leaves the session where it was, wherever %i entries are cut off", (count) => {
+    for (let cut = 0; ; cut += 7) {
+      const file = sessionFile();
+      const inner = JsonlStore.open(file);
+      let room: number | undefined;
+      const store: SessionStore = {
+        file,
+        readOnly: undefined,
+        size: () => inner.size(),
+        read: (target, offset) => inner.read(target, offset),
+        append(text) {
+          if (room === undefined) return inner.append(text);
+          inner.append(text.slice(0, Math.min(room, text.length - 1)));
+          if (room >= text.length - 1) room = Number.POSITIVE_INFINITY;
+          throw new Error("ENOSPC");
+        },
+        flush: () => inner.flush(),
+        close: () => inner.close(),
+      };
+      const session = openSession({ store });
+      const path = session.path();
+      room = cut;
+      expect(() => session.append(drafts.slice(0, count), { under: path[0]!.id })).toThrow("ENOSPC");
+      const isAll = room === Number.POSITIVE_INFINITY;
+      room = undefined;
+      session.close();
+      const again = openSession(file);
+      expect(again.leafId).toBe(path.at(-1)!.id);
+      expect(again.path()).toEqual(path);
+      again.close();
+      if (isAll) break;
+    }
+  });
+});
+
 const step = fc.oneof(
   fc.record({
     own: fc.integer({ min: 1, max: 3 }),
