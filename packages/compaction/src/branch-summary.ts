@@ -28,7 +28,7 @@ import { readContext } from "./tokens.ts";
 import { originalMessage, type ViewItem, viewOf } from "./view.ts";
 
 /** Where the entries of a branch come from, and how they are counted. */
-export interface BranchSource {
+interface BranchSource {
   /** Oldest first. */
   readonly entries: readonly Entry[];
   /** What the model saw at the branch's leaf. */
@@ -38,7 +38,7 @@ export interface BranchSource {
   readonly model?: ModelSizes | undefined;
 }
 
-export interface SummariseBranchOptions {
+interface SummariseBranchOptions {
   /** Read when the summary is made. */
   source: () => BranchSource;
   summariser: Summariser;

@@ -130,7 +130,7 @@ function merged(base: unknown, over: unknown): unknown {
   return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
 }
 
-export interface ParseSettingsOptions {
+interface ParseSettingsOptions {
   /** Where they stand in all settings. Default: they are all. */
   section?: string;
   /** The error for what is wrong: its message names the key, what was found and what is allowed. */

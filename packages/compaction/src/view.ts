@@ -165,7 +165,7 @@ export interface ContextSize {
   estimateWithin(totalTokens: number): number;
 }
 
-export interface ContextSizeOptions {
+interface ContextSizeOptions {
   reading: ContextTokens;
   /** The messages by estimate. */
   estimatedTokens: number;

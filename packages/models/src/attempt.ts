@@ -3,7 +3,7 @@ import { seconds, TOO_LARGE } from "./failure.ts";
 import type { StreamEvent } from "./model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
 
-export interface AttemptOptions {
+interface AttemptOptions {
   provider: Provider;
   call: Omit<ProviderCall, "signal" | "onAlive">;
   answer: AnswerBuilder;

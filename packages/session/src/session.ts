@@ -19,7 +19,7 @@ import { LiveView, type Tail } from "./tail.ts";
 import { recordKinds, SessionTree } from "./tree.ts";
 
 /** What the session is made of; `openSession` and `createSession` put it together. */
-export interface SessionParts {
+interface SessionParts {
   header: SessionHeader;
   store: SessionStore;
   /** 1, 2 or 3: how the store is to be read. */

@@ -15,7 +15,7 @@ export interface WireCall {
 }
 
 /** Whole input and output, as a server counts them; whatever a server may send in their place. */
-export interface WireUsage {
+interface WireUsage {
   input: unknown;
   output: unknown;
 }

@@ -7,7 +7,7 @@ import type { RunFollower } from "../run/input.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { cleanTitle, titleOf } from "./title-text.ts";
 
-export interface SessionTitlesOptions extends ListingOptions {
+interface SessionTitlesOptions extends ListingOptions {
   lifecycle: Lifecycle<LifecycleEvents>;
 }
 

@@ -14,7 +14,7 @@ export interface ListingOptions {
   onNotice?: (notice: AgentNotice) => void;
 }
 
-export interface SmallModelQuestion {
+interface SmallModelQuestion {
   /** What its usage is stored as. */
   kind: "title" | "session_digest";
   instructions: string;

@@ -15,7 +15,7 @@ import {
 } from "./input.ts";
 import { type RunStart, run } from "./run.ts";
 
-export interface PromptingOptions {
+interface PromptingOptions {
   parts: AgentParts;
   compaction: CompactionTriggers;
   activity: Activity;

@@ -26,7 +26,7 @@ const parameters = toolInput({
     .describe("Seconds after which the command and all that it started is ended."),
 });
 
-export interface BashToolOptions {
+interface BashToolOptions {
   cwd: string;
   env: NodeJS.ProcessEnv;
   /** Asked at each command. */

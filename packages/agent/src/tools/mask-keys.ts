@@ -14,7 +14,7 @@ export function environmentKeys(env: NodeJS.ProcessEnv): NamedSecret[] {
 }
 
 /** Owner of an output that comes in pieces: a key is found also where one piece has its beginning and the next its end. */
-export interface MaskedText {
+interface MaskedText {
   /** What is sure to be no part of a key that goes on. */
   push(text: string): string;
   /** The rest. */

@@ -36,7 +36,7 @@ const unattended = {
   DEBIAN_FRONTEND: "noninteractive",
 };
 
-export interface ShellCommandOptions {
+interface ShellCommandOptions {
   command: string;
   cwd: string;
   env: NodeJS.ProcessEnv;

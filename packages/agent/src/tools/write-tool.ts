@@ -17,7 +17,7 @@ const parameters = toolInput({
 });
 
 /** What people and programs see of a write. */
-export interface WriteDetails extends Partial<FileDiff> {
+interface WriteDetails extends Partial<FileDiff> {
   path: string;
   created: boolean;
   /** Lines. */

@@ -1,7 +1,7 @@
 import { fold } from "./fold.ts";
 
 /** A line as its words, with paths, identifiers and numbers masked: what stays when only the names differ. */
-export function skeletonWords(text: string): string[] {
+function skeletonWords(text: string): string[] {
   const masked = fold(text)
     .replace(/`[^`]*`|[\w.@~:-]*\/[\w.@/:~-]+|\b[\w-]+\.[a-z]{1,5}\b|\b\w*\d\w*\b/g, " _ ")
     .replace(/[.,;:!?()[\]"“”。，、；：！？…–—]+/gu, " ");

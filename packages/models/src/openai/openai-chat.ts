@@ -108,10 +108,7 @@ function thinkingFields({ model, thinking }: ProviderCall, server: OpenAiServer)
  * A context as Chat Completions takes it, without the system prompt. What the user said in a row becomes one message:
  * the templates of many local models refuse two.
  */
-export function chatMessages(
-  messages: readonly Message[],
-  options: ConvertOptions,
-): ChatCompletionMessageParam[] {
+function chatMessages(messages: readonly Message[], options: ConvertOptions): ChatCompletionMessageParam[] {
   const wire: ChatCompletionMessageParam[] = [];
   let images: ImageContent[] = [];
   let parts: UserContent[] = [];
@@ -213,7 +210,7 @@ function wireCalls(message: AssistantMessage, calls: readonly ToolCall[], { mode
 }
 
 /** Which fields of a Chat Completions request servers refused, for one client: each costs one refusal. */
-export class RefusedFields {
+class RefusedFields {
   readonly #learned = new Map<string, ModelCompat>();
 
   /** The model with what its server has taught. */

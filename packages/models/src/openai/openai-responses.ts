@@ -104,7 +104,7 @@ function shortKey(cacheKey: string): string {
 }
 
 /** A context as items of the Responses API, without the system prompt. */
-export function responsesInput(messages: readonly Message[], options: ConvertOptions): ResponseInputItem[] {
+function responsesInput(messages: readonly Message[], options: ConvertOptions): ResponseInputItem[] {
   const items: ResponseInputItem[] = [];
   let waiting: UserContent[] = [];
   const flush = () => {

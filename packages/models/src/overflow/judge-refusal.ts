@@ -2,7 +2,7 @@ import type { RowNumber } from "./overflow-rows.ts";
 import { type Concept, MIN_TOKENS, type NumberToken, type Statement, statementsOf } from "./refusal-words.ts";
 
 /** What a refusal means, where no row of the table knows its words. */
-export interface Judgement {
+interface Judgement {
   /** `request`: too large, in tokens or in bytes. `named`: some other cause. `unnamed`: the text says that it is refused, and not why. */
   outcome: "input" | "inputOrCap" | "request" | "cap" | "bytes" | "rateLimit" | "named" | "unnamed";
   numbers: Partial<Record<RowNumber, number>>;
