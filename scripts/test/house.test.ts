@@ -196,7 +196,7 @@ test.each([
   expect(checkNoticeTable(root).errors).toEqual([]);
   write("packages/session/src/a.ts", "export {};\n");
   expect(checkNoticeTable(root).errors).toEqual([
-    "packages/session/README.md documents odd_thing, which nothing tells",
+    "packages/session/README.md documents odd_thing, which nothing makes",
   ]);
 });
 

@@ -14,7 +14,7 @@ export interface DebugLog {
 interface DebugLogOptions {
   home: string;
   now: () => number;
-  /** Told once, when nothing can be written; the work goes on without a log. */
+  /** Called once, when nothing can be written; the work goes on without a log. */
   onFailure: (error: Error) => void;
 }
 

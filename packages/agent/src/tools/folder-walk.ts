@@ -73,7 +73,7 @@ export class FolderWalk {
       const entries = await readdir(folder, { withFileTypes: true });
       return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch {
-      // Counted, and told with the result: one closed folder does not spoil a search.
+      // Counted, and named in the result: one closed folder does not spoil a search.
       this.gaps.unreadableFolders += 1;
       return [];
     }

@@ -139,7 +139,7 @@ function collected(child: ChildProcess): () => string {
   return () => complaint.trim().slice(0, MAX_COMPLAINT_CHARS);
 }
 
-/** A wrong pattern ends the search; a file that could not be read is only told. */
+/** A wrong pattern ends the search; a file that could not be read is only noted. */
 function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions): void {
   if (complaint.startsWith("regex")) {
     throw new Error(
