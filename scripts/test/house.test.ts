@@ -179,8 +179,7 @@ test("what a bundled private package throws is of the package that it is bundled
 test.each([
   'onNotice({ level: "info", code: "odd_thing", message });',
   'work.onNotice?.({\n  code: "odd_thing",\n  message,\n});',
-  'this.notify({ code: "odd_thing", message });',
-  'output.tell({ code: "odd_thing", message });',
+  'output.notify({ code: "odd_thing", message });',
   'runner.notice({ type: "odd_thing", event });',
   'const odd: AgentNotice = {\n  level: "warning",\n  code: "odd_thing",\n};',
   'const odd: Notice = { code: "odd_thing", message };',
