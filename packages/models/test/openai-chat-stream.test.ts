@@ -1,8 +1,8 @@
-import { type LoopbackServer, loopbackServer } from "@bonsai-agent/testkit";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { MALFORMED_ARGUMENTS } from "../src/index.ts";
 import {
   callDelta,
+  chat,
   delta,
   endedCalls,
   exchange,
@@ -10,22 +10,10 @@ import {
   local,
   streamOf,
   usageChunk,
+  whole,
 } from "./openai-exchange.ts";
-import { type Exchange, failureOf } from "./provider-exchange.ts";
-
-let server: LoopbackServer | undefined;
-
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function chat(...data: unknown[]): Promise<Exchange> {
-  server = await loopbackServer(() => streamOf(data));
-  return exchange(server.url);
-}
-
-const whole = { name: "read", arguments: '{"path":"a.ts"}' };
+import { failureOf } from "./provider-exchange.ts";
+import { served } from "./served.ts";
 
 describe("text and thinking", () => {
   test("pieces become one block each, and the message has who answered", async () => {
@@ -103,177 +91,17 @@ describe("text and thinking", () => {
       id: "c",
       choices: [{ index: 0, message: { content: "Hi\nthere" }, finish_reason: "stop" }],
     };
-    server = await loopbackServer(() => ({
+    const server = await served({
       headers: { "content-type": "application/json" },
       chunks: [JSON.stringify(completion, undefined, 2)],
-    }));
+    });
     const { message, error } = await exchange(server.url);
     expect(error).toBeUndefined();
     expect(message).toMatchObject({ content: [{ type: "text", text: "Hi\nthere" }], stopReason: "stop" });
   });
 });
 
-describe("tool calls", () => {
-  const calls = (...parts: [id: string, path: string][]) =>
-    parts.map(([id, path]) => ({ type: "toolCall", id, name: "read", arguments: { path } }));
-  const part = (path: string) => ({ name: "read", arguments: JSON.stringify({ path }) });
-
-  test.each<[string, unknown[], unknown[]]>([
-    [
-      "parallel, in turns",
-      [
-        callDelta({ index: 0, id: "a", type: "function", function: { name: "read", arguments: "" } }),
-        callDelta({ index: 1, id: "b", type: "function", function: { name: "read", arguments: '{"path":' } }),
-        callDelta({ index: 0, function: { arguments: '{"path":"a.ts"}' } }),
-        callDelta({ index: 1, function: { arguments: '"b.ts"}' } }),
-      ],
-      calls(["a", "a.ts"], ["b", "b.ts"]),
-    ],
-    [
-      "whole, in one chunk",
-      [
-        callDelta(
-          { index: 0, id: "a", function: part("a.ts") },
-          { index: 1, id: "b", function: part("b.ts") },
-        ),
-      ],
-      calls(["a", "a.ts"], ["b", "b.ts"]),
-    ],
-    [
-      "all counted as 0",
-      [
-        callDelta({ index: 0, id: "a", function: part("a.ts") }),
-        callDelta({ index: 0, id: "b", function: part("b.ts") }),
-      ],
-      calls(["a", "a.ts"], ["b", "b.ts"]),
-    ],
-    [
-      "without an index",
-      [callDelta({ id: "a", function: part("a.ts") }), callDelta({ id: "b", function: part("b.ts") })],
-      calls(["a", "a.ts"], ["b", "b.ts"]),
-    ],
-    [
-      "without an index, pieces by id",
-      [
-        callDelta({ id: "a", function: { name: "read" } }),
-        callDelta({ id: "a", function: { arguments: '{"path":"a' } }),
-        callDelta({ id: "a", function: { arguments: '.ts"}' } }),
-      ],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "a new id with each piece",
-      [
-        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path"' } }),
-        callDelta({ index: 0, id: "x", function: { arguments: ':"a.ts"}' } }),
-      ],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "an id that comes late",
-      [
-        callDelta({ index: 0, function: { name: "read", arguments: '{"path":' } }),
-        callDelta({ index: 0, id: "a", function: { arguments: '"a.ts"}' } }),
-      ],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "a name in pieces",
-      [
-        callDelta({ index: 0, id: "a", function: { name: "re" } }),
-        callDelta({ index: 0, function: { name: "ad" } }),
-        callDelta({ index: 0, function: { arguments: '{"path":"a.ts"}' } }),
-      ],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "a name that grows",
-      [
-        callDelta({ index: 0, id: "a", function: { name: "re" } }),
-        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":"a.ts"}' } }),
-      ],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "a name again with each piece",
-      [
-        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } }),
-        callDelta({ index: 0, id: "a", function: { name: "read", arguments: '"a.ts"}' } }),
-      ],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "arguments as an object",
-      [callDelta({ index: 0, id: "a", function: { name: "read", arguments: { path: "a.ts" } } })],
-      calls(["a", "a.ts"]),
-    ],
-    [
-      "no arguments",
-      [callDelta({ index: 0, id: "a", function: { name: "ls" } })],
-      [{ type: "toolCall", id: "a", name: "ls", arguments: {} }],
-    ],
-    [
-      "arguments that are no JSON",
-      [callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } })],
-      [{ type: "toolCall", id: "a", name: "read", arguments: { [MALFORMED_ARGUMENTS]: '{"path":' } }],
-    ],
-    [
-      "Gemini's signature",
-      [
-        callDelta({
-          index: 0,
-          id: "a",
-          function: part("a.ts"),
-          extra_content: { google: { thought_signature: "s1" } },
-        }),
-      ],
-      [{ ...calls(["a", "a.ts"])[0], thoughtSignature: "s1" }],
-    ],
-  ])("%s", async (_name, chunks, expected) => {
-    const result = await chat(...chunks, finish("tool_calls"), "[DONE]");
-    expect(result.error).toBeUndefined();
-    expect(endedCalls(result)).toEqual(expected);
-    expect(result.message).toMatchObject({
-      content: expected,
-      stopReason: "toolUse",
-      rawStopReason: "tool_calls",
-    });
-  });
-
-  test("calls without ids, or all with the same, get their own", async () => {
-    const result = await chat(
-      callDelta({ index: 0, function: whole }, { index: 1, function: whole }),
-      callDelta({ index: 2, id: "same", function: whole }, { index: 3, id: "same", function: whole }),
-      finish("tool_calls"),
-    );
-    const ids = endedCalls(result).map(({ id }) => id);
-    expect(new Set(ids).size).toBe(4);
-    expect(ids[2]).toBe("same");
-    for (const id of ids) expect(id).toMatch(/^(same|call_[0-9a-f]{24})$/);
-  });
-
-  test("the function call of older servers", async () => {
-    const result = await chat(
-      delta({ function_call: { name: "read", arguments: '{"path":' } }),
-      delta({ function_call: { arguments: '"a.ts"}' } }),
-      finish("function_call"),
-    );
-    expect(endedCalls(result)).toMatchObject([{ name: "read", arguments: { path: "a.ts" } }]);
-    expect(result.message).toMatchObject({ stopReason: "toolUse", rawStopReason: "function_call" });
-  });
-
-  test("the arguments can be followed as they come", async () => {
-    const result = await chat(
-      callDelta({ index: 0, id: "a", function: { name: "read", arguments: '{"path":' } }),
-      callDelta({ index: 0, function: { arguments: '"a.ts"}' } }),
-      finish("tool_calls"),
-    );
-    const deltas = result.events.map((event) => (event.type === "tool_call" ? event.delta : ""));
-    expect(deltas).toEqual(['{"path":', '"a.ts"}', ""]);
-  });
-});
-
-describe("how it ended", () => {
+describe("stop reasons", () => {
   test.each([
     ["stop", "stop"],
     ["length", "length"],
@@ -283,7 +111,7 @@ describe("how it ended", () => {
     ["sensitive", "stop"],
     ["eos", "stop"],
     ["tool_calls", "stop"],
-  ])("%s after text is %s, and is kept", async (raw, stopReason) => {
+  ])("finish reason %s after text is stop reason %s, and is kept as it came", async (raw, stopReason) => {
     const { message, error } = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
     expect(error).toBeUndefined();
     expect(message).toMatchObject({ stopReason, rawStopReason: raw });
@@ -303,7 +131,7 @@ describe("how it ended", () => {
     expect(message.content).toMatchObject([{ arguments: { [MALFORMED_ARGUMENTS]: '{"pa' } }]);
   });
 
-  test("nothing at all but a filter is a refusal", async () => {
+  test("an answer without content that a content filter ended is a refusal", async () => {
     const result = await chat(finish("content_filter"), "[DONE]");
     expect(failureOf(result)).toMatchObject({ kind: "refused", code: "content_filter", status: undefined });
   });
@@ -311,7 +139,7 @@ describe("how it ended", () => {
   test.each([
     ["network_error", "cut", undefined],
     ["insufficient_system_resource", "refused", 503],
-  ])("%s is no end", async (raw, kind, status) => {
+  ])("an answer that ends with %s has failed", async (raw, kind, status) => {
     const result = await chat(delta({ content: "Half" }), finish(raw), "[DONE]");
     expect(failureOf(result)).toMatchObject({ kind, status, code: raw });
   });
@@ -331,13 +159,12 @@ describe("how it ended", () => {
     const text = await chat(delta({ content: "Yes." }), "[DONE]");
     expect(text.error).toBeUndefined();
     expect(text.message.stopReason).toBe("stop");
-    await server?.close();
     const calling = await chat(callDelta({ index: 0, id: "a", function: whole }), "[DONE]");
     expect(calling.message.stopReason).toBe("toolUse");
     expect(endedCalls(calling)).toHaveLength(1);
   });
 
-  test("words about [DONE] are not the word", async () => {
+  test("a text that contains [DONE] does not end the stream", async () => {
     const result = await chat(delta({ content: "\ndata: [DONE]" }));
     expect(failureOf(result)).toMatchObject({ kind: "cut" });
   });
@@ -397,8 +224,8 @@ describe("usage", () => {
     expect(message.usage).toMatchObject({ input: 1_000, output: 100 });
   });
 
-  test("a connection lost after the last word costs the counts, not the answer", async () => {
-    server = await loopbackServer(() => streamOf([delta({ content: "Yes." }), finish()], "cut"));
+  test("the answer is kept, without its usage, when the connection is lost after the finish reason", async () => {
+    const server = await served(streamOf([delta({ content: "Yes." }), finish()], "cut"));
     const { message, error } = await exchange(server.url, { model: local });
     expect(error).toBeUndefined();
     expect(message).toMatchObject({ content: [{ type: "text", text: "Yes." }], stopReason: "stop" });

@@ -1,9 +1,10 @@
 import type { AssistantMessage, Message, ToolCall } from "@bonsai-agent/messages";
 import { type LoopbackReply, sseChunks } from "@bonsai-agent/testkit";
 import { AnswerBuilder, type CatalogueModel, type ProviderCall, type StreamEvent } from "../src/index.ts";
-import { openaiChatProvider } from "../src/openai/openai-chat.ts";
+import { chatRequest, openaiChatProvider } from "../src/openai/openai-chat.ts";
 import { openaiResponsesProvider } from "../src/openai/openai-responses.ts";
 import { type Exchange, eventStream, exchangeWith, leastCall } from "./provider-exchange.ts";
+import { served } from "./served.ts";
 
 /** A thinking model of OpenAI's; `baseUrl` is set by the exchange. */
 export const gpt: CatalogueModel = {
@@ -28,6 +29,16 @@ export const local: CatalogueModel = {
   api: "openai-chat",
   reasoning: false,
 };
+
+/** A model of a server, by the server's name and address. */
+export function at(
+  provider: string,
+  baseUrl: string,
+  id = local.id,
+  parts: Partial<CatalogueModel> = {},
+): CatalogueModel {
+  return { ...local, provider, baseUrl, id, ...parts };
+}
 
 export const readTool = {
   name: "read",
@@ -56,6 +67,11 @@ export function resultOf(toolCallId: string, text = "contents"): Message {
 /** A call with the least that there must be. */
 export function callOf(parts: Partial<ProviderCall> = {}): ProviderCall {
   return { ...leastCall(local), ...parts };
+}
+
+/** The messages as a request of Chat Completions has them. */
+export function sent(messages: Message[], model: CatalogueModel = local): unknown[] {
+  return chatRequest(callOf({ model, messages, systemPrompt: "" })).messages;
 }
 
 /** Asks the server at `url` in the model's protocol and reads until the end or the error. */
@@ -114,4 +130,20 @@ export function responsesOf(
   end?: LoopbackReply["end"],
 ): LoopbackReply {
   return eventStream(sseChunks(events.map((data) => ({ event: String(data.type), data }))), end);
+}
+
+/** A piece of thinking as a Responses stream brings it and takes it back. */
+export const reasoningItem = {
+  id: "rs_1",
+  type: "reasoning",
+  summary: [{ type: "summary_text", text: "I see" }],
+  encrypted_content: "xyz",
+};
+
+/** A whole call of `read`, as a chunk of Chat Completions has it. */
+export const whole = { name: "read", arguments: '{"path":"a.ts"}' };
+
+/** Serves the chunks as a Chat Completions stream and reads the answer. */
+export async function chat(...data: unknown[]): Promise<Exchange> {
+  return exchange((await served(streamOf(data))).url);
 }

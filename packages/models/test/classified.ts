@@ -1,0 +1,20 @@
+import type { ModelFailure } from "../src/failure.ts";
+import { type AskedTokens, classifyFailure } from "../src/overflow/classify-failure.ts";
+import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
+
+export interface Said extends Partial<ProviderErrorOptions> {
+  provider?: string;
+  asked?: AskedTokens;
+  bodyless429IsOverflow?: boolean;
+}
+
+export function classified(message: string, said: Said = {}): ModelFailure {
+  const { provider = "any", asked, bodyless429IsOverflow, ...options } = said;
+  return classifyFailure({
+    error: new ProviderError({ kind: "refused", status: 400, message, ...options }),
+    provider,
+    modelId: "m",
+    ...(asked === undefined ? {} : { asked }),
+    ...(bodyless429IsOverflow === undefined ? {} : { bodyless429IsOverflow }),
+  });
+}

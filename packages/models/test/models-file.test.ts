@@ -1,0 +1,183 @@
+import { describe, expect, test } from "vitest";
+import { failure, load } from "./home-with-models.ts";
+
+describe("models.json", () => {
+  test("adds providers and models", async () => {
+    const { find, providers } = await load({
+      providers: [
+        {
+          provider: "box",
+          baseUrl: "http://127.0.0.1:9999/v1/",
+          headers: { "x-team": "blue" },
+          models: [{ id: "org/coder", contextWindow: 32_768, usdPerMillionTokens: { input: 1, output: 2 } }],
+        },
+      ],
+    });
+    expect(await find("box/org/coder")).toEqual({
+      provider: "box",
+      api: "openai-chat",
+      baseUrl: "http://127.0.0.1:9999/v1",
+      headers: { "x-team": "blue" },
+      id: "org/coder",
+      name: "org/coder",
+      contextWindow: 32_768,
+      input: ["text"],
+      reasoning: false,
+      usdPerMillionTokens: { input: 1, output: 2, cacheRead: 1, cacheWrite: 1 },
+    });
+    expect(providers.at(-1)!.provider).toBe("box");
+  });
+
+  test("changes what is built in and leaves the rest", async () => {
+    const { find, models } = await load({
+      providers: [
+        {
+          provider: "anthropic",
+          baseUrl: "https://proxy.example/anthropic",
+          models: [{ id: "claude-sonnet-5-5", contextWindow: 200_000 }],
+        },
+      ],
+    });
+    const changed = await find("anthropic/claude-sonnet-5-5");
+    expect(changed).toMatchObject({
+      contextWindow: 200_000,
+      maxOutputTokens: 128_000,
+      name: "Claude Sonnet 5.5",
+    });
+    expect(changed.baseUrl).toBe("https://proxy.example/anthropic");
+    const other = await find("anthropic/claude-opus-5");
+    expect(other).toMatchObject({ baseUrl: "https://proxy.example/anthropic", contextWindow: 1_000_000 });
+    expect(models).toHaveLength((await load()).models.length);
+  });
+
+  test("may begin with a byte-order mark", async () => {
+    expect((await load('\ufeff{"providers": []}')).models.length).toBeGreaterThan(400);
+  });
+
+  const provider = { provider: "box", baseUrl: "http://127.0.0.1:1/v1" };
+  const withModel = (model: unknown) => ({ providers: [{ ...provider, models: [model] }] });
+  test.each([
+    ["{", "models_unreadable", "models.json cannot be read as JSON"],
+    [
+      '{"providers": [{"provider": "box", "headers": {"x": verysecret}}]}',
+      "models_unreadable",
+      "models.json cannot be read as JSON: Unexpected token 'v' is not valid JSON.",
+    ],
+    [
+      withModel({ id: "a", contextWindow: 1e300 }),
+      "models_invalid",
+      "contextWindow is 1e+300; allowed is a number of at most 9007199254740991",
+    ],
+    [[], "models_invalid", "the whole file is []; allowed is an object"],
+    [{}, "models_invalid", "providers is nothing; allowed is a list"],
+    [{ providers: [{}] }, "models_invalid", "providers[0].provider is nothing; allowed is a text"],
+    [{ providers: [{ provider: "a/b" }] }, "models_invalid", 'providers[0].provider is "a/b"'],
+    [
+      { providers: [{ provider: "box" }] },
+      "models_invalid",
+      "providers[0].baseUrl is nothing; allowed is an http",
+    ],
+    [
+      { providers: [{ provider: "box", api: "scripted" }] },
+      "models_invalid",
+      "allowed is the path of a scenario",
+    ],
+    [{ providers: [{ ...provider, baseUrl: "box:80" }] }, "models_invalid", 'baseUrl is "box:80"'],
+    [
+      { providers: [{ ...provider, baseUrl: "file:///etc" }] },
+      "models_invalid",
+      "allowed is an http or https",
+    ],
+    [
+      { providers: [{ ...provider, api: "soap" }] },
+      "models_invalid",
+      'api is "soap"; allowed is one of "anthropic',
+    ],
+    [
+      { providers: [{ ...provider, url: 1 }] },
+      "models_invalid",
+      "url is 1; allowed is one of the keys provider, api",
+    ],
+    [withModel({}), "models_invalid", "providers[0].models[0].id is nothing; allowed is a text"],
+    [withModel({ id: "" }), "models_invalid", 'id is ""; allowed is a text that is not empty'],
+    [
+      withModel({ id: "a", contextWindow: "200k" }),
+      "models_invalid",
+      'contextWindow is "200k"; allowed is a',
+    ],
+    [
+      withModel({ id: "a", contextWindow: 0 }),
+      "models_invalid",
+      "contextWindow is 0; allowed is a number above 0",
+    ],
+    [withModel({ id: "a", contextWindow: 1.5 }), "models_invalid", "1.5; allowed is a whole number"],
+    [
+      withModel({ id: "a", contextwindow: 1 }),
+      "models_invalid",
+      "allowed is one of the keys id, name, contextWindow",
+    ],
+    [
+      withModel({ id: "a", input: ["sound"] }),
+      "models_invalid",
+      'input[0] is "sound"; allowed is one of "text"',
+    ],
+    [
+      withModel({ id: "a", usdPerMillionTokens: { input: -1, output: 1 } }),
+      "models_invalid",
+      "usdPerMillionTokens.input is -1; allowed is a number of at least 0",
+    ],
+    [
+      { providers: [{ ...provider, apiKeyEnv: "verysecret-1" }] },
+      "models_invalid",
+      "apiKeyEnv is a value that is not shown; allowed is the name of a variable, not the key itself",
+    ],
+    [
+      { providers: [{ ...provider, apiKey: "verysecret-1" }] },
+      "models_invalid",
+      "providers[0].apiKey is a value that is not shown; allowed is one of the keys",
+    ],
+    [
+      { providers: [{ ...provider, headers: { authorization: ["verysecret-1"] } }] },
+      "models_invalid",
+      "headers.authorization is a value that is not shown; allowed is a text",
+    ],
+    [
+      { providers: [{ ...provider, baseUrl: "https://me:verysecret@box.example/v1" }] },
+      "models_invalid",
+      'baseUrl is "https://[key]@box.example/v1"; allowed is an http or https address without a user',
+    ],
+    [{ providers: [{ ...provider, note: "sk-verysecret-1" }] }, "models_invalid", 'note is "[key]"'],
+    [
+      { providers: [{ ...provider, compat: { thinking: "hard" } }] },
+      "models_invalid",
+      'compat.thinking is "hard"; allowed is one of "budget"',
+    ],
+    [
+      { providers: [{ ...provider, compat: { thinking: "adaptive" } }] },
+      "models_invalid",
+      'providers[0].compat.thinking is "adaptive"; allowed with openai-chat is one of "reasoning_effort"',
+    ],
+    [
+      { providers: [{ provider: "anthropic", models: [{ id: "a", compat: { thinking: "switch" } }] }] },
+      "models_invalid",
+      'providers[0].models[0].compat.thinking is "switch"; allowed with anthropic-messages is one of "budget"',
+    ],
+    [
+      { providers: [{ ...provider, api: "openai-responses", compat: { thinking: "none" } }] },
+      "models_invalid",
+      "allowed with openai-responses is nothing",
+    ],
+    [
+      withModel({ id: "a", compat: { efforts: [] } }),
+      "models_invalid",
+      "efforts is []; allowed is a list that is not empty",
+    ],
+    [withModel({ id: "a", compat: { stream: 1 } }), "models_invalid", "allowed is one of the keys thinking"],
+  ])("%j is refused", async (content, code, told) => {
+    const error = await failure(load(content));
+    expect(error.code).toBe(code);
+    expect(error.message).toContain("models.json");
+    expect(error.message).toContain(told);
+    expect(error.hint).not.toBe("");
+  });
+});

@@ -1,0 +1,163 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  callDelta,
+  delta,
+  endedCalls,
+  exchange,
+  gpt,
+  local,
+  responseEnd,
+  responsesOf,
+  streamOf,
+} from "./openai-exchange.ts";
+import { protocols, tooLong } from "./openai-protocols.ts";
+import { failureOf } from "./provider-exchange.ts";
+import { served } from "./served.ts";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+describe("errors inside the stream", () => {
+  test.each<[string, unknown, Record<string, unknown>]>([
+    [
+      "LiteLLM",
+      { error: { message: "litellm.MidStreamFallbackError: too long", type: null, code: "503" } },
+      { status: 503, message: "litellm.MidStreamFallbackError: too long", code: "503" },
+    ],
+    [
+      "OpenRouter",
+      { id: "x", error: { code: 429, message: "Busy" }, choices: [] },
+      { status: 429, message: "Busy" },
+    ],
+    ["a bare word", { error: "context length exceeded" }, { message: "context length exceeded" }],
+    [
+      "vLLM",
+      { object: "error", message: "too long", code: 400, type: "BadRequestError" },
+      { status: 400, code: "BadRequestError" },
+    ],
+    [
+      "MiniMax",
+      { base_resp: { status_code: 2013, status_msg: "invalid params" } },
+      { message: "invalid params" },
+    ],
+    [
+      "Google",
+      [{ error: { code: 503, message: "Overloaded", status: "UNAVAILABLE" } }],
+      { status: 503, code: "UNAVAILABLE" },
+    ],
+  ])("%s", async (_name, body, expected) => {
+    const result = await exchange((await served(streamOf([delta({ content: "Half" }), body]))).url);
+    expect(failureOf(result)).toMatchObject({ kind: "refused", ...expected });
+    expect(failureOf(result).body).toBeDefined();
+    expect(result.message.content).toEqual([{ type: "text", text: "Half" }]);
+  });
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    [
+      "an error event",
+      { type: "error", code: "server_error", message: "Oh", sequence_number: 1 },
+      { code: "server_error", message: "Oh" },
+    ],
+    [
+      "an error inside an error event",
+      { type: "error", error: { code: "x", message: "Oh" } },
+      { code: "x", message: "Oh" },
+    ],
+    [
+      "a failed response",
+      responseEnd({ status: "failed", error: { code: "context_length_exceeded", message: tooLong } }),
+      { code: "context_length_exceeded", message: tooLong },
+    ],
+  ])("Responses: %s", async (_name, event, expected) => {
+    const half = { type: "response.output_text.delta", output_index: 0, delta: "Half" };
+    const named = await exchange((await served(responsesOf([half, event]))).url, { model: gpt });
+    expect(failureOf(named)).toMatchObject({ kind: "refused", ...expected });
+    expect(named.message.content).toEqual([{ type: "text", text: "Half" }]);
+    const nameless = await exchange((await served(streamOf([half, event]))).url, { model: gpt });
+    expect(failureOf(nameless)).toMatchObject({ kind: "refused", ...expected });
+  });
+
+  test.each(protocols)(
+    "in %s a line that is no JSON is garbled, and stays off the console",
+    async (_name, model) => {
+      const spy = vi.spyOn(console, "error");
+      const failure = failureOf(await exchange((await served(streamOf(["{nonsense"]))).url, { model }));
+      expect(failure).toMatchObject({ kind: "garbled" });
+      expect(spy).not.toHaveBeenCalled();
+    },
+  );
+
+  test.each([
+    ...protocols.map(([name, model]) => [name, model, 7] as const),
+    ["chat", local, { choices: 7 }] as const,
+  ])("in %s %j is garbled", async (_name, model, data) => {
+    const failure = failureOf(await exchange((await served(streamOf([data]))).url, { model }));
+    expect(failure).toMatchObject({ kind: "garbled", body: data });
+  });
+});
+
+const callingChat = streamOf([
+  callDelta({ index: 0, id: "a", function: { name: "write", arguments: '{"path":"a' } }),
+]);
+
+const callingResponses = responsesOf([
+  {
+    type: "response.output_item.added",
+    output_index: 0,
+    item: { type: "function_call", call_id: "a", name: "write" },
+  },
+  { type: "response.function_call_arguments.delta", output_index: 0, delta: '{"path":"a' },
+]);
+
+const calling = [
+  ["chat", local, callingChat],
+  ["responses", gpt, callingResponses],
+] as const;
+
+describe("broken connections", () => {
+  test.each(calling.flatMap((row) => [[...row, "cut"] as const, [...row, "close"] as const]))(
+    "%s: a stream that ends in the middle of a call is cut",
+    async (_name, model, reply, end) => {
+      const result = await exchange((await served({ ...reply, end })).url, { model });
+      expect(failureOf(result)).toMatchObject({ kind: "cut", status: undefined });
+      expect(result.message.content).toEqual([{ type: "toolCall", id: "a", name: "write", arguments: {} }]);
+      expect(endedCalls(result)).toEqual([]);
+    },
+  );
+
+  test("a Responses call without its end is cut, [DONE] or not", async () => {
+    const chunks = [...(callingResponses.chunks ?? []), "data: [DONE]\n\n"];
+    const result = await exchange((await served({ ...callingResponses, chunks })).url, { model: gpt });
+    expect(failureOf(result)).toMatchObject({ kind: "cut" });
+  });
+
+  test("text without a reason and without [DONE] is cut, however complete it looks", async () => {
+    const failure = failureOf(await exchange((await served(streamOf([delta({ content: "All." })]))).url));
+    expect(failure).toMatchObject({ kind: "cut", message: expect.stringContaining("complete") });
+  });
+
+  test.each(protocols)("%s: a stream without any event is cut", async (_name, model) => {
+    const failure = failureOf(await exchange((await served(streamOf([]))).url, { model }));
+    expect(failure).toMatchObject({ kind: "cut", message: expect.stringContaining("began") });
+  });
+
+  test.each(protocols)(
+    "%s: a server that hangs up before it answers is a network error",
+    async (_name, model) => {
+      const server = await served({ end: "refuse" });
+      const result = await exchange(server.url, { model });
+      expect(failureOf(result)).toMatchObject({ kind: "network", status: undefined });
+      expect(result.responses).toEqual([]);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test.each(protocols)("%s: a port where nobody listens is named", async (_name, model) => {
+    const server = await served({});
+    await server.close();
+    const failure = failureOf(await exchange(server.url, { model }));
+    expect(failure.kind).toBe("network");
+    expect(failure.message).toContain("ECONNREFUSED");
+  });
+});
