@@ -69,3 +69,13 @@ export class RpcSession {
 }
 
 export const isEnd = ({ type }: RpcLine): boolean => type === "agent_end";
+
+/** A scenario whose second answer takes a minute. */
+export const slow = {
+  contextWindow: 100_000,
+  turn: [{ calls: [{ name: "ls" }] }, { text: "slow", delayMs: 60_000 }],
+};
+
+export function isUpdate({ type }: RpcLine): boolean {
+  return type === "tool_execution_end";
+}
