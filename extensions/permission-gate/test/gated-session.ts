@@ -1,0 +1,31 @@
+import {
+  type OpenTestSessionOptions,
+  openTestSession,
+  type TestSession,
+} from "@bonsai-agent/extension/testing";
+import { onTestFinished } from "vitest";
+import permissionGate from "../index.ts";
+
+/** A session with the gate, until the test ends. */
+export async function openGated(options: OpenTestSessionOptions = {}): Promise<TestSession> {
+  const open = await openTestSession({ extensions: permissionGate, ...options });
+  onTestFinished(() => open.close());
+  return open;
+}
+
+/** What the gate says of a command, without running it. */
+export async function asked(
+  command: unknown,
+  options: OpenTestSessionOptions = {},
+  session?: TestSession,
+): Promise<string | undefined> {
+  const open = session ?? (await openGated(options));
+  const input = { command } as Record<string, unknown>;
+  const { result } = await open.lifecycle.decide("tool_call", {
+    type: "tool_call",
+    toolCallId: "1",
+    toolName: "bash",
+    input,
+  });
+  return result?.block === true ? result.reason : undefined;
+}
