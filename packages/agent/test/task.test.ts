@@ -1,126 +1,28 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileOperations } from "@bonsai-agent/compaction";
-import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { contentText, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  ModelClient,
-  type ProviderCall,
-  type ScriptedModel,
-  scriptedProvider,
-} from "@bonsai-agent/models";
-import { createSession, listSessions, openSession, type Session } from "@bonsai-agent/session";
-import { afterAll, expect, test } from "vitest";
+import { contentText } from "@bonsai-agent/messages";
+import { ModelClient, type ProviderCall, type ScriptedModel, scriptedProvider } from "@bonsai-agent/models";
+import { createSession, listSessions, openSession } from "@bonsai-agent/session";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { Agent } from "../src/agent.ts";
-import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import type { AgentNotice } from "../src/notice.ts";
 import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
-import { type TaskDetails, type TaskUpdate, taskTool } from "../src/task-tool.ts";
-import { defineTool, type Tool } from "../src/tool-registry.ts";
+import type { TaskDetails, TaskUpdate } from "../src/task-tool.ts";
+import { defineTool } from "../src/tool-registry.ts";
+import {
+  delegate,
+  delegating,
+  detailsOf,
+  isSubAgent,
+  model,
+  parentWith,
+  taskResults,
+  testFolder,
+} from "./parent-with-task.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "bonsai-task-"));
-afterAll(() => rmSync(folder, { recursive: true }));
-
-const model: CatalogueModel = {
-  provider: "scripted",
-  id: "actor",
-  name: "Actor",
-  api: "scripted",
-  baseUrl: "",
-  input: ["text"],
-  reasoning: false,
-  contextWindow: 20_000,
-  maxOutputTokens: 2_000,
-  usdPerMillionTokens: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 },
-};
-
-const read = defineTool({
-  name: "read",
-  description: "Reads.",
-  parameters: z.object({ path: z.string() }),
-  execute: async ({ input }) => ({ content: [{ type: "text", text: `text of ${input.path}` }] }),
-});
-const write = defineTool({
-  name: "write",
-  description: "Writes.",
-  parameters: z.object({ path: z.string(), content: z.string() }),
-  execute: async ({ input: { path } }) => ({
-    content: [{ type: "text", text: "ok" }],
-    details: { path, added: 3, removed: 1 },
-  }),
-});
-
-let files = 0;
-
-/** A parent with the tool, and whatever its model and its sub-agents' model say. */
-function parentWith(
-  play: ScriptedModel,
-  options: { inMemory?: boolean; tools?: Tool[]; compaction?: object; limits?: object } = {},
-) {
-  const session = createSession({
-    cwd: "/project",
-    ...(options.inMemory ? {} : { file: join(folder, `${files++}`, "parent.jsonl") }),
-  });
-  const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
-  const calls: ProviderCall[] = [];
-  const models = new ModelClient({
-    retry: { baseDelayMs: 0 },
-    providers: {
-      scripted: async () =>
-        scriptedProvider((call) => {
-          calls.push(call);
-          return play(call);
-        }),
-    },
-  });
-  const settings = agentSettings({
-    titles: false,
-    retry: { baseDelayMs: 0 },
-    ...(options.limits && { limits: options.limits }),
-    compaction: { keepRecentTokens: 2_000, ...options.compaction },
-  });
-  const common = { models, model, settings, systemPrompt: "You are a test." };
-  const tools = [read, write, ...(options.tools ?? [])];
-  const task = taskTool({
-    session,
-    lifecycle,
-    startAgent: (own) => new Agent({ ...common, ...own, tools, isSubAgent: true }),
-  });
-  const agent = new Agent({ ...common, session, lifecycle, tools: [...tools, task] });
-  return { agent, session, lifecycle, calls };
-}
-
-const isSubAgent = ({ tools }: ProviderCall) => !tools.some(({ name }) => name === "task");
 const firstText = ({ messages }: ProviderCall) => contentText((messages[0] as { content: unknown }).content);
-const delegate = (prompt = "Look into it.") => ({
-  name: "task",
-  arguments: { description: "Look into it", prompt },
-});
-
-function taskResults(session: Session): ToolResultMessage[] {
-  return session
-    .entries()
-    .flatMap((entry) =>
-      entry.type === "message" && entry.message.role === "toolResult" ? [entry.message] : [],
-    )
-    .filter(({ toolName }) => toolName === "task");
-}
-
-function detailsOf(session: Session): TaskDetails {
-  return taskResults(session)[0]!.details as TaskDetails;
-}
-
-/** The parent delegates once and then ends; the sub-agent does as told. */
-function delegating(sub: ScriptedModel): ScriptedModel {
-  return (call) => {
-    if (isSubAgent(call)) return sub(call);
-    return call.messages.length === 1 ? { calls: [delegate()] } : { text: "All done." };
-  };
-}
 
 const worker: ScriptedModel = ({ messages }) => {
   const done = messages.filter(({ role }) => role === "toolResult").length;
@@ -172,7 +74,7 @@ test("the session of a sub-agent can be opened, names its parent, and is not lis
   expect(listSessions({ folder: dirname(session.file!) }).sessions.map(({ id }) => id)).toEqual([session.id]);
 });
 
-test("beside a session in memory, nothing is written to the disk", async () => {
+test("a sub-agent of a session in memory writes nothing to the disk", async () => {
   const { agent, session } = parentWith(delegating(worker), { inMemory: true });
   await agent.prompt("go");
   const [result] = taskResults(session);
@@ -181,7 +83,7 @@ test("beside a session in memory, nothing is written to the disk", async () => {
   expect(detailsOf(session).modifiedFiles).toEqual(["c.ts"]);
 });
 
-test("several run side by side, each with a session of its own", async () => {
+test("several sub-agents run side by side, each with a session of its own", async () => {
   const begun: string[] = [];
   let release = () => {};
   const both = new Promise<void>((resolve) => {
@@ -214,99 +116,6 @@ test("several run side by side, each with a session of its own", async () => {
   const results = taskResults(session);
   expect(results.map(({ content }) => contentText(content))).toEqual(["answer one", "answer two"]);
   expect(new Set(results.map(({ details }) => (details as TaskDetails).sessionFile)).size).toBe(2);
-});
-
-test("over the threshold nothing is compacted in a sub-agent; an overflow in it still recovers", async () => {
-  let refused = 0;
-  const { agent, session } = parentWith(
-    delegating(({ purpose, messages }) => {
-      if (purpose === "summary") return { error: { status: 401, message: "no key" } };
-      const done = messages.filter(({ role }) => role === "toolResult").length;
-      if (refused > 0) return { text: "Found it." };
-      if (done >= 6) {
-        refused += 1;
-        return { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-      }
-      return { text: "word ".repeat(2_500), calls: [{ name: "read", arguments: { path: `f${done}.ts` } }] };
-    }),
-  );
-  await agent.prompt("go");
-  const [result] = taskResults(session);
-  expect(contentText(result?.content)).toBe("Found it.");
-  expect(refused).toBe(1);
-  const own = openSession(detailsOf(session).sessionFile!).entries();
-  const compactions = own.filter(({ type }) => type === "compaction");
-  expect(compactions).toHaveLength(1);
-  expect(compactions[0]).toMatchObject({ details: { manifest: { reason: "overflow" } } });
-  // What it read before it was compacted is told all the same.
-  expect(detailsOf(session).readFiles).toEqual(["f0.ts", "f1.ts", "f2.ts", "f3.ts", "f4.ts", "f5.ts"]);
-});
-
-test("a failure gives the parent the causes, and what was modified until then", async () => {
-  const { agent, session } = parentWith(
-    delegating(({ messages }) =>
-      messages.length === 1
-        ? { calls: [{ name: "write", arguments: { path: "c.ts", content: "x" } }] }
-        : { error: { status: 401, message: "the key was revoked" } },
-    ),
-  );
-  expect((await agent.prompt("go")).status).toBe("done");
-  const [result] = taskResults(session);
-  expect(result?.isError).toBe(true);
-  expect(contentText(result?.content)).toMatch(/failed.*the key was revoked.*had modified: c\.ts/);
-  expect(result?.details).toMatchObject({ modifiedFiles: ["c.ts"], turns: 2 });
-});
-
-test("an overflow that nothing helps against gives the parent both causes", async () => {
-  const { agent, session } = parentWith(
-    delegating(({ purpose, messages }) => {
-      if (purpose === "summary") return { error: { status: 401, message: "the summariser has no key" } };
-      const done = messages.filter(({ role }) => role === "toolResult").length;
-      if (done >= 4)
-        return { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
-      return { text: "word ".repeat(2_500), calls: [{ name: "read", arguments: { path: `f${done}.ts` } }] };
-    }),
-    { compaction: { summarizer: { fallback: "never" } } },
-  );
-  expect((await agent.prompt("go")).status).toBe("done");
-  const [result] = taskResults(session);
-  expect(result?.isError).toBe(true);
-  expect(contentText(result?.content)).toMatch(/the summariser has no key[\s\S]*prompt is too long/);
-});
-
-test("an answer without a word is a failure", async () => {
-  const { agent, session } = parentWith(delegating(() => ({ text: "" })));
-  await agent.prompt("go");
-  expect(taskResults(session)[0]).toMatchObject({ isError: true });
-  expect(contentText(taskResults(session)[0]?.content)).toContain("gave no answer");
-});
-
-test("stopping the parent stops its sub-agents, and leaves a result for each call", async () => {
-  let agent: Agent | undefined;
-  const stop = defineTool({
-    name: "stop",
-    description: "Stops the parent.",
-    parameters: z.object({}),
-    execute: async ({ signal }) => {
-      void agent?.abort();
-      await Promise.resolve();
-      expect(signal.aborted).toBe(true);
-      return { content: [{ type: "text", text: "stopped" }] };
-    },
-  });
-  const parent = parentWith(
-    delegating(() => ({ calls: [{ name: "stop", arguments: {} }] })),
-    { tools: [stop] },
-  );
-  agent = parent.agent;
-  expect((await agent.prompt("go")).status).toBe("aborted");
-  const [result] = taskResults(parent.session);
-  expect(result?.isError).toBe(true);
-  expect(contentText(result?.content)).toMatch(/stopped/i);
-  const answered = new Set(taskResults(parent.session).map(({ toolCallId }) => toolCallId));
-  const entries = parent.session.entries();
-  const asked = entries.flatMap((entry) => (entry.type === "message" ? toolCalls(entry.message) : []));
-  expect(asked.every(({ id }) => answered.has(id))).toBe(true);
 });
 
 test("guards of the parent's tools hold in a sub-agent; its messages fire no events of the parent's", async () => {
@@ -353,6 +162,7 @@ test("while it works, it shows its turns, its tokens and what it is doing", asyn
 });
 
 test("an opened agent has the tool, its sub-agents have not, and no notice says that it is missing there", async () => {
+  const folder = testFolder();
   const session = createSession({ cwd: folder });
   const notices: AgentNotice[] = [];
   const offered: string[][] = [];
@@ -373,23 +183,4 @@ test("an opened agent has the tool, its sub-agents have not, and no notice says 
   expect(offered.map((names) => names.toSorted())).toEqual([["read", "task"], ["read"], ["read", "task"]]);
   expect(contentText(taskResults(session)[0]?.content)).toBe("It is the parser.");
   expect(notices).toEqual([]);
-});
-
-test.each<[string, ScriptedModel, RegExp]>([
-  [
-    "makes requests without end",
-    () => ({ calls: [{ name: "read", arguments: { path: "a.ts" } }] }),
-    /^The sub-agent failed. The model was asked 3 times in a row without a word/,
-  ],
-  [
-    "thinks and says nothing",
-    () => ({ thinking: "Hm." }),
-    /^The sub-agent failed. scripted\/actor gave no answer/,
-  ],
-])("a sub-agent that %s tells its parent", async (_name, sub, told) => {
-  const { agent, session } = parentWith(delegating(sub), { limits: { runRequests: 3 } });
-  expect((await agent.prompt("go")).status).toBe("done");
-  const [result] = taskResults(session);
-  expect(result).toMatchObject({ isError: true });
-  expect(contentText(result!.content)).toMatch(told);
 });

@@ -1,5 +1,5 @@
-import type { AssistantMessage, Message } from "@bonsai-agent/messages";
-import { byScript, emptyUsage } from "@bonsai-agent/messages";
+import type { Message } from "@bonsai-agent/messages";
+import { byScript } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
   ModelClient,
@@ -9,155 +9,11 @@ import {
 } from "@bonsai-agent/models";
 import { createSession, type Session, type SessionBlurb } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import { changedFiles } from "../src/listing/changed-files.ts";
 import { SessionBlurbs } from "../src/listing/session-blurb.ts";
 import type { AgentNotice } from "../src/notice.ts";
-
-let ids = 0;
-
-/** A call with its result. */
-function used(
-  name: string,
-  args: Record<string, unknown>,
-  details?: unknown,
-  options: { isError?: boolean } = {},
-): Message[] {
-  const id = `call-${++ids}`;
-  return [
-    answer("", [{ type: "toolCall", id, name, arguments: args }]),
-    {
-      role: "toolResult",
-      toolCallId: id,
-      toolName: name,
-      content: [],
-      details,
-      isError: options.isError ?? false,
-      timestamp: 1,
-    },
-  ];
-}
-
-function answer(text: string, calls: AssistantMessage["content"] = []): AssistantMessage {
-  return {
-    role: "assistant",
-    content: [{ type: "text", text }, ...calls],
-    api: "scripted",
-    provider: "scripted",
-    model: "actor",
-    usage: emptyUsage(),
-    stopReason: "stop",
-    timestamp: 1,
-  };
-}
+import { answer, edit, used } from "./changed-messages.ts";
 
 const user = (content: string): Message => ({ role: "user", content, timestamp: 1 });
-const edit = (path: string, added = 1, removed = 1) => used("edit", { path }, { path, added, removed });
-
-const PATCH =
-  "*** Begin Patch\n*** Update File: a.ts\n@@\n-x\n+y\n+z\n*** Add File: b.ts\n+hi\n*** End Patch";
-const DIFF = "--- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-x\n+y\n--- a/old.ts\n+++ /dev/null\n-x\n";
-
-test.each<[string, Message[], [path: string, added: number, removed: number][]]>([
-  ["what a tool counted", edit("a.ts", 3, 2), [["a.ts", 3, 2]]],
-  ["a path in the call alone", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }), [["a.ts", 3, 2]]],
-  [
-    "several changes of a file",
-    [...edit("a.ts", 3, 2), ...edit("b.ts"), ...edit("a.ts", 1, 1)],
-    [
-      ["b.ts", 1, 1],
-      ["a.ts", 4, 3],
-    ],
-  ],
-  [
-    "a file by all its names",
-    [...edit("/project/src/a.ts"), ...edit("./src/a.ts"), ...edit("src/a.ts")],
-    [["src/a.ts", 3, 3]],
-  ],
-  ["a file outside the project", edit("/etc/hosts"), [["/etc/hosts", 1, 1]]],
-  [
-    "no write that changed nothing",
-    used("write", { path: "a.ts" }, { path: "a.ts", created: false, added: 0, removed: 0 }),
-    [],
-  ],
-  [
-    "but an empty new file",
-    used("write", { path: "a.ts" }, { path: "a.ts", created: true, added: 0, removed: 0 }),
-    [["a.ts", 0, 0]],
-  ],
-  ["no failed call", used("edit", { path: "a.ts" }, { added: 3, removed: 2 }, { isError: true }), []],
-  [
-    "what a sub-agent changed",
-    used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }),
-    [["a.ts", 2, 0]],
-  ],
-  [
-    "also where it failed",
-    used("task", {}, { changedFiles: [{ path: "a.ts", added: 2, removed: 0 }] }, { isError: true }),
-    [["a.ts", 2, 0]],
-  ],
-  [
-    "damaged details",
-    used("task", {}, { changedFiles: [null, { path: 1 }, { path: "a.ts", added: -1, removed: 0 }] }),
-    [],
-  ],
-  [
-    "another program's edit",
-    used("Edit", { file_path: "a.ts", old_string: "a\nb\nc", new_string: "a\nx\ny\nc" }),
-    [["a.ts", 2, 1]],
-  ],
-  [
-    "several in one call",
-    used("edit", {
-      path: "a.ts",
-      edits: [
-        { oldText: "a", newText: "b" },
-        { oldText: "c", newText: "d\ne" },
-      ],
-    }),
-    [["a.ts", 3, 2]],
-  ],
-  ["a deletion", used("edit", { path: "a.ts", oldText: "a\nb\n", newText: "" }), [["a.ts", 0, 2]]],
-  ["another program's write", used("Write", { file_path: "a.ts", content: "a\nb\n" }), [["a.ts", 2, 0]]],
-  [
-    "a patch",
-    used("apply_patch", { input: PATCH }),
-    [
-      ["a.ts", 2, 1],
-      ["b.ts", 1, 0],
-    ],
-  ],
-  [
-    "a patch as a command",
-    used("shell", { command: ["apply_patch", PATCH] }),
-    [
-      ["a.ts", 2, 1],
-      ["b.ts", 1, 0],
-    ],
-  ],
-  [
-    "a unified diff, with a deletion",
-    used("patch", { diff: DIFF }),
-    [
-      ["src/a.ts", 1, 1],
-      ["old.ts", 0, 1],
-    ],
-  ],
-  [
-    "no reading, searching or running",
-    [
-      ...used("read", { path: "a.ts" }),
-      ...used("bash", { command: "echo x > a.ts" }),
-      ...used("grep", { pattern: "x", path: "." }),
-    ],
-    [],
-  ],
-  ["no call without a result", used("edit", { path: "a.ts", oldText: "a", newText: "b" }).slice(0, 1), []],
-  ["arguments that make no sense", used("edit", { path: 7, edits: "x", oldText: null }), []],
-])("changed files: %s", (_, messages, expected) => {
-  expect(changedFiles(messages, "/project")).toEqual(
-    expected.map(([path, added, removed]) => ({ path, added, removed })),
-  );
-});
 
 const small: CatalogueModel = {
   provider: "scripted",
@@ -385,7 +241,7 @@ test("runs that end while the model writes get one blurb more, together; the clo
   expect(stored(session)).toHaveLength(1);
 });
 
-test("a full disk stops nothing, and is notified", async () => {
+test("a full disk ends no run, and is reported by a notice", async () => {
   const session = newSession();
   const { blurbs, notices } = blurbsFor(session);
   const changed = edit("a.ts");

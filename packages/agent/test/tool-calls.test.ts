@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../src/tool-registry.ts";
+import { calls, scriptedAgent } from "./scripted-agent.ts";
+
+const done = { text: "done" };
+
+test("results come in the order of the calls, whichever ends first; a tool that wants to run alone does", async () => {
+  const log: string[] = [];
+  const gates = new Map<string, () => void>();
+  const gated = defineTool({
+    name: "gated",
+    description: "Ends when it may.",
+    parameters: z.object({ id: z.string() }),
+    execute: ({ input: { id } }) => {
+      log.push(`start ${id}`);
+      return new Promise((resolve) =>
+        gates.set(id, () => {
+          log.push(`end ${id}`);
+          resolve({ content: [{ type: "text", text: id }] });
+        }),
+      );
+    },
+  });
+  const alone = { ...gated, name: "alone", executionMode: "sequential" as const };
+  const call = (name: string, id: string) => ({ name, arguments: { id } });
+  const run = scriptedAgent({
+    tools: [gated, alone],
+    turn: [{ calls: [call("gated", "a"), call("gated", "b"), call("alone", "c"), call("gated", "d")] }, done],
+  });
+  const order = ["b", "a", "c", "d"];
+  run.lifecycle.on("tool_execution_start", () => {
+    setImmediate(() => {
+      while (gates.has(order[0]!)) gates.get(order.shift()!)!();
+    });
+  });
+  await run.agent.prompt("go");
+  expect(log).toEqual(["start a", "start b", "end b", "end a", "start c", "end c", "start d", "end d"]);
+  const results = run.turns[1]!.messages.flatMap((each) =>
+    each.role === "toolResult" ? [each.content] : [],
+  );
+  expect(results.map(([content]) => content)).toMatchObject(["a", "b", "c", "d"].map((text) => ({ text })));
+});
+
+test("a call is not run when the work was stopped while a guard looked at it", async () => {
+  let isRun = false;
+  const tool = defineTool({
+    name: "echo",
+    description: "Runs.",
+    parameters: z.object({}),
+    execute: async () => {
+      isRun = true;
+      return { content: [] };
+    },
+  });
+  const run = scriptedAgent({ tools: [tool], turn: [calls()] });
+  run.lifecycle.on("tool_call", () => {
+    void run.agent.abort();
+  });
+  expect((await run.agent.prompt("go")).status).toBe("aborted");
+  expect(isRun).toBe(false);
+  expect(run.session.projection().items.at(-1)?.message).toMatchObject({
+    isError: true,
+    content: [{ text: "Not run: the user stopped the work." }],
+  });
+});
+
+test("what a tool shows after it has ended fires no event", async () => {
+  const shown: unknown[] = [];
+  let late: (() => void) | undefined;
+  const tool = defineTool({
+    name: "echo",
+    description: "Shows.",
+    parameters: z.object({}),
+    execute: async ({ onUpdate }) => {
+      onUpdate({ content: [{ type: "text", text: "half" }] });
+      late = () => onUpdate({ content: [{ type: "text", text: "late" }] });
+      return { content: [] };
+    },
+  });
+  const run = scriptedAgent({ tools: [tool], turn: [calls(), done] });
+  run.lifecycle.on("tool_execution_update", ({ partialResult }) => void shown.push(partialResult.content[0]));
+  run.lifecycle.on("tool_execution_end", () => late?.());
+  await run.agent.prompt("go");
+  expect(shown).toEqual([{ type: "text", text: "half" }]);
+});
+
+test("calls of an answer that broke off get no results, for they were not run", async () => {
+  const run = scriptedAgent({ turn: [calls({ text: "x".repeat(200) }, { cut: true }), done] });
+  expect((await run.agent.prompt("go")).status).toBe("failed");
+  const { message } = run.session.projection().items.at(-1)!;
+  expect(message).toMatchObject({ role: "assistant", stopReason: "error", content: [{ type: "toolCall" }] });
+  await run.agent.prompt("again");
+  expect(run.session.projection().items.map(({ message: { role } }) => role)).toEqual([
+    "user",
+    "assistant",
+    "user",
+    "assistant",
+  ]);
+});

@@ -1,0 +1,146 @@
+import { readFileSync, rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { scriptedAgent } from "./scripted-agent.ts";
+
+const ran = { output: "out", exitCode: 0, cancelled: false, truncated: false };
+
+test.each([
+  ["blocks", () => ({ block: true, reason: "no rm" }), "no rm"],
+  [
+    "throws",
+    () => {
+      throw new Error("broken guard");
+    },
+    "broken guard",
+  ],
+])("a command of the user's is not run when a guard %s", async (_what, guard, reason) => {
+  let isRun = false;
+  const runCommand = async () => {
+    isRun = true;
+    return ran;
+  };
+  const run = scriptedAgent({ turn: [], runCommand });
+  run.lifecycle.on("user_bash", guard);
+  await expect(run.agent.runUserCommand("rm -rf /")).rejects.toMatchObject({
+    code: "command_blocked",
+    message: expect.stringContaining(reason),
+  });
+  expect(isRun).toBe(false);
+  expect(run.session.path()).toEqual([]);
+});
+
+test("a command that an extension has run is stored with what it put out, and not run again", async () => {
+  const run = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ran twice")) });
+  const result = {
+    output: "remote",
+    exitCode: 3,
+    cancelled: false,
+    truncated: true,
+    fullOutputPath: "/tmp/o",
+  };
+  run.lifecycle.on("user_bash", ({ command, excludeFromContext, cwd }) => {
+    expect([command, excludeFromContext, cwd]).toEqual(["ls", true, "/project"]);
+    return { result: { ...result, more: "of its own" } };
+  });
+  expect(await run.agent.runUserCommand("ls", { excludeFromContext: true })).toMatchObject(result);
+  const [entry] = run.session.path();
+  expect(entry).toMatchObject({
+    message: { role: "bashExecution", command: "ls", ...result, excludeFromContext: true },
+  });
+  expect(JSON.stringify(entry)).not.toContain("of its own");
+});
+
+test("a command runs where an extension says, its output shown as it comes and made plain", async () => {
+  const run = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ran here")) });
+  const operations = {
+    code: 3,
+    async exec(command: string, cwd: string, { onData }: { onData: (data: Buffer) => void }) {
+      onData(Buffer.from(`\u001b[31m${command}\u001b[0m in ${cwd}\n`));
+      onData(Buffer.from("the rest"));
+      return { exitCode: this.code };
+    },
+  };
+  run.lifecycle.on("user_bash", () => ({ operations }));
+  const shown: string[] = [];
+  const message = await run.agent.runUserCommand("ls", { onOutput: (text) => shown.push(text) });
+  expect(message).toMatchObject({
+    output: "ls in /project\nthe rest",
+    exitCode: 3,
+    cancelled: false,
+    truncated: false,
+  });
+  expect(shown).toEqual(["ls in /project\n", "the rest"]);
+});
+
+test("an output from elsewhere that is long is kept in a file", async () => {
+  const run = scriptedAgent({ turn: [] });
+  const exec = async (_command: string, _cwd: string, { onData }: { onData: (data: Buffer) => void }) => {
+    for (let line = 1; line <= 3_000; line += 1) onData(Buffer.from(`line ${line}\n`));
+    return { exitCode: null };
+  };
+  run.lifecycle.on("user_bash", () => ({ operations: { exec } }));
+  const { output, truncated, fullOutputPath, exitCode } = await run.agent.runUserCommand("seq 3000");
+  expect([truncated, exitCode, output.includes("line 3000"), output.includes("line 1\n")]).toEqual([
+    true,
+    undefined,
+    true,
+    false,
+  ]);
+  expect(readFileSync(fullOutputPath!, "utf8")).toMatch(/^line 1\n[\s\S]*line 3000\n$/);
+  rmSync(fullOutputPath!);
+});
+
+test("a command that is stopped elsewhere keeps what it put out, also where nobody heeds the stop", async () => {
+  const run = scriptedAgent({ turn: [] });
+  const stop = new AbortController();
+  const exec = (_command: string, _cwd: string, { onData }: { onData: (data: Buffer) => void }) => {
+    onData(Buffer.from("begun"));
+    stop.abort();
+    return new Promise<never>(() => {});
+  };
+  run.lifecycle.on("user_bash", () => ({ operations: { exec } }));
+  expect(await run.agent.runUserCommand("sleep 9", { signal: stop.signal })).toMatchObject({
+    output: "begun",
+    cancelled: true,
+  });
+});
+
+test("a command that cannot run elsewhere is an error, and nothing runs here in its place", async () => {
+  const run = scriptedAgent({ turn: [], runCommand: async () => ran });
+  const exec = () => Promise.reject(new Error("no such host"));
+  run.lifecycle.on("user_bash", () => ({ operations: { exec } }));
+  await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({
+    code: "command_failed",
+    message: expect.stringContaining("no such host"),
+  });
+  expect(run.session.path()).toEqual([]);
+});
+
+test("a command that one extension blocks and another has run is blocked; of two that ran it, the later stands", async () => {
+  const output = (text: string) => ({ output: text, cancelled: false, truncated: false });
+  const run = scriptedAgent({ turn: [] });
+  for (const source of ["one", "two"])
+    run.lifecycle.on("user_bash", () => ({ result: output(source) }), { source });
+  expect(await run.agent.runUserCommand("ls")).toMatchObject({ output: "two" });
+  expect(run.notices.map(({ code }) => code)).toEqual(["conflict"]);
+  run.lifecycle.on("user_bash", () => ({ block: true, reason: "not here" }));
+  await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
+});
+
+test.each([
+  { result: "done" },
+  { result: { output: "x" } },
+  { result: { output: 7, cancelled: false, truncated: false } },
+  { operations: {} },
+])("a command is blocked where an extension answers %j, which is no result", async (answer) => {
+  const run = scriptedAgent({ turn: [], runCommand: async () => ran });
+  run.lifecycle.on("user_bash", () => answer as never);
+  await expect(run.agent.runUserCommand("ls")).rejects.toMatchObject({ code: "command_blocked" });
+  expect(run.session.path()).toEqual([]);
+});
+
+test("a command that cannot be started, and one without a shell, are errors that say so", async () => {
+  const failing = scriptedAgent({ turn: [], runCommand: () => Promise.reject(new Error("ENOENT")) });
+  for (const { agent } of [failing, scriptedAgent({ turn: [] })])
+    await expect(agent.runUserCommand("true")).rejects.toMatchObject({ code: "command_failed" });
+});
