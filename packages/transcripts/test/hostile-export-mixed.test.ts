@@ -1,0 +1,117 @@
+import { exportMarkdown } from "@bonsai-agent/transcripts";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { expectHarmless, header, places, sessionWith, TAG } from "./export-readers.ts";
+
+const piece = fc.constantFrom(
+  ..."` `` ``` ```` ~~~ ~~~~ ~~ \\ \\` < > <b> <b </b> <!-- --> <?x ?> <![CDATA[ ]]> <script> <a href='".split(
+    " ",
+  ),
+  ..."[ ] ( ) ]( ]: ![ [a]: [a](javascript:1) [a](http://x) javascript: &#106; &colon; &lt; data: http://x".split(
+    " ",
+  ),
+  ..."# ## ### - * + 1. 1) > | --- === *** |--|--| a b `a` `<i>` $$ [^1]: :::: ``` ``` ~~~".split(" "),
+  ...[
+    "\n",
+    "\n",
+    "\n",
+    "\n\n",
+    "\n\n",
+    " ",
+    " ",
+    "  ",
+    "    ",
+    "\t",
+    "\r\n",
+    "\r",
+    "\n- ",
+    "\n  ",
+    "\n    ",
+    "\n> ",
+  ],
+  ...[
+    "\0",
+    "\u2028",
+    "\ufeff",
+    "\u0085",
+    "\f",
+    '"',
+    "'",
+    "\n```\n",
+    "\n~~~\n",
+    "\n   ```\n",
+    `\n${TAG}`,
+    TAG,
+    "\ud800",
+  ],
+);
+
+describe("an export is only text for whoever reads it", () => {
+  test.each([
+    ...[
+      "> ",
+      ">",
+      "- ",
+      "[",
+      "![",
+      "](",
+      "`a",
+      "``a`",
+      "\\",
+      "\\`",
+      "<",
+      "<https://",
+      "<a ",
+      "&",
+      "*",
+      "~~~",
+      "www.",
+    ],
+    ...[
+      "a\n===\n",
+      "# a\n",
+      "- a\n",
+      "```\n",
+      "- ```\n",
+      "    <b>\n\n",
+      "[a]: b\n",
+      "1. ",
+      "=\n",
+      "\t",
+      "|",
+      "a | <b>\n",
+    ],
+    ...["`<b>` ", "`<b>` [a](", "> ```\n> <b>\n", "password:", "![](", "](javascript:", "](        "],
+    Array.from({ length: 600 }, (_, at) => `${"`".repeat(at + 1)}<b>`).join(" "),
+  ])("a quarter of a million characters of %j are read in one go", (unit) => {
+    const value = unit.repeat(Math.ceil(250_000 / unit.length));
+    const [first] = sessionWith(value, ["a user's text"]).entries();
+    const session = { header, leafId: null, entries: () => [first!], path: () => [first!] };
+    expect(exportMarkdown(session)).toContain("## User");
+  });
+
+  test("what is harmless stays as it was written", () => {
+    const text = [
+      "A list, where a < b & c > d, `x <b>` and **bold_text**:",
+      '- [ ] one\n- two `[a](b)`\n\n  ```html\n  <b>x</b>\n  ```\n\n1. three, see [docs](https://x.org/a_b?c=d#e "t")',
+      "| a | b |\n|---|---|\n| `c` | <https://x.org> |",
+      "```ts\nconst a: Array<string> = [];\n```\n\n~~~~\n<!-- kept -->\n~~~~",
+      "> quoted *text*\n\n    indented code\n\n---",
+      "[relative](../a/b.md) and me@x.org, C:\\path, it`s",
+    ].join("\n\n");
+    const exported = exportMarkdown(sessionWith(text, ["a user's text"]));
+    expect(exported).toContain(text.replace("~~~~\n<!-- kept -->\n~~~~", "```\n<!-- kept -->\n```"));
+    expect(exportMarkdown(sessionWith("``` explain <b>", ["a user's text"]))).toContain("``` explain <b>\n");
+  });
+
+  test("a text put together of any pieces, in any place", () => {
+    fc.assert(
+      fc.property(
+        fc.array(piece, { minLength: 1, maxLength: 16 }).map((pieces) => pieces.join("")),
+        fc.constantFrom(...Object.keys(places)),
+        (value, name) => expectHarmless(value, [name]),
+      ),
+      { numRuns: Number(process.env.FUZZ ?? 60) },
+    );
+  });
+});
