@@ -1,0 +1,173 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { agentProject } from "../../app/test/agent-project.ts";
+import { longSession } from "../../app/test/sample-session.ts";
+import { flatScreen, openLong, play, refusing, slow, summary, times } from "./compaction-setup.ts";
+import { openInteractive } from "./harness.ts";
+
+test("/compact: the compaction stands at the end of the chat, and below it what was done; /undo takes it back", async () => {
+  const opened = await openLong(play);
+  const { terminal } = opened;
+  terminal.type("/compact the tests\n");
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(
+    /\[compaction\] Compacted from 107,364 tokens.*Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request\./,
+  );
+  terminal.type("/undo\n");
+  await terminal.until("taken back");
+  await terminal.until(/~10\dk\/100k/);
+  expect(flatScreen(opened)).toMatch(
+    /taken back: [\d,]+ → about 107,364 tokens\. ! That is above 83,616 tokens/,
+  );
+  terminal.type("/undo\n");
+  await terminal.until("nothing_to_undo");
+});
+
+test("/compact of what is small says that there is nothing to compact", async () => {
+  const { terminal } = openInteractive({ scenario: play });
+  await terminal.until("/100k");
+  terminal.type("/compact\n");
+  await terminal.until("There is nothing to compact");
+  await terminal.until(/keepRecentTokens\s+in\s+\/settings/);
+  expect(times(terminal.scrollback(), "nothing to compact")).toBe(1);
+});
+
+test("a summary request that is refused as busy: the line says when it is sent again, and Esc cancels there too", async () => {
+  const error = { status: 529, message: "overloaded today" };
+  const { terminal } = await openLong({ ...play, summary: [{ error }] }, { BONSAI_DISABLE_MASK: "1" });
+  terminal.type("go on\n");
+  await terminal.until(/Auto-compacting\.\.\. retry 1 of \d+ in \d+s \(Esc to cancel\) · .*overl/);
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Well.");
+  expect(terminal.screen()).not.toMatch(/retry 1|Retrying/);
+});
+
+test("a failed /compact says once why and what to do, and leaves the file as it was", async () => {
+  const opened = await openLong(refusing);
+  const before = readFileSync(opened.file, "utf8");
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("compaction_failed");
+  expect(flatScreen(opened)).toMatch(
+    /Compaction failed\. Causes: .*no summary today.*built-in digest.*`bonsai compact --digest`/,
+  );
+  expect(times(flatScreen(opened), "Compaction failed.")).toBe(1);
+  expect(readFileSync(opened.file, "utf8")).toBe(before);
+});
+
+test("the notice of a failed compaction goes when a later one succeeds", async () => {
+  const error = { status: 400, message: "no summary today" };
+  const opened = await openLong({ ...play, summary: [{ error }, { text: summary }] });
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("compaction_failed");
+  opened.terminal.type("/compact\n");
+  const screen = await opened.terminal.until("Compacted: ");
+  expect(screen).toContain("[compaction] Compacted from");
+  expect(screen).not.toContain("Compaction failed");
+});
+
+test("Esc cancels a compaction, and nothing was changed", async () => {
+  const opened = await openLong(slow);
+  const { terminal, file } = opened;
+  const before = readFileSync(file, "utf8");
+  terminal.type("/compact\n");
+  await terminal.until(/compacting/i);
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+  expect(times(flatScreen(opened), "Compaction cancelled")).toBe(1);
+  expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+test("/compact during a run waits for its place, and the run goes on", async () => {
+  const first = { text: "Looking around, and telling of it.", delayMs: 40, chunkChars: 2 };
+  const turn = [{ ...first, calls: [{ name: "ls" }] }, { text: "All seen." }];
+  const opened = await openLong(
+    { ...play, turn },
+    { BONSAI_DISABLE_MASK: "1", BONSAI_DISABLE_AUTOCOMPACT: "1" },
+  );
+  const { terminal } = opened;
+  terminal.type("look\n");
+  await terminal.until("Looki");
+  terminal.type("/compact what was seen\n");
+  await terminal.until("at the next place");
+  await terminal.until("All seen.");
+  expect(times(flatScreen(opened), "Compacted: ")).toBe(1);
+});
+
+test("a /compact that was not begun because the work was stopped is reported by a notice", async () => {
+  const turn = [{ text: "Looking around.", delayMs: 60_000 }];
+  const opened = await openLong({ ...play, turn }, { BONSAI_DISABLE_AUTOCOMPACT: "1" });
+  const { terminal } = opened;
+  terminal.type("look\n");
+  await terminal.until("Waiting for the model");
+  terminal.type("/compact\n");
+  await terminal.until("at the next place");
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled; nothing was changed.");
+  expect(flatScreen(opened)).toContain("The user stopped the work before it began.");
+});
+
+test("a /compact that makes the context larger says so", async () => {
+  const answers = [{ text: "One." }, { text: "word ".repeat(30_000) }, { text: "Three." }];
+  const opened = openInteractive({ scenario: { ...play, contextWindow: 200_000, turn: answers }, rows: 40 });
+  await opened.terminal.until("/200k");
+  for (const text of ["a", "b", "c"]) {
+    opened.terminal.type(`${text}\n`);
+    await opened.terminal.until(text === "c" ? "Three." : text === "a" ? "One." : "word");
+    await opened.terminal.until((screen) => !/Answering|Waiting/.test(screen));
+  }
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toContain(
+    "The summary is longer than the little that it stands for; /undo takes it back.",
+  );
+});
+
+test("/compact preview shows the plan that /compact then carries out, and writes nothing", async () => {
+  const opened = await openLong(play);
+  const { terminal, file } = opened;
+  const before = readFileSync(file, "utf8");
+  terminal.type("/compact preview\n");
+  await terminal.until("What /compact would do; nothing is done yet.");
+  expect(terminal.screen()).toMatch(/summarised +\d+ items/);
+  expect(terminal.screen()).toMatch(/Plan +107,364 →/);
+  expect(terminal.screen()).toMatch(/→ about [\d,]+ tokens/);
+  expect(flatScreen(opened)).toContain("it is not written yet");
+  terminal.press("esc");
+  await terminal.until((screen) => !screen.includes("What /compact would do"));
+  expect(readFileSync(file, "utf8")).toBe(before);
+  const cut = /cut (?:inside a turn )?(?<id>[0-9a-f]{8})/;
+  terminal.type("/compact --dry-run\n");
+  await terminal.until(cut);
+  const { id } = cut.exec(terminal.screen())?.groups ?? {};
+  terminal.press("esc");
+  terminal.type("/compact\n");
+  await terminal.until("Compacted: ");
+  const compaction = readFileSync(file, "utf8")
+    .split("\n")
+    .findLast((line) => line.includes('"type":"compaction"'));
+  expect(JSON.parse(compaction ?? "{}").firstKeptEntryId).toBe(id);
+});
+
+test("/compact preview of what is small says why nothing would be done", async () => {
+  const { terminal } = openInteractive({ scenario: play });
+  await terminal.until("/100k");
+  terminal.type("/compact preview\n");
+  await terminal.until("There is nothing to compact");
+});
+
+test("an extension whose summary is used is named", async () => {
+  const own = `export default (bonsai) => bonsai.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
+    compaction: { summary: "## Goal\\nMine.", firstKeptEntryId, tokensBefore },
+  }));`;
+  const project = agentProject(play, { "own-summary.ts": own });
+  const opened = openInteractive({
+    project,
+    argv: ["--session", longSession(), "-e", "own-summary.ts"],
+    rows: 40,
+  });
+  await opened.terminal.until("k/100k");
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/tokens, with the summary of \S*own-summary/);
+});

@@ -1,0 +1,28 @@
+import type { Scenario } from "@bonsai-agent/models";
+import { modelSummary } from "../../app/test/model-summary.ts";
+import { longPlay, type OpenedLong, openLong as openLongSession } from "./long-setup.ts";
+
+export const summary = modelSummary();
+
+export const play = longPlay;
+
+export const refusing: Scenario = {
+  ...play,
+  summary: [{ error: { status: 400, message: "no summary today" } }],
+};
+
+/** The user has time to press a key. */
+export const slow: Scenario = { ...play, summary: [{ text: summary, delayMs: 60_000 }] };
+
+/** On a session that is larger than the window. */
+export const openLong = (scenario: Scenario, env: Record<string, string> = {}) =>
+  openLongSession({ scenario, env });
+
+export function times(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+/** The screen as one line: notices are wrapped. */
+export function flatScreen({ terminal }: Pick<OpenedLong, "terminal">): string {
+  return terminal.scrollback().replaceAll(/\s+/g, " ");
+}
