@@ -1,25 +1,9 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { createSessionIn, MemoryStore, type Session } from "@bonsai-agent/session";
+import { createSessionIn, MemoryStore } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import type { CustomInput } from "../src/run/input.ts";
-import { calls, filler, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
-
-const done = { text: "done" };
-const failing = { error: { status: 401, message: "invalid key" } };
-const message = (content: CustomInput["content"], more: Partial<CustomInput> = {}): CustomInput => ({
-  customType: "note",
-  content,
-  display: true,
-  ...more,
-});
-
-/** What the session holds, in order: who says it, and what. */
-function said(session: Session): string[] {
-  return session.projection().items.map(({ message: each }) => {
-    const text = "content" in each && typeof each.content === "string" ? ` ${each.content}` : "";
-    return `${each.role}${text}`;
-  });
-}
+import { calls, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
+import { done, message, said } from "./sent-message.ts";
 
 test("an idle agent stores a message at once and does not begin to work", async () => {
   const run = scriptedAgent({ turn: [] });
@@ -31,7 +15,7 @@ test("an idle agent stores a message at once and does not begin to work", async 
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("the model sees it as the user's", async () => {
+test("the model sees a sent message as the user's", async () => {
   const run = scriptedAgent({ turn: [done] });
   await run.agent.sendMessage(message([{ type: "text", text: "look here" }]));
   await run.agent.prompt("go");
@@ -70,184 +54,6 @@ test("with triggerTurn an idle agent works on it: a run without the event input"
   expect(said(run.session)).toEqual(["custom go on", "assistant"]);
 });
 
-test.each([
-  ["steer, the default", {}, ["user go", "assistant", "toolResult", "custom note", "assistant"]],
-  [
-    "steer that triggers nothing",
-    { triggerTurn: false },
-    ["user go", "assistant", "toolResult", "custom note", "assistant"],
-  ],
-  [
-    "followUp",
-    { deliverAs: "followUp" },
-    ["user go", "assistant", "toolResult", "assistant", "custom note", "assistant"],
-  ],
-  [
-    "followUp that triggers nothing",
-    { deliverAs: "followUp", triggerTurn: false },
-    ["user go", "assistant", "toolResult", "assistant", "custom note"],
-  ],
-  [
-    "nextTurn",
-    { deliverAs: "nextTurn" },
-    ["user go", "assistant", "toolResult", "assistant", "user again", "custom note", "assistant"],
-  ],
-] as const)("during a run: %s", async (_what, options, expected) => {
-  const run = scriptedAgent({ turn: (_call, count) => (count === 1 ? calls() : done) });
-  const off = run.lifecycle.on("tool_call", () => {
-    off();
-    void run.agent.sendMessage(message("note"), options);
-  });
-  await run.agent.prompt("go");
-  if ("deliverAs" in options && options.deliverAs === "nextTurn") {
-    expect(said(run.session)).toHaveLength(4);
-    await run.agent.prompt("again");
-  }
-  expect(said(run.session)).toEqual(expected);
-  expect(run.agent.hasPendingMessages).toBe(false);
-});
-
-test("several that steer go in together, before the text that came after them", async () => {
-  const run = scriptedAgent({ turn: [calls(), done, done] });
-  const off = run.lifecycle.on("tool_call", () => {
-    off();
-    for (const each of ["one", "two"]) void run.agent.sendMessage(message(each));
-    void run.agent.prompt("and me", { behavior: "steer" });
-    void run.agent.sendMessage(message("three"));
-    expect(run.agent.hasPendingMessages).toBe(true);
-    expect(run.agent.state.steering.map(({ text }) => text)).toEqual(["and me"]);
-  });
-  await run.agent.prompt("go");
-  expect(said(run.session)).toEqual([
-    ...["user go", "assistant", "toolResult", "custom one", "custom two", "user and me", "assistant"],
-    ...["custom three", "assistant"],
-  ]);
-});
-
-test("agent_end may send: it is stored and begins nothing, unless it asks for a turn", async () => {
-  for (const triggerTurn of [undefined, true]) {
-    const run = scriptedAgent({ turn: (_call, count) => ({ text: `answer ${count}` }) });
-    const off = run.lifecycle.on("agent_end", () => {
-      off();
-      void run.agent.sendMessage(message("note"), { triggerTurn });
-    });
-    await run.agent.prompt("go");
-    expect(said(run.session)).toEqual([
-      ...["user go", "assistant", "custom note"],
-      ...(triggerTurn ? ["assistant"] : []),
-    ]);
-  }
-});
-
-test("behind the last answer one that asks for no turn is stored, and no request follows", async () => {
-  const run = scriptedAgent({ turn: () => done });
-  const off = run.lifecycle.on("turn_end", () => {
-    off();
-    void run.agent.sendMessage(message("note"), { triggerTurn: false });
-  });
-  await run.agent.prompt("go");
-  expect(said(run.session)).toEqual(["user go", "assistant", "custom note"]);
-  expect(run.turns).toHaveLength(1);
-});
-
-test("while the agent is compacted it waits; then it is stored, or worked on", async () => {
-  const run = scriptedAgent({ turn: () => done });
-  for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
-  const sent: Promise<unknown>[] = [];
-  const off = run.lifecycle.on("session_before_compact", () => {
-    off();
-    sent.push(
-      run.agent.sendMessage(message("one")),
-      run.agent.sendMessage(message("two"), { triggerTurn: true }),
-    );
-  });
-  const before = run.session.leafId;
-  await run.agent.compact();
-  expect(await Promise.all(sent)).toMatchObject([undefined, { status: "done" }]);
-  const types = run.session.path().slice(run.session.path().findIndex(({ id }) => id === before) + 1);
-  expect(types.map(({ type }) => type).filter((type) => type !== "thinking_level_change")).toEqual([
-    "compaction",
-    "custom_message",
-    "custom_message",
-    "message",
-  ]);
-});
-
-test("a prompt that comes while a message is stored is delivered behind it", async () => {
-  const run = scriptedAgent({ turn: [done] });
-  void run.agent.sendMessage(message("first"));
-  expect((await run.agent.prompt("second")).status).toBe("done");
-  expect(said(run.session)).toEqual(["custom first", "user second", "assistant"]);
-});
-
-test("a command that comes meanwhile waits for it, and a move in the tree too", async () => {
-  const runCommand = async () => ({ output: "", exitCode: 0, cancelled: false, truncated: false });
-  const run = scriptedAgent({ turn: [done], runCommand });
-  await run.agent.prompt("go");
-  void run.agent.sendMessage(message("first"));
-  await run.agent.runUserCommand("true");
-  expect(said(run.session)).toEqual(["user go", "assistant", "custom first", "bashExecution"]);
-});
-
-test("an abort stores what waited, and hands back texts alone", async () => {
-  const run = scriptedAgent({ turn: [{ calls: [{ name: "echo" }, { name: "echo" }] }, done] });
-  const off = run.lifecycle.on("tool_call", () => {
-    off();
-    void run.agent.sendMessage(message("one"));
-    void run.agent.sendMessage(message("two"), { deliverAs: "followUp" });
-    void run.agent.prompt("text", { behavior: "steer" });
-    void run.agent.abort();
-  });
-  const { status, unsent } = await run.agent.prompt("go");
-  expect(status).toBe("aborted");
-  expect(unsent?.map(({ text }) => text)).toEqual(["text"]);
-  expect(said(run.session).slice(-2)).toEqual(["custom one", "custom two"]);
-  expect(said(run.session).filter((each) => each === "toolResult")).toHaveLength(2);
-});
-
-test("so does a failure, and an abort of a compaction begins no run", async () => {
-  const failed = scriptedAgent({ turn: [failing] });
-  failed.lifecycle.on("message_start", ({ message: told }) => {
-    if (told.role === "user") void failed.agent.sendMessage(message("note"), { triggerTurn: true });
-  });
-  expect((await failed.agent.prompt("go")).status).toBe("failed");
-  expect(said(failed.session)).toEqual(["user go", "assistant", "custom note"]);
-
-  const run = scriptedAgent({ turn: () => done });
-  for (const size of [4_000, 8_000]) await run.agent.prompt(filler(size));
-  let sent: Promise<unknown> | undefined;
-  run.lifecycle.on("session_before_compact", () => {
-    sent = run.agent.sendMessage(message("note"), { triggerTurn: true });
-    void run.agent.abort();
-  });
-  await run.agent.compact();
-  expect(await sent).toEqual({ status: "aborted" });
-  await run.agent.idle();
-  expect(said(run.session).at(-1)).toBe("custom note");
-  expect(run.turns).toHaveLength(2);
-});
-
-test("the run that it would have started is stopped: it is stored all the same", async () => {
-  const run = scriptedAgent({ turn: [] });
-  run.lifecycle.on("before_agent_start", () => void run.agent.abort());
-  expect(await run.agent.sendMessage(message("note"), { triggerTurn: true })).toEqual({ status: "aborted" });
-  expect(said(run.session)).toEqual(["custom note"]);
-});
-
-test("what waits when the agent is closed is stored before the session ends", async () => {
-  const run = scriptedAgent({ turn: [calls(), done] });
-  let closed: Promise<void> | undefined;
-  const off = run.lifecycle.on("tool_call", () => {
-    off();
-    void run.agent.sendMessage(message("note"));
-    closed = run.agent.close();
-  });
-  await run.agent.prompt("go");
-  await closed;
-  expect(said(run.session).at(-1)).toBe("custom note");
-  await expect(run.agent.sendMessage(message("late"))).rejects.toMatchObject({ code: "agent_closed" });
-});
-
 /** A store whose disk is full while the test says so. */
 class FullStore extends MemoryStore {
   isFull = false;
@@ -275,7 +81,7 @@ test.each([{}, { triggerTurn: true }, { deliverAs: "nextTurn" }] as const)(
   },
 );
 
-test("one that a full disk does not take during a run is stored when the run has failed", async () => {
+test("a message that a full disk does not take during a run is stored when the run has failed", async () => {
   const store = new FullStore();
   const session = createSessionIn(store, { cwd: "/project" });
   const run = scriptedAgent({ session, turn: [calls(), done] });
@@ -294,6 +100,7 @@ test("one that a full disk does not take during a run is stored when the run has
 });
 
 const circle: Record<string, unknown> = {};
+
 circle.self = circle;
 
 test.each([
@@ -312,7 +119,7 @@ test.each([
   expect(run.agent.isBusy).toBe(false);
 });
 
-test("who goes on with the object changes nothing of what was sent", async () => {
+test("a caller that changes the object afterwards changes nothing of what was sent", async () => {
   const run = scriptedAgent({ turn: [calls(), done] });
   const details = { count: 1 };
   const off = run.lifecycle.on("tool_call", () => {

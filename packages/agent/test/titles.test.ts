@@ -1,5 +1,4 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { byScript } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
   ModelClient,
@@ -9,161 +8,12 @@ import {
 } from "@bonsai-agent/models";
 import { openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
-import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import { SessionTitles } from "../src/listing/session-title.ts";
-import { cleanTitle, titleOf, withoutSecrets } from "../src/listing/title-text.ts";
+import { cleanTitle } from "../src/listing/title-text.ts";
 import type { AgentNotice } from "../src/notice.ts";
-
-test.each<[string, string, string | undefined]>([
-  ["a short request as it is", "Fix the failing test", "Fix the failing test"],
-  ["without its full stop", "Fix the failing test in src/cart.ts.", "Fix the failing test in src/cart.ts"],
-  ["a question without its mark", "Why is the build slow?", "Why is the build slow"],
-  ["the first sentence", "Add a login page. Use the old styles for it.", "Add a login page"],
-  [
-    "not a first sentence of one word",
-    "Hm. Now the login page is broken",
-    "Hm. Now the login page is broken",
-  ],
-  [
-    "a dot inside a name ends nothing",
-    "Rename a.b.c to d in index.ts now",
-    "Rename a.b.c to d in index.ts now",
-  ],
-  ["no greeting", "Hi there, fix the parser", "Fix the parser"],
-  ["no greeting before a name in code", "Hi, parseCart() drops commas", "parseCart() drops commas"],
-  ["no please", "please fix the parser", "fix the parser"],
-  ["a greeting on a line of its own", "Hello!\n\nThe parser drops commas.", "The parser drops commas"],
-  ["no consent", "ok\nrename the module", "rename the module"],
-  ["markdown's marks", "## Task\n- **Fix** the `parse()` call", "Task"],
-  ["a list's first point", "- [x] done things\n- others", "[x] done things"],
-  ["no code block", "```ts\nconst a = 1;\n```\nWhy does this fail?", "Why does this fail"],
-  ["no file that was put in", '<file name="a.ts">\nconst a = 1;\n</file>\nExplain a.ts', "Explain a.ts"],
-  ["no reminder", "<system-reminder>\nBe nice.\n</system-reminder>\nSort the imports", "Sort the imports"],
-  ["a dotfile", ".gitignore should list dist", ".gitignore should list dist"],
-  ["terminal colours", "\u001b[31mred\u001b[0m text is wrong", "red text is wrong"],
-  ["right-to-left tricks", "open \u202egpj.exe please now", "open gpj.exe please now"],
-  ["German", "Bitte behebe den Fehler im Warenkorb.", "Behebe den Fehler im Warenkorb"],
-  ["Russian", "Привет! Исправь ошибку в корзине", "Исправь ошибку в корзине"],
-  ["Chinese", "请修复购物车的总价。然后运行测试。", "修复购物车的总价"],
-  ["Japanese", "カートの合計を直してください。", "カートの合計を直してください"],
-  ["Arabic", "أصلح سلة التسوق", "أصلح سلة التسوق"],
-  ["nothing but consent", "ok, thanks!", undefined],
-  ["nothing but a command", "/model", undefined],
-  ["nothing but a number", "42", undefined],
-  ["nothing", "  \n ", undefined],
-  ["nothing but code", "```\nx = 1\n```", undefined],
-])("a title of a request: %s", (_, request, title) => {
-  expect(titleOf(request)).toBe(title);
-});
-
-test.each<[string, string, string]>([
-  [
-    "at a word, without small words that lead on",
-    "Refactor the payment module so that it does not depend on the legacy database layer and the old queue of the shop",
-    "Refactor the payment module so that it does not depend on the legacy database layer and the old queue",
-  ],
-  [
-    "without an open bracket",
-    "Move all of the helpers of the shop into one place (see the long list in the document about helpers)",
-    "Move all of the helpers of the shop into one place",
-  ],
-])("a long request is cut %s", (_, request, title) => {
-  expect(titleOf(request)).toBe(title);
-});
-
-test("a long request without spaces is cut between characters", () => {
-  const title = titleOf("修复购物车".repeat(40))!;
-  expect(title.startsWith("修复购物车")).toBe(true);
-  expect(byScript(title)).toBeLessThanOrEqual(20);
-  expect(byScript(titleOf("x".repeat(5_000))!)).toBeLessThanOrEqual(20);
-});
-
-test.each<[string, string]>([
-  ["Fix the login", "Fix the login"],
-  ['"Fix the login."', "Fix the login"],
-  ["Title: Fix the login", "Fix the login"],
-  ["**Fix the login**\n\nThis names it.", "Fix the login"],
-  ["\n\n  # Fix the login\n", "Fix the login"],
-  ["“修复登录”。", "修复登录"],
-])("a model's title %j becomes %j", (answer, title) => {
-  expect(cleanTitle(answer)).toBe(title);
-});
-
-const secrets = [
-  "sk-ant-REDACTED",
-  "ghp_REDACTED",
-  "AKIAIOSFODNN7EXAMPLE",
-  "wJalrXUtnFEMI/K7MDENG/bPxRfiCY1EXAMPLEKEY2",
-  "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
-  "9f86d081884c7d659a2feaa0c55ad015",
-  `pplx-${"abcdefghij"}`,
-  `nvapi-${"abcdefghij"}`,
-  `fw_${"a1b2c3d4e5".repeat(3)}`,
-  `https://hooks.slack.com/services/${"TABCDEFGH/BABCDEFGH"}/abcdefgh`,
-];
-
-test.each<[string, string, string]>([
-  ...secrets.map((secret): [string, string, string] => ["by its form", `deploy with ${secret} now`, secret]),
-  ["in quotes", `set key "${secrets[1]}" please`, secrets[1]!],
-  ["by its name", "DB_PASSWORD=hunter2 fails to connect", "hunter2"],
-  ["by its name in words", "log in: the password is hunter2", "hunter2"],
-  ["in a header", "curl -H 'Authorization: Bearer abc.def' fails", "abc.def"],
-  ["in a header of small letters", "curl -H 'authorization: bearer abc1.def' fails", "abc1.def"],
-  ["in an address", "connect to postgres://bob:hunter2@db/shop", "hunter2"],
-  ["in Chinese", "密码是hunter2 登录失败了", "hunter2"],
-  [
-    "as a key file that is cut off",
-    "use -----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEabc",
-    "MIIEabc",
-  ],
-  [
-    "as a key file",
-    "-----BEGIN PRIVATE KEY-----\nMIIEabc\n-----END PRIVATE KEY-----\nuse this key",
-    "MIIEabc",
-  ],
-])("no secret %s: %s", (_, text, secret) => {
-  expect(withoutSecrets(text)).not.toContain(secret);
-  expect(titleOf(text) ?? "").not.toContain(secret.slice(0, 8));
-});
-
-test.each([
-  "src/components/checkout/OrderSummary.test.tsx",
-  "the token count is wrong",
-  "https://example.org/a/b",
-  "resetPassword()",
-  "fw_version_check",
-  "the basic rules of a bearer token",
-])("%s is no secret", (text) => {
-  expect(withoutSecrets(text)).toBe(text);
-});
-
-test("whatever the request: one line, about 20 tokens, well-formed, no trailing junk, the same each time", () => {
-  const words = fc.array(
-    fc.oneof(
-      fc.string({ unit: "binary", maxLength: 30 }),
-      fc.string({ maxLength: 30 }),
-      fc.constantFrom(...secrets),
-    ),
-    {
-      maxLength: 30,
-    },
-  );
-  fc.assert(
-    fc.property(words, (parts) => {
-      const request = parts.join(" ");
-      const title = titleOf(request);
-      expect(titleOf(request)).toBe(title);
-      if (title === undefined) return;
-      expect(byScript(title)).toBeLessThanOrEqual(20);
-      expect(title).toBe(title.trim());
-      expect(title).not.toMatch(/\p{Cc}|\u202e|[,;:.!?…(-]$/u);
-      expect(title.isWellFormed()).toBe(true);
-      for (const secret of secrets) expect(title).not.toContain(secret);
-    }),
-  );
-});
+import { secrets } from "./secret-examples.ts";
 
 const small: CatalogueModel = {
   provider: "scripted",

@@ -1,0 +1,19 @@
+import type { Session } from "@bonsai-agent/session";
+import type { CustomInput } from "../src/run/input.ts";
+
+export const done = { text: "done" };
+
+export const message = (content: CustomInput["content"], more: Partial<CustomInput> = {}): CustomInput => ({
+  customType: "note",
+  content,
+  display: true,
+  ...more,
+});
+
+/** What the session holds, in order: who says it, and what. */
+export function said(session: Session): string[] {
+  return session.projection().items.map(({ message: each }) => {
+    const text = "content" in each && typeof each.content === "string" ? ` ${each.content}` : "";
+    return `${each.role}${text}`;
+  });
+}
