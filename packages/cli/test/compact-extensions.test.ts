@@ -1,49 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CompactionReport } from "@bonsai-agent/app/compact-view";
-import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import { type CompactionEntry, openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { longSession, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
-import type { GotoReport } from "../src/commands/goto.ts";
+import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
-import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
-
-/** Writes extensions into a folder to stand in; the events that they tell of end up in `told`. */
-function withExtensions(extensions: Record<string, string>) {
-  const cwd = testFolder();
-  const home = join(cwd, "home");
-  for (const [name, text] of Object.entries(extensions)) {
-    mkdirSync(join(cwd, name, ".."), { recursive: true });
-    writeFileSync(join(cwd, name), text);
-  }
-  const run = (argv: readonly string[], options: RunCliOptions = {}): Promise<CliRun> =>
-    runCli(argv, { cwd, ...options, env: { BONSAI_HOME: home, ...options.env } });
-  const json = async <Report>(...argv: string[]): Promise<Report & { code: number; stderr: string }> => {
-    const { code, stdout, stderr } = await run([...argv, "--json"]);
-    return { ...JSON.parse(stdout), code, stderr };
-  };
-  const told = () => {
-    const file = join(cwd, "told.txt");
-    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-  };
-  return { cwd, home, run, json, told };
-}
-
-/** Tells of every event in a file, with what `say` makes of `event` and `ctx`. */
-function teller(say = "event.type", body = ""): string {
-  return `
-    import { appendFileSync } from "node:fs";
-    const names = ["session_start", "session_shutdown", "session_before_mask", "session_mask", "session_before_compact",
-      "session_compact", "session_compact_failed", "auto_compaction_start", "auto_compaction_end", "session_before_tree",
-      "session_tree"] as const;
-    export default (bonsai: any) => {
-      for (const name of names) bonsai.on(name, (event: any, ctx: any) => {
-        appendFileSync(ctx.cwd + "/told.txt", ${say} + "\\n");
-      });
-      ${body}
-    };`;
-}
+import { teller, throwing, withExtensions } from "./session-command-project.ts";
 
 const summary = `
   export default (bonsai: any) => bonsai.on("session_before_compact", ({ preparation }: any) => ({
@@ -63,10 +25,6 @@ const sections = [
   "## Next Steps\n1. test it",
   "## Critical Context\n- none",
 ].join("\n\n");
-
-function throwing(event: string): string {
-  return `export default (bonsai: any) => bonsai.on("${event}", () => { throw new Error("it broke"); });`;
-}
 
 describe("bonsai compact -e", () => {
   test("runs the hooks of a session at work, each once, around them the session's own", async () => {
@@ -100,7 +58,7 @@ describe("bonsai compact -e", () => {
     expect(stdout).toContain("The summary of mine.ts\n  │ Ours, of");
   });
 
-  test("a no changes nothing, says whose it is and why, and ends with 130", async () => {
+  test("an extension's refusal changes nothing, is reported with its name and reason, and ends with 130", async () => {
     const no = `export default (bonsai) => bonsai.on("session_before_compact", () => ({ cancel: true, reason: "Not today." }));`;
     const { json, run, cwd, told } = withExtensions({ "no.js": no, "tell.ts": teller() });
     const file = longSession();
@@ -146,7 +104,7 @@ describe("bonsai compact -e", () => {
     expect(stderr).toMatch(/^The summary came from empty\.js\.\n✗ An extension's/);
   });
 
-  test("of two that summarise, the later one stands", async () => {
+  test("of the summaries of two extensions, the later one is used", async () => {
     const other = summary.replace("Ours", "Theirs");
     const { json } = withExtensions({ "a.ts": summary, "b.ts": other });
     const report = await json<CompactionReport>(
@@ -232,7 +190,7 @@ describe("bonsai compact -e", () => {
     expect(report.summary).toContain("Make the parser right.");
   });
 
-  test("Ctrl-C ends an extension that hangs: 130, nothing written, and it hears of the end", async () => {
+  test("Ctrl-C ends an extension that hangs: 130, nothing written, and it gets session_shutdown", async () => {
     const hanging = teller(
       "event.type",
       `bonsai.on("session_before_compact", () => new Promise(() => { process.emit("compaction-hangs"); }));`,
@@ -271,102 +229,5 @@ describe("bonsai compact -e", () => {
     expect((await json<CompactionReport>("compact", longSession())).stderr).toBe("");
     expect((await json("goto", writeLines(sampleLines()), "aaaa0004")).stderr).toBe("");
     expect(told()).toEqual([]);
-  });
-});
-
-describe("bonsai goto -e", () => {
-  test("runs the hooks of /tree, each once", async () => {
-    const { json, told } = withExtensions({ "tell.ts": teller() });
-    const file = writeLines(sampleLines());
-    const report = await json<GotoReport>("goto", file, "aaaa0004", "--summarize", "-e", "tell.ts");
-    expect(report).toMatchObject({ code: 0, previousLeafId: "cccc0007" });
-    expect(told()).toEqual(["session_start", "session_before_tree", "session_tree", "session_shutdown"]);
-  });
-
-  test("an extension's summary hangs under the new position, with its name", async () => {
-    const mine = `export default (bonsai) => bonsai.on("session_before_tree", ({ preparation }) => ({
-      summary: { summary: "Left " + preparation.entriesToSummarize.length + " entries.", details: { own: true } },
-      label: "before the cache",
-    }));`;
-    const { json, run } = withExtensions({ "mine.js": mine });
-    const file = writeLines(sampleLines());
-    const report = await json<GotoReport>("goto", file, "aaaa0004", "--summarize", "-e", "mine.js");
-    expect(report).toMatchObject({ code: 0, decidedBy: "mine.js" });
-    const session = openSession(file);
-    expect(session.entry(report.summaryEntryId!)).toMatchObject({
-      parentId: "aaaa0004",
-      fromHook: true,
-      details: { own: true },
-      summary: expect.stringMatching(/^Left \d+ entries\.$/),
-    });
-    const rows = JSON.parse((await run(["tree", file, "--json"])).stdout) as TreeRow[];
-    expect(rows.find(({ id }) => id === report.summaryEntryId)?.label).toBe("before the cache");
-    const again = await run(["goto", writeLines(sampleLines()), "aaaa0004", "--summarize", "-e", "mine.js"]);
-    expect(again.stdout).toContain("made by mine.js");
-  });
-
-  test("a no changes nothing", async () => {
-    const no = `export default (bonsai) => bonsai.on("session_before_tree", () => ({ cancel: true }));`;
-    const { json, run } = withExtensions({ "no.js": no });
-    const file = writeLines(sampleLines());
-    const before = readFileSync(file);
-    const { stderr, ...report } = await json<GotoReport>("goto", file, "aaaa0004", "-e", "no.js");
-    expect(report).toEqual({
-      code: 130,
-      status: "cancelled",
-      leafId: "cccc0007",
-      previousLeafId: "cccc0007",
-      decidedBy: "no.js",
-    });
-    expect(stderr).toBe("");
-    const human = await run(["goto", file, "aaaa0004", "-e", "no.js"]);
-    expect([human.code, human.stdout]).toEqual([130, expect.stringContaining("Cancelled by no.js")]);
-    expect(readFileSync(file).equals(before)).toBe(true);
-  });
-
-  test("an extension that throws is reported, and the default summary is made", async () => {
-    const { json } = withExtensions({ "broken.ts": throwing("session_before_tree") });
-    const file = writeLines(sampleLines());
-    const report = await json<GotoReport>("goto", file, "aaaa0004", "--summarize", "-e", "broken.ts");
-    expect(report.code).toBe(0);
-    expect(report.summaryEntryId).toBeDefined();
-    expect(report.decidedBy).toBeUndefined();
-    expect(report.stderr).toContain("it broke");
-  });
-});
-
-describe("flags of extensions in session commands", () => {
-  const flagged = `export default (bonsai) => {
-    bonsai.registerFlag("terse", { type: "boolean" });
-    bonsai.registerFlag("tag", { type: "string", default: "none" });
-    const tell = (_, ctx) => ctx.ui.notify("flags " + bonsai.getFlag("terse") + " " + bonsai.getFlag("tag"));
-    bonsai.on("session_start", tell);
-    bonsai.registerProvider("own", { baseUrl: "http://127.0.0.1:1", api: "openai-chat", apiKey: bonsai.getFlag("tag"), models: [{ id: "m" }] });
-  };`;
-
-  test("are read, wherever they stand", async () => {
-    const { run, cwd } = withExtensions({ "own.ts": flagged });
-    const file = writeLines(sampleLines(), join(cwd, "session.jsonl"));
-    const { code, stderr } = await run(["compact", "--tag", "x", file, "-e", "own.ts", "--terse"]);
-    expect([code, stderr]).toEqual([0, expect.stringContaining("flags true x")]);
-    const [, , entry] = sampleLines() as { id: string }[];
-    const gone = await run(["goto", "-e", "own.ts", file, "--tag=y", entry!.id, "--summarize"]);
-    expect([gone.code, gone.stderr]).toEqual([0, expect.stringContaining("flags undefined y")]);
-    const models = await run(["models", "-e", "own.ts", "--terse", "--json"]);
-    expect([models.code, models.stdout]).toEqual([0, expect.stringContaining('"own"')]);
-  });
-
-  test.each([
-    [["compact", "FILE", "-e", "own.ts", "--tres"], "Unknown option '--tres'"],
-    [["compact", "FILE", "-e", "own.ts", "--tag"], "argument missing"],
-    [["compact", "FILE", "--terse"], "Unknown option '--terse'"],
-    [["show", "FILE", "--terse"], "Unknown option '--terse'"],
-    [["compact", "FILE", "more", "-e", "own.ts", "--terse"], "Too many arguments"],
-  ])("%j is wrong usage", async (words, message) => {
-    const { run, cwd } = withExtensions({ "own.ts": flagged });
-    const file = writeLines(sampleLines(), join(cwd, "session.jsonl"));
-    const { code, stdout, stderr } = await run(words.map((word) => (word === "FILE" ? file : word)));
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr.toLowerCase()).toContain(message.toLowerCase());
   });
 });
