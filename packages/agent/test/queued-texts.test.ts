@@ -20,6 +20,15 @@ test("an agent that would stop is steered first; one that begins takes what has 
   expect(queue.next("start")).toMatchObject({ text: "later" });
 });
 
+test("a follow-up that comes while tools run waits until the agent would stop", async () => {
+  const run = scriptedAgent({ turn: [calls(), done, done] });
+  run.lifecycle.on("tool_execution_start", () => {
+    void run.agent.prompt("later", { behavior: "followUp" });
+  });
+  await run.agent.prompt("go");
+  expect(run.turns.map((turn) => sentText(turn).includes("later"))).toEqual([false, false, true]);
+});
+
 test("an abort while extensions look at a text hands it back, and nothing of it is stored", async () => {
   const run = scriptedAgent({ turn: [] });
   const names = recordEvents(run.lifecycle);
