@@ -2,7 +2,7 @@ import { CompactionController, type Summariser } from "@bonsai-agent/compaction"
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ImageContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
-import type { Entry, PathSettings, Session } from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
 import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
 import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
@@ -195,29 +195,11 @@ class ModelSelection {
   /** Records in the session what it is worked on with, where that has changed or is not known without reading back. */
   record(): void {
     const { session } = this.#options;
-    const { model, thinkingLevel, isWhole } = recentSettings(session);
+    const { model, thinkingLevel, isWhole } = session.recentSettings();
     const { provider, id } = this.#model;
     if (model?.provider !== provider || model.modelId !== id)
       session.append({ type: "model_change", provider, modelId: id });
     if ((thinkingLevel ?? (isWhole ? "off" : undefined)) !== this.#thinking)
       session.append({ type: "thinking_level_change", thinkingLevel: this.#thinking });
   }
-}
-
-/**
- * What the session was last worked on with, as far as the part of the path shows that the model sees: that is in
- * memory, while the rest would have to be read. `isWhole`: that part is the whole path.
- */
-function recentSettings(session: Session): PathSettings & { isWhole: boolean } {
-  const found: PathSettings = {};
-  let oldest: Entry | undefined;
-  for (const entry of session.tail()) {
-    oldest = entry;
-    if (entry.type === "thinking_level_change") found.thinkingLevel ??= entry.thinkingLevel;
-    if (entry.type === "model_change") found.model ??= { provider: entry.provider, modelId: entry.modelId };
-    if (entry.type === "message" && entry.message.role === "assistant")
-      found.model ??= { provider: entry.message.provider, modelId: entry.message.model };
-    if (found.model !== undefined && found.thinkingLevel !== undefined) break;
-  }
-  return { ...found, isWhole: (oldest?.parentId ?? null) === null };
 }

@@ -161,6 +161,8 @@ export interface ContextSize {
   readonly fixedTokens: number;
   /** Tokens of the total, for estimated tokens of messages. */
   ofEstimate(tokens: number): number;
+  /** The same for each of several in a row: what it adds to those before it, so that rounding loses no token. */
+  shares(estimated: readonly number[]): number[];
   /** The most estimated tokens of messages with which the total stays within this. */
   estimateWithin(totalTokens: number): number;
 }
@@ -179,10 +181,19 @@ export function contextSizeOf({ reading, estimatedTokens, ...known }: ContextSiz
   const messageTokens = Math.round(totalTokens * share);
   const fixedTokens = totalTokens - messageTokens;
   const scale = estimatedTokens === 0 ? 1 : messageTokens / estimatedTokens;
+  const ofEstimate = (tokens: number) => Math.round(tokens * scale);
   return {
     totalTokens,
     fixedTokens,
-    ofEstimate: (tokens) => Math.round(tokens * scale),
+    ofEstimate,
+    shares(estimated) {
+      let before = 0;
+      return estimated.map((tokens) => {
+        const from = ofEstimate(before);
+        before += tokens;
+        return ofEstimate(before) - from;
+      });
+    },
     estimateWithin: (tokens) => (scale === 0 ? 0 : Math.floor((tokens - fixedTokens) / scale)),
   };
 }

@@ -25,7 +25,7 @@ export type { EntryIndex, EntryRecord } from "./entry-index.ts";
 export { kindWord } from "./entry-types.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
-export type { PathSettings } from "./latest-entries.ts";
+export type { PathSettings, RecentSettings } from "./latest-entries.ts";
 export {
   type CreateSessionOptions,
   createSession,

@@ -86,6 +86,24 @@ export function pathSettings(
   return seeker.found;
 }
 
+/** What the newer part of a path says of its settings. */
+export interface RecentSettings extends PathSettings {
+  /** True where that part is the whole path. */
+  isWhole: boolean;
+}
+
+/** @param tail entries of a path, newest first */
+export function recentSettings(tail: Iterable<Entry>): RecentSettings {
+  const seeker = new SettingsSeeker();
+  let oldest: Entry | undefined;
+  for (const entry of tail) {
+    oldest = entry;
+    seeker.older(entry);
+    if (seeker.done) break;
+  }
+  return { ...seeker.found, isWhole: (oldest?.parentId ?? null) === null };
+}
+
 /** Takes older and older entries of a path, until both settings are known. */
 class SettingsSeeker {
   readonly found: PathSettings = {};

@@ -6,7 +6,13 @@ import {
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
 import type { EntryIndex } from "./entry-index.ts";
-import { LatestEntries, type PathSettings, pathSettings } from "./latest-entries.ts";
+import {
+  LatestEntries,
+  type PathSettings,
+  pathSettings,
+  type RecentSettings,
+  recentSettings,
+} from "./latest-entries.ts";
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
@@ -253,6 +259,11 @@ export class Session {
   /** The model and the thinking level that the current path was last worked on with. */
   settings(): PathSettings {
     return pathSettings(this.#view, this.#reader);
+  }
+
+  /** The settings as far as `tail` shows them: without reading anything. */
+  recentSettings(): RecentSettings {
+    return recentSettings(this.tail());
   }
 
   /** Everything that is wrong in the file, in file order. Reads and parses all of it. */

@@ -5,7 +5,7 @@ import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
-import type { ContextTokens, Message, TokenEstimator } from "@bonsai-agent/messages";
+import type { Message, TokenEstimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 
 export async function run(invocation: Invocation): Promise<undefined> {
@@ -58,21 +58,10 @@ export function contextSize(
     estimatedTokens: reading.trailingTokens,
     messageTokens() {
       const estimated = items.map(({ message }) => estimator.message(message));
-      return sharesOf(estimated, reading);
+      const estimatedTokens = estimated.reduce((sum, tokens) => sum + tokens, 0);
+      return contextSizeOf({ reading, estimatedTokens }).shares(estimated);
     },
   };
-}
-
-/** Each is what it adds to those before it, so that rounding loses no token. */
-function sharesOf(estimated: readonly number[], reading: ContextTokens): number[] {
-  const estimatedTokens = estimated.reduce((sum, tokens) => sum + tokens, 0);
-  const size = contextSizeOf({ reading, estimatedTokens });
-  let before = 0;
-  return estimated.map((tokens) => {
-    const from = size.ofEstimate(before);
-    before += tokens;
-    return size.ofEstimate(before) - from;
-  });
 }
 
 /** One item of `bonsai context --json`. */

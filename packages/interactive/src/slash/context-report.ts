@@ -86,7 +86,10 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const { estimator, tokens, source, trailingTokens } = reading;
   const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
   const size = contextSizeOf({ reading, estimatedTokens: sumOf(estimated) });
-  const parts = sharesOf(estimated, size);
+  const shares = size.shares(estimated.map(({ tokens }) => tokens));
+  const parts = estimated
+    .map((part, at) => ({ ...part, tokens: shares[at]! }))
+    .filter(({ tokens }) => tokens > 0);
   return {
     parts,
     unexplainedTokens: size.fixedTokens,
@@ -100,17 +103,6 @@ export function contextReport(options: ContextReportOptions): ContextReport {
 
 function sumOf(parts: readonly ContextPart[]): number {
   return parts.reduce((sum, part) => sum + part.tokens, 0);
-}
-
-/** Each is what it adds to those before it, so that rounding loses no token. */
-function sharesOf(estimated: readonly ContextPart[], size: ContextSize): ContextPart[] {
-  let before = 0;
-  const shares = estimated.map((part) => {
-    const from = size.ofEstimate(before);
-    before += part.tokens;
-    return { ...part, tokens: size.ofEstimate(before) - from };
-  });
-  return shares.filter(({ tokens }) => tokens > 0);
 }
 
 /** What stands before the messages of every request. */
