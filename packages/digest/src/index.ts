@@ -1,0 +1,3 @@
+export { type Outcomes, outcomesAfter } from "./outcomes.ts";
+export { ownWords } from "./pasted.ts";
+export type { SourceMessage } from "./source.ts";
