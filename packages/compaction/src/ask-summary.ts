@@ -6,11 +6,12 @@ import {
   type TokenEstimator,
   toolCalls,
   type Usage,
+  withoutReminders,
 } from "@bonsai-agent/messages";
 import { requestCapacity } from "./budget.ts";
 import { frameTags, inertTags, strippedSummary } from "./marks.ts";
 import { digits, messageOf } from "./outcome.ts";
-import { paragraphs, withoutReminders } from "./serialise.ts";
+import { paragraphs } from "./serialise.ts";
 import {
   type Summariser,
   type SummaryAnswer,

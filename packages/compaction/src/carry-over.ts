@@ -1,4 +1,4 @@
-import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { BonsaiError, contentText, withoutReminders } from "@bonsai-agent/messages";
 import {
   type CustomMessageEntry,
   type Entry,
@@ -16,7 +16,7 @@ import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { inert, isOwnTag } from "./marks.ts";
 import { digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
-import { clip, paragraphs, withoutReminders } from "./serialise.ts";
+import { clip, paragraphs } from "./serialise.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */

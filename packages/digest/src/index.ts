@@ -1,3 +1,6 @@
-export { type Outcomes, outcomesAfter } from "./outcomes.ts";
-export { ownWords } from "./pasted.ts";
+export { type DigestOptions, digestText } from "./digest.ts";
+export { checkLoss, type LossCheck, type LossCount, type LossReport } from "./loss.ts";
+export { emptyRecord, type RecordedMessage, recordAfter, type SpanRecord, storedRecord } from "./record.ts";
 export type { SourceMessage } from "./source.ts";
+export { termLines, termsIn } from "./terms.ts";
+export { clippedWords, type SaidMessage, type UserWords, wordLines } from "./words.ts";

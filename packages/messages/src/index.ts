@@ -52,6 +52,7 @@ export {
   MAX_LEVELS,
   messageText,
   toolCalls,
+  withoutReminders,
   withoutTerminalControls,
 } from "./text.ts";
 export {

@@ -1,0 +1,128 @@
+import { byScript } from "@bonsai-agent/messages";
+import { soundsLikeRule } from "./language.ts";
+import { contentWords, isQuestion, sentencesOf } from "./sentence.ts";
+import { termsIn } from "./terms.ts";
+
+/** What stands where sentences were left out. */
+export const LEFT_OUT = "[…]";
+
+interface Statement {
+  /** The place of its message. */
+  of: number;
+  text: string;
+  tokens: number;
+  rank: number;
+}
+
+/** How the statements of a kind are ranked beside what all have in common. */
+export interface ClipOptions {
+  maxTokens: number;
+  /** What each message takes beside its words. */
+  tokensPerMessage: number;
+  /** How much the place counts: from 0 for the oldest to so much for the newest. */
+  recency: number;
+  /** The shape that makes a statement a repetition of another. */
+  shapeOf: (sentence: string) => string;
+  /** What statements should be about above all. Default: nothing. */
+  focus?: string | undefined;
+}
+
+/**
+ * As many sentences of the texts as fit, each text in the order of its sentences; undefined for a text of which nothing is
+ * left. The least specific and the oldest go first; what names something or forbids something, last.
+ *
+ * Invariant: of two statements on the same subject, the later one is never left out before the earlier one.
+ */
+export function clippedTexts(texts: readonly string[], options: ClipOptions): (string | undefined)[] {
+  const { maxTokens, tokensPerMessage } = options;
+  const whole = texts.map((text) => byScript(text) + tokensPerMessage);
+  if (whole.reduce((sum, tokens) => sum + tokens, 0) <= maxTokens) return [...texts];
+  const statements = rankedStatements(texts, options);
+  const order = statements
+    .map((_, at) => at)
+    .sort((a, b) => statements[b]!.rank - statements[a]!.rank || b - a);
+  const kept = new Set<Statement>();
+  const messages = new Set<number>();
+  let tokens = 0;
+  for (const at of order) {
+    const statement = statements[at]!;
+    const size = statement.tokens + (messages.has(statement.of) ? 0 : tokensPerMessage + MARK_TOKENS);
+    if (tokens + size > maxTokens) break;
+    tokens += size;
+    kept.add(statement);
+    messages.add(statement.of);
+  }
+  return texts.map((text, of) => keptText(text, statements, kept, of));
+}
+
+const MARK_TOKENS = 3;
+
+function keptText(
+  text: string,
+  statements: readonly Statement[],
+  kept: ReadonlySet<Statement>,
+  of: number,
+): string | undefined {
+  const own = statements.filter((statement) => statement.of === of);
+  if (own.every((statement) => kept.has(statement))) return own.length === 0 ? undefined : text;
+  const parts: string[] = [];
+  for (const statement of own) {
+    if (kept.has(statement)) parts.push(statement.text);
+    else if (parts.at(-1) !== LEFT_OUT) parts.push(LEFT_OUT);
+  }
+  return parts.every((part) => part === LEFT_OUT) ? undefined : parts.join(" ");
+}
+
+/** Of so few statements a word is rare enough to be what they are about. */
+const RARE = 3;
+const WEIGHT = { rule: 3, specific: 2, information: 1.5, first: 1, question: -0.5, routine: -3, focus: 4 };
+/** So many statements of one shape are routine. */
+const ROUTINE = 3;
+
+function rankedStatements(
+  texts: readonly string[],
+  { recency, shapeOf, focus = "" }: ClipOptions,
+): Statement[] {
+  const statements = texts.flatMap((text, of) =>
+    sentencesOf(text).map((sentence) => ({ of, text: sentence, tokens: byScript(sentence) + 1, rank: 0 })),
+  );
+  const subjects = statements.map(({ text }) => new Set([...contentWords(text), ...termsIn(text)]));
+  const uses = counted(subjects.flatMap((words) => [...words]));
+  const focused = [...contentWords(focus), ...termsIn(focus)];
+  const shapes = statements.map(({ text }) => shapeOf(text));
+  const repeats = counted(shapes);
+  statements.forEach((statement, at) => {
+    const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE).length;
+    statement.rank =
+      (soundsLikeRule(statement.text) ? WEIGHT.rule : 0) +
+      WEIGHT.specific * Math.min(1, termsIn(statement.text).size) +
+      WEIGHT.information * Math.min(1, rare / 3) +
+      (statement.of === 0 ? WEIGHT.first : 0) +
+      (isQuestion(statement.text) ? WEIGHT.question : 0) +
+      (repeats.get(shapes[at]!)! >= ROUTINE ? WEIGHT.routine : 0) +
+      (focused.some((word) => subjects[at]!.has(word)) ? WEIGHT.focus : 0) +
+      (recency * at) / statements.length;
+  });
+  keepLatest(statements, subjects, uses);
+  return statements;
+}
+
+/** A statement is worth at least what an earlier one on the same subject is: it may take that one back. */
+function keepLatest(
+  statements: Statement[],
+  subjects: readonly ReadonlySet<string>[],
+  uses: ReadonlyMap<string, number>,
+): void {
+  const highest = new Map<string, number>();
+  statements.forEach((statement, at) => {
+    const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE);
+    statement.rank = Math.max(statement.rank, ...rare.map((word) => highest.get(word) ?? statement.rank));
+    for (const word of rare) highest.set(word, statement.rank);
+  });
+}
+
+function counted(values: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,114 @@
+import { byScript, contentText } from "@bonsai-agent/messages";
+import { clippedTexts } from "./clip.ts";
+import { ownWords } from "./pasted.ts";
+import { reportShape, sentencesOf } from "./sentence.ts";
+import type { SourceMessage } from "./source.ts";
+import { isSaid } from "./words.ts";
+
+/** Something that the agent said. */
+export interface Closing {
+  /** The number of the user's message that it came after. */
+  turn: number;
+  entryId?: string | undefined;
+  text: string;
+  /** True for what it said on the way, not at the end of its turn. */
+  isInterim?: boolean | undefined;
+  /** True for what was said on a branch that was left. */
+  isOnBranch?: boolean | undefined;
+}
+
+/** What the agent said in the messages, oldest first: at the end of each turn, and on the way. */
+export function closingsIn(messages: readonly SourceMessage[], turn: number): Closing[] {
+  const closings: Closing[] = [];
+  let number = turn;
+  let isOpen = false;
+  for (const { message, entryId } of messages) {
+    if (isSaid(message)) {
+      number += 1;
+      isOpen = false;
+    }
+    if (message?.role !== "assistant") continue;
+    const text = spoken(contentText(message.content));
+    if (text === "") continue;
+    const before = closings.at(-1);
+    if (isOpen && before !== undefined) before.isInterim = true;
+    closings.push({ turn: number, entryId, text });
+    isOpen = true;
+  }
+  return closings;
+}
+
+/** Without blocks of code and tables, on one line. */
+function spoken(text: string): string {
+  return ownWords(text)
+    .replaceAll("[pasted: ", "[")
+    .split("\n")
+    .map((line) => line.replace(/^\s*(?:#{1,6}\s+|[-*+•]\s+)/, "").trim())
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
+const LINE_TOKENS = 10;
+/** So much more is a statement of the end worth than one of the beginning: it may take that one back. */
+const RECENCY = 5;
+/** What was said on the way is told where so much is left beside what was said at the end. */
+const LEAST_SHARE = 0.2;
+
+/** Without sentences that a later one repeats with other numbers, as many as fit: the newest first. */
+export function clippedClosings(closings: readonly Closing[], maxTokens: number, focus?: string): Closing[] {
+  const fresh = withoutRepeats(closings);
+  const ended = clipped(fresh, false, maxTokens, focus);
+  const left = maxTokens - ended.reduce((sum, each) => sum + closingTokens(each), 0);
+  const interim = left > maxTokens * LEAST_SHARE ? clipped(fresh, true, left, focus) : [];
+  const kept = new Map([...ended, ...interim].map((closing) => [closing.at, closing]));
+  return fresh.flatMap((_, at) => {
+    const { at: _at, ...closing } = kept.get(at) ?? { at: -1, turn: 0, text: "" };
+    return _at < 0 ? [] : [closing];
+  });
+}
+
+type Placed = Closing & { at: number };
+
+function clipped(
+  closings: readonly Closing[],
+  isInterim: boolean,
+  maxTokens: number,
+  focus?: string,
+): Placed[] {
+  const some = closings.flatMap((closing, at) =>
+    (closing.isInterim ?? false) === isInterim ? [{ ...closing, at }] : [],
+  );
+  const texts = clippedTexts(
+    some.map(({ text }) => text),
+    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: reportShape, focus },
+  );
+  return some.flatMap((closing, at) => {
+    const text = texts[at];
+    return text === undefined ? [] : [{ ...closing, text }];
+  });
+}
+
+function closingTokens({ text }: Closing): number {
+  return byScript(text) + LINE_TOKENS;
+}
+
+/** Of each sentence, whatever its numbers, the last. */
+function withoutRepeats(closings: readonly Closing[]): Closing[] {
+  const sentences = closings.map(({ text }) => sentencesOf(text));
+  const last = new Map<string, number>();
+  sentences.forEach((each, at) => {
+    for (const sentence of each) last.set(reportShape(sentence), at);
+  });
+  return closings.flatMap((closing, at) => {
+    const own = sentences[at]!.filter((sentence) => last.get(reportShape(sentence)) === at);
+    if (own.length === 0) return [];
+    return [own.length === sentences[at]!.length ? closing : { ...closing, text: own.join("\n") }];
+  });
+}
+
+/** A line of the list: on one line, with the number of the user's message that it came after. */
+export function closingLine({ turn, entryId, text, isOnBranch }: Closing): string {
+  const address = entryId === undefined ? "" : ` [${entryId}]`;
+  const branch = isOnBranch ? " (on a branch that was left)" : "";
+  return `- after ${turn}${address}${branch}: ${text.replaceAll(/\s*\n\s*/g, " / ")}`;
+}

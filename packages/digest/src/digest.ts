@@ -1,0 +1,130 @@
+import { byScript } from "@bonsai-agent/messages";
+import { clippedTexts } from "./clip.ts";
+import { clippedClosings, closingLine } from "./closings.ts";
+import type { FailedCommand, IrreversibleCommand, Todo } from "./outcomes.ts";
+import type { SpanRecord } from "./record.ts";
+import { reportShape } from "./sentence.ts";
+import { wordLines } from "./words.ts";
+
+export interface DigestOptions {
+  record: SpanRecord;
+  /** The summary that stood first before, of whoever made it. Default: none. */
+  earlierSummary?: string | undefined;
+  /** What the user asked to dwell on. */
+  focus?: string | undefined;
+  /** False where the user's words do not stand beside the digest: then they are in it. Default true. */
+  areWordsCarried?: boolean | undefined;
+  /** The most tokens of the digest. */
+  maxTokens: number;
+}
+
+const INTRODUCTION =
+  "This is an extract, made without a model: it quotes in order, oldest first, and concludes nothing. A number says after which message of the user something was said, brackets name the entry. A later line holds over an earlier one.";
+const EARLIER = "## Earlier Notes";
+
+/** What each part may take of what is left when it is its turn. */
+const SHARES = { words: 0.6, irreversible: 0.3, failing: 0.25, todos: 0.2, earlier: 0.45, standing: 0.3 };
+
+/** A summary of quotes and records: same record, same digest. It never says nothing. */
+export function digestText(options: DigestOptions): string {
+  const { record, earlierSummary = "", areWordsCarried = true, maxTokens, focus } = options;
+  const { failing, irreversible, openTodos } = record.outcomes;
+  const budget = new Budget(maxTokens - byScript(INTRODUCTION) - HEADINGS_TOKENS);
+  const words = areWordsCarried ? [] : budget.newest(wordLines(record.words), SHARES.words);
+  const undone = budget.newest(irreversible.map(irreversibleLine), SHARES.irreversible);
+  const failed = budget.newest(failing.map(failingLine), SHARES.failing);
+  const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
+  const earlier = budget.take(earlierNotes(earlierSummary, budget.left * SHARES.earlier));
+  const closings = clippedClosings(record.closings, budget.left, focus);
+  const lines = closings.map(closingLine);
+  const parts = [
+    section(EARLIER, earlier),
+    section("## What the User Said", words),
+    section("## What the Agent Said at the End of Its Turns", lines),
+    section("## Commands That Cannot Be Taken Back", undone),
+    section("## Commands Whose Last Run Failed", failed),
+    section("## Open To-dos", todos),
+  ].filter((part) => part !== "");
+  return [INTRODUCTION, ...(parts.length === 0 ? [countsOf(record)] : parts)].join("\n\n");
+}
+
+const HEADINGS_TOKENS = 60;
+
+/** Tokens that are left for the parts to come. */
+class Budget {
+  left: number;
+
+  constructor(tokens: number) {
+    this.left = Math.max(0, tokens);
+  }
+
+  /** The newest lines within a share of what is left; the others are counted. */
+  newest(lines: readonly string[], share: number): string[] {
+    const most = this.left * share;
+    let tokens = 0;
+    let from = lines.length;
+    while (from > 0 && tokens + byScript(lines[from - 1]!) + 1 <= most) {
+      from -= 1;
+      tokens += byScript(lines[from]!) + 1;
+    }
+    const others = from === 0 ? [] : [`(${from} earlier ${from === 1 ? "one" : "ones"} left out.)`];
+    return this.take([...others, ...lines.slice(from)]);
+  }
+
+  take(lines: readonly string[]): string[] {
+    this.left = Math.max(0, this.left - lines.reduce((sum, line) => sum + byScript(line) + 1, 0));
+    return [...lines];
+  }
+}
+
+function section(heading: string, lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `${heading}\n${lines.join("\n")}`;
+}
+
+export function irreversibleLine({ command, times, entryId }: IrreversibleCommand): string {
+  return `- \`${command}\`${times > 1 ? ` (${times} times)` : ""}${address(entryId)}`;
+}
+
+export function failingLine({ key, line, entryId }: FailedCommand): string {
+  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${address(entryId)}`;
+}
+
+export function todoLine({ text, entryId }: Todo): string {
+  return `- [ ] ${text}${address(entryId)}`;
+}
+
+function address(entryId: string | undefined): string {
+  return entryId === undefined ? "" : ` [${entryId}]`;
+}
+
+function countsOf({ turns, terms }: SpanRecord): string {
+  return `So far there were ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} of them by the user, and none with words to quote.`;
+}
+
+/** What is kept of a former summary; of a digest, the notes that it was made with: the rest is in the record. */
+function earlierNotes(summary: string, maxTokens: number): string[] {
+  const notes = summary.startsWith(INTRODUCTION) ? notesIn(summary) : summary;
+  const lines = notes.split("\n").filter((line) => line.trim() !== "");
+  const said = lines.map((line) => (isHeading(line) ? "" : line));
+  const options = { maxTokens, tokensPerMessage: 1, recency: 0, shapeOf: reportShape };
+  const kept = clippedTexts(said, options);
+  // A heading stands where something of what is below it does.
+  const isKept = lines.map((line, at) => !isHeading(line) && kept[at] !== undefined);
+  return lines.flatMap((line, at) => {
+    if (!isHeading(line)) return isKept[at] ? [kept[at]!] : [];
+    const next = lines.findIndex((other, place) => place > at && isHeading(other));
+    const below = isKept.slice(at + 1, next < 0 ? undefined : next);
+    return below.includes(true) ? [`**${line.replace(/^#+\s*/, "")}**`] : [];
+  });
+}
+
+function notesIn(digest: string): string {
+  const at = digest.indexOf(`\n${EARLIER}\n`);
+  if (at < 0) return "";
+  const [notes = ""] = digest.slice(at + EARLIER.length + 2).split("\n## ", 1);
+  return notes;
+}
+
+function isHeading(line: string): boolean {
+  return /^#{1,6}\s/.test(line);
+}

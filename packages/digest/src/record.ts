@@ -1,0 +1,149 @@
+import { z } from "zod";
+import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
+import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";
+import type { SourceMessage } from "./source.ts";
+import { joinedTerms, noTerms, type TermIndex, termsAfter } from "./terms.ts";
+import { clippedWords, isSaid, joinedWords, noWords, saidIn, type UserWords } from "./words.ts";
+
+/** What is known of a session's past as data, whoever summarised it: stored with a summary, and gone on from by the next. */
+export interface SpanRecord {
+  /** Messages of the user so far. */
+  turns: number;
+  words: UserWords;
+  /** What the agent said, oldest first. */
+  closings: readonly Closing[];
+  terms: TermIndex;
+  outcomes: Outcomes;
+}
+
+export const emptyRecord: SpanRecord = {
+  turns: 0,
+  words: noWords,
+  closings: [],
+  terms: noTerms,
+  outcomes: noOutcomes,
+};
+
+/** A message of a span; that of a branch's summary with the record that the summary has. */
+export interface RecordedMessage extends SourceMessage {
+  record?: SpanRecord | undefined;
+}
+
+export interface RecordOptions {
+  /** The record of what came before. Default: nothing. */
+  earlier?: SpanRecord | undefined;
+  /** Oldest first. */
+  messages: readonly RecordedMessage[];
+  /** What comes after them and stays in view: it mends and ticks off, but is not recorded. Default: nothing. */
+  following?: readonly SourceMessage[] | undefined;
+  /** What the user's words may take, in tokens. */
+  wordsTokens: number;
+}
+
+/** What a record keeps of the agent's words, in tokens. */
+const CLOSINGS_TOKENS = 5_000;
+
+/** The record after some more messages. Reads these alone. Pure, and total over damaged messages. */
+export function recordAfter({
+  earlier = emptyRecord,
+  messages,
+  following,
+  wordsTokens,
+}: RecordOptions): SpanRecord {
+  let record = earlier;
+  let from = 0;
+  messages.forEach(({ record: branch }, at) => {
+    if (branch === undefined) return;
+    record = withBranch(withMessages(record, messages.slice(from, at)), branch);
+    from = at + 1;
+  });
+  const whole = withMessages(record, messages.slice(from), following);
+  return {
+    ...whole,
+    words: clippedWords(whole.words, wordsTokens),
+    closings: clippedClosings(whole.closings, CLOSINGS_TOKENS),
+  };
+}
+
+function withMessages(
+  record: SpanRecord,
+  messages: readonly SourceMessage[],
+  following: readonly SourceMessage[] = [],
+): SpanRecord {
+  const { turns, words, closings, terms, outcomes } = record;
+  const said = saidIn(messages, turns);
+  return {
+    turns: turns + messages.filter(({ message }) => isSaid(message)).length,
+    words: joinedWords(words, said),
+    closings: [...closings, ...closingsIn(messages, turns)],
+    terms: termsAfter(terms, messages),
+    outcomes: outcomesAfter(outcomes, messages, following),
+  };
+}
+
+/** What was pushed or deleted on a branch that was left stays so; what failed there, and what was planned, is left with it. */
+function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
+  const numbered = <Item extends { turn: number }>(items: readonly Item[]) =>
+    items.map((item) => ({ ...item, turn: item.turn + record.turns, isOnBranch: true }));
+  return {
+    turns: record.turns + branch.turns,
+    words: joinedWords(record.words, numbered(branch.words.said)),
+    closings: [...record.closings, ...numbered(branch.closings)],
+    terms: joinedTerms(record.terms, branch.terms),
+    outcomes: {
+      ...record.outcomes,
+      irreversible: [...record.outcomes.irreversible, ...branch.outcomes.irreversible],
+    },
+  };
+}
+
+const text = z.string();
+const id = z.string().optional().catch(undefined);
+const count = z.number().int().min(0).catch(0);
+const flag = z.boolean().optional().catch(undefined);
+
+/** The items that are sound; what else stands in a stored list is damage. */
+function listOf<Item>(item: z.ZodType<Item>): z.ZodType<Item[]> {
+  return z
+    .array(z.unknown())
+    .catch([])
+    .transform((values) => values.flatMap((value) => item.safeParse(value).data ?? []));
+}
+
+const recordSchema = z.object({
+  turns: count,
+  words: z
+    .object({
+      said: listOf(
+        z.object({
+          turn: count,
+          entryId: id,
+          text,
+          answers: text.optional().catch(undefined),
+          isOnBranch: flag,
+        }),
+      ),
+      leftOut: count,
+      fillers: listOf(text),
+    })
+    .catch({ said: [], leftOut: 0, fillers: [] }),
+  closings: listOf(z.object({ turn: count, entryId: id, text, isInterim: flag, isOnBranch: flag })),
+  terms: z
+    .object({
+      messages: count,
+      uses: listOf(z.object({ term: text, weight: z.number(), placed: z.number(), entries: listOf(text) })),
+    })
+    .catch({ messages: 0, uses: [] }),
+  outcomes: z
+    .object({
+      failing: listOf(z.object({ key: text, line: text, entryId: id })),
+      irreversible: listOf(z.object({ command: text, times: count, entryId: id })),
+      openTodos: listOf(z.object({ text, entryId: id })),
+    })
+    .catch({ failing: [], irreversible: [], openTodos: [] }),
+});
+
+/** A record as it was stored, without what is damaged in it; undefined for what is no record at all. */
+export function storedRecord(value: unknown): SpanRecord | undefined {
+  return recordSchema.safeParse(value).data;
+}

@@ -1,0 +1,165 @@
+import { byScript, contentText, jsonText, toolCalls } from "@bonsai-agent/messages";
+import type { SourceMessage } from "./source.ts";
+
+const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
+/** Longer ones are no names: hashes of data, minified code, lines of dots. */
+const LONGEST_CHARS = 160;
+/** Names that every project has. */
+const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "README.md", "i.e", "e.g"]);
+
+/** The specific terms of a text: paths, dotted names, identifiers, hexadecimal and long decimal numbers. */
+export function termsIn(text: string): Set<string> {
+  const found = new Set<string>();
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token.length > LONGEST_CHARS) continue;
+    const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
+    if (term.length > 3 && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
+  }
+  return found;
+}
+
+function isSpecific(term: string): boolean {
+  return (
+    /[\w$@#][./_]+[\w$@#]/.test(term) ||
+    /[a-z][A-Z]/.test(term) ||
+    /[A-Za-z]-?\d/.test(term) ||
+    isNumber(term)
+  );
+}
+
+function isNumber(term: string): boolean {
+  return /^#?(?:\d{3,}|(?=.*\d)[0-9a-fA-F]{6,})$/.test(term);
+}
+
+/** A term of the session, and where it stands. */
+export interface TermUse {
+  term: string;
+  /** The messages that it stands in, each by its speaker's weight. */
+  weight: number;
+  /** The same, each times the number of its message. */
+  placed: number;
+  /** Of up to three entries that hold it, the latest first. */
+  entries: readonly string[];
+}
+
+/** The terms of a session, by how much they were used. */
+export interface TermIndex {
+  /** Messages that were read, for the place of each. */
+  messages: number;
+  uses: readonly TermUse[];
+}
+
+export const noTerms: TermIndex = { messages: 0, uses: [] };
+
+const SPEAKER_WEIGHT = { user: 3, assistant: 2, result: 1 };
+/** Of a result, so much is read: what stands behind is seldom named again. */
+const RESULT_CHARS = 4_000;
+const MOST_TERMS = 700;
+const MOST_ENTRIES = 3;
+/** A term of the beginning counts so much, one of the end 1 more. */
+const LEAST_PLACE = 0.3;
+
+/** The index after some more messages. */
+export function termsAfter(earlier: TermIndex, messages: readonly SourceMessage[]): TermIndex {
+  const uses = new Map(earlier.uses.map((use) => [use.term, { ...use }]));
+  let place = earlier.messages;
+  for (const { message, entryId } of messages) {
+    place += 1;
+    for (const [term, weight] of weightedTerms(message)) {
+      const use = uses.get(term) ?? { term, weight: 0, placed: 0, entries: [] };
+      use.weight += weight;
+      use.placed += weight * place;
+      if (entryId !== undefined) use.entries = latest(entryId, use.entries);
+      uses.set(term, use);
+    }
+  }
+  return ranked({ messages: place, uses: [...uses.values()] });
+}
+
+/** Those of both, where one is of a branch that was joined to the other. */
+export function joinedTerms(index: TermIndex, other: TermIndex): TermIndex {
+  const uses = new Map(index.uses.map((use) => [use.term, { ...use }]));
+  for (const added of other.uses) {
+    const use = uses.get(added.term) ?? { term: added.term, weight: 0, placed: 0, entries: [] };
+    use.weight += added.weight;
+    use.placed += added.placed + added.weight * index.messages;
+    for (const entry of added.entries.toReversed()) use.entries = latest(entry, use.entries);
+    uses.set(added.term, use);
+  }
+  return ranked({ messages: index.messages + other.messages, uses: [...uses.values()] });
+}
+
+function latest(entryId: string, entries: readonly string[]): string[] {
+  return [entryId, ...entries.filter((each) => each !== entryId)].slice(0, MOST_ENTRIES);
+}
+
+function ranked({ messages, uses }: TermIndex): TermIndex {
+  const score = ({ weight, placed }: TermUse) => LEAST_PLACE * weight + placed / Math.max(1, messages);
+  const scored = uses.map((use) => ({ use, score: score(use) }));
+  scored.sort((a, b) => b.score - a.score || (a.use.term < b.use.term ? -1 : 1));
+  return { messages, uses: scored.slice(0, MOST_TERMS).map(({ use }) => use) };
+}
+
+function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
+  const found = new Map<string, number>();
+  const add = (text: string, weight: number, isOutput = false) => {
+    for (const term of termsIn(text)) if (!isOutput || !isNumber(term)) found.set(term, weight);
+  };
+  switch (message?.role) {
+    case "user":
+    case "custom":
+      add(contentText(message.content), SPEAKER_WEIGHT.user);
+      break;
+    case "assistant":
+      add(contentText(message.content), SPEAKER_WEIGHT.assistant);
+      for (const call of toolCalls(message)) add(jsonText(call.arguments), SPEAKER_WEIGHT.assistant);
+      break;
+    case "toolResult":
+      add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      break;
+    case "bashExecution":
+      add(String(message.output ?? "").slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      add(String(message.command ?? ""), SPEAKER_WEIGHT.user);
+      break;
+    default:
+  }
+  return found;
+}
+
+/** A term that is shown, and the entry to look at. */
+interface ShownTerm {
+  term: string;
+  entryId: string | undefined;
+}
+
+/**
+ * The most used terms that fit, each once, those of an entry together.
+ * @param isShown true for a term that the context shows anyway
+ * @returns lines such as `[a1b2c3d4] src/a.ts, parseHeader`, in the order of the session where that is known
+ */
+export function termLines(index: TermIndex, maxTokens: number, isShown: (term: string) => boolean): string[] {
+  const chosen: ShownTerm[] = [];
+  const entries = new Set<string | undefined>();
+  let tokens = 0;
+  for (const { term, entries: candidates } of index.uses) {
+    if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
+    const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
+    const size = byScript(`, ${term}`) + (entries.has(entryId) ? 0 : byScript(`\n[${entryId}] `));
+    if (tokens + size > maxTokens) {
+      if (tokens + MINIMUM_TERM_TOKENS > maxTokens) break;
+      continue;
+    }
+    tokens += size;
+    entries.add(entryId);
+    chosen.push({ term, entryId });
+  }
+  return linesByEntry(chosen);
+}
+
+const MINIMUM_TERM_TOKENS = 4;
+
+function linesByEntry(chosen: readonly ShownTerm[]): string[] {
+  const byEntry = new Map<string | undefined, string[]>();
+  for (const { term, entryId } of chosen) byEntry.set(entryId, [...(byEntry.get(entryId) ?? []), term]);
+  return [...byEntry].map(([id, terms]) => `${id === undefined ? "" : `[${id}] `}${terms.join(", ")}`);
+}

@@ -1,0 +1,159 @@
+import { contentBlocks, contentText, type Message, withoutReminders } from "@bonsai-agent/messages";
+import { clippedTexts } from "./clip.ts";
+import { ownWords } from "./pasted.ts";
+import { isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
+import type { SourceMessage } from "./source.ts";
+import { termsIn } from "./terms.ts";
+
+/** A message of the user in the user's own words. */
+export interface SaidMessage {
+  /** Which of the user's messages it is, from 1; of all that was said, also of what is not carried. */
+  turn: number;
+  entryId?: string | undefined;
+  /** What was pasted is a line that names it. */
+  text: string;
+  /** The question that it answers, where it is too short to stand alone. */
+  answers?: string | undefined;
+  /** True for what was said on a branch that was left. */
+  isOnBranch?: boolean | undefined;
+}
+
+/** What the user said, oldest first. */
+export interface UserWords {
+  said: readonly SaidMessage[];
+  /** Messages that there was no room for. */
+  leftOut: number;
+  /** Short texts that came up again and again: they say nothing new. In their normal form. */
+  fillers: readonly string[];
+}
+
+export const noWords: UserWords = { said: [], leftOut: 0, fillers: [] };
+
+/** What the user said in the messages, in order. @param turn the number of the user's latest message before them */
+export function saidIn(messages: readonly SourceMessage[], turn: number): SaidMessage[] {
+  const said: SaidMessage[] = [];
+  let number = turn;
+  let question: string | undefined;
+  for (const { message, entryId } of messages) {
+    if (message?.role === "assistant")
+      question = questionAtEnd(message) ?? (saysSomething(message) ? undefined : question);
+    const text = textOf(message);
+    if (text === undefined) continue;
+    number += 1;
+    if (text !== "")
+      said.push({ turn: number, entryId, text, answers: isShort(text) ? question : undefined });
+    question = undefined;
+  }
+  return said;
+}
+
+/** A person's message in its own words; undefined for any other message. */
+function textOf(message: Message): string | undefined {
+  if (message?.role === "bashExecution") return message.excludeFromContext ? undefined : commandLine(message);
+  if (message?.role !== "user") return undefined;
+  const images = contentBlocks(message.content).filter((block) => block.type === "image").length;
+  const words = ownWords(withoutReminders(contentText(message.content))).trim();
+  const marks = images === 0 ? "" : images === 1 ? "[image]" : `[${images} images]`;
+  return [words, marks].filter((part) => part !== "").join(" ");
+}
+
+/** True for a message that a person wrote, or the command that a person ran. */
+export function isSaid(message: Message): boolean {
+  return textOf(message) !== undefined;
+}
+
+const COMMAND_CHARS = 200;
+
+function commandLine(message: Message & { role: "bashExecution" }): string {
+  const command = String(message.command ?? "")
+    .split("\n", 1)[0]!
+    .slice(0, COMMAND_CHARS);
+  const lines = String(message.output ?? "").split("\n").length;
+  const code = message.exitCode ? `, exit code ${message.exitCode}` : "";
+  return `! ${command} [output, ${lines} ${lines === 1 ? "line" : "lines"}${code}]`;
+}
+
+function saysSomething(message: Message & { role: "assistant" }): boolean {
+  return contentText(message.content).trim() !== "";
+}
+
+const QUESTION_CHARS = 200;
+
+function questionAtEnd(message: Message & { role: "assistant" }): string | undefined {
+  const last = sentencesOf(contentText(message.content).slice(-4 * QUESTION_CHARS)).at(-1);
+  return last !== undefined && isQuestion(last) ? last.slice(-QUESTION_CHARS) : undefined;
+}
+
+/** A few words without anything specific in them. */
+function isShort(text: string): boolean {
+  return wordCount(text) <= 3 && termsIn(text).size === 0 && !/\p{N}/u.test(text);
+}
+
+/** With less than so many words, and no question that it answers, a message says nothing. */
+const LEAST_WORDS = 1.5;
+const MOST_FILLERS = 60;
+
+/** All that was said, without what says nothing new: repeated requests, and short texts that come up again and again. */
+export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): UserWords {
+  const all = [...earlier.said, ...said];
+  const forms = all.map(({ text }) => normalForm(text));
+  const counts = new Map<string, number>();
+  for (const form of forms) counts.set(form, (counts.get(form) ?? 0) + 1);
+  const fillers = new Set(earlier.fillers);
+  const known = new Set(earlier.fillers.flatMap((filler) => filler.split(" ")));
+  all.forEach(({ text, answers }, at) => {
+    const form = forms[at]!;
+    if (!isShort(text)) return;
+    const isRepeated = counts.get(form)! > 1 && answers === undefined;
+    if (isRepeated || wordCount(text) < LEAST_WORDS) for (const each of [form]) add(fillers, known, each);
+  });
+  const last = new Map(forms.map((form, at) => [form, at]));
+  const kept = all.filter(({ text, answers }, at) => {
+    if (answers !== undefined) return true;
+    const form = forms[at]!;
+    if (isShort(text) && form.split(" ").every((word) => known.has(word))) return false;
+    return form === "" ? /\[/.test(text) : last.get(form) === at;
+  });
+  return { said: kept, leftOut: earlier.leftOut, fillers: [...fillers].slice(-MOST_FILLERS) };
+}
+
+function add(fillers: Set<string>, known: Set<string>, form: string): void {
+  fillers.add(form);
+  for (const word of form.split(" ")) known.add(word);
+}
+
+/** What a line takes beside its text: number and entry. */
+const LINE_TOKENS = 9;
+/** Of what is equally specific, the newest is worth so much more than the oldest. */
+const RECENCY = 2;
+
+/** As much of it as fits. */
+export function clippedWords(words: UserWords, maxTokens: number): UserWords {
+  const texts = clippedTexts(
+    words.said.map(({ text }) => text),
+    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: routineShape },
+  );
+  const said = words.said.flatMap((each, at) => {
+    const text = texts[at];
+    return text === undefined ? [] : [text === each.text ? each : { ...each, text }];
+  });
+  return { ...words, said, leftOut: words.leftOut + words.said.length - said.length };
+}
+
+const INTRODUCTION =
+  "What the user said, in order and word for word, each with its number and, in brackets, its entry. A later statement holds over an earlier one.";
+
+/** The lines of the block; none where nothing was said. @param without an entry that stands elsewhere word for word */
+export function wordLines({ said, leftOut }: UserWords, without?: string): string[] {
+  const lines = said.filter(({ entryId }) => entryId === undefined || entryId !== without).map(line);
+  if (lines.length === 0 && leftOut === 0) return [];
+  const others = `(${leftOut} ${leftOut === 1 ? "other message was" : "other messages were"} left out for want of room.)`;
+  return [INTRODUCTION, ...(leftOut === 0 ? [] : [others]), ...lines];
+}
+
+function line({ turn, entryId, text, answers, isOnBranch }: SaidMessage): string {
+  const address = entryId === undefined ? "" : ` [${entryId}]`;
+  const branch = isOnBranch ? " (on a branch that was left)" : "";
+  const question = answers === undefined ? "" : ` (asked: ${answers.replaceAll(/\s+/g, " ")})`;
+  return `${turn}.${address}${branch}${question} ${text.replaceAll("\n", "\n  ")}`;
+}
