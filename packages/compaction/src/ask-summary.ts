@@ -1,3 +1,4 @@
+import type { SpanRecord } from "@bonsai-agent/digest";
 import {
   contentText,
   jsonText,
@@ -9,6 +10,7 @@ import {
   withoutReminders,
 } from "@bonsai-agent/messages";
 import { requestCapacity } from "./budget.ts";
+import { isDigest } from "./digest.ts";
 import { frameTags, inertTags, strippedSummary } from "./marks.ts";
 import { digits, messageOf } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
@@ -31,6 +33,10 @@ export interface SummaryJob {
   instructions?: string | undefined;
   /** Tags of what extensions carried over before: a summariser that sees the context may repeat it. */
   echoedTags?: readonly string[] | undefined;
+  /** What was read of the span as data: the digest is made of it. */
+  record?: SpanRecord | undefined;
+  /** True where what the user said stands beside the summary, word for word. */
+  areWordsCarried?: boolean | undefined;
   /** True where a summariser may get the place of a part in the context instead of the part as text. */
   mayUseContext?: boolean | undefined;
   /** Called once for each request: with its usage, where there is one. */
@@ -63,7 +69,7 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   if (tokens > capacity) throw doesNotFit(job, tokens);
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
-  const expectSections = job.instructions === undefined;
+  const expectSections = job.instructions === undefined && !isDigest(job.summariser);
   const prose = checkedAnswer({ request, answer, estimator: job.estimator, expectSections });
   return strippedSummary(prose, job.echoedTags);
 }
@@ -75,7 +81,7 @@ export function promptTokens(prompt: SummaryRequest["prompt"], estimator: TokenE
 
 export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryRequest {
   const { kind, messages, following, previousSummary, isWhole, maxSummaryTokens } = part;
-  const { focus, mayUseContext, signal } = job;
+  const { focus, mayUseContext, record, areWordsCarried, signal } = job;
   let prompt: SummaryRequest["prompt"] | undefined;
   return {
     kind,
@@ -88,6 +94,8 @@ export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryReque
       prompt ??= summaryPrompt(job, part);
       return prompt;
     },
+    ...(record && { record }),
+    ...(areWordsCarried && { areWordsCarried }),
     ...(mayUseContext && isWhole && { instruction: summaryInstruction(job, part) }),
     maxSummaryTokens,
     signal,
@@ -220,6 +228,10 @@ const update = (notes: string, it: string) => `Bring the notes in ${notes} up to
 - where a value, a decision or a plan has changed, keep only the latest, and drop errors that have been mended;
 - write Next Steps afresh from where ${it} ends.`;
 
+/** A model that repeats them pays for them twice. */
+const WORDS =
+  "Beside your notes the agent will have every message of the user, word for word and in order. Do not copy them out: say what they come to now, what was done about them, and what the agent found.";
+
 const RULES = `Be brief, but copy exactly: file paths, names of functions and commands, numbers, error messages, and whatever the user demanded or forbade. Write "(none)" under a heading that has nothing.`;
 
 const guides: Record<string, string> = {
@@ -242,7 +254,7 @@ const guides: Record<string, string> = {
 
 /** The whole request as text. */
 function summaryPrompt(
-  { instructions, focus }: SummaryJob,
+  { instructions, focus, areWordsCarried }: SummaryJob,
   { kind, conversation, previousSummary }: SummaryPart,
 ): { system: string; user: string } {
   const isUpdate = previousSummary !== undefined;
@@ -250,7 +262,7 @@ function summaryPrompt(
   const user = paragraphs([
     framed("conversation", conversation()),
     isUpdate ? framed("previous-summary", inertTags(previousSummary, frameTags)) : "",
-    instructions ?? paragraphs([intents[kind](TRANSCRIPT), notes, form(kind)]),
+    instructions ?? paragraphs([intents[kind](TRANSCRIPT), notes, areWordsCarried ? WORDS : "", form(kind)]),
     focusBlock(focus),
   ]);
   return { system: SYSTEM, user };
@@ -260,11 +272,14 @@ function summaryPrompt(
  * The same request for a summariser that sees the context instead of a transcript: which part of it is meant, and
  * how the notes must look.
  */
-function summaryInstruction({ focus }: SummaryJob, part: SummaryPart): string {
+function summaryInstruction({ focus, areWordsCarried }: SummaryJob, part: SummaryPart): string {
   const { kind, previousSummary } = part;
   const notes =
     previousSummary === undefined ? "" : update("the record that the conversation begins with", PART);
-  return paragraphs([IN_CONTEXT, span(part), intents[kind](PART), notes, form(kind), focusBlock(focus)]);
+  return paragraphs([
+    ...[IN_CONTEXT, span(part), intents[kind](PART), notes],
+    ...[areWordsCarried ? WORDS : "", form(kind), focusBlock(focus)],
+  ]);
 }
 
 function form(kind: SummaryKind): string {

@@ -1,3 +1,4 @@
+import { termLines } from "@bonsai-agent/digest";
 import {
   addUsage,
   BonsaiError,
@@ -16,12 +17,19 @@ import {
   mostAnswerTokens,
   requestCapacity,
 } from "./budget.ts";
-import { summaryOfDetails } from "./carry-over.ts";
-import { type FileLists, filesOf, renderFiles } from "./files.ts";
+import {
+  type CarryOver,
+  carriedTokens,
+  recordBlocks,
+  summaryDetails,
+  summaryOfDetails,
+} from "./carry-over.ts";
+import { filesOf, renderFiles } from "./files.ts";
 import { inert } from "./marks.ts";
 import { isMadeHere, messageOf } from "./outcome.ts";
-import { clipUntil, serialise } from "./serialise.ts";
+import { clipUntil, paragraphs, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
+import { recordOfItems } from "./span-record.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
 import { readContext } from "./tokens.ts";
@@ -53,7 +61,7 @@ export interface BranchSummary {
   /** As the model will see it. */
   summary: string;
   /** The files that were touched on the branch, and the summary without its frame. */
-  details: FileLists & { prose: string };
+  details: ReturnType<typeof summaryDetails>;
   /** What it cost; absent where nobody knows. */
   usage?: Usage;
 }
@@ -95,9 +103,33 @@ async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary
   const summarised = await summarisedItems(source, job);
   if (summarised === undefined) return undefined;
   const { items, prose } = summarised;
-  const files = filesOf(items, source.entries);
-  const summary = branchSummaryText(prose, renderFiles(files));
-  return { summary, details: { ...files, prose }, ...(usage === undefined ? {} : { usage }) };
+  const carried = branchCarryOver(items, source);
+  const summary = branchSummaryText(prose, branchBlocks(carried));
+  return { summary, details: summaryDetails(carried, prose), ...(usage === undefined ? {} : { usage }) };
+}
+
+/** What a branch's summary carries; its pins stay on the branch. */
+function branchCarryOver(
+  items: readonly ViewItem[],
+  { entries, settings, model = {} }: BranchSource,
+): CarryOver {
+  const { windowTokens } = budgetsFor({ settings, model });
+  const span = { previous: undefined, history: items, turnPrefix: [] };
+  const tokens = carriedTokens(span, { settings, budgets: { windowTokens } });
+  const record = recordOfItems({ items: items.map(({ source }) => source), settings });
+  return {
+    ...filesOf(items, entries),
+    pinned: [],
+    latestRequest: undefined,
+    record,
+    wordsTokens: tokens.words,
+    terms: termLines(record.terms, tokens.terms, () => false),
+    putBack: [],
+  };
+}
+
+function branchBlocks(carried: CarryOver): string {
+  return paragraphs([...recordBlocks(carried), renderFiles(carried)]);
 }
 
 /** With less of it to read, there is no summary of a branch. */
@@ -113,7 +145,10 @@ async function summarisedItems(
     const part = branchPart(source, job, mostTokens);
     if (part === undefined) return undefined;
     try {
-      return { items: part.items, prose: await askSummary(job, part.request) };
+      const { items } = part;
+      const { record, wordsTokens } = branchCarryOver(items, source);
+      const asked = { ...job, record, areWordsCarried: wordsTokens > 0 };
+      return { items, prose: await askSummary(asked, part.request) };
     } catch (error) {
       const isTooLong = error instanceof SummaryFailure && error.overflow;
       if (!isTooLong || part.tokens <= SMALLEST_BRANCH_TOKENS) throw error;
@@ -186,7 +221,7 @@ export function givenBranchSummary<Given extends { summary: string; details?: un
   const { details } = given;
   if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
   const { carried } = summaryOfDetails(details)!;
-  const changed = changedBranchSummary(given.summary, renderFiles(carried));
+  const changed = changedBranchSummary(given.summary, branchBlocks(carried));
   return { ...given, summary: changed.summary, details: { ...details, prose: changed.prose } };
 }
 

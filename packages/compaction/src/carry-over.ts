@@ -1,23 +1,14 @@
-import { BonsaiError, contentText, withoutReminders } from "@bonsai-agent/messages";
-import {
-  type CustomMessageEntry,
-  type Entry,
-  type EntryDraftWithId,
-  PIN_CUSTOM_TYPE,
-  PINNED_CUSTOM_TYPE,
-  type PinChange,
-  pinChange,
-  type Session,
-  UNPIN_CUSTOM_TYPE,
-} from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import { clippedWords, emptyRecord, type SpanRecord, storedRecord, wordLines } from "@bonsai-agent/digest";
+import { byScript, contentText, withoutReminders } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
-import { inert, isOwnTag } from "./marks.ts";
+import { isOwnTag } from "./marks.ts";
 import { digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";
-import { originalMessage, type ViewItem } from "./view.ts";
+import type { CompactionSettings } from "./settings.ts";
+import { type RecordSource, spanRecord } from "./span-record.ts";
+import { originalMessage, type ViewItem, viewTokens } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */
 export interface CarryOver extends FileLists {
@@ -25,6 +16,14 @@ export interface CarryOver extends FileLists {
   pinned: readonly string[];
   /** The user's latest request, where the kept part does not hold it. */
   latestRequest: LatestRequest | undefined;
+  /** What the span held, as data: the next compaction goes on from it. */
+  record: SpanRecord;
+  /** What the user's words may take of the summary, in tokens. */
+  wordsTokens: number;
+  /** The index of terms, as lines: what the context does not show anyway. */
+  terms: readonly string[];
+  /** What the prose left out and the loss check put back, as lines. */
+  putBack: readonly string[];
   /** What extensions asked for at this compaction; the next one asks anew. */
   extensions?: ExtensionCarryOver | undefined;
 }
@@ -35,17 +34,50 @@ interface LatestRequest {
   text: string;
 }
 
-/** What a compaction by this plan carries over: from the span, and from earlier summaries of ours. */
+/**
+ * What a compaction by this plan carries over: from the span, and from earlier summaries of ours. The index of terms, and
+ * what is put back, depend on the prose and are added behind it.
+ */
 export function carryOver(
   plan: CompactionPlan,
-  { pinned, budgets }: { pinned: readonly string[]; budgets: Budgets },
+  run: RecordSource & { pinned: readonly string[]; budgets: Budgets },
 ): CarryOver {
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
+  const record = spanRecord(plan, run);
+  const saying = new Set(record.words.said.map(({ entryId }) => entryId));
   return {
-    pinned,
+    pinned: run.pinned,
     ...filesOf(span, earlier),
-    latestRequest: latestRequest(plan, latestRequestChars(budgets)),
+    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), saying),
+    record,
+    wordsTokens: carriedTokens(plan, run).words,
+    terms: [],
+    putBack: [],
+  };
+}
+
+/** What a part of the carry-over may take: of the window, and of what the summary stands for. */
+const MOST = {
+  words: { window: 1 / 10, span: 1 / 2 },
+  terms: { window: 1 / 40, span: 1 / 12 },
+  putBack: { window: 1 / 80, span: 1 / 20 },
+};
+
+/** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
+export function carriedTokens(
+  { previous, history, turnPrefix }: Pick<CompactionPlan, "previous" | "history" | "turnPrefix">,
+  { settings, budgets }: { settings: CompactionSettings; budgets: Pick<Budgets, "windowTokens"> },
+): Record<keyof typeof MOST, number> {
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
+  const spanTokens = previousTokens + viewTokens([...history, ...turnPrefix]);
+  const most = (part: keyof typeof MOST, setting: number) =>
+    Math.floor(Math.min(setting, windowTokens * MOST[part].window, spanTokens * MOST[part].span));
+  return {
+    words: most("words", settings.words.maxTokens),
+    terms: most("terms", settings.terms.maxTokens),
+    putBack: settings.lossCheck === "putBack" ? most("putBack", settings.putBackTokens) : 0,
   };
 }
 
@@ -61,9 +93,15 @@ export function latestRequestChars({ windowTokens }: Budgets): number {
   return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));
 }
 
-function latestRequest(plan: CompactionPlan, maxChars: number): LatestRequest | undefined {
+/** @param saying the entries of those that say something: not a mere "go on" */
+function latestRequest(
+  plan: CompactionPlan,
+  maxChars: number,
+  saying: ReadonlySet<string | undefined>,
+): LatestRequest | undefined {
   if (plan.kept.some((item) => requestText(item) !== undefined)) return undefined;
-  const item = [...plan.history, ...plan.turnPrefix].findLast((each) => requestText(each) !== undefined);
+  const requests = [...plan.history, ...plan.turnPrefix].filter((each) => requestText(each) !== undefined);
+  const item = requests.findLast(({ entryId }) => saying.has(entryId)) ?? requests.at(-1);
   if (item === undefined) return earlierRequest(ownDetails(plan.previous).latestRequest);
   const text = requestText(item) ?? "";
   if (text.length <= maxChars) return { entryId: item.entryId, text };
@@ -90,15 +128,38 @@ export function carriedBlocks(carried: CarryOver): string[] {
   const { latestRequest: request } = carried;
   return [
     block("pinned", carried.pinned),
+    ...recordBlocks(carried),
     renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
     renderExtensionCarryOver(carried.extensions),
   ].filter((text) => text !== "");
 }
 
+/** The blocks of the user's words, of the index of terms, and of what was put back. */
+export function recordBlocks(
+  carried: Pick<CarryOver, "record" | "wordsTokens" | "latestRequest" | "terms" | "putBack">,
+): string[] {
+  return [
+    block("user-words", carriedWords(carried)),
+    block("terms", carried.terms),
+    block("put-back", carried.putBack),
+  ].filter((text) => text !== "");
+}
+
+/** The user's words, as lines; the latest request stands in a block of its own. */
+function carriedWords({
+  record,
+  wordsTokens,
+  latestRequest,
+}: Pick<CarryOver, "record" | "wordsTokens" | "latestRequest">): string[] {
+  if (wordsTokens === 0) return [];
+  return wordLines(clippedWords(record.words, wordsTokens), latestRequest?.entryId);
+}
+
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
+  const { record, wordsTokens, terms, putBack } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -107,6 +168,10 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     ...(pinned.length === 0 ? {} : { pinned }),
     ...(latestRequest === undefined ? {} : { latestRequest }),
     ...(carryOver === undefined ? {} : { carryOver }),
+    record,
+    wordsTokens,
+    terms,
+    putBack,
   };
 }
 
@@ -122,6 +187,10 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
       modifiedFiles: texts(stored.modifiedFiles),
       recentFiles: texts(stored.recentFiles),
       latestRequest: earlierRequest(stored.latestRequest),
+      record: storedRecord(stored.record) ?? emptyRecord,
+      wordsTokens: typeof stored.wordsTokens === "number" ? stored.wordsTokens : 0,
+      terms: texts(stored.terms),
+      putBack: texts(stored.putBack),
     },
   };
 }
@@ -205,120 +274,4 @@ function tokensOf(texts: readonly string[]): number {
 export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
   const tags = Object.keys(carryOver);
   return paragraphs(Object.entries(carryOver).map(([tag, texts]) => block(tag, texts, tags)));
-}
-
-/** A message of the session that pins or unpins a text: append it, or have the agent send it. */
-type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
-
-/** Characters of one pinned text, and of all of a path: a summary carries every one of them word for word. */
-const LONGEST_CHARS = 4_000;
-const ALL_CHARS = 16_000;
-
-/**
- * The texts that are pinned on a path, oldest first, each once. Reads no more than what the model sees of it.
- * @param leafId where the path ends; default: the session's leaf
- */
-export function pinnedTexts(session: Session, leafId: string | null = session.leafId): string[] {
-  const { before, changes } = changesSince(session, leafId);
-  return changed(before, changes);
-}
-
-/**
- * The same at the session's leaf, as it will be.
- * @param waiting messages that are not stored yet, oldest first; others than those of pins count for nothing
- */
-export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
-  const changes = waiting.map((message) => pinChange(message)).filter((change) => change !== undefined);
-  return changed(pinnedTexts(session), changes);
-}
-
-/** A message that waits to be stored. */
-type WaitingMessage = Pick<CustomMessageEntry, "customType" | "details">;
-
-function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
-  const held = new Set(before);
-  for (const { text, isPinned } of changes) {
-    if (!isPinned) held.delete(text);
-    else held.add(text);
-  }
-  return [...held];
-}
-
-/** What a path pins and unpins, oldest first, since the latest word on all that was pinned before. */
-function changesSince(session: Session, leafId: string | null) {
-  const changes: PinChange[] = [];
-  const undone = new Set<string | undefined>();
-  for (const entry of session.tail(leafId)) {
-    undone.add(undoneBy(entry));
-    const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
-    if (before !== undefined) return { before, changes: changes.reverse() };
-    const change = pinChange(entry);
-    if (change !== undefined) changes.push(change);
-  }
-  return { before: [], changes: changes.reverse() };
-}
-
-/** What was pinned before an entry, as the entry has it; undefined for one that has no list of that. */
-function pinnedBefore(entry: Entry): string[] | undefined {
-  if (entry.type === "custom" && entry.customType === PINNED_CUSTOM_TYPE)
-    return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
-  if (entry.type !== "compaction") return undefined;
-  const { prose, pinned } = ownDetails(entry);
-  return typeof prose === "string" ? texts(pinned) : undefined;
-}
-
-/** The entry to write beside a summary whose details cannot hold what is pinned; none where nothing is. */
-export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
-  return pinned.length === 0 ? [] : [{ type: "custom", customType: PINNED_CUSTOM_TYPE, data: { pinned } }];
-}
-
-/**
- * The message that pins a text: the model sees it from then on, after every compaction too. A text that is pinned already
- * counts once.
- * @param waiting as `pinnedSoon` has them. Default: none
- * @throws BonsaiError `pin_empty`, `pin_too_long`, `pins_full`
- */
-export function pinMessage(
-  session: Session,
-  given: string,
-  waiting: readonly WaitingMessage[] = [],
-): PinMessage {
-  const text = given.trim();
-  if (text === "")
-    throw new BonsaiError({
-      code: "pin_empty",
-      message: "There is no text to pin.",
-      hint: "Say what the agent must keep to, like `/pin Never push to main.`",
-    });
-  if (text.length > LONGEST_CHARS)
-    throw new BonsaiError({
-      code: "pin_too_long",
-      message: `A pinned text has at most ${digits(LONGEST_CHARS)} characters; this one has ${digits(text.length)}.`,
-      hint: "Put it into a file of the project, and pin where it stands.",
-    });
-  const pinned = pinnedSoon(session, waiting);
-  const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
-  if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
-    throw new BonsaiError({
-      code: "pins_full",
-      message: `All pinned texts together have at most ${digits(ALL_CHARS)} characters; ${digits(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${digits(text.length)}.`,
-      hint: "Unpin what counts no more.",
-    });
-  return message(PIN_CUSTOM_TYPE, "The user has pinned this. It holds from here on:", text);
-}
-
-/** The message that takes a pin back: the next compaction does not carry the text any more. */
-export function unpinMessage(text: string): PinMessage {
-  return message(UNPIN_CUSTOM_TYPE, "The user has unpinned this. It does not hold any more:", text);
-}
-
-function message(customType: string, intro: string, text: string): PinMessage {
-  const details = { text, line: inert(text) };
-  return { customType, content: `${intro}\n\n${text}`, display: true, details };
-}
-
-/** The pinned texts that a summary does not hold word for word. */
-export function pinsMissingIn(summary: string, pinned: readonly string[]): string[] {
-  const lines = `\n${summary}\n`;
-  return pinned.filter((text) => !lines.includes(`\n${inert(text)}\n`));
 }

@@ -1,6 +1,6 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
-import { boundedCarryOver, pinsMissingIn, renderExtensionCarryOver, summaryOfDetails } from "./carry-over.ts";
+import { boundedCarryOver, renderExtensionCarryOver, summaryOfDetails } from "./carry-over.ts";
 import type {
   BeforeCompact,
   BeforeCompactResult,
@@ -18,6 +18,7 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { inert } from "./marks.ts";
+import { pinsMissingIn } from "./pins.ts";
 import { legalCuts } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";

@@ -1,6 +1,7 @@
+export type { LossCount, LossReport, SaidMessage, SpanRecord } from "@bonsai-agent/digest";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
 export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
-export { type ExtensionCarryOver, pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./carry-over.ts";
+export type { ExtensionCarryOver } from "./carry-over.ts";
 export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
 export { digestSummariser } from "./digest.ts";
 export {
@@ -24,6 +25,7 @@ export {
   type RungName,
   stepsText,
 } from "./outcome.ts";
+export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./pins.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export type { RunCompactionOptions } from "./prepare-run.ts";
 export type { CompactionResult, CompactionStatus, PlannedRequest } from "./result.ts";

@@ -1,7 +1,10 @@
 // The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
 
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
-const ownTags = ["pinned", "read-files", "modified-files", "latest-request"] as const;
+const ownTags = [
+  ...(["pinned", "user-words", "terms", "put-back"] as const),
+  ...(["read-files", "modified-files", "latest-request"] as const),
+] as const;
 
 export type OwnTag = (typeof ownTags)[number];
 
@@ -9,7 +12,7 @@ export type OwnTag = (typeof ownTags)[number];
 export const frameTags = ["conversation", "previous-summary", "focus"] as const;
 
 /** What programs put around a summary, or around what a person did not say. */
-const FOREIGN_TAGS = ["summary", "system-reminder", "user-words"] as const;
+const FOREIGN_TAGS = ["summary", "system-reminder"] as const;
 
 const RESERVED_TAGS: readonly string[] = [...ownTags, ...frameTags, ...FOREIGN_TAGS];
 

@@ -1,3 +1,4 @@
+import type { LossReport } from "@bonsai-agent/digest";
 import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 
@@ -72,6 +73,10 @@ export interface CompactionManifest {
   masked: string[];
   /** What the kept part lost beyond masks. */
   lost: { media: string[]; truncated: string[] };
+  /** What the summary carries of the user's words and of the index of terms. */
+  carried?: CarriedCounts | undefined;
+  /** What the summary left out, and what of that was put back; absent where it was not checked. */
+  loss?: LossReport | undefined;
   /** The compaction whose summary this one updated. */
   previousCompactionId?: string | undefined;
   /** Requests to the summariser, answers that were refused included. */
@@ -83,6 +88,15 @@ export interface CompactionManifest {
   settings: ManifestSettings;
   /** What was in force where the context was cut, for an opening that reads only the tail. */
   state: { provider?: string; modelId?: string; thinkingLevel?: string };
+}
+
+interface CarriedCounts {
+  /** Messages of the user that stand in the summary in their own words. */
+  words: number;
+  /** Those that there was no room for. */
+  wordsLeftOut: number;
+  /** Terms that the record knows; the index shows the most used ones. */
+  knownTerms: number;
 }
 
 /** The settings of a compaction, sizes as scaled to the window. */

@@ -12,11 +12,11 @@ import {
   sizesAfterRefusal,
   thresholdTokens,
 } from "./budget.ts";
-import { pinnedTexts } from "./carry-over.ts";
 import { digestSummariser } from "./digest.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { LadderState, Run } from "./ladder.ts";
 import { type CompactionReason, manifestOf } from "./outcome.ts";
+import { pinnedTexts } from "./pins.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
 import { type ContextReading, readContext } from "./tokens.ts";

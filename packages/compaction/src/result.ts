@@ -1,3 +1,4 @@
+import type { LossReport } from "@bonsai-agent/digest";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carryOver } from "./carry-over.ts";
@@ -72,6 +73,8 @@ export interface CompactionResult {
   edits: readonly ContextEditEntry[];
   /** What was done, or with the status `planned` would be; absent where nothing was. */
   steps?: CompactionSteps;
+  /** What the summary left out, and what of that was put back; absent where it was not checked. */
+  loss?: LossReport;
   /** Requests to the summariser. */
   requests: number;
   /** In a plan for a given summariser: what would be asked of it; none where `failures` has the reason. */
@@ -121,6 +124,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     maskedEntryIds: changed ? editedIds(state.view, "mask") : [],
     ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
     ...(summary === undefined ? {} : { summary: summary.summary }),
+    ...(summary?.loss && { loss: summary.loss }),
     edits: [],
     ...(changed && { steps: stepsOf(state) }),
     requests: cost.requests,

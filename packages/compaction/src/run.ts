@@ -1,6 +1,6 @@
 import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
-import { pinnedDrafts, summaryDetails } from "./carry-over.ts";
+import { summaryDetails } from "./carry-over.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type Run,
 } from "./ladder.ts";
 import { type CompactionManifest, type EntryRange, manifestOf } from "./outcome.ts";
+import { pinnedDrafts } from "./pins.ts";
 import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
 import { isUnsendable, ladderRungs } from "./rungs.ts";
@@ -208,6 +209,8 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     kept: range(plan.kept),
     masked: editedIds(state.view, "mask"),
     lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
+    ...carriedCounts(state.summary),
+    loss: state.summary?.loss,
     previousCompactionId: plan.previous?.id,
     requests: cost.requests,
     costUsd: cost.usage?.cost.total ?? 0,
@@ -220,6 +223,14 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
       windowTokens: budgets.windowTokens,
     },
     state: stateInForce(run),
+  };
+}
+
+function carriedCounts(summary: PlannedSummary | undefined): Pick<CompactionManifest, "carried"> {
+  if (summary?.carried === undefined) return {};
+  const { words, terms } = summary.carried.record;
+  return {
+    carried: { words: words.said.length, wordsLeftOut: words.leftOut, knownTerms: terms.uses.length },
   };
 }
 

@@ -1,8 +1,9 @@
 import { byScript, type UserContent } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
 import { highTokens } from "./budget.ts";
-import { type CarryOver, carryOver, latestRequestChars } from "./carry-over.ts";
+import { type CarryOver, carriedTokens, carryOver, latestRequestChars } from "./carry-over.ts";
 import { extensionRung } from "./custom-summary.ts";
+import { isDigest } from "./digest.ts";
 import {
   isPlanned,
   type LadderState,
@@ -12,8 +13,10 @@ import {
   type RungFailure,
   summarisedState,
 } from "./ladder.ts";
+import { checkedCarryOver } from "./loss-check.ts";
 import { ownDetails } from "./outcome.ts";
 import { freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
+import { spanRecord } from "./span-record.ts";
 import {
   fitsWhole,
   type SpanOptions,
@@ -107,18 +110,15 @@ export const digestRung: Rung = {
     // It asks no model, so it costs nothing; and a short span needs a digest that is shorter still.
     const free = { ...run, onUsage: () => {} };
     return summarised(state, free, run.digest!, (options, carried) =>
-      summariseWithin(options, Math.min(digestTokens(state), proseTokens(carried, run))),
+      summariseWithin(options, Math.min(digestTokens(state), proseTokens(carried, state, run))),
     );
   },
 };
 
 const MINIMUM_DIGEST_TOKENS = 600;
 const DIGEST_SHARE = 0.5;
-/**
- * What a digest may take of the context, frame and carry-over included, so that 4,000 hold even where the count is low;
- * only a long request may push it further.
- */
-const DIGEST_SUMMARY_TOKENS = 4_050;
+/** What a digest may take of the context, with the frame and all that is carried over; only a long request adds to it. */
+const DIGEST_SUMMARY_TOKENS = 5_900;
 const MINIMUM_PROSE_TOKENS = 1_500;
 
 /** What the digest of a span may be at most, to be shorter than what it stands for. */
@@ -129,12 +129,14 @@ function digestTokens({ plan }: LadderState): number {
 }
 
 /** What is left for the prose beside all that we put around it; in a small window, a quarter of it for both. */
-function proseTokens(carried: CarryOver, { budgets }: Run): number {
-  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+function proseTokens(carried: CarryOver, { plan }: LadderState, run: Run): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = run.budgets;
   const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
   const totalTokens = Math.min(DIGEST_SUMMARY_TOKENS, quarter);
   const minimumTokens = Math.min(MINIMUM_PROSE_TOKENS, Math.floor(totalTokens / 2));
-  return Math.max(minimumTokens, totalTokens - byScript(summaryText("", { ...carried, extensions: {} })));
+  const besideTokens =
+    byScript(summaryText("", { ...carried, extensions: {} })) + carriedTokens(plan!, run).terms;
+  return Math.max(minimumTokens, totalTokens - besideTokens);
 }
 
 /** Either the whole was never tried, because it does not fit, or the model found it too long. */
@@ -159,13 +161,16 @@ async function summarised(
   summarise: (options: SpanOptions, carried: CarryOver) => Promise<string>,
 ): Promise<LadderState> {
   const plan = state.plan!;
-  const carried = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
-  const prose = await summarise(spanOptions(state, run, summariser), carried);
+  const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
+  const prose = await summarise(spanOptions(state, run, summariser), known);
+  const mayPutBack = !isDigest(summariser);
+  const { carried, loss } = checkedCarryOver(known, { prose, plan, run, mayPutBack });
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
     prose,
     firstKeptEntryId: plan.firstKeptEntryId,
     carried,
+    loss,
     fromHook: false,
   };
   return summarisedState(state, summary);
@@ -173,6 +178,7 @@ async function summarised(
 
 function spanOptions(state: LadderState, run: Run, summariser: Summariser): SpanOptions {
   const { signal, focus, instructions, onUsage, settings, budgets, reason } = run;
+  const plan = state.plan!;
   // What has just been refused as too long must not be sent again.
   const mayUseContext = reason !== "overflow" && instructions === undefined;
   const job: SummaryJob = {
@@ -181,11 +187,13 @@ function spanOptions(state: LadderState, run: Run, summariser: Summariser): Span
     signal,
     focus,
     instructions,
-    echoedTags: Object.keys(ownDetails(state.plan!.previous).carryOver ?? {}),
+    echoedTags: Object.keys(ownDetails(plan.previous).carryOver ?? {}),
     mayUseContext,
+    record: spanRecord(plan, run),
+    areWordsCarried: carriedTokens(plan, run).words > 0,
     onUsage,
   };
-  return { plan: state.plan!, job, settings, budgets };
+  return { plan, job, settings, budgets };
 }
 
 /** Lengths that tool results are cut to, in characters: the longest that suffices is taken. */

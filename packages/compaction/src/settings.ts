@@ -39,6 +39,10 @@ const settingsObject = z.strictObject({
   scaleBudgets: z.boolean().default(true),
   mask: maskSchema.prefault({}),
   serialize: serializeSchema.prefault({}),
+  words: z.strictObject({ maxTokens: tokens.default(4_000) }).prefault({}),
+  terms: z.strictObject({ maxTokens: tokens.default(1_000) }).prefault({}),
+  lossCheck: z.enum(["off", "report", "putBack"]).default("putBack"),
+  putBackTokens: tokens.default(500),
   summarizer: z
     .strictObject({ fallback: z.enum(["overflow", "always", "never"]).default("overflow") })
     .prefault({}),
@@ -59,6 +63,13 @@ export type CompactionSettingsInput = z.input<typeof settingsObject>;
 export const compactionSettingsSchema: z.ZodType<CompactionSettings, CompactionSettingsInput> =
   settingsObject;
 
+/** Other agents carry nothing of this. */
+const NOTHING_CARRIED: CompactionSettingsInput = {
+  words: { maxTokens: 0 },
+  terms: { maxTokens: 0 },
+  lossCheck: "off",
+};
+
 export type PresetName = "bonsai" | "pi" | "klaude" | "tunacode" | "opencode";
 
 /**
@@ -68,6 +79,7 @@ export type PresetName = "bonsai" | "pi" | "klaude" | "tunacode" | "opencode";
 export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsInput>> = {
   bonsai: {},
   pi: {
+    ...NOTHING_CARRIED,
     threshold: { rule: "reserve" },
     scaleBudgets: false,
     mask: { enabled: false },
@@ -76,6 +88,7 @@ export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsIn
     afterThreshold: "wait",
   },
   klaude: {
+    ...NOTHING_CARRIED,
     threshold: { rule: "reserve" },
     manualKeep: "quarter",
     mask: { enabled: false },
@@ -85,6 +98,7 @@ export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsIn
     bodyless429IsOverflow: true,
   },
   tunacode: {
+    ...NOTHING_CARRIED,
     threshold: { rule: "reservePlusKeep" },
     manualKeep: "nothing",
     scaleBudgets: false,
@@ -95,6 +109,7 @@ export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsIn
     summarizer: { fallback: "never" },
   },
   opencode: {
+    ...NOTHING_CARRIED,
     threshold: { rule: "outputLimit" },
     scaleBudgets: false,
     mask: { enabled: true, protectTokens: 40_000, minimumTokens: 20_000 },

@@ -1,4 +1,4 @@
-import { byScript, type Message, type TokenEstimator } from "@bonsai-agent/messages";
+import type { Message, TokenEstimator } from "@bonsai-agent/messages";
 import {
   askSummary,
   doesNotFit,
@@ -7,7 +7,7 @@ import {
   type SummaryPart,
   summaryRequest,
 } from "./ask-summary.ts";
-import { type Budgets, highTokens, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
+import { type Budgets, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -53,27 +53,13 @@ export function fitsWhole(options: SpanOptions): boolean {
   });
 }
 
-/**
- * With at most so many tokens in all, for a summariser that answers at once: the turn prefix first, which is short, then
- * the history with all that is left.
- */
-export async function summariseWithin(options: SpanOptions, maxTokens: number): Promise<string> {
+/** In one request for history and turn prefix together, with at most so many tokens, for a summariser that answers at once. */
+export function summariseWithin(options: SpanOptions, maxTokens: number): Promise<string> {
   const { plan, job } = options;
-  const prefixPart = spanParts(options).find((part) => part.kind === "turnPrefix");
-  const prefixTokens = Math.min(PREFIX_TOKENS, Math.floor(maxTokens * SHARED));
-  const prefix = prefixPart && (await askSummary(job, wholePart(prefixPart, prefixTokens)));
-  const left = maxTokens - (prefix === undefined ? 0 : byScript(joinedProse("", prefix)));
-  const previous = previousProse(plan.previous);
-  const asksHistory = plan.history.length > 0 || (previous !== undefined && highTokens(previous) > left);
-  const historyPart = asksHistory ? spanPart(options, "history", plan.history, previous) : undefined;
-  const history = historyPart && (await askSummary(job, wholePart(historyPart, left)));
-  return joinedProse(history ?? previous, prefix);
+  const items = [...plan.history, ...plan.turnPrefix];
+  const part = spanPart(options, "history", items, previousProse(plan.previous));
+  return askSummary(job, wholePart({ ...part, following: plan.kept.map(originalMessage) }, maxTokens));
 }
-
-/** What a turn prefix is asked within; it takes a third of it, for it stands beside a history. */
-const PREFIX_TOKENS = 1_800;
-/** Of a small bound, a turn prefix leaves this part to the history. */
-const SHARED = 0.72;
 
 async function summariseParts(
   options: SpanOptions,

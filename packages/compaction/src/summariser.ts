@@ -1,3 +1,4 @@
+import type { SpanRecord } from "@bonsai-agent/digest";
 import type { Message, Usage } from "@bonsai-agent/messages";
 
 /** What a summary is of: the history before the cut, the early part of a split turn, or a branch that was left. */
@@ -14,6 +15,10 @@ export interface SummaryRequest {
   following?: readonly Message[] | undefined;
   /** The prose of the summary that this one updates, without its carry-over. */
   previousSummary?: string | undefined;
+  /** What the messages and all before them hold, as data. Absent where nobody has read them. */
+  record?: SpanRecord | undefined;
+  /** True where what the user said stands beside the summary, word for word. Default false. */
+  areWordsCarried?: boolean | undefined;
   /** What the user asked the summary to dwell on. */
   focus?: string | undefined;
   /** The whole request as text, for a summariser that is a model. */

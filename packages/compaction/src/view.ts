@@ -80,7 +80,7 @@ export function viewTokens(items: readonly ViewItem[]): number {
  * The message that a summary is made of: a masked result with its full content; any other edit (an omission,
  * a redaction) as it was edited, for that was meant.
  */
-export function originalMessage({ source }: ViewItem): Message {
+export function originalMessage({ source }: Pick<ViewItem, "source">): Message {
   if (source.edit === undefined || !isMaskedContent(source.edit.replacement?.content)) return source.message;
   return project([source.entry]).items[0]?.message ?? source.message;
 }

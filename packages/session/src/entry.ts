@@ -164,6 +164,11 @@ export const LEAF_CUSTOM_TYPE = "bonsai.leaf";
 export const CALIBRATION_CUSTOM_TYPE = "bonsai.calibration";
 /** `customType` of the entry that keeps what was pinned up to it; `data` is `{pinned}`, a list of texts. */
 export const PINNED_CUSTOM_TYPE = "bonsai.pinned";
+/**
+ * `customType` of the entry that keeps the record of what a summary of an extension's own stands for; `data` is
+ * `{record, firstKeptEntryId}`.
+ */
+export const RECORD_CUSTOM_TYPE = "bonsai.record";
 /** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
 export const UNDO_CUSTOM_TYPE = "bonsai.undo";
 /**

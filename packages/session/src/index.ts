@@ -15,6 +15,7 @@ export {
   type MessageEntry,
   PIN_CUSTOM_TYPE,
   PINNED_CUSTOM_TYPE,
+  RECORD_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
   type StoredMessage,

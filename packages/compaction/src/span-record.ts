@@ -1,0 +1,134 @@
+import { type RecordedMessage, recordAfter, type SpanRecord, storedRecord } from "@bonsai-agent/digest";
+import {
+  type Entry,
+  type EntryDraftWithId,
+  type ProjectionItem,
+  project,
+  RECORD_CUSTOM_TYPE,
+  type Session,
+} from "@bonsai-agent/session";
+import { undoneBy } from "@bonsai-agent/session/host";
+import { ownDetails } from "./outcome.ts";
+import type { CompactionPlan } from "./plan.ts";
+import type { CompactionSettings } from "./settings.ts";
+import { originalMessage } from "./view.ts";
+
+/** Where a plan comes from, as far as its record goes. */
+export interface RecordSource {
+  readonly session: Session;
+  readonly leafId: string | null;
+  readonly settings: CompactionSettings;
+}
+
+/** By plan: each rung of a run asks for it. */
+const records = new WeakMap<CompactionPlan, SpanRecord>();
+
+/** What a compaction by this plan summarises, as data, with the record of what came before. */
+export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanRecord {
+  const known = records.get(plan);
+  if (known !== undefined) return known;
+  const record = recordOfItems({
+    earlier: earlierRecord(plan, source),
+    items: [...plan.history, ...plan.turnPrefix].map(itemSource),
+    following: plan.kept.map(itemSource),
+    settings: source.settings,
+  });
+  records.set(plan, record);
+  return record;
+}
+
+function itemSource({ source }: { source: ProjectionItem }): ProjectionItem {
+  return source;
+}
+
+interface RecordOfItemsOptions {
+  earlier?: SpanRecord | undefined;
+  /** Oldest first. */
+  items: readonly ProjectionItem[];
+  following?: readonly ProjectionItem[];
+  settings: CompactionSettings;
+}
+
+/** The record of some items of a context. */
+export function recordOfItems({
+  earlier,
+  items,
+  following = [],
+  settings,
+}: RecordOfItemsOptions): SpanRecord {
+  return recordAfter({
+    earlier,
+    messages: items.map(recorded),
+    following: following.map(recorded),
+    wordsTokens: Math.max(LEAST_WORDS_TOKENS, settings.words.maxTokens),
+  });
+}
+
+/** Kept in the record also where the settings show less, or nothing: they can change. */
+const LEAST_WORDS_TOKENS = 4_000;
+
+function recorded(source: ProjectionItem): RecordedMessage {
+  const { entryId, entry } = source;
+  return { message: originalMessage({ source }), entryId, record: recordIn(entry) };
+}
+
+/** The record that a summary of ours has. */
+function recordIn(entry: Entry): SpanRecord | undefined {
+  const { record } = ownDetails(entry);
+  return record === undefined ? undefined : storedRecord(record);
+}
+
+/** That of the earlier compaction; where somebody else made it, what it stands for is read again, which happens once. */
+function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSource): SpanRecord | undefined {
+  if (previous === undefined) return undefined;
+  const record = recordIn(previous);
+  if (record !== undefined) return record;
+  const path = source.session.path(source.leafId);
+  const [first] = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const at = path.findIndex(({ id }) => id === (first?.entryId ?? previous.id));
+  const before = path.slice(0, at < 0 ? path.length : at);
+  const former = formerRecord(
+    path.slice(
+      0,
+      path.findIndex(({ id }) => id === previous.id),
+    ),
+  );
+  const entries = before.slice(former.from).filter(({ type }) => type !== "compaction");
+  const { items } = project(entries);
+  return recordOfItems({ earlier: former.record, items, settings: source.settings });
+}
+
+/** The latest record on a path that holds, and where that begins which it does not know. */
+function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
+  const undone = new Set(path.map(undoneBy));
+  for (const entry of path.toReversed()) {
+    if (undone.has(entry.id)) continue;
+    const found = recordBeside(entry) ?? recordOfCompaction(entry);
+    if (found === undefined) continue;
+    const from = path.findIndex(({ id }) => id === found.firstKeptEntryId);
+    return { record: found.record, from: from < 0 ? path.indexOf(entry) + 1 : from };
+  }
+  return { from: 0 };
+}
+
+interface FoundRecord {
+  record: SpanRecord;
+  firstKeptEntryId: unknown;
+}
+
+function recordOfCompaction(entry: Entry): FoundRecord | undefined {
+  const record = entry.type === "compaction" ? recordIn(entry) : undefined;
+  return record && { record, firstKeptEntryId: (entry as { firstKeptEntryId?: unknown }).firstKeptEntryId };
+}
+
+function recordBeside(entry: Entry): FoundRecord | undefined {
+  if (entry.type !== "custom" || entry.customType !== RECORD_CUSTOM_TYPE) return undefined;
+  const data = (entry.data ?? {}) as { record?: unknown; firstKeptEntryId?: unknown };
+  const record = storedRecord(data.record);
+  return record && { record, firstKeptEntryId: data.firstKeptEntryId };
+}
+
+/** The entry to write beside a summary whose details cannot hold the record. */
+export function recordDraft(record: SpanRecord, firstKeptEntryId: string | null): EntryDraftWithId {
+  return { type: "custom", customType: RECORD_CUSTOM_TYPE, data: { record, firstKeptEntryId } };
+}
