@@ -11,9 +11,9 @@ const [only, ...more] = process.argv.slice(2);
 
 if (only === "--file" && more[0] !== undefined) {
   const { default: bench } = (await import(pathToFileURL(more[0]).href)) as {
-    default: () => Promise<BenchTable>;
+    default: () => Promise<BenchTable | BenchTable[]>;
   };
-  print(await bench());
+  for (const table of [await bench()].flat()) print(table);
 } else {
   const names = process.argv.slice(2);
   const files = benchFiles().filter(

@@ -19,8 +19,8 @@ export {
   type PlantedLanguage,
   type PlantedSession,
   type PlantedSessionOptions,
+  type PlantKind,
   plantedLanguages,
   plantedSession,
-  type Trap,
 } from "./planted-session.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";

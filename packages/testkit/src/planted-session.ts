@@ -1,29 +1,36 @@
-import { emptyUsage, type Message } from "@bonsai-agent/messages";
-import { codeLine, logLine, madeName, type Random, seededRandom } from "./made-text.ts";
-import { filled, findings, foreignRules, incidents, Slots } from "./planted-slots.ts";
-import { english, french, german, type PlantKind, spanish, type Wordings } from "./planted-wordings.ts";
-import { chinese, japanese, russian } from "./planted-wordings-east.ts";
+import type { Message } from "@bonsai-agent/messages";
+import { codeLine, logLine, madeName, madePath, type Random, seededRandom } from "./made-text.ts";
+import { foreignRules, incidents, irreversibles } from "./planted-commands.ts";
+import { MessageScript } from "./planted-script.ts";
+import { filled, Slots, type SlotValues } from "./planted-slots.ts";
+import { english, german, type Wordings } from "./planted-wordings.ts";
 
 export type PlantedLanguage = keyof typeof languages;
 
-/** Something that whoever takes over must know. */
+export type PlantKind =
+  | "constraint"
+  | "preference"
+  | "decision"
+  | "fact"
+  | "openError"
+  | "todo"
+  | "irreversible";
+
+/** Something that whoever takes over must know; once it has ended, something that must not be shown as current. */
 export interface Plant {
-  kind: PlantKind | "finding" | "openError" | "path";
+  kind: PlantKind;
   weight: number;
   /** The words that must be seen, as they were said. */
-  keep: string;
+  key: string;
   /** Index of the message that says it. */
   at: number;
-}
-
-/** Something that must not be shown any more from message `from` on. */
-export interface Trap {
-  kind: "superseded" | "mended" | "finished";
-  /** Must not stand on a line of the summary … */
-  text: string;
-  /** … unless this stands there too. */
-  unless?: string;
-  from: number;
+  ended?: {
+    how: "withdrawn" | "changed" | "fixed" | "finished";
+    /** Index of the message that ends it. */
+    at: number;
+    /** Any of these, shown after the key, says that it has ended. */
+    mends: string[];
+  };
 }
 
 export interface PlantedSession {
@@ -31,50 +38,45 @@ export interface PlantedSession {
   /** How many messages the session has at the end of each stretch of work. */
   stretches: number[];
   plants: Plant[];
-  traps: Trap[];
 }
 
 export interface PlantedSessionOptions {
   seed: number;
   language: PlantedLanguage;
-  /** Plant with the wordings that the digest's cues were not tuned on. Default false. */
-  heldOut?: boolean;
-  /** Stretches of work, each a dozen turns. Default 8. */
+  /** Stretches of work, of about 30,000 tokens each. Default 8. */
   stretches?: number;
-  /** How many things each stretch after the first adds, at most 12. Default 4. */
-  additions?: number;
 }
 
-const languages = {
-  en: english,
-  de: german,
-  fr: french,
-  es: spanish,
-  ru: russian,
-  zh: chinese,
-  ja: japanese,
-};
+const languages = { en: english, de: german };
 export const plantedLanguages = Object.keys(languages) as PlantedLanguage[];
 
-const WEIGHTS: Record<Plant["kind"], number> = {
+const WEIGHTS: Record<PlantKind, number> = {
   constraint: 3,
+  openError: 3,
   preference: 2,
   decision: 2,
-  change: 3,
   fact: 2,
   todo: 2,
-  finding: 1,
-  openError: 3,
-  path: 1,
+  irreversible: 2,
 };
-const TURNS = 12;
+const TURNS = 14;
 const FILES = 30;
-const KINDS: PlantKind[] = ["constraint", "preference", "decision", "change", "fact", "todo"];
+
+/** What one turn says and does beside its routine; `said` gets the index of the message that says it. */
+interface Turn {
+  asides: Array<{ text: string; said(at: number): void }>;
+  commands: Array<() => void>;
+  closings: Array<{ text: string; said(at: number): void }>;
+}
+
+type TextKind = {
+  [Key in keyof Wordings]: Wordings[Key] extends readonly string[] ? Key : never;
+}[keyof Wordings];
 
 /**
- * A long session with things in it that must not be lost, said in passing between requests, among look-alikes, files
- * and logs that do not matter. The first stretch holds one of each kind and more; every later one adds a few, changes
- * some, mends some.
+ * A long working day with things in it that must not be lost: said in passing by the user, in the agent's closing
+ * words, or by a command's last run, among fillers, questions, pastes, routine requests, files and logs that do not
+ * matter. Some of them end later: a constraint is withdrawn, a value changed, an error mended, a to-do ticked.
  */
 export function plantedSession(options: PlantedSessionOptions): PlantedSession {
   return new Planter(options).run();
@@ -84,178 +86,253 @@ class Planter {
   readonly #random: Random;
   readonly #slots: Slots;
   readonly #words: Wordings;
-  readonly #plantWords: Wordings["plants"];
-  readonly #script = new MessageScript();
+  readonly #script: MessageScript;
   readonly #stretchCount: number;
-  readonly #additions: number;
-  readonly #session: PlantedSession;
-  readonly #used = new Set<string>();
+  readonly #plants: Plant[] = [];
   /** The files that the work is about. */
   readonly #files: readonly string[];
-  /** What a later turn has to say or run. */
-  #pending: Array<() => void> = [];
+  readonly #decks = new Map<readonly unknown[], unknown[]>();
+  /** What ends later, and in which turn of the session. */
+  #pending: Array<{ due: number; add(turn: Turn): void }> = [];
+  #turns = 0;
 
-  constructor(options: PlantedSessionOptions) {
-    this.#random = seededRandom(options.seed);
+  constructor({ seed, language, stretches = 8 }: PlantedSessionOptions) {
+    this.#random = seededRandom(seed);
     this.#slots = new Slots(this.#random);
+    this.#script = new MessageScript();
     this.#files = Array.from({ length: FILES }, () => this.#slots.file());
-    this.#words = languages[options.language].tuned;
-    this.#plantWords = options.heldOut ? languages[options.language].heldOut : this.#words.plants;
-    this.#stretchCount = options.stretches ?? 8;
-    this.#additions = options.additions ?? 4;
-    this.#session = { messages: this.#script.messages, stretches: [], plants: [], traps: [] };
+    this.#words = languages[language];
+    this.#stretchCount = stretches;
   }
 
   run(): PlantedSession {
+    const stretches: number[] = [];
     for (let stretch = 0; stretch < this.#stretchCount; stretch++) {
-      const plants = stretch === 0 ? [...KINDS, ...KINDS] : this.#some();
-      for (let turn = 0; turn < TURNS; turn++) this.#turn(plants[turn], turn);
-      if (stretch % 3 === 0) this.#todoTool();
-      this.#session.stretches.push(this.#script.messages.length);
+      for (const turn of this.#agenda()) this.#play(turn);
+      stretches.push(this.#script.messages.length);
     }
-    return this.#session;
+    return { messages: this.#script.messages, stretches, plants: this.#plants };
   }
 
-  #some(): PlantKind[] {
-    return Array.from({ length: this.#additions }, () => this.#random.pick(KINDS));
+  /** The turns of one stretch, each with at most one thing that the user says in passing and one that the agent closes with. */
+  #agenda(): Turn[] {
+    const turns = Array.from({ length: TURNS }, (): Turn => ({ asides: [], commands: [], closings: [] }));
+    const [said, closed, run] = [this.#shuffled(turns), this.#shuffled(turns), this.#shuffled(turns)];
+    for (const kind of ["constraint", "constraint", "preference", "decision", "fact", "todo"] as const)
+      this.#aside(said.pop()!, kind);
+    this.#ending(said.pop()!, "withdrawn");
+    this.#ending(said.pop()!, "changed");
+    if (this.#random.chance(0.5)) this.#ending(said.pop()!, "finished");
+    this.#closing(closed.pop()!, "decision", "agentDecision");
+    this.#closing(closed.pop()!, "fact", "agentFact");
+    if (this.#random.chance(0.5)) this.#stepList(closed.pop()!);
+    this.#incident(run.pop()!, false);
+    this.#incident(run.pop()!, true);
+    if (this.#random.chance(0.6)) this.#irreversible(run.pop()!);
+    return turns;
   }
 
-  #turn(kind: PlantKind | undefined, number: number): void {
-    const file = this.#random.pick(this.#files);
-    const pending = this.#random.chance(0.6) ? this.#pending.shift() : undefined;
-    if (kind !== undefined) this.#plant(kind, file);
-    else if (pending !== undefined) pending();
-    else this.#request(file);
-    this.#work(file);
-    if (number % 5 === 2) this.#incident();
-    if (number % 6 === 4) this.#finding();
-    this.#script.answer(filled(this.#random.pick(this.#words.answers), { file }));
+  #aside(turn: Turn, kind: Extract<PlantKind, TextKind>): void {
+    const { text, key } = marked(this.#draw(this.#words[kind]), this.#slots.draw());
+    turn.asides.push({ text, said: (at) => this.#note(kind, key, at) });
   }
 
-  #request(file: string): void {
-    const lookAlike = this.#random.chance(0.4) ? `${this.#random.pick(this.#words.lookAlikes)}\n` : "";
-    this.#script.user(lookAlike + filled(this.#random.pick(this.#words.requests), { file }));
+  #closing(turn: Turn, kind: PlantKind, from: TextKind): void {
+    const { text, key } = marked(this.#draw(this.#words[from]), this.#slots.draw());
+    turn.closings.push({ text, said: (at) => this.#note(kind, key, at) });
   }
 
-  /** A wording comes again only where it names what it is about: else the second would replace the first. */
-  #wording(kind: PlantKind): string | undefined {
-    const free = this.#plantWords[kind].filter(
-      (wording) => !this.#used.has(wording) || /«[^»]*\{(?:mod|table|file)\}/.test(wording),
-    );
-    const wording = free.length === 0 ? undefined : this.#random.pick(free);
-    if (wording !== undefined) this.#used.add(wording);
-    return wording;
-  }
-
-  #plant(kind: PlantKind, file: string): void {
-    const wording = this.#wording(kind);
-    if (wording === undefined) {
-      this.#request(file);
-      return;
-    }
+  /** The user says it now; what ends it is said some turns later, by the user or, of a to-do, by the agent. */
+  #ending(turn: Turn, how: "withdrawn" | "changed" | "finished"): void {
+    const kind = { withdrawn: "constraint", changed: "decision", finished: "todo" } as const;
     const values = this.#slots.draw();
-    const [first, later] = wording.split("=>");
-    this.#sayInPassing(first!, values, file);
-    if (later === undefined) {
-      this.#note(kind, coreOf(first!, values));
-      return;
-    }
-    const old = coreOf(first!, values);
-    this.#pending.push(() => {
-      this.#sayInPassing(later, values, this.#random.pick(this.#files));
-      this.#note(kind, coreOf(later, values));
-      this.#trap("superseded", oldValue(old, later, values), coreOf(later, values));
+    const [first, later] = this.#draw(this.#words[how])
+      .split("=>")
+      .map((part) => marked(part, values)) as [Marked, Marked];
+    const ends = {
+      text: later.text,
+      plant: undefined as Plant | undefined,
+      said: (at: number): void => {
+        this.#end(ends.plant!, { how, at, mends: [later.key] });
+        if (how === "changed") this.#note("decision", later.key, at);
+      },
+    };
+    turn.asides.push({
+      text: first.text,
+      said: (at) => {
+        ends.plant = this.#note(kind[how], first.key, at);
+        this.#later((due) => (how === "finished" ? due.closings : due.asides).push(ends));
+      },
     });
   }
 
-  /** Between a request and its look-alikes, on one line or on lines of their own. */
-  #sayInPassing(template: string, values: Record<string, string>, file: string): void {
-    const said = filled(template, values).replace(/[«»]/g, "");
-    const request = filled(this.#random.pick(this.#words.requests), { file });
-    const glue = this.#random.chance(0.5) ? "\n" : /[\u3000-\uffef]/.test(said) ? "。" : ". ";
-    this.#script.user(this.#random.chance(0.5) ? `${request}${glue}${said}` : `${said}${glue}${request}`);
-  }
-
-  #note(kind: Plant["kind"], keep: string): void {
-    this.#session.plants.push({ kind, weight: WEIGHTS[kind], keep, at: this.#script.messages.length - 1 });
-  }
-
-  #trap(kind: Trap["kind"], text: string, unless?: string): void {
-    const from = this.#script.messages.length - 1;
-    this.#session.traps.push({ kind, text, from, ...(unless !== undefined && { unless }) });
-  }
-
-  #work(file: string): void {
-    this.#script.call("read", { path: file }, this.#lines(codeLine, 25));
-    if (this.#random.chance(0.3))
-      this.#script.call(
-        "read",
-        { path: "CONTRIBUTING.md" },
-        `# Contributing\n${this.#random.pick(foreignRules)}\n${this.#lines(logLine, 4)}`,
+  #incident(turn: Turn, isMended: boolean): void {
+    const values = this.#slots.draw();
+    const incident = this.#draw(incidents);
+    const [command, error, success] = [incident.command, incident.error, incident.success].map((text) =>
+      filled(text, values),
+    ) as [string, string, string];
+    turn.commands.push(() => {
+      const shown = this.#random.chance(0.3) ? `cd /home/dev/project && ${command} 2>&1 | tail -20` : command;
+      const output = `${this.#lines(progressLine, 5)}\n${error}\n\nCommand exited with code ${incident.exitCode}`;
+      const plant = this.#note(
+        "openError",
+        error,
+        this.#script.call("bash", { command: shown }, output, true),
       );
-    this.#script.call("bash", { command: `rg -n export ${file}` }, this.#lines(logLine, 8));
+      if (!isMended) return;
+      const closing = marked(this.#draw(this.#words.mended), { command });
+      this.#later((due) => {
+        due.commands.push(() => {
+          const at = this.#script.call("bash", { command }, `${this.#lines(progressLine, 5)}\n${success}`);
+          this.#end(plant, { how: "fixed", at, mends: [success, closing.key] });
+        });
+        if (this.#random.chance(0.6)) due.closings.push({ text: closing.text, said: () => {} });
+      });
+    });
+  }
+
+  #irreversible(turn: Turn): void {
+    const values = this.#slots.draw();
+    const { command, output } = this.#draw(irreversibles);
+    turn.commands.push(() => {
+      const said = filled(command, values);
+      this.#note("irreversible", said, this.#script.call("bash", { command: said }, filled(output, values)));
+    });
+  }
+
+  /** Four steps, in the agent's words or by a tool; later the first two are ticked. */
+  #stepList(turn: Turn): void {
+    const steps = this.#words.steps.map((step) => filled(step, this.#slots.draw()));
+    const byTool = this.#random.chance(0.5);
+    const list = (done: number): string =>
+      steps.map((step, at) => `- [${at < done ? "x" : " "}] ${step}`).join("\n");
+    const write = (done: number): number =>
+      this.#script.call("todo_write", { todos: steps.map((step, at) => todo(step, at < done)) }, "ok");
+    const say = (into: Turn, done: number, then: (at: number) => void): void => {
+      if (byTool) into.commands.push(() => then(write(done)));
+      else into.closings.push({ text: `\n${list(done)}`, said: then });
+    };
+    say(turn, 0, (at) => {
+      const plants = steps.map((step) => this.#note("todo", step, at));
+      this.#later((due) =>
+        say(due, 2, (doneAt) => {
+          for (const plant of plants.slice(0, 2))
+            this.#end(plant, { how: "finished", at: doneAt, mends: ticked(plant.key) });
+        }),
+      );
+    });
+  }
+
+  #play(turn: Turn): void {
+    const due = this.#pending.filter((one) => one.due <= this.#turns);
+    this.#pending = this.#pending.filter((one) => one.due > this.#turns);
+    for (const one of due) one.add(turn);
+    this.#turns++;
+    const values = { ...this.#slots.draw(), file: this.#random.pick(this.#files) };
+    const isFiller = turn.asides.length === 0 && this.#random.chance(0.35);
+    const asked = this.#script.user(isFiller ? this.#draw(this.#words.fillers) : this.#request(turn, values));
+    for (const aside of turn.asides) aside.said(asked);
+    this.#work(values);
+    for (const command of turn.commands) command();
+    const closing = filled(this.#draw(this.#words.closings), values);
+    const closed = this.#script.answer([closing, ...turn.closings.map(({ text }) => text)].join(" ").trim());
+    for (const one of turn.closings) one.said(closed);
+  }
+
+  /** A request or a question, what is said in passing before or behind it, and sometimes a paste. */
+  #request(turn: Turn, values: SlotValues): string {
+    const isQuestion = this.#random.chance(0.2);
+    const request = filled(this.#draw(isQuestion ? this.#words.questions : this.#words.requests), values);
+    const asides = turn.asides.map(({ text }) => this.#random.pick(this.#words.asides) + text);
+    const glue = this.#random.chance(0.5) ? "\n" : this.#words.stop;
+    const said = this.#random.chance(0.5) ? [...asides, request] : [request, ...asides];
+    const text = said.join(glue).replace(/([?？؟])\. /g, "$1 ");
+    if (!this.#random.chance(0.2)) return text;
+    const paste = this.#paste();
+    return this.#random.chance(0.7) ? `${text}\n\n${paste}` : `${paste}\n\n${text}`;
+  }
+
+  #paste(): string {
+    const count = 8 + this.#random.int(30);
+    const json = (): string => JSON.stringify({ id: this.#random.int(9_999), name: madeName(this.#random) });
+    return this.#random.pick([
+      () => `\`\`\`\n${this.#lines(logLine, count)}\n\`\`\``,
+      () => this.#lines(logLine, count),
+      () => `\`\`\`ts\n${this.#lines(codeLine, count)}\n\`\`\``,
+      () => `[\n${Array.from({ length: count }, () => `  ${json()}`).join(",\n")}\n]`,
+    ])();
+  }
+
+  #work(values: SlotValues): void {
+    const { file } = values;
+    const chatter = (): string =>
+      this.#random.chance(0.5) ? filled(this.#draw(this.#words.chatter), values) : "";
+    const rule = this.#random.chance(0.2) ? `${this.#random.pick(foreignRules)}\n` : "";
     this.#script.call(
-      "edit",
-      { path: file, oldText: "a", newText: "b" },
-      `Successfully replaced 1 block in ${file}.`,
+      "read",
+      { path: file },
+      rule + this.#lines(codeLine, 45 + this.#random.int(50)),
+      false,
+      chatter(),
     );
-    const known = this.#session.plants.some((plant) => plant.kind === "path" && plant.keep === file);
-    if (!known) this.#note("path", file);
+    if (this.#random.chance(0.5))
+      this.#script.call(
+        "bash",
+        { command: `rg -n ${values.name} ${madePath(this.#random)}` },
+        this.#lines(logLine, 8 + this.#random.int(30)),
+      );
+    const edit = { path: file, oldText: codeLine(this.#random), newText: codeLine(this.#random) };
+    this.#script.call("edit", edit, `Successfully replaced 1 block in ${file}.`, false, chatter());
     this.#script.call(
       "bash",
       { command: "npm test" },
-      `${this.#lines(progressLine, 6)}\n Tests  41 passed (41)`,
+      `${this.#lines(progressLine, 8)}\n Tests  41 passed (41)`,
     );
   }
 
-  #incident(): void {
-    const values = this.#slots.draw();
-    const incident = this.#random.pick(incidents);
-    const [command, error, success] = [incident.command, incident.error, incident.success].map((text) =>
-      filled(text, values),
-    );
-    const output = `${this.#lines(progressLine, 5)}\n${error}\n\nCommand exited with code ${incident.exitCode}`;
-    this.#script.call("bash", { command: `${command} 2>&1 | tail -20` }, output, true);
-    if (this.#random.chance(0.5)) {
-      this.#note("openError", error!);
-      return;
-    }
-    this.#pending.push(() => {
-      this.#request(this.#random.pick(this.#files));
-      this.#script.call("bash", { command: command! }, `${this.#lines(progressLine, 5)}\n${success}`);
-      this.#trap("mended", error!);
-    });
+  #note(kind: PlantKind, key: string, at: number): Plant {
+    const plant: Plant = { kind, weight: WEIGHTS[kind], key, at };
+    this.#plants.push(plant);
+    return plant;
   }
 
-  #finding(): void {
-    const values = this.#slots.draw();
-    const template = this.#random.pick(findings);
-    this.#script.answer(filled(template, values).replace(/[«»]/g, ""));
-    this.#note("finding", coreOf(template, values));
+  #end(plant: Plant, ended: NonNullable<Plant["ended"]>): void {
+    plant.ended = ended;
   }
 
-  /** Writes a list, works, and writes it again with some of it done. */
-  #todoTool(): void {
-    const items = Array.from(
-      { length: 4 },
-      () => `Move ${this.#slots.className()} out of ${this.#slots.file()}`,
-    );
-    const list = (done: number) => ({
-      todos: items.map((content, at) => ({ content, status: at < done ? "completed" : "pending" })),
-    });
-    this.#script.call("todo_write", list(0), "ok");
-    this.#work(this.#random.pick(this.#files));
-    this.#script.call("todo_write", list(2), "ok");
-    for (const item of this.#session.plants.filter((plant) => plant.keep.startsWith("Move ")))
-      this.#trap("finished", item.keep);
-    this.#session.plants = this.#session.plants.filter((plant) => !plant.keep.startsWith("Move "));
-    for (const item of items.slice(0, 2)) this.#trap("finished", item);
-    for (const item of items.slice(2)) this.#note("todo", item);
+  /** In one to three dozen turns, and so mostly behind a compaction. */
+  #later(add: (turn: Turn) => void): void {
+    this.#pending.push({ due: this.#turns + 6 + this.#random.int(24), add });
+  }
+
+  /** One of them, and none again before all had their turn. */
+  #draw<T>(all: readonly T[]): T {
+    const deck = this.#decks.get(all) ?? [];
+    if (deck.length === 0) deck.push(...this.#shuffled(all));
+    this.#decks.set(all, deck);
+    return deck.pop() as T;
+  }
+
+  #shuffled<T>(all: readonly T[]): T[] {
+    const left = [...all];
+    return all.map(() => left.splice(this.#random.int(left.length), 1)[0]!);
   }
 
   #lines(line: (random: Random) => string, count: number): string {
     return Array.from({ length: count }, () => line(this.#random)).join("\n");
   }
+}
+
+interface Marked {
+  text: string;
+  /** The words between the marks. */
+  key: string;
+}
+
+function marked(template: string, values: Record<string, string>): Marked {
+  const text = filled(template, values);
+  return { text: text.replace(/[«»]/g, ""), key: /«(.+)»/s.exec(text)?.[1] ?? text };
 }
 
 /** A line of output that goes well. */
@@ -265,53 +342,12 @@ function progressLine(random: Random): string {
     : `[${random.int(99)}/99] ${madeName(random)}`;
 }
 
-/** The marked words of a template, filled. */
-function coreOf(template: string, values: Record<string, string>): string {
-  return filled(/«(.+)»/s.exec(template)?.[1] ?? template, values);
+function todo(content: string, isDone: boolean): { content: string; status: string } {
+  return { content, status: isDone ? "completed" : "pending" };
 }
 
-/** The value that the first part of a change says and the marked words of the later do not. */
-function oldValue(firstCore: string, later: string, values: Record<string, string>): string {
-  const laterSlots = new Set([...later.matchAll(/\{(\w+)2\}/g)].map((match) => match[1]!));
-  const slot = [...laterSlots].find((name) => firstCore.includes(values[name]!));
-  return slot === undefined ? firstCore : values[slot]!;
-}
-
-/** Writes messages one after the other. */
-class MessageScript {
-  readonly messages: Message[] = [];
-  #calls = 0;
-
-  user(text: string): void {
-    this.messages.push({ role: "user", content: [{ type: "text", text }], timestamp: this.#now() });
-  }
-
-  answer(text: string): void {
-    this.messages.push(this.#assistant([{ type: "text", text }], "stop"));
-  }
-
-  call(name: string, args: Record<string, unknown>, output: string, isError = false): void {
-    const id = `call_${++this.#calls}`;
-    this.messages.push(this.#assistant([{ type: "toolCall", id, name, arguments: args }], "toolUse"));
-    this.messages.push({
-      role: "toolResult",
-      toolCallId: id,
-      toolName: name,
-      content: [{ type: "text", text: output }],
-      isError,
-      timestamp: this.#now(),
-    });
-  }
-
-  #assistant(
-    content: Extract<Message, { role: "assistant" }>["content"],
-    stopReason: "stop" | "toolUse",
-  ): Message {
-    const origin = { api: "scripted", provider: "scripted", model: "scripted" };
-    return { role: "assistant", content, ...origin, usage: emptyUsage(), stopReason, timestamp: this.#now() };
-  }
-
-  #now(): number {
-    return Date.UTC(2026, 0, 5) + this.messages.length * 1_000;
-  }
+/** As a list says that the step is done, in the common notations. */
+function ticked(step: string): string[] {
+  const call = JSON.stringify(todo(step, true)).slice(1, -1);
+  return [call, ...["[x]", "✓", "✔", "☑", "✅"].map((tick) => `${tick} ${step}`)];
 }
