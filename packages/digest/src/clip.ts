@@ -4,11 +4,13 @@ import { contentWords, isQuestion, sentencesOf } from "./sentence.ts";
 import { termsIn } from "./terms.ts";
 
 /** What stands where sentences were left out. */
-export const LEFT_OUT = "[…]";
+const LEFT_OUT = "…";
 
 interface Statement {
   /** The place of its message. */
   of: number;
+  /** True for the first of its message: it tends to say what the rest is about. */
+  isLead: boolean;
   text: string;
   tokens: number;
   rank: number;
@@ -75,7 +77,16 @@ function keptText(
 
 /** Of so few statements a word is rare enough to be what they are about. */
 const RARE = 3;
-const WEIGHT = { rule: 3, specific: 2, information: 1.5, first: 1, question: -0.5, routine: -3, focus: 4 };
+const WEIGHT = {
+  rule: 3,
+  specific: 2,
+  information: 1.5,
+  first: 1,
+  lead: 1.5,
+  question: -0.5,
+  routine: -3,
+  focus: 4,
+};
 /** So many statements of one shape are routine. */
 const ROUTINE = 3;
 
@@ -84,7 +95,13 @@ function rankedStatements(
   { recency, shapeOf, focus = "" }: ClipOptions,
 ): Statement[] {
   const statements = texts.flatMap((text, of) =>
-    sentencesOf(text).map((sentence) => ({ of, text: sentence, tokens: byScript(sentence) + 1, rank: 0 })),
+    sentencesOf(text).map((sentence, at) => ({
+      isLead: at === 0,
+      of,
+      text: sentence,
+      tokens: byScript(sentence) + 1,
+      rank: 0,
+    })),
   );
   const subjects = statements.map(({ text }) => new Set([...contentWords(text), ...termsIn(text)]));
   const uses = counted(subjects.flatMap((words) => [...words]));
@@ -98,6 +115,7 @@ function rankedStatements(
       WEIGHT.specific * Math.min(1, termsIn(statement.text).size) +
       WEIGHT.information * Math.min(1, rare / 3) +
       (statement.of === 0 ? WEIGHT.first : 0) +
+      (statement.isLead ? WEIGHT.lead : 0) +
       (isQuestion(statement.text) ? WEIGHT.question : 0) +
       (repeats.get(shapes[at]!)! >= ROUTINE ? WEIGHT.routine : 0) +
       (focused.some((word) => subjects[at]!.has(word)) ? WEIGHT.focus : 0) +

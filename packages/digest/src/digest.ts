@@ -1,6 +1,6 @@
 import { byScript } from "@bonsai-agent/messages";
 import { clippedTexts } from "./clip.ts";
-import { clippedClosings, closingLine } from "./closings.ts";
+import { type Closing, clippedClosings, closingLine } from "./closings.ts";
 import type { FailedCommand, IrreversibleCommand, Todo } from "./outcomes.ts";
 import type { SpanRecord } from "./record.ts";
 import { reportShape } from "./sentence.ts";
@@ -35,8 +35,10 @@ export function digestText(options: DigestOptions): string {
   const failed = budget.newest(failing.map(failingLine), SHARES.failing);
   const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
   const earlier = budget.take(earlierNotes(earlierSummary, budget.left * SHARES.earlier));
-  const closings = clippedClosings(record.closings, budget.left, focus);
-  const lines = closings.map(closingLine);
+  const last = record.closings.findLast(({ isOnBranch }) => !isOnBranch);
+  const standing = budget.take(standingLines(last, budget.left * SHARES.standing, focus));
+  const others = record.closings.filter((closing) => closing !== last);
+  const lines = clippedClosings(others, budget.left, focus).map(closingLine);
   const parts = [
     section(EARLIER, earlier),
     section("## What the User Said", words),
@@ -44,8 +46,16 @@ export function digestText(options: DigestOptions): string {
     section("## Commands That Cannot Be Taken Back", undone),
     section("## Commands Whose Last Run Failed", failed),
     section("## Open To-dos", todos),
+    section("## Where Things Stand: the Last Answer", standing),
   ].filter((part) => part !== "");
   return [INTRODUCTION, ...(parts.length === 0 ? [countsOf(record)] : parts)].join("\n\n");
+}
+
+/** The last answer, as far as it fits. */
+function standingLines(last: Closing | undefined, maxTokens: number, focus: string | undefined): string[] {
+  return clippedClosings(last === undefined ? [] : [{ ...last, isInterim: false }], maxTokens, focus).map(
+    closingLine,
+  );
 }
 
 const HEADINGS_TOKENS = 60;

@@ -1,4 +1,4 @@
-import { byScript, contentText, jsonText, toolCalls } from "@bonsai-agent/messages";
+import { byScript, contentText, toolCalls } from "@bonsai-agent/messages";
 import type { SourceMessage } from "./source.ts";
 
 const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
@@ -112,7 +112,8 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
       break;
     case "assistant":
       add(contentText(message.content), SPEAKER_WEIGHT.assistant);
-      for (const call of toolCalls(message)) add(jsonText(call.arguments), SPEAKER_WEIGHT.assistant);
+      for (const call of toolCalls(message))
+        for (const text of textsIn(call.arguments)) add(text, SPEAKER_WEIGHT.assistant);
       break;
     case "toolResult":
       add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
@@ -124,6 +125,13 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
     default:
   }
   return found;
+}
+
+/** The texts in the arguments of a call, at whatever depth. */
+export function textsIn(value: unknown, levels = 4): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || levels === 0) return [];
+  return Object.values(value).flatMap((each) => textsIn(each, levels - 1));
 }
 
 /** A term that is shown, and the entry to look at. */
