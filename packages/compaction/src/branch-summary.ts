@@ -123,6 +123,7 @@ function branchCarryOver(
     latestRequest: undefined,
     record,
     wordsTokens: tokens.words,
+    closings: [],
     terms: termLines(record.terms, tokens.terms, () => false),
     putBack: [],
   };

@@ -1,4 +1,12 @@
-import { clippedWords, emptyRecord, type SpanRecord, storedRecord, wordLines } from "@bonsai-agent/digest";
+import {
+  type Closing,
+  clippedWords,
+  emptyRecord,
+  type SpanRecord,
+  storedClosings,
+  storedRecord,
+  wordLines,
+} from "@bonsai-agent/digest";
 import { byScript, contentText, withoutReminders } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
@@ -20,6 +28,8 @@ export interface CarryOver extends FileLists {
   record: SpanRecord;
   /** What the user's words may take of the summary, in tokens. */
   wordsTokens: number;
+  /** What the agent said, where a digest shows it between the user's words. */
+  closings: readonly Closing[];
   /** The index of terms, as lines: what the context does not show anyway. */
   terms: readonly string[];
   /** What the prose left out and the loss check put back, as lines. */
@@ -52,6 +62,7 @@ export function carryOver(
     latestRequest: latestRequest(plan, latestRequestChars(run.budgets), saying),
     record,
     wordsTokens: carriedTokens(plan, run).words,
+    closings: [],
     terms: [],
     putBack: [],
   };
@@ -136,9 +147,7 @@ export function carriedBlocks(carried: CarryOver): string[] {
 }
 
 /** The blocks of the user's words, of the index of terms, and of what was put back. */
-export function recordBlocks(
-  carried: Pick<CarryOver, "record" | "wordsTokens" | "latestRequest" | "terms" | "putBack">,
-): string[] {
+export function recordBlocks(carried: CarriedWords & Pick<CarryOver, "terms" | "putBack">): string[] {
   return [
     block("user-words", carriedWords(carried)),
     block("terms", carried.terms),
@@ -147,19 +156,17 @@ export function recordBlocks(
 }
 
 /** The user's words, as lines; the latest request stands in a block of its own. */
-function carriedWords({
-  record,
-  wordsTokens,
-  latestRequest,
-}: Pick<CarryOver, "record" | "wordsTokens" | "latestRequest">): string[] {
+function carriedWords({ record, wordsTokens, latestRequest, closings }: CarriedWords): string[] {
   if (wordsTokens === 0) return [];
-  return wordLines(clippedWords(record.words, wordsTokens), latestRequest?.entryId);
+  return wordLines(clippedWords(record.words, wordsTokens), { without: latestRequest?.entryId, closings });
 }
+
+type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "latestRequest" | "closings">;
 
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
-  const { record, wordsTokens, terms, putBack } = carried;
+  const { record, wordsTokens, closings, terms, putBack } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -170,6 +177,7 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     ...(carryOver === undefined ? {} : { carryOver }),
     record,
     wordsTokens,
+    ...(closings.length === 0 ? {} : { closings }),
     terms,
     putBack,
   };
@@ -189,6 +197,7 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
       latestRequest: earlierRequest(stored.latestRequest),
       record: storedRecord(stored.record) ?? emptyRecord,
       wordsTokens: typeof stored.wordsTokens === "number" ? stored.wordsTokens : 0,
+      closings: storedClosings(stored.closings),
       terms: texts(stored.terms),
       putBack: texts(stored.putBack),
     },

@@ -35,7 +35,13 @@ function digestOf(request: SummaryRequest): string {
       wordsTokens: WORDS_TOKENS,
     });
   const maxTokens = Math.floor(Math.min(MAX_TOKENS, request.maxSummaryTokens) * KIND_SHARE[kind]);
-  return digestText({ record, earlierSummary: previousSummary, focus, areWordsCarried, maxTokens });
+  return digestText({
+    record,
+    earlierSummary: previousSummary,
+    focus,
+    isSaidCarried: areWordsCarried,
+    maxTokens,
+  });
 }
 
 const digests = new WeakSet<Summariser>();

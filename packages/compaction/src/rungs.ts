@@ -1,3 +1,4 @@
+import { clippedClosings, lastAnswer } from "@bonsai-agent/digest";
 import { byScript, type UserContent } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
 import { highTokens } from "./budget.ts";
@@ -117,9 +118,14 @@ export const digestRung: Rung = {
 
 const MINIMUM_DIGEST_TOKENS = 600;
 const DIGEST_SHARE = 0.5;
-/** What a digest may take of the context, with the frame and all that is carried over; only a long request adds to it. */
-const DIGEST_SUMMARY_TOKENS = 5_900;
-const MINIMUM_PROSE_TOKENS = 1_500;
+/**
+ * What a digest may take of the context, with the frame and all that is carried over: a longer past takes more. Only a long
+ * request adds to it.
+ */
+const DIGEST_SUMMARY = { tokens: 5_600, perCompaction: 200, mostTokens: 7_200 };
+/** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
+const RECORDS_SHARE = 0.6;
+const MINIMUM_PROSE_TOKENS = 700;
 
 /** What the digest of a span may be at most, to be shorter than what it stands for. */
 function digestTokens({ plan }: LadderState): number {
@@ -128,15 +134,33 @@ function digestTokens({ plan }: LadderState): number {
   return Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(previousTokens + spanTokens * DIGEST_SHARE));
 }
 
-/** What is left for the prose beside all that we put around it; in a small window, a quarter of it for both. */
-function proseTokens(carried: CarryOver, { plan }: LadderState, run: Run): number {
-  const { windowTokens = Number.POSITIVE_INFINITY } = run.budgets;
+/** What is left for the prose beside all that we put around it; in a small window, a quarter of it for all. */
+function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
+  const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
+  const most = Math.floor(share * leftTokens("", carried, state, run));
+  return Math.max(Math.min(MINIMUM_PROSE_TOKENS, digestSummaryTokens(carried, run) / 2), most);
+}
+
+function leftTokens(prose: string, carried: CarryOver, { plan }: LadderState, run: Run): number {
+  const text = summaryText(prose, { ...carried, extensions: {} });
+  return Math.max(0, digestSummaryTokens(carried, run) - byScript(text) - carriedTokens(plan!, run).terms);
+}
+
+function digestSummaryTokens({ record }: CarryOver, { budgets }: Run): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
-  const totalTokens = Math.min(DIGEST_SUMMARY_TOKENS, quarter);
-  const minimumTokens = Math.min(MINIMUM_PROSE_TOKENS, Math.floor(totalTokens / 2));
-  const besideTokens =
-    byScript(summaryText("", { ...carried, extensions: {} })) + carriedTokens(plan!, run).terms;
-  return Math.max(minimumTokens, totalTokens - besideTokens);
+  const { tokens, perCompaction, mostTokens } = DIGEST_SUMMARY;
+  return Math.min(tokens + perCompaction * record.spans, mostTokens, quarter);
+}
+
+/** What the agent said stands between the user's words, in order: each may take the other back. */
+function withClosings(prose: string, carried: CarryOver, state: LadderState, run: Run): CarryOver {
+  const { closings } = carried.record;
+  if (carried.wordsTokens === 0) return carried;
+  const left = Math.min(leftTokens(prose, carried, state, run), digestTokens(state) - byScript(prose));
+  const last = lastAnswer(closings);
+  const others = closings.filter((closing) => closing !== last);
+  return { ...carried, closings: clippedClosings(others, Math.max(0, left), run.focus) };
 }
 
 /** Either the whole was never tried, because it does not fit, or the model found it too long. */
@@ -164,7 +188,8 @@ async function summarised(
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
   const prose = await summarise(spanOptions(state, run, summariser), known);
   const mayPutBack = !isDigest(summariser);
-  const { carried, loss } = checkedCarryOver(known, { prose, plan, run, mayPutBack });
+  const told = mayPutBack ? known : withClosings(prose, known, state, run);
+  const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack });
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
     prose,

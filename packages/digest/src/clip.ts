@@ -77,31 +77,22 @@ function keptText(
 
 /** Of so few statements a word is rare enough to be what they are about. */
 const RARE = 3;
-const WEIGHT = {
-  rule: 3,
-  specific: 2,
-  information: 1.5,
-  first: 1,
-  lead: 1.5,
-  question: -0.5,
-  routine: -3,
-  focus: 4,
-};
-/** So many statements of one shape are routine. */
-const ROUTINE = 3;
+const WEIGHT = { rule: 3, specific: 2, information: 1.5, first: 1, lead: 1.5, question: -0.5, focus: 4 };
 
 function rankedStatements(
   texts: readonly string[],
   { recency, shapeOf, focus = "" }: ClipOptions,
 ): Statement[] {
   const statements = texts.flatMap((text, of) =>
-    sentencesOf(text).map((sentence, at) => ({
-      isLead: at === 0,
-      of,
-      text: sentence,
-      tokens: byScript(sentence) + 1,
-      rank: 0,
-    })),
+    sentencesOf(text)
+      .map(unmarked)
+      .map((sentence, at) => ({
+        isLead: at === 0,
+        of,
+        text: sentence,
+        tokens: byScript(sentence) + 1,
+        rank: 0,
+      })),
   );
   const subjects = statements.map(({ text }) => new Set([...contentWords(text), ...termsIn(text)]));
   const uses = counted(subjects.flatMap((words) => [...words]));
@@ -115,14 +106,20 @@ function rankedStatements(
       WEIGHT.specific * Math.min(1, termsIn(statement.text).size) +
       WEIGHT.information * Math.min(1, rare / 3) +
       (statement.of === 0 ? WEIGHT.first : 0) +
-      (statement.isLead ? WEIGHT.lead : 0) +
+      (statement.isLead ? WEIGHT.lead / repeats.get(shapes[at]!)! : 0) +
       (isQuestion(statement.text) ? WEIGHT.question : 0) +
-      (repeats.get(shapes[at]!)! >= ROUTINE ? WEIGHT.routine : 0) +
+      // What is said in the same way again and again tells little.
+      -Math.log2(repeats.get(shapes[at]!)!) +
       (focused.some((word) => subjects[at]!.has(word)) ? WEIGHT.focus : 0) +
       (recency * at) / statements.length;
   });
   keepLatest(statements, subjects, uses);
   return statements;
+}
+
+/** Without the marks of an earlier clipping at its ends. */
+function unmarked(sentence: string): string {
+  return sentence.replace(/^…\s+/, "").replace(/\s+…$/, "");
 }
 
 /** A statement is worth at least what an earlier one on the same subject is: it may take that one back. */

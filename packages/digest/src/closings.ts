@@ -1,9 +1,8 @@
 import { byScript, contentText } from "@bonsai-agent/messages";
 import { clippedTexts } from "./clip.ts";
 import { ownWords } from "./pasted.ts";
-import { reportShape, sentencesOf } from "./sentence.ts";
-import type { SourceMessage } from "./source.ts";
-import { isSaid } from "./words.ts";
+import { reportShape, routineShape, sentencesOf } from "./sentence.ts";
+import { isSaid, type SourceMessage } from "./source.ts";
 
 /** Something that the agent said. */
 export interface Closing {
@@ -17,8 +16,11 @@ export interface Closing {
   isOnBranch?: boolean | undefined;
 }
 
-/** What the agent said in the messages, oldest first: at the end of each turn, and on the way. */
-export function closingsIn(messages: readonly SourceMessage[], turn: number): Closing[] {
+/**
+ * What the agent said in the messages, oldest first: at the end of each turn, and on the way.
+ * @param isLastOpen true where the last turn goes on behind them
+ */
+export function closingsIn(messages: readonly SourceMessage[], turn: number, isLastOpen: boolean): Closing[] {
   const closings: Closing[] = [];
   let number = turn;
   let isOpen = false;
@@ -35,6 +37,8 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number): Cl
     closings.push({ turn: number, entryId, text });
     isOpen = true;
   }
+  const last = closings.at(-1);
+  if (isLastOpen && isOpen && last !== undefined) last.isInterim = true;
   return closings;
 }
 
@@ -50,7 +54,7 @@ function spoken(text: string): string {
 
 const LINE_TOKENS = 10;
 /** So much more is a statement of the end worth than one of the beginning: it may take that one back. */
-const RECENCY = 5;
+const RECENCY = 3;
 /** What was said on the way is told where so much is left beside what was said at the end. */
 const LEAST_SHARE = 0.2;
 
@@ -80,7 +84,7 @@ function clipped(
   );
   const texts = clippedTexts(
     some.map(({ text }) => text),
-    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: reportShape, focus },
+    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: routineShape, focus },
   );
   return some.flatMap((closing, at) => {
     const text = texts[at];
@@ -106,9 +110,9 @@ function withoutRepeats(closings: readonly Closing[]): Closing[] {
   });
 }
 
-/** A line of the list: on one line, with the number of the user's message that it came after. */
+/** A line of its own, with the number of the user's message that it came after. */
 export function closingLine({ turn, entryId, text, isOnBranch }: Closing): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
   const branch = isOnBranch ? " (on a branch that was left)" : "";
-  return `- after ${turn}${address}${branch}: ${text.replaceAll(/\s*\n\s*/g, " / ")}`;
+  return `${turn}. agent${address}${branch}: ${text.replaceAll(/\s*\n\s*/g, " / ")}`;
 }

@@ -4,7 +4,7 @@ import { type Closing, clippedClosings, closingLine } from "./closings.ts";
 import type { FailedCommand, IrreversibleCommand, Todo } from "./outcomes.ts";
 import type { SpanRecord } from "./record.ts";
 import { reportShape } from "./sentence.ts";
-import { wordLines } from "./words.ts";
+import { clippedWords, wordLines } from "./words.ts";
 
 export interface DigestOptions {
   record: SpanRecord;
@@ -12,37 +12,33 @@ export interface DigestOptions {
   earlierSummary?: string | undefined;
   /** What the user asked to dwell on. */
   focus?: string | undefined;
-  /** False where the user's words do not stand beside the digest: then they are in it. Default true. */
-  areWordsCarried?: boolean | undefined;
+  /** True where what was said stands beside the digest; else it is in it. Default false. */
+  isSaidCarried?: boolean | undefined;
   /** The most tokens of the digest. */
   maxTokens: number;
 }
 
 const INTRODUCTION =
-  "This is an extract, made without a model: it quotes in order, oldest first, and concludes nothing. A number says after which message of the user something was said, brackets name the entry. A later line holds over an earlier one.";
+  "This is an extract, made without a model: it quotes, oldest first, and concludes nothing. Brackets name the entry that a line is from.";
 const EARLIER = "## Earlier Notes";
 
 /** What each part may take of what is left when it is its turn. */
-const SHARES = { words: 0.6, irreversible: 0.3, failing: 0.25, todos: 0.2, earlier: 0.45, standing: 0.3 };
+const SHARES = { irreversible: 0.3, failing: 0.3, todos: 0.3, standing: 0.4, earlier: 0.6, words: 0.7 };
 
 /** A summary of quotes and records: same record, same digest. It never says nothing. */
 export function digestText(options: DigestOptions): string {
-  const { record, earlierSummary = "", areWordsCarried = true, maxTokens, focus } = options;
+  const { record, earlierSummary = "", isSaidCarried = false, maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
   const budget = new Budget(maxTokens - byScript(INTRODUCTION) - HEADINGS_TOKENS);
-  const words = areWordsCarried ? [] : budget.newest(wordLines(record.words), SHARES.words);
   const undone = budget.newest(irreversible.map(irreversibleLine), SHARES.irreversible);
   const failed = budget.newest(failing.map(failingLine), SHARES.failing);
   const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
+  const standing = budget.take(standingLines(record, budget.left * SHARES.standing, focus));
   const earlier = budget.take(earlierNotes(earlierSummary, budget.left * SHARES.earlier));
-  const last = record.closings.findLast(({ isOnBranch }) => !isOnBranch);
-  const standing = budget.take(standingLines(last, budget.left * SHARES.standing, focus));
-  const others = record.closings.filter((closing) => closing !== last);
-  const lines = clippedClosings(others, budget.left, focus).map(closingLine);
+  const said = isSaidCarried ? [] : conversationLines(record, budget.left, focus);
   const parts = [
     section(EARLIER, earlier),
-    section("## What the User Said", words),
-    section("## What the Agent Said at the End of Its Turns", lines),
+    section("## What Was Said", said),
     section("## Commands That Cannot Be Taken Back", undone),
     section("## Commands Whose Last Run Failed", failed),
     section("## Open To-dos", todos),
@@ -51,11 +47,25 @@ export function digestText(options: DigestOptions): string {
   return [INTRODUCTION, ...(parts.length === 0 ? [countsOf(record)] : parts)].join("\n\n");
 }
 
+function conversationLines({ words, closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
+  const said = clippedWords(words, maxTokens * SHARES.words);
+  const left = maxTokens - byScript(wordLines(said).join("\n"));
+  const last = lastAnswer(closings);
+  const others = closings.filter((closing) => closing !== last);
+  return wordLines(said, { closings: clippedClosings(others, left, focus) });
+}
+
 /** The last answer, as far as it fits. */
-function standingLines(last: Closing | undefined, maxTokens: number, focus: string | undefined): string[] {
-  return clippedClosings(last === undefined ? [] : [{ ...last, isInterim: false }], maxTokens, focus).map(
-    closingLine,
-  );
+function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
+  const last = lastAnswer(closings);
+  if (last === undefined) return [];
+  return clippedClosings([{ ...last, isInterim: false }], maxTokens, focus).map(closingLine);
+}
+
+/** Where things stand, in the agent's words. */
+export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
+  const own = closings.filter(({ isOnBranch }) => !isOnBranch);
+  return own.findLast(({ isInterim }) => !isInterim) ?? own.at(-1);
 }
 
 const HEADINGS_TOKENS = 60;

@@ -1,6 +1,14 @@
-export { type DigestOptions, digestText } from "./digest.ts";
+export { type Closing, clippedClosings } from "./closings.ts";
+export { type DigestOptions, digestText, lastAnswer } from "./digest.ts";
 export { checkLoss, type LossCheck, type LossCount, type LossReport } from "./loss.ts";
-export { emptyRecord, type RecordedMessage, recordAfter, type SpanRecord, storedRecord } from "./record.ts";
+export {
+  emptyRecord,
+  type RecordedMessage,
+  recordAfter,
+  type SpanRecord,
+  storedClosings,
+  storedRecord,
+} from "./record.ts";
 export type { SourceMessage } from "./source.ts";
 export { termLines, termsIn } from "./terms.ts";
 export { clippedWords, type SaidMessage, type UserWords, wordLines } from "./words.ts";

@@ -1,12 +1,14 @@
 import { z } from "zod";
 import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
 import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";
-import type { SourceMessage } from "./source.ts";
+import { isSaid, type SourceMessage } from "./source.ts";
 import { joinedTerms, noTerms, type TermIndex, termsAfter } from "./terms.ts";
-import { clippedWords, isSaid, joinedWords, noWords, saidIn, type UserWords } from "./words.ts";
+import { clippedWords, joinedWords, noWords, saidIn, type UserWords } from "./words.ts";
 
 /** What is known of a session's past as data, whoever summarised it: stored with a summary, and gone on from by the next. */
 export interface SpanRecord {
+  /** Summaries that the record went through. */
+  spans: number;
   /** Messages of the user so far. */
   turns: number;
   words: UserWords;
@@ -17,6 +19,7 @@ export interface SpanRecord {
 }
 
 export const emptyRecord: SpanRecord = {
+  spans: 0,
   turns: 0,
   words: noWords,
   closings: [],
@@ -60,6 +63,7 @@ export function recordAfter({
   const whole = withMessages(record, messages.slice(from), following);
   return {
     ...whole,
+    spans: earlier.spans + 1,
     words: clippedWords(whole.words, wordsTokens),
     closings: clippedClosings(whole.closings, CLOSINGS_TOKENS),
   };
@@ -70,12 +74,14 @@ function withMessages(
   messages: readonly SourceMessage[],
   following: readonly SourceMessage[] = [],
 ): SpanRecord {
-  const { turns, words, closings, terms, outcomes } = record;
+  const { spans, turns, words, closings, terms, outcomes } = record;
   const said = saidIn(messages, turns);
+  const isLastOpen = following[0] !== undefined && !isSaid(following[0].message);
   return {
+    spans,
     turns: turns + messages.filter(({ message }) => isSaid(message)).length,
     words: joinedWords(words, said),
-    closings: [...closings, ...closingsIn(messages, turns)],
+    closings: [...closings, ...closingsIn(messages, turns, isLastOpen)],
     terms: termsAfter(terms, messages),
     outcomes: outcomesAfter(outcomes, messages, following),
   };
@@ -86,6 +92,7 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
   const numbered = <Item extends { turn: number }>(items: readonly Item[]) =>
     items.map((item) => ({ ...item, turn: item.turn + record.turns, isOnBranch: true }));
   return {
+    spans: record.spans,
     turns: record.turns + branch.turns,
     words: joinedWords(record.words, numbered(branch.words.said)),
     closings: [...record.closings, ...numbered(branch.closings)],
@@ -110,7 +117,12 @@ function listOf<Item>(item: z.ZodType<Item>): z.ZodType<Item[]> {
     .transform((values) => values.flatMap((value) => item.safeParse(value).data ?? []));
 }
 
+const closingsSchema = listOf(
+  z.object({ turn: count, entryId: id, text, isInterim: flag, isOnBranch: flag }),
+);
+
 const recordSchema = z.object({
+  spans: count,
   turns: count,
   words: z
     .object({
@@ -127,7 +139,7 @@ const recordSchema = z.object({
       fillers: listOf(text),
     })
     .catch({ said: [], leftOut: 0, fillers: [] }),
-  closings: listOf(z.object({ turn: count, entryId: id, text, isInterim: flag, isOnBranch: flag })),
+  closings: closingsSchema,
   terms: z
     .object({
       messages: count,
@@ -136,7 +148,7 @@ const recordSchema = z.object({
     .catch({ messages: 0, uses: [] }),
   outcomes: z
     .object({
-      failing: listOf(z.object({ key: text, line: text, entryId: id })),
+      failing: listOf(z.looseObject({ key: text, line: text, entryId: id })),
       irreversible: listOf(z.object({ command: text, times: count, entryId: id })),
       openTodos: listOf(z.object({ text, entryId: id })),
     })
@@ -146,4 +158,9 @@ const recordSchema = z.object({
 /** A record as it was stored, without what is damaged in it; undefined for what is no record at all. */
 export function storedRecord(value: unknown): SpanRecord | undefined {
   return recordSchema.safeParse(value).data;
+}
+
+/** The same of a list of what the agent said. */
+export function storedClosings(value: unknown): Closing[] {
+  return closingsSchema.parse(value);
 }

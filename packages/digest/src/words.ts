@@ -1,8 +1,9 @@
 import { contentBlocks, contentText, type Message, withoutReminders } from "@bonsai-agent/messages";
 import { clippedTexts } from "./clip.ts";
+import { type Closing, closingLine } from "./closings.ts";
 import { ownWords } from "./pasted.ts";
 import { isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
-import type { SourceMessage } from "./source.ts";
+import { isSaid, type PersonMessage, type SourceMessage } from "./source.ts";
 import { termsIn } from "./terms.ts";
 
 /** A message of the user in the user's own words. */
@@ -37,8 +38,8 @@ export function saidIn(messages: readonly SourceMessage[], turn: number): SaidMe
   for (const { message, entryId } of messages) {
     if (message?.role === "assistant")
       question = questionAtEnd(message) ?? (saysSomething(message) ? undefined : question);
+    if (!isSaid(message)) continue;
     const text = textOf(message);
-    if (text === undefined) continue;
     number += 1;
     if (text !== "")
       said.push({ turn: number, entryId, text, answers: isShort(text) ? question : undefined });
@@ -47,19 +48,13 @@ export function saidIn(messages: readonly SourceMessage[], turn: number): SaidMe
   return said;
 }
 
-/** A person's message in its own words; undefined for any other message. */
-function textOf(message: Message): string | undefined {
-  if (message?.role === "bashExecution") return message.excludeFromContext ? undefined : commandLine(message);
-  if (message?.role !== "user") return undefined;
+/** A person's message in its own words. */
+function textOf(message: PersonMessage): string {
+  if (message.role === "bashExecution") return commandLine(message);
   const images = contentBlocks(message.content).filter((block) => block.type === "image").length;
   const words = ownWords(withoutReminders(contentText(message.content))).trim();
   const marks = images === 0 ? "" : images === 1 ? "[image]" : `[${images} images]`;
   return [words, marks].filter((part) => part !== "").join(" ");
-}
-
-/** True for a message that a person wrote, or the command that a person ran. */
-export function isSaid(message: Message): boolean {
-  return textOf(message) !== undefined;
 }
 
 const COMMAND_CHARS = 200;
@@ -107,9 +102,11 @@ export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): U
     const isRepeated = counts.get(form)! > 1 && answers === undefined;
     if (isRepeated || wordCount(text) < LEAST_WORDS) for (const each of [form]) add(fillers, known, each);
   });
+  const questions = all.map(({ answers = "" }) => routineShape(answers));
+  const isRoutine = (at: number) => questions.filter((each) => each === questions[at]).length > 1;
   const last = new Map(forms.map((form, at) => [form, at]));
   const kept = all.filter(({ text, answers }, at) => {
-    if (answers !== undefined) return true;
+    if (answers !== undefined && !isRoutine(at)) return true;
     const form = forms[at]!;
     if (isShort(text) && form.split(" ").every((word) => known.has(word))) return false;
     return form === "" ? /\[/.test(text) : last.get(form) === at;
@@ -140,18 +137,34 @@ export function clippedWords(words: UserWords, maxTokens: number): UserWords {
   return { ...words, said, leftOut: words.leftOut + words.said.length - said.length };
 }
 
-const INTRODUCTION =
+const WORDS =
   "What the user said, in order and word for word, each with its number and, in brackets, its entry. A later statement holds over an earlier one.";
+const CONVERSATION =
+  "What the user said, in order and word for word, each with its number and, in brackets, its entry; and, quoted in part, what the agent said then. A later statement holds over an earlier one.";
 
-/** The lines of the block; none where nothing was said. @param without an entry that stands elsewhere word for word */
-export function wordLines({ said, leftOut }: UserWords, without?: string): string[] {
-  const lines = said.filter(({ entryId }) => entryId === undefined || entryId !== without).map(line);
-  if (lines.length === 0 && leftOut === 0) return [];
-  const others = `(${leftOut} ${leftOut === 1 ? "other message was" : "other messages were"} left out for want of room.)`;
-  return [INTRODUCTION, ...(leftOut === 0 ? [] : [others]), ...lines];
+export interface WordLinesOptions {
+  /** An entry that stands elsewhere word for word. */
+  without?: string | undefined;
+  /** What the agent said, in its place between the user's messages. Default: nothing. */
+  closings?: readonly Closing[];
 }
 
-function line({ turn, entryId, text, answers, isOnBranch }: SaidMessage): string {
+/** The lines of the block; none where nothing was said. */
+export function wordLines({ said, leftOut }: UserWords, options: WordLinesOptions = {}): string[] {
+  const { without, closings = [] } = options;
+  const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);
+  if (own.length + closings.length + leftOut === 0) return [];
+  const others = `(${leftOut} ${leftOut === 1 ? "other message was" : "other messages were"} left out for want of room.)`;
+  const placed = [
+    ...own.map((message) => ({ turn: message.turn, line: wordLine(message) })),
+    ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing) })),
+  ];
+  placed.sort((a, b) => a.turn - b.turn);
+  const introduction = closings.length === 0 ? WORDS : CONVERSATION;
+  return [introduction, ...(leftOut === 0 ? [] : [others]), ...placed.map(({ line }) => line)];
+}
+
+function wordLine({ turn, entryId, text, answers, isOnBranch }: SaidMessage): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
   const branch = isOnBranch ? " (on a branch that was left)" : "";
   const question = answers === undefined ? "" : ` (asked: ${answers.replaceAll(/\s+/g, " ")})`;
