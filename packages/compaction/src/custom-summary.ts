@@ -1,6 +1,12 @@
 import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
-import { boundedCarryOver, renderExtensionCarryOver, summaryOfDetails } from "./carry-over.ts";
+import {
+  boundedCarryOver,
+  carryOver,
+  recordBlocks,
+  renderExtensionCarryOver,
+  summaryOfDetails,
+} from "./carry-over.ts";
 import type {
   BeforeCompact,
   BeforeCompactResult,
@@ -17,10 +23,12 @@ import {
   type Rung,
   summarisedState,
 } from "./ladder.ts";
+import { checkedCarryOver } from "./loss-check.ts";
 import { inert } from "./marks.ts";
 import { pinsMissingIn } from "./pins.ts";
-import { legalCuts } from "./plan.ts";
+import { type CompactionPlan, dividedAt, legalCuts } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
+import { spanRecord } from "./span-record.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";
 
@@ -36,7 +44,7 @@ export const extensionRung: Rung = {
     const carryOver = boundedCarryOver(result.carryOver, run.budgets.windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
     if (result.compaction === undefined) return asked;
-    return { ...customSummary(asked, result.compaction, run.pinned), madeBy: by.compaction };
+    return { ...customSummary(asked, result.compaction, run), madeBy: by.compaction };
   },
 };
 
@@ -87,6 +95,7 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
   const { history, turnPrefix, previous, splitTurn, firstKeptEntryId } = state.plan!;
   const { reserveTokens, keepTokens: keepRecentTokens } = run.budgets;
   const previousSummary = previousProse(previous);
+  const { words, terms } = spanRecord(state.plan!, run);
   const messagesToSummarize = history.map(originalMessage);
   const turnPrefixMessages = turnPrefix.map(originalMessage);
   prepared.set(messagesToSummarize, { state, run });
@@ -97,6 +106,8 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
     isSplitTurn: splitTurn,
     tokensBefore: run.size.totalTokens,
     ...(previousSummary === undefined ? {} : { previousSummary }),
+    userWords: words.said,
+    terms: terms.uses.map(({ term, entries }) => ({ term, entries })),
     fileOps: fileOperations([...messagesToSummarize, ...turnPrefixMessages]),
     // A copy: what handlers get is frozen.
     settings: { ...run.settings, reserveTokens, keepRecentTokens },
@@ -108,16 +119,12 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
  * (`summarisePreparation`) goes on carrying over what it does.
  * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
  */
-function customSummary(
-  state: LadderState,
-  compaction: CustomCompaction,
-  pinned: readonly string[],
-): LadderState {
+function customSummary(state: LadderState, compaction: CustomCompaction, run: Run): LadderState {
   const { summary, firstKeptEntryId, details, usage } = compaction;
   checkCustomSummary("session_before_compact", summary);
   checkCut(state, firstKeptEntryId);
   return summarisedState(state, {
-    ...(madeSummary(state, compaction, pinned) ?? ownSummary(state, summary, pinned)),
+    ...(madeSummary(state, compaction, run.pinned) ?? ownSummary(state, compaction, run)),
     firstKeptEntryId,
     ...(details === undefined ? {} : { details }),
     usage,
@@ -125,12 +132,31 @@ function customSummary(
   });
 }
 
-type SummaryTexts = Pick<PlannedSummary, "summary" | "prose" | "carried">;
+type SummaryTexts = Pick<PlannedSummary, "summary" | "prose" | "carried" | "loss" | "record">;
 
-function ownSummary({ carryOver }: LadderState, given: string, pinned: readonly string[]): SummaryTexts {
-  const summary = inert(given, Object.keys(carryOver ?? {}));
-  const behind = carriedBehind(summary, pinned, carryOver);
-  return { summary: withCarriedOver(summary, behind), prose: summary, carried: undefined };
+function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run): SummaryTexts {
+  const { carryOver: extensions } = state;
+  const plan = planUpTo(state, compaction.firstKeptEntryId);
+  const prose = inert(compaction.summary, Object.keys(extensions ?? {}));
+  const { carried, loss } = checkedCarryOver(carryOver(plan, run), { prose, plan, run, mayPutBack: false });
+  const isCarried = (part: "userWords" | "terms") => compaction.carry?.includes(part) === true;
+  const blocks = recordBlocks({
+    ...carried,
+    latestRequest: undefined,
+    wordsTokens: isCarried("userWords") ? carried.wordsTokens : 0,
+    terms: isCarried("terms") ? carried.terms : [],
+  });
+  const behind = paragraphs([...blocks, carriedBehind(prose, run.pinned, extensions)]);
+  const summary = withCarriedOver(prose, behind);
+  return { summary, prose, carried: undefined, loss, record: carried.record };
+}
+
+/** The plan with the cut that an extension chose. */
+function planUpTo({ plan }: LadderState, firstKeptEntryId: string | null): CompactionPlan {
+  if (firstKeptEntryId === plan!.firstKeptEntryId) return plan!;
+  const items = [...plan!.history, ...plan!.turnPrefix, ...plan!.kept];
+  const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
+  return { ...plan!, ...dividedAt(items, at < 0 ? items.length : at) };
 }
 
 /** A summary that was made here; where its text was changed, that is the prose now. */

@@ -1,3 +1,4 @@
+import type { SaidMessage } from "@bonsai-agent/digest";
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
 import type { Message, Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
@@ -43,6 +44,10 @@ export interface CompactionPreparation {
   readonly tokensBefore: number;
   /** The prose of the summary that is updated. */
   readonly previousSummary?: string;
+  /** What the user said in all that the summary stands for, oldest first; a pasted block is a line that names it. */
+  readonly userWords: readonly SaidMessage[];
+  /** The terms of all that, the most used first, each with up to three entries that hold it. */
+  readonly terms: ReadonlyArray<{ readonly term: string; readonly entries: readonly string[] }>;
   /** Of the messages that are summarised. */
   readonly fileOps: FileOperations;
   /** With the sizes that this compaction works with, in tokens: as scaled to the window. */
@@ -56,6 +61,11 @@ export interface CustomCompaction {
   /** A legal cut of the context: a message's entry id, not a tool result's. `null` keeps nothing beside the summary. */
   firstKeptEntryId: string | null;
   tokensBefore: number;
+  /**
+   * What of the preparation is carried behind the summary as data. Default: nothing, for a summary of one's own; one that
+   * `summarisePreparation` made has both.
+   */
+  carry?: ReadonlyArray<"userWords" | "terms">;
   /** The extension's own, stored as they are. */
   details?: unknown;
   /** What making it cost. */

@@ -1,4 +1,4 @@
-import type { LossReport } from "@bonsai-agent/digest";
+import type { LossReport, SpanRecord } from "@bonsai-agent/digest";
 import { BonsaiError, type Calibration, type Usage } from "@bonsai-agent/messages";
 import { type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import type { Aims, Budgets } from "./budget.ts";
@@ -49,6 +49,8 @@ export interface PlannedSummary {
   firstKeptEntryId: string | null;
   /** Undefined for a summary of an extension's own. */
   carried: CarryOver | undefined;
+  /** What it stands for, where its details cannot hold that. */
+  record?: SpanRecord | undefined;
   /** What the context loses by it; absent where that was not checked. */
   loss?: LossReport | undefined;
   /** An extension's own. */

@@ -16,6 +16,7 @@ import { pinnedDrafts } from "./pins.ts";
 import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
 import { isUnsendable, ladderRungs } from "./rungs.ts";
+import { recordDrafts } from "./span-record.ts";
 import { calibrationDrafts } from "./tokens.ts";
 import { type ContextView, editedIds, totalAfter, type ViewItem } from "./view.ts";
 
@@ -129,7 +130,9 @@ function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): C
   const id = run.session.newId();
   // An extension's details cannot hold what was learned and what is pinned.
   const beside =
-    summary.carried === undefined ? [...learnedDrafts(run, state), ...pinnedDrafts(run.pinned)] : [];
+    summary.carried === undefined
+      ? [...learnedDrafts(run, state), ...pinnedDrafts(run.pinned), ...recordDrafts(summary)]
+      : [];
   const drafts = [...editDrafts(state.view), ...beside, compactionDraft(run, state, summary, id)];
   // Whatever can fail comes before the write: what is written is never reported as failed.
   const result = resultOf(run, state, "compacted");

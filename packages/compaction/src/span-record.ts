@@ -1,4 +1,10 @@
-import { type RecordedMessage, recordAfter, type SpanRecord, storedRecord } from "@bonsai-agent/digest";
+import {
+  type LossReport,
+  type RecordedMessage,
+  recordAfter,
+  type SpanRecord,
+  storedRecord,
+} from "@bonsai-agent/digest";
 import {
   type Entry,
   type EntryDraftWithId,
@@ -129,6 +135,13 @@ function recordBeside(entry: Entry): FoundRecord | undefined {
 }
 
 /** The entry to write beside a summary whose details cannot hold the record. */
-export function recordDraft(record: SpanRecord, firstKeptEntryId: string | null): EntryDraftWithId {
-  return { type: "custom", customType: RECORD_CUSTOM_TYPE, data: { record, firstKeptEntryId } };
+export function recordDrafts({ record, firstKeptEntryId, loss }: PlannedRecord): EntryDraftWithId[] {
+  if (record === undefined) return [];
+  return [{ type: "custom", customType: RECORD_CUSTOM_TYPE, data: { record, firstKeptEntryId, loss } }];
+}
+
+interface PlannedRecord {
+  record?: SpanRecord | undefined;
+  firstKeptEntryId: string | null;
+  loss?: LossReport | undefined;
 }

@@ -1,3 +1,4 @@
+import { closingLine, storedClosings } from "@bonsai-agent/digest";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, readSummary, SPLIT_TURN } from "./marks.ts";
@@ -75,12 +76,18 @@ function bare(line: string): string {
   return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");
 }
 
+/** Above what a digest quotes of the agent beside the user's words. */
+const SAID = "## What the Agent Said";
+
 /** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
 export function previousProse(entry: CompactionEntry | undefined): string | undefined {
   if (entry === undefined) return undefined;
-  const { prose } = ownDetails(entry);
-  if (typeof prose === "string" && prose.trim() !== "")
-    return manifestOf(entry)?.splitTurn === true ? safeProse(prose) : inert(prose);
+  const { prose, closings } = ownDetails(entry);
+  if (typeof prose === "string" && prose.trim() !== "") {
+    const said = storedClosings(closings).map(closingLine);
+    const whole = paragraphs([prose, said.length === 0 ? "" : [SAID, ...said].join("\n")]);
+    return manifestOf(entry)?.splitTurn === true ? safeProse(whole) : inert(whole);
+  }
   return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
 }
 

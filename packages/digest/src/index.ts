@@ -1,4 +1,4 @@
-export { type Closing, clippedClosings } from "./closings.ts";
+export { type Closing, clippedClosings, closingLine } from "./closings.ts";
 export { type DigestOptions, digestText, lastAnswer } from "./digest.ts";
 export { checkLoss, type LossCheck, type LossCount, type LossReport } from "./loss.ts";
 export {

@@ -4,6 +4,8 @@ import type { SourceMessage } from "./source.ts";
 const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
 /** Longer ones are no names: hashes of data, minified code, lines of dots. */
 const LONGEST_CHARS = 160;
+/** Most of a text: what needs no closer look. */
+const PLAIN_WORD = /^[A-Za-z]?[a-z]+[.-]?$/;
 /** Names that every project has. */
 const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "README.md", "i.e", "e.g"]);
 
@@ -11,7 +13,7 @@ const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "READ
 export function termsIn(text: string): Set<string> {
   const found = new Set<string>();
   for (const [token] of text.matchAll(TOKEN)) {
-    if (token.length > LONGEST_CHARS) continue;
+    if (token.length < 4 || token.length > LONGEST_CHARS || PLAIN_WORD.test(token)) continue;
     const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
     if (term.length > 3 && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
   }
