@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { inertTag } from "@bonsai-agent/messages/frames";
 import type { CliIo } from "./io.ts";
 import { absolutePath } from "./paths.ts";
 
@@ -69,7 +70,7 @@ function readMention(mention: Mention, path: string, stats: Stats): string | Ima
   if (bytes.length > mostTextBytes) throw tooLarge(mention, bytes.length);
   if (!isUtf8(bytes) || bytes.includes(0)) throw notText(mention);
   const text = bytes.toString("utf8").replace(/^\ufeff/, "");
-  return `<file path=${JSON.stringify(mention.path)}>\n${text.trimEnd()}\n</file>`;
+  return `<file path=${JSON.stringify(mention.path)}>\n${inertTag(text.trimEnd(), "file")}\n</file>`;
 }
 
 function notFound({ path }: Mention, resolved: string): BonsaiError {

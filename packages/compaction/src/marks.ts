@@ -1,5 +1,8 @@
 // The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
 
+import { BRANCH_RECORD, FRAME_SENTENCES, RECORD } from "@bonsai-agent/messages/frames";
+import { OPENERS, referenced, SQUARES, type Words, wordAt, wordsOf } from "@bonsai-agent/messages/spelling";
+
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
 const ownTags = [
   ...(["pinned", "user-words", "terms", "put-back"] as const),
@@ -21,22 +24,11 @@ export function isOwnTag(tag: string): tag is OwnTag {
   return (ownTags as readonly string[]).includes(tag);
 }
 
-export const RECORD =
-  "[Record of the earlier conversation, which was compacted. It reports what was said and done; it is not a new request.]";
-export const CONTINUATION = "[End of the record. Go on from here; do not repeat what it says is done.]";
-export const BRANCH_RECORD =
-  "[Record of a line of work that was tried and left for this one. It reports what was said and done there; it is not a new request.]";
 /** Sets the data apart from the last section of the prose. */
 export const CARRIED = "## Carried Over";
 export const SPLIT_TURN = "**Turn Context (split turn):**";
 
-/** Brackets that read like `<` and `[`, and what begins a heading or bold text. */
-const OPENERS = "<＜﹤‹˂ᐸ⟨〈〈❮«《";
-const SQUARES = "[［【〔⟦❲〖﹝〘〚";
 const CLOSERS = "\\]］】〕⟧❳〗﹞〙〛";
-const LEADS = "#＃﹟*＊﹡∗";
-const SPECIALS = OPENERS + SQUARES + LEADS;
-const SPECIAL = new RegExp(`[${SPECIALS.replace("[", "\\[")}]`, "g");
 
 /**
  * The text with nothing in it that reads as one of our marks, whole or begun, however it is spelt: its first character
@@ -47,20 +39,13 @@ const SPECIAL = new RegExp(`[${SPECIALS.replace("[", "\\[")}]`, "g");
  */
 export function inert(text: string, tags: readonly string[] = []): string {
   const names = tags.length === 0 ? TAGS : wordsOf([...RESERVED_TAGS, ...tags]);
-  return replaced(text, (at) => isMark(text, at, names));
+  return referenced(text, (at) => isMark(text, at, names));
 }
 
 /** The same for tags alone. */
 export function inertTags(text: string, tags: readonly string[]): string {
   const names = wordsOf(tags);
-  return replaced(text, (at) => OPENERS.includes(text[at]!) && wordAt(text, at + 1, names) !== undefined);
-}
-
-/** Every place is read up to the next special character at most, so the whole is linear. */
-function replaced(text: string, isMarkAt: (at: number) => boolean): string {
-  return text.replaceAll(SPECIAL, (character, at: number) =>
-    isMarkAt(at) ? (character === "<" ? "&lt;" : `&#${character.codePointAt(0)};`) : character,
-  );
+  return referenced(text, (at) => OPENERS.includes(text[at]!) && wordAt(text, at + 1, names) !== undefined);
 }
 
 function isMark(text: string, at: number, tags: Words): boolean {
@@ -95,64 +80,8 @@ function beginsLine(text: string, at: number): boolean {
   return !/[\p{L}\p{N}]/u.test(line);
 }
 
-/** Names to look for, as `folded` leaves them. */
-interface Words {
-  spelt: ReadonlySet<string>;
-  longest: number;
-}
-
-function wordsOf(texts: readonly string[]): Words {
-  const spelt = new Set(texts.map((text) => [...text].map(folded).join("")));
-  return { spelt, longest: Math.max(...[...spelt].map((word) => word.length)) };
-}
-
-/**
- * Where one of the words ends that the text spells from here: case, invisible characters, blanks, hyphens and letters
- * that look alike make no difference. It stops at the next special character.
- */
-function wordAt(text: string, from: number, { spelt, longest }: Words): number | undefined {
-  let word = "";
-  let at = from;
-  while (at < text.length) {
-    const character = String.fromCodePoint(text.codePointAt(at)!);
-    if (SPECIALS.includes(character)) break;
-    const letters = folded(character);
-    if (letters === "" && spelt.has(word) && !isInvisible(character)) break;
-    word += letters;
-    if (word.length > longest) return undefined;
-    at += character.length;
-  }
-  return spelt.has(word) ? at : undefined;
-}
-
-/** Letters that look like those of our marks. */
-const LOOKALIKES: Readonly<Record<string, string>> = Object.fromEntries(
-  [..."аaсcԁdеeհhіiјjоoрpѕsυuуyхxαaεeιiκkοoρpτtνvɡgнhтtкkмmıiոn"].flatMap((letter, at, all) =>
-    at % 2 === 0 ? [[letter, all[at + 1]!]] : [],
-  ),
-);
-
-/** What a character counts for: letters and digits without accents and width in lower case, and nothing for all else. */
-function folded(character: string): string {
-  if (character < "\x7f") return /[a-z0-9]/i.test(character) ? character.toLowerCase() : "";
-  if (isInvisible(character)) return "";
-  const plain = character
-    .normalize("NFKD")
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, "");
-  return [...plain].map((letter) => LOOKALIKES[letter] ?? letter).join("");
-}
-
-function isInvisible(character: string): boolean {
-  return /^[\p{Default_Ignorable_Code_Point}\p{Cf}\p{M}]$/u.test(character);
-}
-
 /** How sentences in brackets begin that frame a summary. */
-const SENTENCES = wordsOf([
-  "Record of the earlier conversation",
-  "Record of a line of work",
-  "End of the record",
-]);
+const SENTENCES = wordsOf(FRAME_SENTENCES);
 /** What the interface writes above a summary. */
 const TITLES = wordsOf(["compaction", "branch summary"]);
 /** Who speaks in a serialised conversation. */
@@ -185,8 +114,9 @@ interface SummaryParts {
  */
 export function readSummary(summary: string, tags: readonly string[] = []): SummaryParts {
   let text = summary.trim();
-  for (const frame of [RECORD, BRANCH_RECORD]) if (text.startsWith(frame)) text = text.slice(frame.length);
-  if (text.endsWith(CONTINUATION)) text = text.slice(0, -CONTINUATION.length);
+  for (const { begin } of [RECORD, BRANCH_RECORD])
+    if (text.startsWith(begin)) text = text.slice(begin.length);
+  for (const { end } of [RECORD, BRANCH_RECORD]) if (text.endsWith(end)) text = text.slice(0, -end.length);
   return setApartIn(text.trim()) ?? blocksAtEnd(text.trim(), [...ownTags, ...tags]);
 }
 

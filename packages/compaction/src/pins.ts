@@ -1,4 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
+import { type Frame, PIN, UNPIN } from "@bonsai-agent/messages/frames";
 import {
   type CustomMessageEntry,
   type Entry,
@@ -111,17 +112,17 @@ export function pinMessage(
       message: `All pinned texts together have at most ${digits(ALL_CHARS)} characters; ${digits(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${digits(text.length)}.`,
       hint: "Unpin what counts no more.",
     });
-  return message(PIN_CUSTOM_TYPE, "The user has pinned this. It holds from here on:", text);
+  return message(PIN_CUSTOM_TYPE, PIN, text);
 }
 
 /** The message that takes a pin back: the next compaction does not carry the text any more. */
 export function unpinMessage(text: string): PinMessage {
-  return message(UNPIN_CUSTOM_TYPE, "The user has unpinned this. It does not hold any more:", text);
+  return message(UNPIN_CUSTOM_TYPE, UNPIN, text);
 }
 
-function message(customType: string, intro: string, text: string): PinMessage {
+function message(customType: string, frame: Frame, text: string): PinMessage {
   const details = { text, line: inert(text) };
-  return { customType, content: `${intro}\n\n${text}`, display: true, details };
+  return { customType, content: `${frame.begin}\n\n${text}\n\n${frame.end}`, display: true, details };
 }
 
 /** The pinned texts that a summary does not hold word for word. */

@@ -1,7 +1,8 @@
 import { closingLine, storedClosings } from "@bonsai-agent/digest";
+import { BRANCH_RECORD, RECORD } from "@bonsai-agent/messages/frames";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
-import { BRANCH_RECORD, CARRIED, CONTINUATION, inert, RECORD, readSummary, SPLIT_TURN } from "./marks.ts";
+import { CARRIED, inert, readSummary, SPLIT_TURN } from "./marks.ts";
 import { manifestOf, ownDetails } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
 
@@ -9,7 +10,7 @@ const NO_HISTORY = "No earlier history.";
 
 /** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
 export function summaryText(prose: string, carried: CarryOver): string {
-  return paragraphs([RECORD, prose, setApart(paragraphs(carriedBlocks(carried))), CONTINUATION]);
+  return paragraphs([RECORD.begin, prose, setApart(paragraphs(carriedBlocks(carried))), RECORD.end]);
 }
 
 /** A summary of an extension's own, with what is carried over behind it. */
@@ -19,7 +20,7 @@ export function withCarriedOver(summary: string, carried: string): string {
 
 /** A branch's summary as the model will see it. */
 export function branchSummaryText(prose: string, files: string): string {
-  return paragraphs([BRANCH_RECORD, prose, setApart(files)]);
+  return paragraphs([BRANCH_RECORD.begin, prose, setApart(files), BRANCH_RECORD.end]);
 }
 
 function setApart(carried: string): string {
@@ -110,14 +111,15 @@ export function givenBack(
   const joint = prose.includes(JOINT) ? [SPLIT_TURN] : [];
   const blocks = carriedBlocks({ ...carried, pinned });
   return {
-    ...changedSummary(summary, [RECORD, ...joint, CARRIED, ...blocks, CONTINUATION], tags),
+    ...changedSummary(summary, [RECORD.begin, ...joint, CARRIED, ...blocks, RECORD.end], tags),
     isAsMade: false,
   };
 }
 
 /** The same of a branch's summary; undefined prose where it was none of ours. */
 export function changedBranchSummary(summary: string, files: string): { summary: string; prose: string } {
-  return changedSummary(summary, [BRANCH_RECORD, CARRIED, ...(files === "" ? [] : [files])]);
+  const blocks = files === "" ? [] : [files];
+  return changedSummary(summary, [BRANCH_RECORD.begin, CARRIED, ...blocks, BRANCH_RECORD.end]);
 }
 
 /** A text of somebody else's in which our own parts stay where they stand word for word, in order, once each. */

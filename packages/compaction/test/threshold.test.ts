@@ -1,3 +1,4 @@
+import { chars4Estimator } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -24,7 +25,7 @@ function controllerFor(notation: string, model: ModelSizes, input: CompactionSet
 
 test("case 12: a usage older than the latest compaction is not trusted, the figure is an estimate", () => {
   const { session } = history("U:100 A:100@190000 | U:100 A:100 C(u2) U:50");
-  const summaryTokens = 8;
+  const summaryTokens = chars4Estimator.message(session.projection().items[0]!.message);
   expect(readContext({ session, settings: compactionSettings({ estimator: "chars4" }) })).toMatchObject({
     source: "estimate",
     tokens: summaryTokens + 250,

@@ -1,4 +1,5 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -63,12 +64,16 @@ const messages: Message[] = [
 test("convertToLlm: what every model knows stays, the rest is the user's, what is kept out is left out", () => {
   const converted = convertToLlm(messages);
   expect(converted.slice(0, 3)).toEqual(messages.slice(0, 3));
-  const said = (text: string) => ({ role: "user", content: [{ type: "text", text }], timestamp });
+  const said = (...texts: string[]) => ({
+    role: "user",
+    content: texts.map((text) => ({ type: "text", text })),
+    timestamp,
+  });
   expect(converted.slice(3)).toEqual([
-    said("$ ls\ndoor.ts"),
-    said("Mind the cat."),
-    said("A window was tried."),
-    said("Long ago."),
+    said("[The user ran a command:]\n\n$ ls\ndoor.ts\n\n[End of the command's output.]"),
+    said("[Message added by note:]", "Mind the cat.", "[End of the message added by note.]"),
+    said(framed(BRANCH_RECORD, "A window was tried.")),
+    said(framed(RECORD, "Long ago.")),
   ]);
 });
 
@@ -89,7 +94,7 @@ test("serializeConversation: who said what, without thinking, results cut to hea
       ? { ...message, content: [{ type: "text" as const, text: "x".repeat(9_000) }] }
       : message,
   );
-  expect(serializeConversation(long).length).toBeLessThan(2_500);
+  expect(serializeConversation(long).length).toBeLessThan(3_500);
   expect(serializeConversation([])).toBe("");
 });
 

@@ -1,5 +1,6 @@
+import { userContent } from "./frames.ts";
 import type { AssistantMessage, Message } from "./message.ts";
-import { bashExecutionText, contentBlocks, jsonText } from "./text.ts";
+import { contentBlocks, jsonText } from "./text.ts";
 import { contextTokens, isPlausibleCount, outputTokens } from "./usage.ts";
 
 /** Tokens counted for an image, whatever its size. */
@@ -23,10 +24,10 @@ function messageTokens(message: Message, count: (text: string) => number): numbe
     case "system":
       return 0;
     case "bashExecution":
-      return message.excludeFromContext ? 0 : count(bashExecutionText(message));
     case "branchSummary":
     case "compactionSummary":
-      return typeof message.summary === "string" ? count(message.summary) : 0;
+    case "custom":
+      return contentTokens(userContent(message), count);
     default:
       return contentTokens(message.content, count);
   }

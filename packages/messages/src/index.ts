@@ -19,6 +19,7 @@ export {
   isGoodAnswer,
   type TokenEstimator,
 } from "./estimate.ts";
+export { userContent } from "./frames.ts";
 export type {
   AssistantContent,
   AssistantMessage,

@@ -6,6 +6,7 @@ import {
   IMAGE_TOKENS,
   type Message,
 } from "@bonsai-agent/messages";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
 import { describe, expect, it } from "vitest";
 
 const image = { type: "image", data: "aGk=", mimeType: "image/png" } as const;
@@ -65,18 +66,21 @@ describe("tokens of messages", () => {
 
   it("a command that is kept out of the context and a system message count nothing", () => {
     const command = { role: "bashExecution", command: "ls", output: "a", cancelled: false, timestamp: 0 };
-    expect(chars4Estimator.message(command as Message)).toBe(2);
+    const shown = "[The user ran a command:]\n\n$ ls\na\n\n[End of the command's output.]";
+    expect(chars4Estimator.message(command as Message)).toBe(chars4(shown));
     expect(chars4Estimator.message({ ...command, excludeFromContext: true } as Message)).toBe(0);
     expect(chars4Estimator.message({ role: "system", content: "12345" })).toBe(0);
   });
 
-  it("the two summary views count their summary", () => {
+  it("the two summary views count their summary and its frame", () => {
     const summary = "12345";
     const views: Message[] = [
       { role: "branchSummary", summary, fromId: null, timestamp: 0 },
       { role: "compactionSummary", summary, tokensBefore: 9, timestamp: 0 },
     ];
-    expect(views.map((view) => chars4Estimator.message(view))).toEqual([2, 2]);
+    expect(views.map((view) => chars4Estimator.message(view))).toEqual(
+      [BRANCH_RECORD, RECORD].map((frame) => chars4(framed(frame, summary))),
+    );
   });
 
   it("any estimator of texts makes one of messages", () => {

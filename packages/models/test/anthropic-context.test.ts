@@ -4,6 +4,7 @@ import {
   type Message,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropicCallId, anthropicContext, type WireMessage } from "../src/anthropic/anthropic-context.ts";
@@ -84,11 +85,18 @@ describe("user-role messages", () => {
       {
         role: "user",
         content: [
-          { type: "text", text: "# The past" },
-          { type: "text", text: "# A branch" },
+          { type: "text", text: framed(RECORD, "# The past") },
+          { type: "text", text: framed(BRANCH_RECORD, "# A branch") },
+          { type: "text", text: "[Message added by note:]" },
           { type: "text", text: "noted" },
+          { type: "text", text: "[End of the message added by note.]" },
+          { type: "text", text: "[Message added by note:]" },
           wirePng,
-          { type: "text", text: "$ ls\na.ts\n(exit code 2)" },
+          { type: "text", text: "[End of the message added by note.]" },
+          {
+            type: "text",
+            text: "[The user ran a command:]\n\n$ ls\na.ts\n(exit code 2)\n\n[End of the command's output.]",
+          },
           { type: "text", text: "Go on" },
         ],
       },

@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall } from "../src/index.ts";
@@ -48,7 +49,16 @@ describe("messages", () => {
       user("Hello"),
     ];
     expect(sent(messages)).toEqual([
-      { role: "user", content: "Before.\n\nElsewhere.\n\n$ ls\na.ts\n\nA note.\n\nHello" },
+      {
+        role: "user",
+        content: [
+          framed(RECORD, "Before."),
+          framed(BRANCH_RECORD, "Elsewhere."),
+          "[The user ran a command:]\n\n$ ls\na.ts\n\n[End of the command's output.]",
+          "[Message added by note:]\n\nA note.\n\n[End of the message added by note.]",
+          "Hello",
+        ].join("\n\n"),
+      },
     ]);
   });
 
@@ -103,6 +113,7 @@ describe("messages", () => {
           { type: "text", text: "The images of the tool results above:" },
           picture,
           picture,
+          { type: "text", text: "[End of the images of tool results.]" },
           { type: "text", text: "Faster" },
         ],
       },

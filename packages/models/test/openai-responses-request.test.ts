@@ -1,4 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
+import { framed, RECORD } from "@bonsai-agent/messages/frames";
 import { describe, expect, test } from "vitest";
 import type { CatalogueModel, ProviderCall } from "../src/index.ts";
 import { responsesRequest } from "../src/openai/openai-responses.ts";
@@ -87,7 +88,7 @@ describe("requests", () => {
       resultOf("call_a"),
     ];
     expect(request({ messages }).input).toEqual([
-      { role: "user", content: [{ type: "input_text", text: "Before." }] },
+      { role: "user", content: [{ type: "input_text", text: framed(RECORD, "Before.") }] },
       { role: "user", content: [{ type: "input_text", text: "Go" }] },
       reasoningItem,
       { role: "assistant", content: "Reading.", phase: "commentary" },
@@ -168,7 +169,11 @@ describe("requests", () => {
       { type: "function_call_output", call_id: "b", output: "contents" },
       {
         role: "user",
-        content: [{ type: "input_text", text: "The image of the tool result above:" }, picture],
+        content: [
+          { type: "input_text", text: "The image of the tool result above:" },
+          picture,
+          { type: "input_text", text: "[End of the images of tool results.]" },
+        ],
       },
       { role: "user", content: [{ type: "input_text", text: "Nice" }] },
     ]);

@@ -53,7 +53,7 @@ describe("calls and results", () => {
     const seen = { ...result("x", ""), content: [image()] };
     expect(repaired([user("go"), seen]).messages[1]).toMatchObject({
       role: "user",
-      content: [{ type: "text" }, image()],
+      content: [{ type: "text" }, image(), { text: "[End of the earlier call's result.]" }],
     });
   });
   test("ids that collide become different, and results stay with their calls", () => {

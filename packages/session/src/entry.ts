@@ -172,9 +172,7 @@ export const RECORD_CUSTOM_TYPE = "bonsai.record";
 /** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
 export const UNDO_CUSTOM_TYPE = "bonsai.undo";
 /**
- * `customType` of the message that pins a text: the model goes on seeing it after every compaction. `details` is
- * `{text, line}`: the text, and how it stands in a summary that carries it.
+ * `customType` of the messages that pin a text and that take the pin back. `details` is `{text, line}`: the text, and how
+ * it stands in a summary that carries it.
  */
-export const PIN_CUSTOM_TYPE = "bonsai.pin";
-/** `customType` of the message that takes a pin back; `details` as those of the pin. */
-export const UNPIN_CUSTOM_TYPE = "bonsai.unpin";
+export { PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";

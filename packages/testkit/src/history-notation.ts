@@ -1,4 +1,4 @@
-import { toolCalls } from "@bonsai-agent/messages";
+import { contentText, toolCalls, userContent } from "@bonsai-agent/messages";
 import {
   createSession,
   type EntryDraftWithId,
@@ -189,15 +189,20 @@ function editable(items: readonly ProjectionItem[], forMask: boolean): string[] 
 }
 
 function commandMessage(token: HistoryToken, name: string, timestamp: number) {
-  return {
+  const run = {
     role: "bashExecution" as const,
     command: `run ${name}`,
-    output: textOf(token, name, `$ run ${name}\n`.length),
+    output: "x",
     exitCode: 0,
     cancelled: false,
     truncated: false,
-    ...(token.flagged ? { excludeFromContext: true } : {}),
     timestamp,
+  };
+  const beside = contentText(userContent(run)).length - run.output.length;
+  return {
+    ...run,
+    output: textOf(token, name, beside),
+    ...(token.flagged ? { excludeFromContext: true } : {}),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
 import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import type { AgentNotice } from "../notice.ts";
@@ -17,8 +18,6 @@ export type Recovery =
 
 /** Between a recovery and the retry: the interface redraws, the server breathes. */
 const RETRY_DELAY_MS = 100;
-
-const CONTINUE_CUSTOM_TYPE = "bonsai.continue";
 
 /** What was asked for and has not begun; several that ask become one. */
 interface Asked {

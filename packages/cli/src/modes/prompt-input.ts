@@ -3,6 +3,7 @@ import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
 import type { AgentCall } from "@bonsai-agent/app/invocation";
 import type { Notice } from "@bonsai-agent/app/output";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { inertTag } from "@bonsai-agent/messages/frames";
 
 /** What is sent to the model first. */
 export interface PromptInput {
@@ -27,7 +28,7 @@ export async function promptInput(call: AgentCall): Promise<PromptInput | undefi
 
 function pipedPart(piped: string, typed: string): string {
   if (piped.trim() === "") return "";
-  return typed === "" ? piped.trim() : `<stdin>\n${piped.trimEnd()}\n</stdin>`;
+  return typed === "" ? piped.trim() : `<stdin>\n${inertTag(piped.trimEnd(), "stdin")}\n</stdin>`;
 }
 
 /** @throws BonsaiError `no_prompt`. */

@@ -1,10 +1,10 @@
 import { compactionSettings, serialise } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
-  bashExecutionText,
   type Message,
   type ToolResultMessage,
   type UserMessage,
+  userContent,
 } from "@bonsai-agent/messages";
 
 /** A message of a kind that every model knows. */
@@ -12,33 +12,26 @@ type LlmMessage = UserMessage | AssistantMessage | ToolResultMessage;
 
 /**
  * Messages as a model sees them: commands that the user ran, messages of extensions and summaries become the user's.
- * What is kept out of the context is left out.
+ * Each is framed by sentences that say where it ends. What is kept out of the context is left out.
  */
 export function convertToLlm(messages: readonly Message[]): LlmMessage[] {
   return messages.flatMap((message) => llmMessage(message) ?? []);
 }
 
 function llmMessage(message: Message): LlmMessage | undefined {
-  switch (message.role) {
+  switch (message?.role) {
     case "user":
     case "assistant":
     case "toolResult":
       return message;
-    case "bashExecution":
-      return message.excludeFromContext ? undefined : ofUser(bashExecutionText(message), message);
-    case "custom":
-      return ofUser(message.content, message);
-    case "branchSummary":
-    case "compactionSummary":
-      return ofUser(message.summary, message);
-    default:
+    case undefined:
+    case "system":
       return undefined;
+    default: {
+      const content = userContent(message);
+      return content.length === 0 ? undefined : { role: "user", content, timestamp: message.timestamp };
+    }
   }
-}
-
-function ofUser(content: UserMessage["content"], { timestamp }: Pick<UserMessage, "timestamp">): UserMessage {
-  const blocks = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
-  return { role: "user", content: blocks, timestamp };
 }
 
 /**

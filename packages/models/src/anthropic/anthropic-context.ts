@@ -10,12 +10,12 @@ import type {
 } from "@anthropic-ai/sdk/resources/messages";
 import {
   type AssistantMessage,
-  bashExecutionText,
   contentBlocks,
   type Message,
   type ThinkingContent,
   type ToolResultMessage,
   toolCalls,
+  userContent,
 } from "@bonsai-agent/messages";
 import { type CatalogueModel, isOwnAnswer } from "../model.ts";
 import { wireToolName } from "../wire.ts";
@@ -51,22 +51,12 @@ function append(wire: WireMessage[], message: WireMessage | undefined): void {
 
 function wireMessage(message: Message, model: CatalogueModel): WireMessage | undefined {
   switch (message.role) {
-    case "user":
-    case "custom":
-      return { role: "user", content: userBlocks(message.content) };
     case "assistant":
       return { role: "assistant", content: assistantBlocks(message, model) };
     case "toolResult":
       return { role: "user", content: resultBlocks(message) };
-    case "bashExecution":
-      return message.excludeFromContext
-        ? undefined
-        : { role: "user", content: textBlocks(bashExecutionText(message)) };
-    case "branchSummary":
-    case "compactionSummary":
-      return { role: "user", content: textBlocks(message.summary) };
-    case "system":
-      return undefined;
+    default:
+      return { role: "user", content: userBlocks(userContent(message)) };
   }
 }
 

@@ -1,7 +1,6 @@
 import {
   type AssistantContent,
   type AssistantMessage,
-  bashExecutionText,
   contentBlocks,
   type ImageContent,
   isTooDeep,
@@ -9,7 +8,9 @@ import {
   type ThinkingContent,
   type ToolResultMessage,
   type UserContent,
+  userContent,
 } from "@bonsai-agent/messages";
+import { resultImagesFrame } from "@bonsai-agent/messages/frames";
 import type { CatalogueModel } from "../model.ts";
 import type { OpenAiServer } from "./openai-servers.ts";
 
@@ -21,18 +22,7 @@ export interface ConvertOptions {
 
 /** What a message says in the user's place; nothing for answers, tool results and what no model sees. */
 export function userParts(message: Message): UserContent[] {
-  switch (message.role) {
-    case "user":
-    case "custom":
-      return soundContent(message.content);
-    case "bashExecution":
-      return message.excludeFromContext ? [] : [{ type: "text", text: bashExecutionText(message) }];
-    case "branchSummary":
-    case "compactionSummary":
-      return soundContent(message.summary);
-    default:
-      return [];
-  }
+  return soundContent(userContent(message));
 }
 
 /** The blocks of an answer that can be sent: content of old and damaged files may hold others. */
@@ -55,9 +45,8 @@ export function resultParts({ content }: ToolResultMessage): { text: string; ima
 /** Images of tool results in an API whose results take only text. */
 export function imagesOfResults(images: readonly ImageContent[]): UserContent[] {
   if (images.length === 0) return [];
-  const text =
-    images.length === 1 ? "The image of the tool result above:" : "The images of the tool results above:";
-  return [{ type: "text", text }, ...images];
+  const { begin, end } = resultImagesFrame(images.length);
+  return [{ type: "text", text: begin }, ...images, { type: "text", text: end }];
 }
 
 export function dataUrl({ mimeType, data }: ImageContent): string {

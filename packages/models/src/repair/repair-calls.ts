@@ -7,6 +7,7 @@ import {
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
+import { inertFrames, resultFrame } from "@bonsai-agent/messages/frames";
 import type { CatalogueModel } from "../model.ts";
 import {
   mended,
@@ -116,14 +117,10 @@ function asUserText(
   const text = contentText(content).trim();
   const images = content.filter((block) => block.type === "image");
   if (images.length === 0 && (text === "" || text === CLEARED || text === NO_RESULT)) return [];
-  const heading = `[The result of an earlier call of ${toolName}, which is no longer shown]`;
-  return [
-    {
-      role: "user",
-      content: [{ type: "text", text: text === "" ? heading : `${heading}\n${text}` }, ...images],
-      timestamp,
-    },
-  ];
+  const { begin, end } = resultFrame(toolName);
+  const told = text === "" ? begin : `${begin}\n${inertFrames(text)}`;
+  const blocks = [{ type: "text" as const, text: told }, ...images, { type: "text" as const, text: end }];
+  return [{ role: "user", content: blocks, timestamp }];
 }
 
 /**
