@@ -33,8 +33,8 @@ test.each(readdirSync(golden))("%s", async (name) => {
   const options = optionsFor(situation, past.session);
   const plan = planCompaction(options);
   await expect(planPicture(plan, past)).toMatchFileSnapshot(join(golden, name, "plan.txt"));
-  const digest = scriptedSummariser();
-  const result = await runCompaction({ ...options, digest });
+  const summariser = scriptedSummariser();
+  const result = await runCompaction({ ...options, summariser });
   const after = [`${result.status} by ${result.rung ?? "nothing"}`, "", ...projectionLines(past, result), ""];
   await expect(after.join("\n")).toMatchFileSnapshot(join(golden, name, "projection-after.txt"));
 });
@@ -80,7 +80,7 @@ function planPicture(plan: CompactionResult, { name }: History): string {
 function projectionLines({ session, name }: History, { entryId }: CompactionResult): string[] {
   return session.projection().items.map((item) => {
     if (item.entryId === entryId && item.message.role === "compactionSummary")
-      return `${item.message.summary}\n`;
+      return `${item.message.summary.replaceAll(/\[([0-9a-f]{8})\]/g, (_, id) => `[${name(id)}]`)}\n`;
     return `${name(item.entryId).padEnd(4)} ${item.message.role.padEnd(17)} ${preview(item)}`;
   });
 }

@@ -8,7 +8,7 @@ import {
   compactionSettings,
   runCompaction,
 } from "../src/index.ts";
-import { scriptedSummariser } from "./scripted-summariser.ts";
+import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
   compactionSettings({ estimator: "chars4", ...input });
@@ -138,10 +138,10 @@ test.each([
   ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Go On\n(none)", "(none)"],
 ])("a turn prefix that says %j is shown without empty headings", async (text, shown) => {
   const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
-  const digest = scriptedSummariser([{ text }, {}]);
-  const { summary = "" } = await runCompaction({ session, settings: keeping(100), digest });
+  const summariser = scriptedSummariser([{ text: wellFormed({ kind: "history" }) }, { text }]);
+  const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser });
   const [, prefix = ""] = summary.split("**Turn Context (split turn):**\n\n");
-  expect(prefix.split("\n\n## Carried Over\n\n<read-files>")[0]).toBe(shown);
+  expect(prefix.split("\n\n## Carried Over\n\n")[0]).toBe(shown);
 });
 
 test("focus text goes to both requests of a split turn", async () => {
@@ -204,6 +204,8 @@ test("an update starts from a foreign summary without its file lists", async () 
   expect(summariser.requests[0]?.previousSummary).toBe("## Goal\nForeign goal");
 });
 
+const NOTHING = { kept: 0, lost: 0, putBack: 0 };
+
 test("the manifest records what was kept, masked, summarised and lost, and what it cost", async () => {
   const { session, id } = history("m k U:900 A:900 | U:900 A:900 | U:100 A:100");
   const summariser = scriptedSummariser();
@@ -220,6 +222,11 @@ test("the manifest records what was kept, masked, summarised and lost, and what 
     kept: { count: 2, first: id("u3"), last: id("a3") },
     masked: [],
     lost: { media: [], truncated: [] },
+    carried: { words: 2, wordsLeftOut: 0, knownTerms: 0 },
+    loss: {
+      ...Object.fromEntries(["failing", "irreversible", "openTodos", "terms"].map((kind) => [kind, NOTHING])),
+      lostTerms: [],
+    },
     requests: 1,
     costUsd: 0.01,
     settings: { preset: "bonsai", estimator: "chars4", keepTokens: 200, reserveTokens: 16_384 },

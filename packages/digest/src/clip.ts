@@ -1,6 +1,6 @@
 import { byScript } from "@bonsai-agent/messages";
 import { soundsLikeRule } from "./language.ts";
-import { contentWords, isQuestion, sentencesOf } from "./sentence.ts";
+import { contentWords, isQuestion, normalForm, sentencesOf } from "./sentence.ts";
 import { termsIn } from "./terms.ts";
 
 /** What stands where sentences were left out. */
@@ -77,7 +77,16 @@ function keptText(
 
 /** Of so few statements a word is rare enough to be what they are about. */
 const RARE = 3;
-const WEIGHT = { rule: 3, specific: 2, information: 1.5, first: 1, lead: 1.5, question: -0.5, focus: 4 };
+const WEIGHT = {
+  rule: 3,
+  specific: 2,
+  information: 1.5,
+  first: 1,
+  lead: 1.5,
+  question: -0.5,
+  focus: 4,
+  repeated: -20,
+};
 
 function rankedStatements(
   texts: readonly string[],
@@ -94,6 +103,7 @@ function rankedStatements(
         rank: 0,
       })),
   );
+  const last = new Map(statements.map(({ text }, at) => [normalForm(text), at]));
   const subjects = statements.map(({ text }) => new Set([...contentWords(text), ...termsIn(text)]));
   const uses = counted(subjects.flatMap((words) => [...words]));
   const focused = [...contentWords(focus), ...termsIn(focus)];
@@ -106,6 +116,7 @@ function rankedStatements(
       WEIGHT.specific * Math.min(1, termsIn(statement.text).size) +
       WEIGHT.information * Math.min(1, rare / 3) +
       (statement.of === 0 ? WEIGHT.first : 0) +
+      (last.get(normalForm(statement.text)) === at ? 0 : WEIGHT.repeated) +
       (statement.isLead ? WEIGHT.lead / repeats.get(shapes[at]!)! : 0) +
       (isQuestion(statement.text) ? WEIGHT.question : 0) +
       // What is said in the same way again and again tells little.

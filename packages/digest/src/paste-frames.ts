@@ -22,13 +22,19 @@ export function framesIn(lines: readonly string[]): Frame[] {
   const frames: Frame[] = [];
   const ends = tagEnds(lines);
   for (let at = 0; at < lines.length; ) {
-    const frame = isBlockLine(lines[at]!)
-      ? undefined
-      : (fenceAt(lines, at) ?? tagAt(lines, at, ends) ?? diffAt(lines, at));
+    const frame = frameAt(lines, at, ends);
     if (frame !== undefined) frames.push(frame);
     at = frame?.to ?? at + 1;
   }
   return frames;
+}
+
+const shortestMarkChars = 3;
+
+function frameAt(lines: readonly string[], at: number, ends: ReadonlyMap<number, number>): Frame | undefined {
+  const line = lines[at]!;
+  if (line.length < shortestMarkChars || isBlockLine(line)) return undefined;
+  return fenceAt(lines, at) ?? tagAt(lines, at, ends) ?? diffAt(lines, at);
 }
 
 const mostKeptLines = 3;
@@ -62,9 +68,10 @@ function fenceAt(lines: readonly string[], at: number): Frame | undefined {
 }
 
 function opening(line: string): Fence | undefined {
-  const atStart = /^\s{0,40}(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(`{3,20}|~{3,20})([^`~]{0,60})$/.exec(
-    line.slice(0, mostMarkChars + 41).trimEnd(),
-  );
+  const atStart =
+    /^(?:\s{0,20}(?:[-*+•]\s+|\d{1,3}[.)]\s+)?(?=`)|\s{0,3}(?=~))(`{3,20}|~{3,20})([^`~]{0,60})$/.exec(
+      line.slice(0, mostMarkChars + 41).trimEnd(),
+    );
   if (atStart !== null && line.trimEnd().length <= mostMarkChars) {
     return { mark: atStart[1]!, info: atStart[2]!.trim(), before: "" };
   }
@@ -109,6 +116,7 @@ function tagEnds(lines: readonly string[]): ReadonlyMap<number, number> {
   const ends = new Map<number, number>();
   const open = new Map<string, number[]>();
   lines.forEach((line, at) => {
+    if (!line.includes("<")) return;
     const opened = tagMark.exec(line.slice(0, 400))?.[1];
     if (opened !== undefined) {
       const starts = open.get(opened);

@@ -14,7 +14,9 @@ const mostBlockLineChars = 200;
 /** Whether a line stands for a block already. */
 export function isBlockLine(line: string): boolean {
   return (
-    line.length <= mostBlockLineChars && /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line)
+    line.startsWith("[") &&
+    line.length <= mostBlockLineChars &&
+    /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line)
   );
 }
 
@@ -43,22 +45,29 @@ function tellingLine(body: readonly string[]): string {
 const mostTokenChars = 400;
 const mostLineChars = 1_000;
 const mostEdgeChars = 300;
+/** A line's beginning shows what it is. */
+const mostMeasuredChars = 2_000;
 
 /** A line whose mass nobody typed (minified, base64) keeps the words at its ends. */
 export function withoutLongTokens(line: string): string {
   if (line.length <= mostTokenChars) return line;
-  const shape = measure(line);
+  const shape = measure(line.slice(0, mostMeasuredChars));
   if (line.length > mostLineChars && shape.wordChars < 0.5 * shape.chars) return withWordsAtEnds(line);
   return line.replace(/\S+/g, (token) => {
-    if (token.length <= mostTokenChars || measure(token).wordChars >= 0.5 * token.length) return token;
+    if (token.length <= mostTokenChars || isWords(token)) return token;
     return inlineMark(token);
   });
 }
 
+function isWords(token: string): boolean {
+  const { chars, wordChars } = measure(token.slice(0, mostMeasuredChars));
+  return wordChars >= 0.5 * chars;
+}
+
 function withWordsAtEnds(line: string): string {
-  const head = wordsAtStart(line.match(/\S+\s*|\s+/g) ?? []);
+  const head = wordsAtStart(line.slice(0, 2 * mostEdgeChars).match(/\S+\s*|\s+/g) ?? []);
   const rest = line.slice(head.length);
-  const tail = [...wordsAtStart((rest.match(/\s*\S+|\s+$/g) ?? []).reverse(), true)].join("");
+  const tail = wordsAtStart((rest.slice(-2 * mostEdgeChars).match(/\s*\S+|\s+$/g) ?? []).reverse(), true);
   return `${head}${inlineMark(rest.slice(0, rest.length - tail.length))}${tail}`;
 }
 

@@ -1,4 +1,5 @@
-import { type Kind, type LineShape, lineShapes } from "./line-shapes.ts";
+import { type LineShape, lineShapes } from "./line-shapes.ts";
+import type { Kind } from "./paste-marks.ts";
 
 /** Lines in a row that nobody typed. */
 export interface Run {
@@ -11,75 +12,117 @@ export interface Run {
 /** The pasted blocks in lines without a frame; those too short to be left out are not among them. */
 export function runsIn(lines: readonly string[]): Run[] {
   const shapes = lineShapes(lines);
-  const runs: Run[] = [];
-  for (let at = 0; at < shapes.length; ) {
-    if (shapes[at]!.verdict !== "made") {
-      at += 1;
-      continue;
-    }
-    const to = endOfRun(shapes, at);
-    const run = trimmed(shapes, at, to);
-    const kind = kindOfRun(shapes.slice(run.from, run.to));
-    if (isLong(shapes.slice(run.from, run.to), kind)) runs.push({ ...run, kind: kind ?? "text" });
-    at = to;
-  }
-  return runs;
+  return joined(coresIn(shapes), shapes)
+    .filter(isLong)
+    .map((core) => ({ from: core.from, to: core.to, kind: kindOf(core) ?? "text" }));
 }
 
-const mostBlankLines = 2;
+/** Made lines in a row, with what may be either between them. */
+interface Core {
+  from: number;
+  to: number;
+  /** Whether it is a paragraph, without words of the user before or behind it. */
+  isWhole: boolean;
+  made: number;
+  filled: number;
+  chars: number;
+  kinds: Map<Kind, number>;
+}
 
-/** It goes on through blank lines and lines that may be either, and ends behind the last made one. */
-function endOfRun(shapes: readonly LineShape[], from: number): number {
+function coresIn(shapes: readonly LineShape[]): Core[] {
+  const cores: Core[] = [];
+  for (let at = 0; at < shapes.length; at++) {
+    if (shapes[at]!.verdict !== "made") continue;
+    const to = endOfCore(shapes, at);
+    cores.push(coreOf(shapes, ...withoutAsides(shapes, at, to)));
+    at = to - 1;
+  }
+  return cores;
+}
+
+function endOfCore(shapes: readonly LineShape[], from: number): number {
   let to = from + 1;
-  let blanks = 0;
-  for (let at = from + 1; at < shapes.length; at++) {
+  for (let at = to; at < shapes.length; at++) {
     const { verdict } = shapes[at]!;
-    if (verdict === "own") break;
-    blanks = verdict === "blank" ? blanks + 1 : 0;
-    if (blanks > mostBlankLines) break;
+    if (verdict === "own" || verdict === "blank") break;
     if (verdict === "made") to = at + 1;
   }
   return to;
 }
 
-const mostAsideLines = 2;
-
-/** A command or a path in a paragraph of its own beside a block belongs to the user's words. */
-function trimmed(shapes: readonly LineShape[], from: number, to: number): { from: number; to: number } {
-  const isAside = (start: number, end: number) =>
-    end - start <= mostAsideLines && shapes.slice(start, end).every(({ kind }) => kind === undefined);
-  let first = from;
-  let last = to;
-  const firstBlank = shapes
-    .slice(from, from + mostAsideLines + 1)
-    .findIndex(({ verdict }) => verdict === "blank");
-  if (firstBlank > 0 && isAside(from, from + firstBlank)) first = nextFilled(shapes, from + firstBlank, 1);
-  const tail = shapes.slice(Math.max(first, to - mostAsideLines - 1), to);
-  const lastBlank = tail.findLastIndex(({ verdict }) => verdict === "blank");
-  if (lastBlank >= 0 && isAside(to - tail.length + lastBlank + 1, to)) {
-    last = nextFilled(shapes, to - tail.length + lastBlank, -1) + 1;
-  }
-  return first < last ? { from: first, to: last } : { from, to };
+/** A path or a command right above or below a block that bears marks is the user's. */
+function withoutAsides(shapes: readonly LineShape[], from: number, to: number): [from: number, to: number] {
+  const isAside = (at: number) => shapes[at]!.kind === undefined && !shapes[at]!.isIndented;
+  const isMarked = (at: number) => shapes[at]?.kind !== undefined;
+  const first = to - from > 2 && isAside(from) && isMarked(from + 1) ? from + 1 : from;
+  const end = to - first > 2 && isAside(to - 1) && isMarked(to - 2) ? to - 1 : to;
+  return [first, end];
 }
 
-function nextFilled(shapes: readonly LineShape[], from: number, step: 1 | -1): number {
-  let at = from;
-  while (shapes[at]?.verdict === "blank") at += step;
-  return at;
+function coreOf(shapes: readonly LineShape[], from: number, to: number): Core {
+  const isWhole = isBlank(shapes, from - 1) && isBlank(shapes, to);
+  const core: Core = { from, to, isWhole, made: 0, filled: to - from, chars: 0, kinds: new Map() };
+  for (const { verdict, kind, chars } of shapes.slice(from, to)) {
+    core.chars += chars;
+    if (verdict === "made") core.made += 1;
+    if (kind !== undefined) core.kinds.set(kind, (core.kinds.get(kind) ?? 0) + 1);
+  }
+  return core;
+}
+
+function isBlank(shapes: readonly LineShape[], at: number): boolean {
+  return (shapes[at]?.verdict ?? "blank") === "blank";
+}
+
+const mostGapLines = 2;
+/** With words of the user at one end: an introduction, or a question right behind it. */
+const fewestJoinedLines = 3;
+/** From, to and subject may be a wish. */
+const fewestMailHeads = 4;
+
+/** One paste may have blank lines in it; a command, a path or a short list in a paragraph between pastes is the user's. */
+function joined(cores: readonly Core[], shapes: readonly LineShape[]): Core[] {
+  const all: Core[] = [];
+  for (const core of cores) {
+    const last = all.at(-1);
+    if (last !== undefined && isOnePaste(last, core, shapes)) addTo(last, core);
+    else all.push(core);
+  }
+  return all;
+}
+
+function isOnePaste(first: Core, second: Core, shapes: readonly LineShape[]): boolean {
+  const gap = shapes.slice(first.to, Math.min(second.from, first.to + mostGapLines + 1));
+  if (
+    gap.length > mostGapLines ||
+    !gap.every(({ verdict, kind }) => verdict === "blank" || (verdict === "either" && kind !== undefined))
+  )
+    return false;
+  return isPaste(first) && (isPaste(second) || shapes[second.from]!.isIndented);
+}
+
+function isPaste(core: Core): boolean {
+  const kind = kindOf(core);
+  if (isLong(core)) return true;
+  if (kind === undefined || kind === "quote") return false;
+  return core.isWhole || core.made >= (kind === "e-mail" ? fewestMailHeads : fewestJoinedLines);
+}
+
+function addTo(core: Core, other: Core): void {
+  core.to = other.to;
+  core.isWhole &&= other.isWhole;
+  core.made += other.made;
+  core.filled += other.filled;
+  core.chars += other.chars;
+  for (const [kind, count] of other.kinds) core.kinds.set(kind, (core.kinds.get(kind) ?? 0) + count);
 }
 
 /** The mark that most lines bear, where a third of the made ones bear any; a trace goes before what is around it. */
-function kindOfRun(shapes: readonly LineShape[]): Kind | undefined {
-  const counts = new Map<Kind, number>();
-  let made = 0;
-  for (const { kind, verdict } of shapes) {
-    if (verdict === "made") made += 1;
-    if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-  }
-  const marked = [...counts.values()].reduce((sum, count) => sum + count, 0);
+function kindOf({ made, kinds }: Core): Kind | undefined {
+  const marked = [...kinds.values()].reduce((sum, count) => sum + count, 0);
   if (marked === 0 || marked * 3 < made) return undefined;
-  if ((counts.get("stack trace") ?? 0) >= 3) return "stack trace";
-  return [...counts].reduce((most, other) => (other[1] > most[1] ? other : most))[0];
+  if ((kinds.get("stack trace") ?? 0) >= 3) return "stack trace";
+  return [...kinds].reduce((most, other) => (other[1] > most[1] ? other : most))[0];
 }
 
 /** Fewer lines of a kind stay: they may be a wish, an example, or a list. */
@@ -91,22 +134,23 @@ const fewestLines: Readonly<Record<Kind, number>> = {
   table: 4,
   listing: 5,
   quote: 3,
-  configuration: 6,
+  "e-mail": 5,
+  configuration: 7,
   "terminal session": 7,
   screen: 4,
   code: 5,
-  data: 6,
+  data: 4,
   diff: 4,
 };
+const fewestChars = 700;
 const fewestUnsureLines = 13;
 const fewestUnsureChars = 1_000;
-const fewestChars = 700;
 
-function isLong(shapes: readonly LineShape[], kind: Kind | undefined): boolean {
-  const filled = shapes.filter(({ verdict }) => verdict !== "blank");
-  if (filled.length < 2) return false;
-  const chars = filled.reduce((sum, shape) => sum + shape.chars, 0);
+/** One long line keeps the words at its ends: that is not for here. */
+function isLong(core: Core): boolean {
+  if (core.filled < 2) return false;
+  const kind = kindOf(core);
   return kind === undefined
-    ? filled.length >= fewestUnsureLines || chars > fewestUnsureChars
-    : filled.length >= fewestLines[kind] || chars > fewestChars;
+    ? core.filled >= fewestUnsureLines || core.chars > fewestUnsureChars
+    : core.filled >= fewestLines[kind] || core.chars > fewestChars;
 }

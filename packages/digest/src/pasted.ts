@@ -9,7 +9,7 @@ import { runsIn } from "./paste-runs.ts";
  * short stays as it is; of a text too long to be typed, its head and its tail stay. Idempotent.
  */
 export function ownWords(text: string): string {
-  const lines = text.split("\n");
+  const lines = text.split(/\r\n?|\n/);
   const own: string[] = [];
   let from = 0;
   for (const frame of framesIn(lines)) {

@@ -52,7 +52,7 @@ export function saidIn(messages: readonly SourceMessage[], turn: number): SaidMe
 function textOf(message: PersonMessage): string {
   if (message.role === "bashExecution") return commandLine(message);
   const images = contentBlocks(message.content).filter((block) => block.type === "image").length;
-  const words = ownWords(withoutReminders(contentText(message.content))).trim();
+  const words = withoutEchoes(ownWords(withoutReminders(contentText(message.content))).trim());
   const marks = images === 0 ? "" : images === 1 ? "[image]" : `[${images} images]`;
   return [words, marks].filter((part) => part !== "").join(" ");
 }
@@ -78,6 +78,16 @@ function questionAtEnd(message: Message & { role: "assistant" }): string | undef
   const last = sentencesOf(contentText(message.content).slice(-4 * QUESTION_CHARS)).at(-1);
   return last !== undefined && isQuestion(last) ? last.slice(-QUESTION_CHARS) : undefined;
 }
+
+/** A sentence that is written again and again in one message is written once. */
+function withoutEchoes(text: string): string {
+  const sentences = sentencesOf(text);
+  const different = new Map(sentences.map((sentence) => [normalForm(sentence), sentence]));
+  return different.size * ECHOES > sentences.length ? text : `${[...different.values()].join(" ")} …`;
+}
+
+/** With each sentence so many times, a text is an echo. */
+const ECHOES = 3;
 
 /** A few words without anything specific in them. */
 function isShort(text: string): boolean {
