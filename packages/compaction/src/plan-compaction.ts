@@ -2,6 +2,7 @@ import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from 
 import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
 import { carryOver } from "./carry-over.ts";
 import { type LadderState, ladderSteps, type Run, type RungFailure, summarisedState } from "./ladder.ts";
+import { checkedCarryOver } from "./loss-check.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
@@ -35,7 +36,8 @@ export function planCompaction(options: PlanCompactionOptions): CompactionResult
   if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
   if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
   const requests = summariser === undefined ? {} : plannedRequests(run, state, summariser);
-  return { ...resultOf(run, expectedState(run, state, summariser), "planned"), ...requests };
+  const { expected, loss } = expectedState(run, state, summariser);
+  return { ...resultOf(run, expected, "planned"), ...(loss && { loss }), ...requests };
 }
 
 /** The climb as far as it asks nobody: the masks, and the plan, which is made before every other step. */
@@ -51,10 +53,14 @@ const USUAL_TOKENS = { history: 1_500, turnPrefix: 500 };
 /** A summary is shorter than what it is of. */
 const PROSE_SHARE = 0.5;
 
-/** The state with a summary of which the length is a guess; what is carried over behind it is known. */
-function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}): LadderState {
+/**
+ * The state with a summary of which the length is a guess; what is carried over behind it is known, and what would be lost if
+ * its prose said nothing.
+ */
+function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}) {
   const plan = state.plan!;
-  const carried = carryOver(plan, run);
+  const empty = { prose: "", plan, run, mayPutBack: true };
+  const { carried, loss } = checkedCarryOver(carryOver(plan, run), empty);
   const { firstKeptEntryId } = plan;
   const frame = { summary: summaryText("", carried), prose: "", firstKeptEntryId, carried, fromHook: false };
   const expected = summarisedState(state, frame);
@@ -62,7 +68,8 @@ function expectedState(run: Run, state: LadderState, summariser: SummariserSizes
   const proseTokens = expectedProseTokens(state, run.budgets, summariser);
   const items = [{ ...first!, tokens: first!.tokens + proseTokens }, ...kept];
   const view = { ...expected.view, items };
-  return { ...expected, view, tokens: viewTokens(items), summary: undefined, rung: undefined };
+  const tokens = viewTokens(items);
+  return { expected: { ...expected, view, tokens, summary: undefined, rung: undefined }, loss };
 }
 
 function expectedProseTokens(

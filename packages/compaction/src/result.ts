@@ -73,7 +73,10 @@ export interface CompactionResult {
   edits: readonly ContextEditEntry[];
   /** What was done, or with the status `planned` would be; absent where nothing was. */
   steps?: CompactionSteps;
-  /** What the summary left out, and what of that was put back; absent where it was not checked. */
+  /**
+   * What the summary left out, and what of that was put back; in a plan, what a summary that says nothing would leave out.
+   * Absent where it was not checked.
+   */
   loss?: LossReport;
   /** Requests to the summariser. */
   requests: number;

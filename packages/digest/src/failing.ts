@@ -1,4 +1,5 @@
-import { type Command, partsOf, readCommands } from "./commands.ts";
+import { partsOf, textOf } from "./command-words.ts";
+import { type Command, readCommands } from "./commands.ts";
 import { clipped } from "./run-result.ts";
 
 /** A command whose last run failed. */
@@ -11,135 +12,109 @@ export interface FailedCommand {
   entryId?: string | undefined;
   /** Where it ran, if the command says so. */
   folder?: string | undefined;
-  /** True where it is no command but a tool that was to change a file. */
-  isChange?: true | undefined;
-  /** The parts of a chain that did not pass since, where it has several. */
+  /** Of a chain: the parts that did not pass since. */
   left?: readonly string[] | undefined;
+  /** The file that was to be changed, where it was no command. */
+  path?: string | undefined;
 }
 
 const maxKeyChars = 400;
 
-/** What a failed command needs until it passes: the key of each of its parts. */
-export function partsOfKey(commands: readonly Command[]): string[] {
-  return [...new Set(commands.map(keyOf))];
+export function failedCommand(commands: readonly Command[]): Pick<FailedCommand, "key" | "folder" | "left"> {
+  const left = [...new Set(commands.map(keyOf))];
+  const { folder } = commands.at(-1)!;
+  return {
+    key: clipped(left.join(" && "), maxKeyChars),
+    ...(folder !== undefined && { folder }),
+    ...(left.length > 1 && { left }),
+  };
 }
 
-export function keyOf(command: Command): string {
-  return clipped(command.text, maxKeyChars);
+function keyOf(command: Command): string {
+  return clipped(textOf(command), maxKeyChars);
 }
 
-/** A failed command after `passed` went well in `folder`; undefined where nothing of it is left. */
-export function afterPass(failed: FailedCommand, passed: readonly Command[]): FailedCommand | undefined {
-  const left = (failed.left ?? [failed.key]).filter(
-    (part) => !passed.some((command) => covers(command, part, failed.folder)),
-  );
-  if (left.length === 0) return undefined;
-  return left.length === (failed.left ?? [failed.key]).length ? failed : { ...failed, left };
-}
-
-function covers(passed: Command, part: string, folder: string | undefined): boolean {
-  if (!isSameFolder(passed.folder, folder)) return false;
-  if (keyOf(passed) === part) return true;
-  const failed = readCommands(part)[0]?.commands[0];
-  if (failed === undefined) return false;
-  const [a, b] = [identityOf(passed), identityOf(failed)];
-  if (a.every((word, at) => word === b[at]) && a.length === b.length) return true;
-  if (passed.kind !== "judge" || failed.kind !== "judge") return false;
-  return (
-    isBroader(a, b) ||
-    (familyOf(passed) === familyOf(failed) && (runsTheSameFiles(a, b) || isWholeProject(a, b)))
-  );
+/** What is left of a failed command after others passed: itself, less of a chain, or nothing. */
+export function afterPass(failed: FailedCommand, passed: readonly Command[]): FailedCommand[] {
+  if (failed.path !== undefined) return [failed];
+  const near = passed.filter(({ folder }) => isSameFolder(folder, failed.folder));
+  const before = failed.left ?? [failed.key];
+  const left = before.filter((part) => !near.some((command) => covers(command, part)));
+  if (left.length === before.length) return [failed];
+  return left.length === 0 ? [] : [{ ...failed, left }];
 }
 
 function isSameFolder(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
 }
 
-/** What makes two runs the same: code and messages that are given as arguments, and how much is printed, do not. */
-function identityOf({ words, quoted }: Command): string[] {
-  const program = words[0]!;
-  if (/^git$/.test(program)) return gitIdentity(words);
-  const own: string[] = [program];
-  for (let at = 1; at < words.length; at++) {
-    const word = words[at]!;
-    if (quoted[at] === true && /^-[ce]$|^--(?:eval|command)$/.test(words[at - 1]!)) continue;
-    if (isUnimportant(word)) continue;
-    own.push(word);
-  }
-  return own;
+function covers(passed: Command, part: string): boolean {
+  if (keyOf(passed) === part) return true;
+  const failed = readCommands(part)[0]?.commands[0];
+  if (failed === undefined) return false;
+  const [a, b] = [identityOf(passed), identityOf(failed)];
+  if (a.join("\n") === b.join("\n")) return true;
+  if (passed.kind !== "judge" || failed.kind !== "judge") return false;
+  return isBroader(a, b) || (familyOf(a) === familyOf(b) && (runsItsFiles(a, b) || isWholeProject(a, b)));
 }
 
-/** A commit that passes is the commit that failed, whatever its message; a push goes to its branch. */
-function gitIdentity(words: readonly string[]): string[] {
-  const own = words.slice(1).filter((word) => !word.startsWith("-"));
-  return own[0] === "push" ? ["git", ...own] : ["git", own[0] ?? ""];
-}
+const UNIMPORTANT =
+  /^(?:--|-[vqs]+|--(?:verbose|quiet|silent|no-colou?r|colou?r|run|bail|workspaces?|all|if-present|reporter|no-cache|force|watch)(?:=.{0,40})?|\.{1,2}\/?|\.\/\.\.\.|\*\*?)$/;
 
-function isUnimportant(word: string): boolean {
-  return /^(?:--|-v+|-q|-s|--(?:verbose|quiet|silent|no-colou?r|colou?r|run|bail|workspaces?|all|if-present|reporter|no-cache|force|watch)(?:=.{0,40})?|\.{1,2}\/?|\.\/\.\.\.|\*\*?)$/.test(
-    word,
+/** What makes two runs the same: neither code that is given as an argument, nor how much is printed. */
+function identityOf({ words }: Command): string[] {
+  // A commit that passes is the one that failed, whatever its message; a push goes to its branch.
+  if (words[0] === "git")
+    return words.filter((word) => !word.startsWith("-")).slice(0, words.includes("push") ? 9 : 2);
+  return words.filter(
+    (word, at) => at === 0 || !(UNIMPORTANT.test(word) || /^(?:-[ce]|--eval)$/.test(words[at - 1]!)),
   );
 }
 
 /** Everything that `passed` names is named by `failed` too, which names more. */
 function isBroader(passed: readonly string[], failed: readonly string[]): boolean {
-  if (passed[0] !== failed[0] || passed.length > failed.length) return false;
   let from = 0;
-  return passed.every((word) => {
-    const at = failed.findIndex((other, place) => place >= from && holds(word, other));
-    from = at + 1;
-    return at >= 0;
+  return passed.every((word, at) => {
+    const place = failed.findIndex((other, index) => index >= from && holds(word, other));
+    from = place + 1;
+    return at === 0 ? place === 0 : place > 0;
   });
 }
 
+/** The same, or a folder or file that it is in. */
 function holds(outer: string, inner: string): boolean {
-  if (inner === outer) return true;
   const folder = outer.replace(/\/(?:\.\.\.|\*\*?)?$/, "");
-  return inner.startsWith(folder) && /^(?:\/|::|:\d)/.test(inner.slice(folder.length));
+  return inner === outer || (inner.startsWith(folder) && /^(?:\/|::|:\d)/.test(inner.slice(folder.length)));
 }
 
-const isFile = (word: string): boolean => /[\w)\]]\.[a-z]{1,5}(?:$|:)|::/i.test(word) || word.includes("/");
+const isFile = (word: string): boolean => /[\w)\]]\.[a-z]{1,5}(?:$|:)|::|\//i.test(word);
 
-function runsTheSameFiles(passed: readonly string[], failed: readonly string[]): boolean {
+function runsItsFiles(passed: readonly string[], failed: readonly string[]): boolean {
   const files = failed.slice(1).filter(isFile);
-  return (
-    files.length > 0 &&
-    files.every((file) =>
-      passed
-        .slice(1)
-        .some((other) => holds(other, file) || file.endsWith(`/${other}`) || other.endsWith(`/${file}`)),
-    )
-  );
+  const isRun = (file: string) => passed.some((word) => holds(word, file) || word.endsWith(`/${file}`));
+  return files.length > 0 && files.every(isRun);
 }
 
 const PROJECT_RUNNER = /^(?:npm|pnpm|yarn|bun|make|just|task|nx|turbo)$/;
 
 /** A script of the project that names no target stands above a tool that was run by hand. */
 function isWholeProject(passed: readonly string[], failed: readonly string[]): boolean {
-  return (
-    PROJECT_RUNNER.test(passed[0]!) &&
-    !PROJECT_RUNNER.test(failed[0]!) &&
-    passed.length <= 3 &&
-    !passed.slice(1).some(isFile)
-  );
+  const isWhole = PROJECT_RUNNER.test(passed[0]!) && passed.length <= 3 && !passed.slice(1).some(isFile);
+  return isWhole && !PROJECT_RUNNER.test(failed[0]!);
 }
 
 /** Tests say nothing of types, nor the other way round. */
-function familyOf({ words }: Command): string {
-  const parts = words.slice(0, 4).flatMap((word) => partsOf(word));
+function familyOf(words: readonly string[]): string {
+  const parts = words.slice(0, 4).flatMap(partsOf).join(" ");
   if (
-    parts.some((part) =>
-      /^(?:tests?|spec|e2e|vitest|jest|pytest|unittest|mocha|ava|rspec|phpunit|ctest|playwright|cypress)$/.test(
-        part,
-      ),
+    /\b(?:tests?|spec|e2e|vitest|jest|pytest|unittest|mocha|ava|rspec|phpunit|ctest|playwright|cypress)\b/.test(
+      parts,
     )
   )
     return "test";
-  if (
-    parts.some((part) =>
-      /^(?:lint|eslint|prettier|fmt|format|biome|oxlint|clippy|stylelint|ruff|flake8|rubocop)$/.test(part),
-    )
+  return /\b(?:lint|eslint|prettier|fmt|format|biome|oxlint|clippy|stylelint|ruff|flake8|rubocop)\b/.test(
+    parts,
   )
-    return "lint";
-  return "build";
+    ? "lint"
+    : "build";
 }

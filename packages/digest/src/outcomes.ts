@@ -1,10 +1,12 @@
-import { contentText, type ToolCall, toolCalls } from "@bonsai-agent/messages";
-import { type Command, type ReadGroup, readCommands } from "./commands.ts";
-import { afterPass, type FailedCommand, partsOfKey } from "./failing.ts";
-import { clipped, decisiveLine, type RunResult, resultOf, saysFailed, userRunResult } from "./run-result.ts";
+import { contentText, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import { programOf, textOf } from "./command-words.ts";
+import { type Command, readCommands } from "./commands.ts";
+import { afterPass, type FailedCommand, failedCommand } from "./failing.ts";
+import { clipped, type RunResult, resultOf, saysFailed, userResult } from "./run-result.ts";
+import type { CommandGroup } from "./shell.ts";
 import type { SourceMessage } from "./source.ts";
-import { afterBoxes, afterList, boxesOf, isEmptyList, listOf, type Todo } from "./todos.ts";
-import { actOfTool, changedPath } from "./tool-acts.ts";
+import { afterBoxes, afterList, boxesOf, listOf, type Todo } from "./todos.ts";
+import { actOf, changedPathIn, commandIn } from "./tool-acts.ts";
 
 export type { FailedCommand, Todo };
 
@@ -27,11 +29,11 @@ export interface Outcomes {
 export const noOutcomes: Outcomes = { failing: [], irreversible: [], openTodos: [] };
 
 /** The oldest leave first. */
-const most = { failing: 40, irreversible: 60, openTodos: 60 };
+const most = { failing: 40, irreversible: 60 };
 const maxCommandChars = 160;
 
 /**
- * The outcomes after some more messages.
+ * The outcomes after some more messages. A call and its result belong in the same span, as every cut has it.
  * @param following what comes after them and is not part of the span: it mends and ticks off, but adds nothing
  */
 export function outcomesAfter(
@@ -48,160 +50,133 @@ export function outcomesAfter(
 
 class Ledger {
   adds = true;
-  #failing: FailedCommand[];
-  #irreversible: IrreversibleCommand[];
-  #openTodos: Todo[];
+  #failing: readonly FailedCommand[];
+  #irreversible: readonly IrreversibleCommand[];
+  #openTodos: readonly Todo[];
   readonly #calls = new Map<string, ToolCall>();
 
-  constructor(earlier: Outcomes) {
-    this.#failing = [...earlier.failing];
-    this.#irreversible = [...earlier.irreversible];
-    this.#openTodos = [...earlier.openTodos];
+  constructor({ failing, irreversible, openTodos }: Outcomes) {
+    this.#failing = failing;
+    this.#irreversible = irreversible;
+    this.#openTodos = openTodos;
   }
 
   get outcomes(): Outcomes {
-    return {
-      failing: this.#failing.slice(-most.failing),
-      irreversible: this.#irreversible.slice(-most.irreversible),
-      openTodos: this.#openTodos.slice(-most.openTodos),
-    };
+    return { failing: this.#failing, irreversible: this.#irreversible, openTodos: this.#openTodos };
   }
 
   read({ message, entryId }: SourceMessage): void {
-    switch (message?.role) {
-      case "assistant":
-        this.#readBoxes(message, entryId);
-        for (const call of toolCalls(message)) this.#calls.set(call.id, call);
-        return;
-      case "user":
-        this.#readBoxes(message, entryId);
-        return;
-      case "bashExecution":
-        if (typeof message.command === "string") this.#ran(message.command, userRunResult(message), entryId);
-        return;
-      case "toolResult": {
-        const call = this.#calls.get(message.toolCallId);
-        if (call !== undefined) this.#called(call, resultOf(message), message.details, entryId);
-      }
+    const role = message?.role;
+    if (role === "assistant") for (const call of toolCalls(message)) this.#calls.set(call.id, call);
+    if (role === "assistant" || role === "user") {
+      const boxes = boxesOf(contentText(message.content));
+      this.#openTodos = afterBoxes(this.#openTodos, boxes, { entryId, adds: this.adds });
+    } else if (role === "bashExecution" && typeof message.command === "string")
+      this.#ran(message.command, userResult(message), entryId);
+    else if (role === "toolResult") {
+      const call = this.#calls.get(message.toolCallId);
+      if (call !== undefined) this.#called(call, message, entryId);
     }
   }
 
-  #readBoxes(message: { content: unknown }, entryId: string | undefined): void {
-    const boxes = boxesOf(contentText(message.content));
-    if (boxes.length > 0) this.#openTodos = afterBoxes(this.#openTodos, boxes, entryId, this.adds);
-  }
-
-  #called(call: ToolCall, result: RunResult, details: unknown, entryId: string | undefined): void {
-    if (result.state === "aborted") return;
+  #called(call: ToolCall, message: ToolResultMessage, entryId: string | undefined): void {
     const command = commandIn(call.arguments);
-    const path = changedPath(call.arguments, command);
-    if (path !== undefined) this.#changed(`${call.name} ${path}`, path, result, entryId);
-    else if (command !== undefined) this.#ran(command, result, entryId);
-    else if (result.state === "passed") this.#listedOrDid(call, details, entryId);
+    const path = changedPathIn(call.arguments, command);
+    if (path !== undefined) this.#changed(call.name, path, resultOf(message), entryId);
+    else if (command !== undefined) this.#ran(command, resultOf(message), entryId);
+    else if (message.isError !== true) {
+      const isKnown = this.#openTodos.some(({ tool }) => tool === call.name);
+      const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
+      if (list === undefined) this.#did(actOf(call), entryId);
+      else this.#openTodos = afterList(this.#openTodos, list, { tool: call.name, entryId, adds: this.adds });
+    }
   }
 
-  #listedOrDid(call: ToolCall, details: unknown, entryId: string | undefined): void {
-    const list = listOf(call.arguments) ?? listOf(details);
-    if (
-      list !== undefined ||
-      (isEmptyList(call.arguments) && this.#openTodos.some(({ tool }) => tool === call.name))
-    )
-      this.#openTodos = afterList(this.#openTodos, call.name, list ?? [], entryId, this.adds);
-    else this.#did(actOfTool(call), entryId);
-  }
-
-  #changed(key: string, path: string, result: RunResult, entryId: string | undefined): void {
-    this.#failing = this.#failing.filter(
-      (failed) => !failed.key.endsWith(` ${path}`) || failed.isChange !== true,
-    );
-    if (result.state !== "failed" || !this.adds) return;
-    const line = decisiveLine(result.lines) ?? clipped(result.lines[0] ?? "", 240);
-    this.#failing.push({ key, line, isChange: true, ...(entryId !== undefined && { entryId }) });
+  /** A tool was to write or edit a file. */
+  #changed(tool: string, path: string, result: RunResult, entryId: string | undefined): void {
+    if (result.state === "aborted") return;
+    this.#failing = this.#failing.filter((failed) => failed.path !== path);
+    if (result.state === "failed")
+      this.#fail({ key: `${tool} ${path}`, line: result.line() ?? "", path, entryId });
   }
 
   #ran(written: string, result: RunResult, entryId: string | undefined): void {
-    if (result.state === "aborted") return;
     const groups = readCommands(written);
-    for (const [at, group] of groups.entries()) {
-      const doing = group.commands.filter(({ kind }) => kind !== "look" && kind !== "plumbing");
-      const isLast = at === groups.length - 1;
-      const state = stateOf(group, doing, result, isLast);
-      if (state === "passed") this.#passed(group.commands, doing, entryId);
-      else if (state === "failed" && doing.length > 0) this.#failed(doing, result, entryId);
+    if (result.state === "aborted") return;
+    const stateOf = groupStates(groups, result);
+    for (const group of groups) {
+      const commands = group.commands.filter(({ kind }) => kind !== "look" && kind !== "plumbing");
+      const state = stateOf(group);
+      if (state === "passed") this.#passed(group.commands, entryId);
+      else if (state === "failed" && commands.length > 0) this.#failed(commands, result, entryId);
     }
     if (result.state === "passed")
-      this.#failing = this.#failing.filter(
-        (failed) =>
-          failed.isChange !== true || !written.includes(failed.key.slice(failed.key.lastIndexOf("/") + 1)),
-      );
+      this.#failing = this.#failing.filter(({ path }) => path === undefined || !written.includes(path));
   }
 
-  #passed(all: readonly Command[], doing: readonly Command[], entryId: string | undefined): void {
-    const sure = doing.filter(({ isFallback }) => !isFallback);
-    this.#failing = this.#failing
-      .map((failed) => afterPass(failed, sure))
-      .filter((failed) => failed !== undefined);
-    for (const command of all) {
-      if (command.kind === "act" && !command.isFallback) this.#did(command.text, entryId);
-    }
+  #passed(commands: readonly Command[], entryId: string | undefined): void {
+    const sure = commands.filter(({ isFallback }) => !isFallback);
+    this.#failing = this.#failing.flatMap((failed) => afterPass(failed, sure));
+    for (const command of sure) if (command.kind === "act") this.#did(textOf(command), entryId);
   }
 
-  #failed(doing: readonly Command[], result: RunResult, entryId: string | undefined): void {
-    const left = partsOfKey(doing);
-    const key = clipped(left.join(" && "), 400);
-    const { folder } = doing.at(-1)!;
-    const line = decisiveLine(result.lines);
-    if (line === undefined && !(result.hasExitCode && doing.some(({ kind }) => kind === "judge"))) return;
+  #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
+    const line = result.line();
+    // A test run without any line may have failed; without an exit code either, it was refused.
+    const isTold =
+      line !== undefined || (result.hasExitCode && commands.some(({ kind }) => kind === "judge"));
+    if (isTold) this.#fail({ ...failedCommand(commands), line: line ?? "", entryId });
+    // What git did not complain of was done, before the rest of the chain failed.
+    if (commands.length > 1 && !result.lines.some((text) => GIT_FAILS.test(text)))
+      for (const command of commands.slice(0, -1))
+        if (command.kind === "act" && programOf(command) === "git") this.#did(textOf(command), entryId);
+  }
+
+  #fail({ entryId, ...failed }: FailedCommand): void {
     if (!this.adds) return;
-    this.#failing = this.#failing.filter((failed) => failed.key !== key || failed.folder !== folder);
-    this.#failing.push({
-      key,
-      line: line ?? "",
-      ...(entryId !== undefined && { entryId }),
-      ...(folder !== undefined && { folder }),
-      ...(left.length > 1 && { left }),
-    });
+    const others = this.#failing.filter(({ key, folder }) => key !== failed.key || folder !== failed.folder);
+    this.#failing = [...others, { ...failed, ...(entryId !== undefined && { entryId }) }].slice(
+      -most.failing,
+    );
   }
 
   #did(text: string | undefined, entryId: string | undefined): void {
     if (text === undefined || !this.adds) return;
     const command = clipped(text, maxCommandChars);
     const before = this.#irreversible.find((done) => done.command === command);
-    this.#irreversible = this.#irreversible.filter((done) => done !== before);
-    this.#irreversible.push({
-      command,
-      times: (before?.times ?? 0) + 1,
-      ...(entryId !== undefined && { entryId }),
-    });
+    const others = this.#irreversible.filter((done) => done !== before);
+    const times = (before?.times ?? 0) + 1;
+    const all = [...others, { command, times, ...(entryId !== undefined && { entryId }) }];
+    this.#irreversible = all.slice(-most.irreversible);
   }
 }
 
+const GIT_FAILS = /^(?:fatal|error): |^! \[/;
 /** Searches for what errors look like: nothing found is good news. */
-const LOOKS_FOR_ERRORS = /err|fail|warn|fatal|TS\d/i;
+const SEEKS_ERRORS = /err|fail|warn|fatal|TS\d/i;
 
-/** What came of one group; undefined where nothing tells. Only the last one's exit code is known. */
-function stateOf(
-  group: ReadGroup,
-  doing: readonly Command[],
-  result: RunResult,
-  isLast: boolean,
-): RunResult["state"] | undefined {
-  const isHidden = group.isExitHidden || !isLast;
-  if (!isHidden) return result.state;
-  if (saysFailed(result.lines)) return "failed";
-  const filter = doing.at(-1)?.pipedTo;
-  if (filter === undefined || !/^(?:[ef]?grep|rg|ag|wc)$/.test(filter.words[0]!)) return "passed";
-  return LOOKS_FOR_ERRORS.test(filter.text) && filter.words[0] !== "wc" ? "passed" : undefined;
+/** What came of each group; undefined where nothing tells. Only the exit code of the last one is seen. */
+function groupStates(
+  groups: readonly CommandGroup<Command>[],
+  { state, lines }: RunResult,
+): (group: CommandGroup<Command>) => RunResult["state"] | undefined {
+  const last = groups.at(-1);
+  const isLastToBlame =
+    state === "failed" && last?.isExitHidden === false && last.commands.some(({ kind }) => kind !== "look");
+  const hasJudge = groups.some(judges);
+  const isBad = groups.some((group) => group !== last || group.isExitHidden) && saysFailed(lines);
+  return (group) => {
+    if (group === last && !group.isExitHidden) return state;
+    if (isLastToBlame) return judges(group) ? undefined : "passed";
+    if (isBad && judges(group) === hasJudge) return "failed";
+    const filter = group.commands.find(
+      ({ kind, pipedTo }) => pipedTo !== undefined && kind !== "look",
+    )?.pipedTo;
+    if (filter === undefined || !/^(?:[ef]?grep|rg|ag|wc)$/.test(filter.words[0]!)) return "passed";
+    return SEEKS_ERRORS.test(textOf(filter)) && filter.words[0] !== "wc" ? "passed" : undefined;
+  };
 }
 
-/** The shell command that a tool was given, under any of the names that agents have for it. */
-function commandIn(fields: Record<string, unknown>): string | undefined {
-  for (const field of ["command", "cmd", "script", "shell_command", "commandLine", "CommandLine"]) {
-    const value = fields[field];
-    if (typeof value === "string" && value.trim() !== "") return value;
-    if (!Array.isArray(value) || value.length === 0 || !value.every((part) => typeof part === "string"))
-      continue;
-    return /^(?:\/\w+)*\/?(?:ba|z)?sh$/.test(value[0]!) && value.length === 3 ? value[2] : value.join(" ");
-  }
-  return undefined;
+function judges({ commands }: CommandGroup<Command>): boolean {
+  return commands.some(({ kind }) => kind === "judge");
 }

@@ -7,11 +7,13 @@ export interface RunResult {
   /** False where nothing shows that the command ran at all: it was refused, or the tool broke. */
   hasExitCode: boolean;
   lines: readonly string[];
+  /** The one that says what went wrong. */
+  line: () => string | undefined;
 }
 
 /** The last lines of a long output decide; the first may name what was wrong. */
 const maxLines = { first: 500, last: 3_000 };
-const maxLineChars = 600;
+const maxLineChars = 400;
 
 export function resultOf(result: { content?: unknown; details?: unknown; isError?: unknown }): RunResult {
   const lines = linesOf(contentText(result.content));
@@ -24,11 +26,12 @@ export function resultOf(result: { content?: unknown; details?: unknown; isError
     state: isAborted && code === undefined ? "aborted" : isFailed ? "failed" : "passed",
     hasExitCode: code !== undefined,
     lines,
+    line: once(lines),
   };
 }
 
 /** Of a command that the user ran by hand. */
-export function userRunResult(message: {
+export function userResult(message: {
   output?: unknown;
   exitCode?: unknown;
   cancelled?: unknown;
@@ -36,7 +39,16 @@ export function userRunResult(message: {
   const code = typeof message.exitCode === "number" ? message.exitCode : undefined;
   const state =
     message.cancelled === true ? "aborted" : code !== undefined && code !== 0 ? "failed" : "passed";
-  return { state, hasExitCode: code !== undefined, lines: linesOf(contentText(message.output)) };
+  const lines = linesOf(contentText(message.output));
+  return { state, hasExitCode: code !== undefined, lines, line: once(lines) };
+}
+
+function once(lines: readonly string[]): () => string | undefined {
+  let found: { line: string | undefined } | undefined;
+  return () => {
+    found ??= { line: decisiveLine(lines) };
+    return found.line;
+  };
 }
 
 function linesOf(text: string): string[] {
@@ -46,7 +58,7 @@ function linesOf(text: string): string[] {
       ? [...all.slice(0, maxLines.first), ...all.slice(-maxLines.last)]
       : all;
   return chosen
-    .map((line) => withoutTerminalControls(line.slice(0, maxLineChars)).trim())
+    .map((line) => withoutTerminalControls(line.slice(0, maxLineChars)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
     .filter((line) => line !== "");
 }
 
@@ -99,28 +111,28 @@ export function saysFailed(lines: readonly string[]): boolean {
 
 /** Shapes of lines that say what went wrong, the sharpest first. */
 const DECISIVE: readonly RegExp[] = [
-  /\berror TS\d+|^error\[\w+\]|^[^\s:]{1,200}(?::\d+(?::\d+)?|\(\d+,\d+\)):? (?:fatal )?error\b|^\W{0,4}(?:[\w.]+\.)?[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?(?::| in )|\bpanicked at\b|^panic:|^Caused by:|^E {2,}\S/,
-  /^(?:error|fatal|err|failure|failed|exception)\b[^\w]{0,3}[:!]|\b[A-Z]\w+(?:Error|Exception)\b|\bE[A-Z]{5,}\b|\bERR_\w+|^! \[|: (?:command )?not found\b|permission denied|\bno such file\b|^ERROR\b|\bassert(?:ion)?\b.*\bfail|\bexpected\b.*\b(?:got|received|actual|but|to)\b|\bgot\b.*\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
+  /\berror TS\d+|^error\[\w+\]|^[^\s:]{1,200}(?::\d+(?::\d+)?|\(\d+,\d+\)):? (?:fatal )?error\b|^\W{0,4}(?:[\w.]+\.)?[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?(?::| in )|\bpanicked at\b|^panic:|^\d+:\d+\s+error\b|^Caused by:|^E {2,}\S/,
+  /^(?:error|fatal|err|failure|failed|exception)\b[^\w]{0,3}[:!]|\b[A-Z]\w+(?:Error|Exception)\b|\bE[A-Z]{5,}\b|\bERR_\w+|^! \[|: (?:command )?not found\b|permission denied|\bno such file\b|^ERROR\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
   /^(?:--- )?FAIL\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|undefined reference|cannot|could not|unable to|invalid|missing|conflict)\b/i,
   /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i,
 ];
 /** Stands around the error and is not it: wrappers' notes, stack frames, progress. */
 const NOISE =
-  /^(?:npm (?:ERR!|error|warn|notice)|pnpm: |yarn run|error Command failed|\s*ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Waiting for the debugger|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ \||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command (?:exited|timed))|error: (?:aborting due to|could not compile|test failed, to rerun)|To see|For more|Some errors have|Traceback )|\b0 (?:errors?|failed|failures)\b/i;
+  /^(?:npm (?:ERR!|error|warn|notice)|pnpm: |yarn run|error Command failed|\s*ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Waiting for the debugger|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ \||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command (?:exited|timed))|error: (?:aborting due to|could not compile|test failed, to rerun)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\b0 (?:errors?|failed|failures)\b/i;
 
 /**
  * The line that says what went wrong, by the shape of such lines; undefined where there is none. A short output of a failed
  * command is its message, whatever it says.
  */
-export function decisiveLine(lines: readonly string[]): string | undefined {
+function decisiveLine(lines: readonly string[]): string | undefined {
   const telling = lines.filter((line) => !NOISE.test(line));
   for (const shape of DECISIVE) {
     const line = telling.find((candidate) => shape.test(candidate));
     if (line !== undefined) return clipped(line, 240);
   }
   const said = lines.filter((line) => !EXIT_LINE.test(line));
-  const noisy = said.find(
-    (line) => /^npm (?:ERR!|error) |^error Command|^make/.test(line) && /\berror\b/i.test(line),
+  const noisy = said.find((line) =>
+    /^npm (?:ERR!|error) (?!code |path |command |A complete )|^error Command|^make/i.test(line),
   );
   if (said.length > 3) return noisy === undefined ? undefined : clipped(noisy, 240);
   const last = telling.findLast((line) => !EXIT_LINE.test(line)) ?? noisy;
