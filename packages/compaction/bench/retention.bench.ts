@@ -1,6 +1,13 @@
-import { type BenchTable, type PlantKind, plantedLanguages, plantedSession } from "@bonsai-agent/testkit";
-import { compactionPresets } from "../src/index.ts";
-import { baselines, type Contender, measureRetention, type Retention, type Share } from "./retention.ts";
+import {
+  type BenchTable,
+  type PlantedLanguage,
+  type PlantKind,
+  plantedLanguages,
+  plantedSession,
+} from "@bonsai-agent/testkit";
+import { compactionPresets, compactionSettings } from "../src/index.ts";
+import { sketchOf, userMessages } from "./baselines.ts";
+import { DIGEST, meanShare, measureRetention, type Retention, type Share } from "./retention.ts";
 
 const AFTER = [1, 2, 4, 8];
 const KEEP_TOKENS = 20_000;
@@ -22,33 +29,67 @@ const FIGURES = [
   "contradictions",
   "summary tokens",
 ];
-
-const contenders: readonly Contender[] = [
-  { name: "bonsai's digest", by: {} },
-  // What comes by itself keeps the same tail under every preset.
-  ...Object.entries(compactionPresets)
+/** What comes by itself keeps as much under every preset. */
+const PRESETS = Object.fromEntries(
+  Object.entries(compactionPresets)
     .filter(([name]) => name !== "bonsai")
-    .map(([name, preset]): Contender => ({ name: `preset ${name}`, by: { ...preset, manualKeep: "same" } })),
-  ...baselines,
-];
+    .map(([name, preset]) => [
+      `preset ${name}`,
+      compactionSettings({ ...preset, keepRecentTokens: KEEP_TOKENS, manualKeep: "same" }),
+    ]),
+);
+const BASELINES = {
+  "tail alone": () => "",
+  "tail + all user messages": userMessages,
+  "tail + sketch": sketchOf,
+};
 
 interface Measured extends Retention {
-  contender: string;
+  context: string;
   language: string;
 }
 
 /** What share of planted constraints, decisions, facts, errors and so on the model sees after compactions. */
 export default async function bench(): Promise<BenchTable[]> {
-  const measured = await measureAll();
-  const last = Math.max(...AFTER);
-  const overall: BenchTable = {
+  const measured: Measured[] = [];
+  for (const language of plantedLanguages)
+    for (const seed of SEEDS) measured.push(...(await measureSession(language, seed)));
+  const contexts = [DIGEST, ...Object.keys(PRESETS), ...Object.keys(BASELINES)];
+  return [
+    overallTable(contexts, measured),
+    ...plantedLanguages.map((language) =>
+      languageTable(
+        language,
+        contexts,
+        measured.filter((one) => one.language === language),
+      ),
+    ),
+  ];
+}
+
+async function measureSession(language: PlantedLanguage, seed: number): Promise<Measured[]> {
+  const planted = plantedSession({ seed, language });
+  const measured: Measured[] = [];
+  const settings = compactionSettings({ keepRecentTokens: KEEP_TOKENS });
+  const own = await measureRetention(planted, { settings, after: AFTER, others: BASELINES });
+  for (const [context, retentions] of own)
+    measured.push(...retentions.map((one) => ({ ...one, context, language })));
+  for (const [context, settings] of Object.entries(PRESETS)) {
+    const retentions = (await measureRetention(planted, { settings, after: AFTER })).get(DIGEST)!;
+    measured.push(...retentions.map((one) => ({ ...one, context, language })));
+  }
+  return measured;
+}
+
+function overallTable(contexts: readonly string[], measured: readonly Measured[]): BenchTable {
+  return {
     title: "Retention: weighted share of what still holds that the model sees",
     columns: ["context", "compactions", ...FIGURES],
-    rows: contenders.flatMap(({ name }) =>
+    rows: contexts.flatMap((context) =>
       AFTER.map((after) => [
-        name,
+        context,
         String(after),
-        ...figures(measured.filter((one) => one.contender === name && one.compactions === after)),
+        ...figures(measured.filter((one) => one.context === context && one.compactions === after)),
       ]),
     ),
     notes: [
@@ -57,44 +98,22 @@ export default async function bench(): Promise<BenchTable[]> {
       "Contradictions: what has ended and is shown without its end behind it; the mean of a session.",
     ],
   };
-  return [
-    overall,
-    ...contenders.map(({ name }) =>
-      languageTable(
-        name,
-        measured.filter((one) => one.contender === name && one.compactions === last),
-      ),
-    ),
-  ];
 }
 
-function languageTable(contender: string, measured: readonly Measured[]): BenchTable {
+function languageTable(
+  language: PlantedLanguage,
+  contexts: readonly string[],
+  measured: readonly Measured[],
+): BenchTable {
+  const last = Math.max(...AFTER);
   return {
-    title: `Retention of ${contender} after ${measured[0]?.compactions} compactions, by language`,
-    columns: ["language", ...FIGURES],
-    rows: plantedLanguages.map((language) => [
-      language,
-      ...figures(measured.filter((one) => one.language === language)),
+    title: `Retention in ${language}, after ${last} compactions`,
+    columns: ["context", ...FIGURES],
+    rows: contexts.map((context) => [
+      context,
+      ...figures(measured.filter((one) => one.context === context && one.compactions === last)),
     ]),
   };
-}
-
-async function measureAll(): Promise<Measured[]> {
-  const measured: Measured[] = [];
-  for (const language of plantedLanguages)
-    for (const seed of SEEDS) {
-      const session = plantedSession({ seed, language });
-      for (const contender of contenders) {
-        const results = await measureRetention({
-          session,
-          contender,
-          after: AFTER,
-          keepRecentTokens: KEEP_TOKENS,
-        });
-        measured.push(...results.map((one) => ({ ...one, contender: contender.name, language })));
-      }
-    }
-  return measured;
 }
 
 function figures(measured: readonly Retention[]): string[] {
@@ -104,14 +123,11 @@ function figures(measured: readonly Retention[]): string[] {
     percent(measured.map((one) => one.all)),
     percent(measured.map((one) => one.beyondTail)),
     ...KINDS.map(([kind]) => percent(measured.flatMap((one) => one.kinds[kind] ?? []))),
-    mean((one) => one.contradictions).toFixed(2),
+    mean((one) => one.contradictions.length).toFixed(2),
     String(Math.round(mean((one) => one.summaryTokens))),
   ];
 }
 
 function percent(shares: readonly Share[]): string {
-  const sum = (pick: (share: Share) => number): number =>
-    shares.reduce((total, share) => total + pick(share), 0);
-  const planted = sum((share) => share.planted);
-  return planted === 0 ? "" : (sum((share) => share.seen) / planted).toFixed(2);
+  return meanShare(shares)?.toFixed(2) ?? "";
 }

@@ -3,7 +3,8 @@ import { codeLine, logLine, madeName, madePath, type Random, seededRandom } from
 import { foreignRules, incidents, irreversibles } from "./planted-commands.ts";
 import { MessageScript } from "./planted-script.ts";
 import { filled, Slots, type SlotValues } from "./planted-slots.ts";
-import { english, german, type Wordings } from "./planted-wordings.ts";
+import { english, french, german, type Wordings } from "./planted-wordings.ts";
+import { arabic, chinese, japanese, russian } from "./planted-wordings-east.ts";
 
 export type PlantedLanguage = keyof typeof languages;
 
@@ -43,11 +44,19 @@ export interface PlantedSession {
 export interface PlantedSessionOptions {
   seed: number;
   language: PlantedLanguage;
-  /** Stretches of work, of about 30,000 tokens each. Default 8. */
+  /** Stretches of work, of about 30,000 tokens each, the first of twice as many. Default 8. */
   stretches?: number;
 }
 
-const languages = { en: english, de: german };
+const languages = {
+  en: english,
+  de: german,
+  fr: french,
+  ru: russian,
+  zh: chinese,
+  ja: japanese,
+  ar: arabic,
+};
 export const plantedLanguages = Object.keys(languages) as PlantedLanguage[];
 
 const WEIGHTS: Record<PlantKind, number> = {
@@ -93,11 +102,11 @@ class Planter {
   readonly #files: readonly string[];
   readonly #decks = new Map<readonly unknown[], unknown[]>();
   /** What ends later, and in which turn of the session. */
-  #pending: Array<{ due: number; add(turn: Turn): void }> = [];
+  readonly #pending: Array<{ due: number; add(turn: Turn): void }> = [];
   #turns = 0;
 
   constructor({ seed, language, stretches = 8 }: PlantedSessionOptions) {
-    this.#random = seededRandom(seed);
+    this.#random = seededRandom(seed * 101 + plantedLanguages.indexOf(language));
     this.#slots = new Slots(this.#random);
     this.#script = new MessageScript();
     this.#files = Array.from({ length: FILES }, () => this.#slots.file());
@@ -108,7 +117,9 @@ class Planter {
   run(): PlantedSession {
     const stretches: number[] = [];
     for (let stretch = 0; stretch < this.#stretchCount; stretch++) {
-      for (const turn of this.#agenda()) this.#play(turn);
+      // As in a real day, the first stretch fills an empty window.
+      const turns = stretch === 0 ? [...this.#agenda(), ...this.#agenda()] : this.#agenda();
+      for (const turn of turns) this.#play(turn);
       stretches.push(this.#script.messages.length);
     }
     return { messages: this.#script.messages, stretches, plants: this.#plants };
@@ -173,7 +184,7 @@ class Planter {
       filled(text, values),
     ) as [string, string, string];
     turn.commands.push(() => {
-      const shown = this.#random.chance(0.3) ? `cd /home/dev/project && ${command} 2>&1 | tail -20` : command;
+      const shown = this.#random.chance(0.2) ? `cd /home/dev/project && ${command} 2>&1 | tail -20` : command;
       const output = `${this.#lines(progressLine, 5)}\n${error}\n\nCommand exited with code ${incident.exitCode}`;
       const plant = this.#note(
         "openError",
@@ -225,9 +236,8 @@ class Planter {
   }
 
   #play(turn: Turn): void {
-    const due = this.#pending.filter((one) => one.due <= this.#turns);
-    this.#pending = this.#pending.filter((one) => one.due > this.#turns);
-    for (const one of due) one.add(turn);
+    const next = this.#pending.findIndex(({ due }) => due <= this.#turns);
+    if (next !== -1) this.#pending.splice(next, 1)[0]!.add(turn);
     this.#turns++;
     const values = { ...this.#slots.draw(), file: this.#random.pick(this.#files) };
     const isFiller = turn.asides.length === 0 && this.#random.chance(0.35);
@@ -272,7 +282,7 @@ class Planter {
     this.#script.call(
       "read",
       { path: file },
-      rule + this.#lines(codeLine, 45 + this.#random.int(50)),
+      rule + this.#lines(codeLine, 55 + this.#random.int(55)),
       false,
       chatter(),
     );

@@ -1,0 +1,140 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { byScript, type Message } from "@bonsai-agent/messages";
+import { openSession } from "@bonsai-agent/session";
+import { type BenchTable, recordedSession } from "@bonsai-agent/testkit";
+import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
+import { sketchOf, userSentences } from "./baselines.ts";
+import { neededTerms } from "./needed.ts";
+import { type Context, type MakeSummary, PlayedSession, visibleTexts } from "./played-session.ts";
+
+const CUTS = 10;
+/** Between these shares of the session. */
+const [FIRST_CUT, LAST_CUT] = [0.25, 0.75];
+const KEEP_TOKENS = 8_000;
+const LONG_KEEP_TOKENS = 20_000;
+
+interface Contender {
+  name: string;
+  settings: CompactionSettingsInput;
+  /** In place of the digest. */
+  make?: MakeSummary;
+}
+
+const contenders: readonly Contender[] = [
+  { name: "kept part alone", settings: {}, make: () => "" },
+  { name: "kept part + user's sentences", settings: {}, make: userSentences },
+  { name: "kept part + sketch", settings: {}, make: sketchOf },
+  { name: "bonsai's digest", settings: {} },
+  ...Object.entries(compactionPresets)
+    .filter(([name]) => name !== "bonsai")
+    .map(([name, preset]) => ({
+      name: `preset ${name}`,
+      settings: { ...preset, manualKeep: "same" as const },
+    })),
+];
+
+interface Needed {
+  /** Shares of the terms that the future needs. */
+  seen: number;
+  /** Of those that the kept part does not show by itself. */
+  beyondTail: number;
+  tokens: number;
+  summaryTokens: number;
+}
+
+/** Of the terms that a recorded future used and that had been seen before, how many the context still shows. */
+export default async function bench(): Promise<BenchTable> {
+  const messages = recordedMessages();
+  const rows: string[][] = [];
+  for (const contender of messages === undefined ? [] : contenders)
+    rows.push(await row(messages!, contender));
+  return {
+    title: "Needed again: share of the terms of a recorded future that the context shows",
+    columns: ["context", "needed", "beyond tail", "tokens", "summary tokens", "summary tokens, 20k tail"],
+    rows:
+      messages === undefined
+        ? [["no recorded session lies beside the repository", "", "", "", "", ""]]
+        : rows,
+    notes: [
+      `Means over ${CUTS} cuts between ${100 * FIRST_CUT}% and ${100 * LAST_CUT}% of the session; kept: ${KEEP_TOKENS} tokens.`,
+      "No model is asked: a preset has its settings, and the digest as its summariser.",
+    ],
+  };
+}
+
+async function row(messages: readonly Message[], contender: Contender): Promise<string[]> {
+  const measured: Needed[] = [];
+  const long: number[] = [];
+  for (const at of cuts(messages)) {
+    measured.push(await neededAt(messages, at, contender));
+    long.push(byScript((await contextAt(messages.slice(0, at), contender, LONG_KEEP_TOKENS)).summary));
+  }
+  const of = (pick: (one: Needed) => number): number => mean(measured.map(pick));
+  return [
+    contender.name,
+    of((one) => one.seen).toFixed(2),
+    of((one) => one.beyondTail).toFixed(2),
+    of((one) => one.tokens).toFixed(0),
+    of((one) => one.summaryTokens).toFixed(0),
+    `${mean(long).toFixed(0)}, at most ${Math.max(...long)}`,
+  ];
+}
+
+async function neededAt(messages: readonly Message[], at: number, contender: Contender): Promise<Needed> {
+  const past = messages.slice(0, at);
+  const needed = neededTerms(visibleTexts(past), messages.slice(at));
+  const { summary, tail } = await contextAt(past, contender, KEEP_TOKENS);
+  const context = `${summary}\n${tail}`;
+  const beyond = needed.filter((term) => !tail.includes(term));
+  const share = (terms: readonly string[]): number =>
+    terms.filter((term) => context.includes(term)).length / terms.length;
+  return {
+    seen: share(needed),
+    beyondTail: share(beyond),
+    tokens: byScript(context),
+    summaryTokens: byScript(summary),
+  };
+}
+
+async function contextAt(
+  past: readonly Message[],
+  { settings, make }: Contender,
+  keepRecentTokens: number,
+): Promise<Context> {
+  const session = new PlayedSession();
+  session.add(past);
+  await session.compact(compactionSettings({ ...settings, keepRecentTokens }));
+  return make === undefined ? session.context() : session.contextWith(make);
+}
+
+/** Evenly spread, each in front of a message that is no result. */
+function cuts(messages: readonly Message[]): number[] {
+  return Array.from({ length: CUTS }, (_, cut) => {
+    const place = FIRST_CUT + ((LAST_CUT - FIRST_CUT) * cut) / (CUTS - 1);
+    const from = Math.floor(messages.length * place);
+    return from + messages.slice(from).findIndex((message) => message.role !== "toolResult");
+  });
+}
+
+/** Opening a file of an old version rewrites it: it is a copy that is opened. */
+function recordedMessages(): Message[] | undefined {
+  const source = recordedSession();
+  if (source === undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-needed-"));
+  try {
+    const file = join(folder, "recorded.jsonl");
+    copyFileSync(source, file);
+    const session = openSession(file);
+    const messages = session.projection().items.map((item) => item.message);
+    session.close();
+    return messages;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function mean(numbers: readonly number[]): number {
+  return numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
+}
