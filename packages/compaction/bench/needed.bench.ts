@@ -6,7 +6,7 @@ import { openSession } from "@bonsai-agent/session";
 import { type BenchTable, recordedSession } from "@bonsai-agent/testkit";
 import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
-import { neededTerms } from "./needed.ts";
+import { neededTerms, specificTerms } from "./needed.ts";
 import { type Context, type MakeSummary, PlayedSession, visibleTexts } from "./played-session.ts";
 
 const CUTS = 10;
@@ -38,7 +38,7 @@ const contenders: readonly Contender[] = [
 interface Needed {
   /** Shares of the terms that the future needs. */
   seen: number;
-  /** Of those that the kept part does not show by itself. */
+  /** Of those that are no terms of the kept part; within a longer one they can still stand there. */
   beyondTail: number;
   tokens: number;
   summaryTokens: number;
@@ -87,7 +87,8 @@ async function neededAt(messages: readonly Message[], at: number, contender: Con
   const needed = neededTerms(visibleTexts(past), messages.slice(at));
   const { summary, tail } = await contextAt(past, contender, KEEP_TOKENS);
   const context = `${summary}\n${tail}`;
-  const beyond = needed.filter((term) => !tail.includes(term));
+  const kept = specificTerms(tail);
+  const beyond = needed.filter((term) => !kept.has(term));
   const share = (terms: readonly string[]): number =>
     terms.filter((term) => context.includes(term)).length / terms.length;
   return {

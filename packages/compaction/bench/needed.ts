@@ -1,45 +1,38 @@
 import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 
 /**
- * Which specific terms of a recorded future stood in the past: whoever goes on from a compaction had better see them.
+ * Specific terms that a recorded future uses and that its past had: whoever goes on from a compaction had better see them.
  * Written apart from the package's own search for terms: what measures shares no code with what is measured.
  */
 export function neededTerms(past: string, future: readonly Message[]): string[] {
+  const known = specificTerms(past);
   const used = future.flatMap((message) => [...userTexts(message), ...argumentTexts(message)]);
-  return [...new Set(used.flatMap(specificTerms))].filter((term) => past.includes(term));
+  return [...specificTerms(used.join("\n"))].filter((term) => known.has(term));
 }
 
 const LEAST_CHARS = 4;
 const COMMON = new Set(["e.g", "i.e", "node_modules", "package.json", "console.log", "README.md"]);
 
-/** Paths, dotted names, identifiers of several words, colours and hashes, numbers. Linear. */
-function specificTerms(text: string): string[] {
-  const runs = text.match(/[\w@~$#./-]+/g) ?? [];
-  const terms = runs.flatMap((run) => [...pathTerms(run), ...wordTerms(run)]);
-  return terms.filter((term) => term.length >= LEAST_CHARS && !COMMON.has(term));
+/** Paths and dotted names, identifiers of several words, colours and hashes, numbers; a look back keeps each linear. */
+const SHAPES = [
+  /(?<![\w@~$#-])[\w@~$#-]*(?:[._/][\w@$#-]+)+/g,
+  /(?<![a-z])[a-z]+[A-Z][A-Za-z0-9]*/g,
+  /[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]*/g,
+  /(?<![A-Za-z])[A-Za-z]+_\w+/g,
+  /#?[0-9a-fA-F]{6,}/g,
+  /\b\d{3,}\b/g,
+];
+
+export function specificTerms(text: string): Set<string> {
+  const found = SHAPES.flatMap((shape) => text.match(shape) ?? []).map(trimmed);
+  return new Set(found.filter((term) => term.length >= LEAST_CHARS && !COMMON.has(term)));
 }
 
-function pathTerms(run: string): string[] {
-  const parts = run.split(/[./]{2,}/).map((part) => trimmed(part, "./~-"));
-  return parts.filter((part) => /[._/]/.test(part));
-}
-
-function wordTerms(run: string): string[] {
-  return (run.match(/\w+/g) ?? []).filter(
-    (word) =>
-      /^[a-z]+[A-Z]/.test(word) ||
-      /^[A-Z][a-z0-9]+[A-Z]/.test(word) ||
-      /^[A-Za-z]+_\w/.test(word) ||
-      /^[0-9a-fA-F]{6,}$/.test(word) ||
-      /^\d{3,}$/.test(word),
-  );
-}
-
-function trimmed(text: string, marks: string): string {
-  let [from, to] = [0, text.length];
-  while (from < to && marks.includes(text[from]!)) from++;
-  while (to > from && marks.includes(text[to - 1]!)) to--;
-  return text.slice(from, to);
+function trimmed(term: string): string {
+  let [from, to] = [0, term.length];
+  while (from < to && "./~-".includes(term[from]!)) from++;
+  while (to > from && "./:-".includes(term[to - 1]!)) to--;
+  return term.slice(from, to);
 }
 
 const SENTENCE_CHARS = 300;

@@ -58,7 +58,8 @@ export async function measureRetention(
   return retentions;
 }
 
-function retentionOf(
+/** Which of the plants are seen in a context, and which are shown though they have ended. */
+export function retentionOf(
   plants: readonly Plant[],
   context: Context,
   { compactions, messageCount }: { compactions: number; messageCount: number },

@@ -1,6 +1,6 @@
 import { type PlantedLanguage, plantedSession } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { DIGEST, meanShare, measureRetention, type Retention } from "../bench/retention.ts";
+import { DIGEST, meanShare, measureRetention, type Retention, retentionOf } from "../bench/retention.ts";
 import { compactionSettings } from "../src/index.ts";
 
 /** Seeds that nobody looks at while the digest is changed. */
@@ -32,6 +32,29 @@ test("what a working day's user and agent said is still seen after one and after
     );
   }
 });
+
+test.each<[string, string, boolean]>([
+  ["nothing of it", "the report is done", false],
+  ["what it was", "the gateway is on 3001", true],
+  ["what it was and then what it is", "the gateway is on 3001\ntake 3002", false],
+  ["what it is and then what it was", "take 3002\nthe gateway is on 3001", true],
+  ["what it was again behind what it is", "the gateway is on 3001\ntake 3002\nthe gateway is on 3001", true],
+  ["only what it is", "take 3002", false],
+  ["other marks and spaces", "**The gateway\n  is on `3001`**", true],
+  ["a tick that ends where it does", "- [ ] the gateway is on 3001\n- [x] the gateway is on 3001", false],
+])(
+  "a context with %s: a contradiction where nothing behind it says that it has ended",
+  (_, summary, expected) => {
+    const mends = ["take 3002", "[x] the gateway is on 3001"];
+    const ended = { how: "changed" as const, at: 1, mends };
+    const plant = { kind: "decision" as const, weight: 2, key: "the gateway is on 3001", at: 0, ended };
+    const found = (messageCount: number, tail = "") =>
+      retentionOf([plant], { summary, tail }, { compactions: 1, messageCount }).contradictions.length;
+    expect(found(2)).toBe(expected ? 1 : 0);
+    expect(found(2, "take 3002")).toBe(0);
+    expect(found(1)).toBe(0);
+  },
+);
 
 async function measureAll(): Promise<Retention[]> {
   const settings = compactionSettings({ keepRecentTokens: KEEP_TOKENS });

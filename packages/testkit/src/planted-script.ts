@@ -9,6 +9,12 @@ export class MessageScript {
     return this.#add({ role: "user", content: [{ type: "text", text }], timestamp: this.#now() });
   }
 
+  /** Run by the user's hand, with `!`. */
+  command(command: string, output: string): number {
+    const ran = { exitCode: 0, cancelled: false, truncated: false };
+    return this.#add({ role: "bashExecution", command, output, ...ran, timestamp: this.#now() });
+  }
+
   answer(text: string): number {
     return this.#assistant([{ type: "text", text }], "stop");
   }

@@ -240,8 +240,8 @@ class Planter {
     if (next !== -1) this.#pending.splice(next, 1)[0]!.add(turn);
     this.#turns++;
     const values = { ...this.#slots.draw(), file: this.#random.pick(this.#files) };
-    const isFiller = turn.asides.length === 0 && this.#random.chance(0.35);
-    const asked = this.#script.user(isFiller ? this.#draw(this.#words.fillers) : this.#request(turn, values));
+    if (this.#random.chance(0.1)) this.#script.command("git log --oneline", this.#lines(logLine, 6));
+    const asked = this.#script.user(this.#prompt(turn, values));
     for (const aside of turn.asides) aside.said(asked);
     this.#work(values);
     for (const command of turn.commands) command();
@@ -250,11 +250,17 @@ class Planter {
     for (const one of turn.closings) one.said(closed);
   }
 
+  #prompt(turn: Turn, values: SlotValues): string {
+    const asides = turn.asides.map(({ text }) => this.#random.pick(this.#words.asides) + text);
+    if (asides.length === 0 && this.#random.chance(0.35)) return this.#draw(this.#words.fillers);
+    if (asides.length > 0 && this.#random.chance(0.2)) return asides.join("\n");
+    return this.#request(asides, values);
+  }
+
   /** A request or a question, what is said in passing before or behind it, and sometimes a paste. */
-  #request(turn: Turn, values: SlotValues): string {
+  #request(asides: readonly string[], values: SlotValues): string {
     const isQuestion = this.#random.chance(0.2);
     const request = filled(this.#draw(isQuestion ? this.#words.questions : this.#words.requests), values);
-    const asides = turn.asides.map(({ text }) => this.#random.pick(this.#words.asides) + text);
     const glue = this.#random.chance(0.5) ? "\n" : this.#words.stop;
     const said = this.#random.chance(0.5) ? [...asides, request] : [request, ...asides];
     const text = said.join(glue).replace(/([?？؟])\. /g, "$1 ");
