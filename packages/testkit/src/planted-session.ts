@@ -322,10 +322,10 @@ class Planter {
     this.#pending.push({ due: this.#turns + 6 + this.#random.int(24), add });
   }
 
-  /** One of them, and none again before all had their turn. */
+  /** One of them, and none again before all had their turn; said again, a key without a slot would be the same plant. */
   #draw<T>(all: readonly T[]): T {
-    const deck = this.#decks.get(all) ?? [];
-    if (deck.length === 0) deck.push(...this.#shuffled(all));
+    const deck = this.#decks.get(all) ?? this.#shuffled(all);
+    if (deck.length === 0) deck.push(...this.#shuffled(all.filter((one) => !isPlain(one))));
     this.#decks.set(all, deck);
     return deck.pop() as T;
   }
@@ -338,6 +338,10 @@ class Planter {
   #lines(line: (random: Random) => string, count: number): string {
     return Array.from({ length: count }, () => line(this.#random)).join("\n");
   }
+}
+
+function isPlain(template: unknown): boolean {
+  return typeof template === "string" && template.includes("«") && !template.includes("{");
 }
 
 interface Marked {

@@ -1,6 +1,7 @@
 /**
  * How people of one language say things. `«…»` marks the words that must be seen again, `{slot}`s are filled by the
- * generator. What ends later has two parts, divided by `=>`: what is said first, and what ends it.
+ * generator; what has no slot is said once at most. What ends later has two parts, divided by `=>`: what is said first,
+ * and what ends it.
  */
 export interface Wordings {
   /** Between two sentences on one line. */
@@ -51,6 +52,10 @@ export const english: Wordings = {
     "«{host} is production, hands off»",
     "«amounts in {table} are cents, without exception»",
     "«unsigned files from {mod} get us fined», so everything that leaves is signed",
+    "«the api keeps answering xml for the old client»",
+    "«nothing goes live on a friday»",
+    "«no new dependencies», the audit is running",
+    "«our users are offline half of the day», keep that in mind",
   ],
   preference: [
     "«small commits please, one per change in {mod}»",
@@ -61,6 +66,8 @@ export const english: Wordings = {
     "«tests of {mod} in the style of {lib}»",
     "«words of the domain for whatever gets a name in {file}»",
     "«the diff of {file} before any explanation»",
+    "«i am colour-blind, so no red against green»",
+    "«two sentences are enough when you answer me»",
   ],
   decision: [
     "«{name} is the name of the new service», Ana agreed",
@@ -71,6 +78,7 @@ export const english: Wordings = {
     "final: «dates in {mod} are ISO with the zone»",
     "we stay on it, «{lib} is not replaced this year»",
     "agreed with support: «errors of {mod} go to {host}» and not into the mailbox",
+    "«we stay with the monolith», the board said so",
   ],
   fact: [
     "«the staging database runs on {host}»",
@@ -81,6 +89,7 @@ export const english: Wordings = {
     "«the pilot customer has contract {ticket}»",
     "«{mod} was called {name} before the merger»",
     "«only {num} customers use {mod} at all»",
+    "«the demo is on thursday at nine»",
   ],
   todo: [
     "later «{table} needs a migration too»",
@@ -194,6 +203,10 @@ export const german: Wordings = {
     "«{host} ist Produktion, Finger weg»",
     "«Beträge in {table} sind Cent, ohne Ausnahme»",
     "«für unsignierte Dateien aus {mod} zahlen wir Strafe», also wird alles signiert",
+    "«für den alten Client antwortet die API weiter in XML»",
+    "«freitags geht nichts live»",
+    "«keine neuen Abhängigkeiten», die Prüfung läuft",
+    "«unsere Nutzer sind den halben Tag offline», denk daran",
   ],
   preference: [
     "«bitte kleine Commits, einen je Änderung in {mod}»",
@@ -204,6 +217,8 @@ export const german: Wordings = {
     "«die Tests von {mod} im Stil von {lib}»",
     "«Namen in {file} aus der Fachsprache»",
     "«den Diff von {file} vor jeder Erklärung»",
+    "«ich bin farbenblind, also kein Rot gegen Grün»",
+    "«zwei Sätze reichen mir als Antwort»",
   ],
   decision: [
     "«der neue Dienst heißt {name}», Ana ist einverstanden",
@@ -214,6 +229,7 @@ export const german: Wordings = {
     "endgültig: «Daten in {mod} sind ISO mit Zone»",
     "dabei bleibt es, «{lib} wird dieses Jahr nicht ersetzt»",
     "mit dem Support vereinbart: «Fehler von {mod} gehen an {host}», nicht ins Postfach",
+    "«wir bleiben beim Monolithen», sagt der Vorstand",
   ],
   fact: [
     "«die Staging-Datenbank läuft auf {host}»",
@@ -224,6 +240,7 @@ export const german: Wordings = {
     "«der Pilotkunde hat den Vertrag {ticket}»",
     "«vor der Fusion hieß {mod} noch {name}»",
     "«überhaupt nur {num} Kunden nutzen {mod}»",
+    "«die Vorführung ist am Donnerstag um neun»",
   ],
   todo: [
     "später «braucht {table} auch eine Migration»",
@@ -337,6 +354,10 @@ export const french: Wordings = {
     "«{host} c'est la production, on n'y touche pas»",
     "«les montants de {table} sont en centimes, sans exception»",
     "«un fichier non signé de {mod} nous coûte une amende», donc tout est signé",
+    "«l'api répond encore en xml pour l'ancien client»",
+    "«rien ne part en production un vendredi»",
+    "«pas de nouvelle dépendance», l'audit est en cours",
+    "«nos utilisateurs sont hors ligne la moitié du temps», pense-y",
   ],
   preference: [
     "«des petits commits, un par changement dans {mod}»",
@@ -347,6 +368,8 @@ export const french: Wordings = {
     "«les tests de {mod} dans le style de {lib}»",
     "«les mots du métier pour les noms dans {file}»",
     "«le diff de {file} avant toute explication»",
+    "«je suis daltonien, donc pas de rouge contre du vert»",
+    "«deux phrases me suffisent comme réponse»",
   ],
   decision: [
     "«le nouveau service s'appelle {name}», Ana est d'accord",
@@ -357,6 +380,7 @@ export const french: Wordings = {
     "c'est arrêté, «les dates de {mod} sont en ISO avec le fuseau»",
     "on n'y revient pas, «{lib} n'est pas remplacé cette année»",
     "convenu avec le support: «les erreurs de {mod} vont vers {host}» et pas dans la boîte mail",
+    "«on garde le monolithe», la direction l'a dit",
   ],
   fact: [
     "«la base de préproduction tourne sur {host}»",
@@ -367,6 +391,7 @@ export const french: Wordings = {
     "«le client pilote a le contrat {ticket}»",
     "«{mod} s'appelait {name} avant la fusion»",
     "«seuls {num} clients utilisent {mod}»",
+    "«la démo est jeudi à neuf heures»",
   ],
   todo: [
     "plus tard «{table} aura aussi besoin d'une migration»",
