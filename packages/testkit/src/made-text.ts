@@ -84,6 +84,13 @@ export function logLine(random: Random): string {
   }
 }
 
+/** One line of output that goes well. */
+export function progressLine(random: Random): string {
+  return random.chance(0.5)
+    ? ` ✓ test/${madeName(random)}.test.ts (${random.int(900)} ms)`
+    : `[${random.int(99)}/99] ${madeName(random)}`;
+}
+
 /** One sentence of conversation. */
 export function proseLine(random: Random): string {
   const [a, b] = [madeName(random), random.pick(nouns)];

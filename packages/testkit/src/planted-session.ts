@@ -1,8 +1,16 @@
 import type { Message } from "@bonsai-agent/messages";
-import { codeLine, logLine, madeName, madePath, type Random, seededRandom } from "./made-text.ts";
+import {
+  codeLine,
+  logLine,
+  madeName,
+  madePath,
+  progressLine,
+  type Random,
+  seededRandom,
+} from "./made-text.ts";
 import { foreignRules, incidents, irreversibles } from "./planted-commands.ts";
 import { MessageScript } from "./planted-script.ts";
-import { filled, Slots, type SlotValues } from "./planted-slots.ts";
+import { filled, isPlain, type Marked, marked, Slots, type SlotValues } from "./planted-slots.ts";
 import { english, french, german, type Wordings } from "./planted-wordings.ts";
 import { arabic, chinese, japanese, russian } from "./planted-wordings-east.ts";
 
@@ -300,9 +308,10 @@ class Planter {
       );
     const edit = { path: file, oldText: codeLine(this.#random), newText: codeLine(this.#random) };
     this.#script.call("edit", edit, `Successfully replaced 1 block in ${file}.`, false, chatter());
+    // Of the turn's own file: a run of all tests would pass judgement on what failed elsewhere.
     this.#script.call(
       "bash",
-      { command: "npm test" },
+      { command: `npx vitest run ${file}` },
       `${this.#lines(progressLine, 8)}\n Tests  41 passed (41)`,
     );
   }
@@ -338,28 +347,6 @@ class Planter {
   #lines(line: (random: Random) => string, count: number): string {
     return Array.from({ length: count }, () => line(this.#random)).join("\n");
   }
-}
-
-function isPlain(template: unknown): boolean {
-  return typeof template === "string" && template.includes("«") && !template.includes("{");
-}
-
-interface Marked {
-  text: string;
-  /** The words between the marks. */
-  key: string;
-}
-
-function marked(template: string, values: Record<string, string>): Marked {
-  const text = filled(template, values);
-  return { text: text.replace(/[«»]/g, ""), key: /«(.+)»/s.exec(text)?.[1] ?? text };
-}
-
-/** A line of output that goes well. */
-function progressLine(random: Random): string {
-  return random.chance(0.5)
-    ? ` ✓ test/${madeName(random)}.test.ts (${random.int(900)} ms)`
-    : `[${random.int(99)}/99] ${madeName(random)}`;
 }
 
 function todo(content: string, isDone: boolean): { content: string; status: string } {

@@ -79,6 +79,22 @@ export function filled(template: string, values: Readonly<Record<string, string>
   return template.replace(/\{(\w+)\}/g, (slot, name: string) => values[name] ?? slot);
 }
 
+/** Said twice, it would be the same thing: it has words to keep, and no slot. */
+export function isPlain(template: unknown): boolean {
+  return typeof template === "string" && template.includes("«") && !template.includes("{");
+}
+
+export interface Marked {
+  text: string;
+  /** The words between the marks. */
+  key: string;
+}
+
+export function marked(template: string, values: Readonly<Record<string, string>>): Marked {
+  const text = filled(template, values);
+  return { text: text.replace(/[«»]/g, ""), key: /«(.+)»/s.exec(text)?.[1] ?? text };
+}
+
 function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
